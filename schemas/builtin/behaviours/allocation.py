@@ -127,7 +127,7 @@ class _Allocation:
 
 def _settle_families(spec: Object) -> None:
     both = spec["clusterIP"] == "None" and not spec.get("selector")
-    if not spec.get("ipFamilyPolicy"):
+    if spec.get("ipFamilyPolicy") is None:
         spec["ipFamilyPolicy"] = "RequireDualStack" if both else "SingleStack"
     if not spec.get("ipFamilies"):
         dual = spec["ipFamilyPolicy"] == "RequireDualStack"

@@ -22,7 +22,6 @@ _AGAIN: dict[tuple[str, str], tuple[int, int]] = {
     ("", "pods"): (1, 1),
     ("", "secrets"): (1, 1),
     ("", "serviceaccounts"): (1, 1),
-    ("", "services"): (1, 1),
     ("apiregistration.k8s.io", "apiservices"): (1, 1),
     ("apps", "controllerrevisions"): (1, 1),
     ("batch", "jobs"): (1, 1),

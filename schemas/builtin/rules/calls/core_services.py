@@ -1,0 +1,398 @@
+"""What is irregular in services: what depends on their type, addresses in two families."""
+
+from collections.abc import Collection
+
+from inkube.schemas import fielderrors
+from inkube.schemas.builtin.behaviours import addresses
+from inkube.schemas.builtin.rules.frames import Frame
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.golang import gotext
+from inkube.schemas.gotypes import internal
+from inkube.schemas.metadata import names
+from inkube.schemas.objects import Object
+
+_HINTS = "service.kubernetes.io/topology-aware-hints"
+_MODE = "service.kubernetes.io/topology-mode"
+_RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
+_STICKY_SECONDS, _LONGEST_STICKY = 10_800, 86_400
+_NOT_EXTERNAL = "may not be set for ExternalName services"
+_BALANCED = "may only be used when `type` is 'LoadBalancer'"
+_ONCE = "may not change once set"
+_POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
+_MOST_ADDRESSES = 2
+_WITH_HEALTH_CHECK = (
+    "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
+)
+
+
+def by_type(spec: Object) -> None:
+    """What a type or an affinity brings with it (SetDefaults_Service)."""
+    if spec["sessionAffinity"] == "ClientIP":
+        config = spec.get("sessionAffinityConfig") or {}
+        client = config.get("clientIP") or {}
+        if client.get("timeoutSeconds") is None:
+            client = {**client, "timeoutSeconds": _STICKY_SECONDS}
+        spec["sessionAffinityConfig"] = {**config, "clientIP": client}
+    elif spec["sessionAffinity"] == "None":
+        spec.pop("sessionAffinityConfig", None)
+    if is_reached_from_outside(spec) and not spec.get("externalTrafficPolicy"):
+        spec["externalTrafficPolicy"] = "Cluster"
+    kind = spec["type"]
+    within = kind in ("ClusterIP", "LoadBalancer", "NodePort")
+    if within and spec.get("internalTrafficPolicy") is None:
+        spec["internalTrafficPolicy"] = "Cluster"
+    if kind == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is None:
+        spec["allocateLoadBalancerNodePorts"] = True
+
+
+def port_itself(port: Object) -> int | None:
+    """Where a port leads that does not say."""
+    number: int = port.get("port", 0)
+    return number
+
+
+def is_reached_from_outside(spec: Object) -> bool:
+    """apiservice.ExternallyAccessible."""
+    kind = spec.get("type")
+    return kind in ("LoadBalancer", "NodePort") or (
+        kind == "ClusterIP" and bool(spec.get("externalIPs"))
+    )
+
+
+def _is_headless(spec: Object) -> bool:
+    return bool(spec.get("clusterIPs") == ["None"])
+
+
+def topology(value: Object, _path: str, _frame: Frame) -> list[FieldError]:
+    """An annotation by its old and its new name."""
+    given = value["metadata"].get("annotations") or {}
+    if _MODE not in given or _HINTS not in given or given[_MODE] == given[_HINTS]:
+        return []
+    why = f"must match annotations[{_HINTS}] when both are specified"
+    return [fielderrors.invalid(f"metadata.annotations[{_MODE}]", given[_MODE], why)]
+
+
+# ports
+
+
+def ports_needed(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """Only headless and external services do without."""
+    if value.get("ports") or _is_headless(value) or value.get("type") == "ExternalName":
+        return []
+    return [fielderrors.required(f"{path}.ports")]
+
+
+def among_others(frame: Frame) -> bool:
+    """Whether a port is one of several."""
+    return frame.up is not None and len(frame.up.obj["ports"]) > 1
+
+
+def port_name_once(value: str, path: str, frame: Frame) -> list[FieldError]:
+    """No port before this one has its name."""
+    assert frame.up is not None, "ports stand in a spec"
+    taken = frame.up.facts.setdefault("names", set())
+    if value in taken:
+        return [fielderrors.duplicate(path, value)]
+    taken.add(value)
+    return []
+
+
+def no_node_ports(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
+    """Of a service that is reached from inside only."""
+    why = "may not be used when `type` is 'ClusterIP'"
+    return [
+        fielderrors.forbidden(f"{path}[{index}].nodePort", why)
+        for index, port in enumerate(value)
+        if port.get("nodePort")
+    ]
+
+
+def node_ports_once(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
+    """Each port of a node is one port's, for one protocol."""
+    errors, seen = [], set()
+    for index, port in enumerate(value):
+        number = port.get("nodePort")
+        if number and (port.get("protocol"), number) in seen:
+            errors.append(fielderrors.duplicate(f"{path}[{index}].nodePort", number))
+        seen.add((port.get("protocol"), number))
+    return errors
+
+
+def ports_once(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
+    """Each number is one port's, for one protocol."""
+    errors, seen = [], set()
+    for index, port in enumerate(value):
+        key = {"protocol": port.get("protocol", ""), "port": port.get("port", 0)}
+        if tuple(key.values()) in seen:
+            shown = internal.value("core.ServicePort", key)
+            errors.append(fielderrors.duplicate(f"{path}[{index}]", shown))
+        seen.add(tuple(key.values()))
+    return errors
+
+
+# addresses
+
+
+def addresses_of_type(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """What a type forbids or needs."""
+    kind = value.get("type")
+    if kind in ("LoadBalancer", "NodePort") and _is_headless(value):
+        why = f"may not be set to 'None' for {kind} services"
+        return [fielderrors.invalid(f"{path}.clusterIPs[0]", "None", why)]
+    if kind != "ExternalName":
+        return []
+    errors = [
+        fielderrors.forbidden(f"{path}.{member}", _NOT_EXTERNAL)
+        for member in ("clusterIPs", "ipFamilies", "ipFamilyPolicy")
+        if value.get(member) or (member == "ipFamilyPolicy" and value.get(member) is not None)
+    ]
+    place, name = f"{path}.externalName", (value.get("externalName") or "").removesuffix(".")
+    if not name:
+        return [*errors, fielderrors.required(place)]
+    return errors + [fielderrors.invalid(place, name, why) for why in names.subdomain(name)]
+
+
+def stickiness(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """How long clients stick, for one sort of affinity (validateClientIPAffinityConfig)."""
+    kind, config = value.get("sessionAffinity"), value.get("sessionAffinityConfig")
+    place = f"{path}.sessionAffinityConfig"
+    if kind == "None" and config is not None:
+        why = "must not be set when session affinity is None"
+        return [fielderrors.forbidden(place, why)]
+    if kind != "ClientIP":
+        return []
+    seconds = ((config or {}).get("clientIP") or {}).get("timeoutSeconds")
+    if seconds is None or 0 < seconds <= _LONGEST_STICKY:
+        return []
+    why = f"must be greater than 0 and less than {_LONGEST_STICKY}"
+    return [fielderrors.invalid(f"{place}.clientIP.timeoutSeconds", seconds, why)]
+
+
+def cluster_addresses(value: Object, path: str, frame: Frame) -> list[FieldError]:
+    """ValidateServiceClusterIPsRelatedFields."""
+    if value.get("type") == "ExternalName":
+        return []
+    address, many = value.get("clusterIP") or "", value.get("clusterIPs") or []
+    place = f"{path}.clusterIPs"
+    errors: list[FieldError] = []
+    if address and not many:
+        errors.append(fielderrors.required(place))
+    elif address and many[0] != address:
+        errors.append(fielderrors.invalid(place, many, "first value must match `clusterIP`"))
+    elif many and not address:
+        why = "must be empty when `clusterIP` is not specified"
+        errors.append(fielderrors.invalid(place, many, why))
+    errors += _families(value, path)
+    wrong = _each_address(many, place, (frame.old or {}).get("clusterIPs") or ())
+    errors += wrong
+    if len(many) > _MOST_ADDRESSES:
+        errors.append(fielderrors.invalid(place, many, "may only hold up to 2 values"))
+    return errors if wrong else errors + _paired(value, many, place)
+
+
+def _families(spec: Object, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    seen: set[str] = set()
+    for index, family in enumerate(spec.get("ipFamilies") or ()):
+        place = f"{path}.ipFamilies[{index}]"
+        if family not in ("IPv4", "IPv6"):
+            errors.append(fielderrors.not_supported(place, family, ("IPv4", "IPv6")))
+        if family in seen:
+            errors.append(fielderrors.duplicate(place, family))
+        seen.add(family)
+    policy = spec.get("ipFamilyPolicy")
+    if policy is not None and policy not in _POLICIES:
+        errors.append(fielderrors.not_supported(f"{path}.ipFamilyPolicy", policy, _POLICIES))
+    return errors
+
+
+def _each_address(many: list[str], path: str, before: Collection[str]) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for index, each in enumerate(many):
+        if index == 0 and each == "None":
+            if len(many) > 1:
+                why = "'None' must be the first and only value"
+                errors.append(fielderrors.invalid(path, many, why))
+        elif each not in before:
+            errors += addresses.check(each, f"{path}[{index}]")
+    return errors
+
+
+def _paired(spec: Object, many: list[str], path: str) -> list[FieldError]:
+    """One address of each family, in the order of the families."""
+    versions = [found.version for each in many if (found := addresses.parse(each)) is not None]
+    errors: list[FieldError] = []
+    if len(many) > 1 and len(set(versions)) != len(many):
+        why = "may specify no more than one IP for each IP family"
+        errors.append(fielderrors.invalid(path, many, why))
+    if _is_headless(spec):
+        return errors
+    pairs = zip(many, versions, spec.get("ipFamilies") or (), strict=False)
+    for index, (each, version, family) in enumerate(pairs):
+        if family in ("IPv4", "IPv6") and f"IPv{version}" != family:
+            why = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
+            errors.append(fielderrors.invalid(f"{path}[{index}]", each, why))
+    return errors
+
+
+def external_address(value: str, path: str, frame: Frame) -> list[FieldError]:
+    """An address outside of the cluster; what was there before stays."""
+    if value in ((frame.old or {}).get("externalIPs") or ()):
+        return addresses.check_reachable(value, path)
+    return addresses.check(value, path) or addresses.check_reachable(value, path)
+
+
+# load balancers
+
+
+def source_ranges(value: Object, path: str, frame: Frame) -> list[FieldError]:
+    """Whom a load balancer answers: in a field, or in the annotation that was before it."""
+    ranges, place = value.get("loadBalancerSourceRanges") or [], f"{path}.LoadBalancerSourceRanges"
+    balanced = value.get("type") == "LoadBalancer"
+    if ranges:
+        errors = [] if balanced else [fielderrors.forbidden(place, _BALANCED)]
+        before = {each.strip() for each in (frame.old or {}).get("loadBalancerSourceRanges") or ()}
+        for index, block in enumerate(ranges):
+            if block.strip() not in before:
+                errors += addresses.check_block(block.strip(), f"{place}[{index}]")
+        return errors
+    root = frame.root
+    said = (root.obj["metadata"].get("annotations") or {}).get(_RANGES)
+    if said is None:
+        return []
+    place = f"metadata.annotations[{_RANGES}]"
+    errors = [] if balanced else [fielderrors.forbidden(place, _BALANCED)]
+    old = ((root.old or {}).get("metadata") or {}).get("annotations") or {}
+    if said.strip() and (root.old is None or old.get(_RANGES) != said):
+        for block in said.strip().split(","):
+            errors += addresses.check_block(block.strip(), place)
+    return errors
+
+
+def balancer_class(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """validateLoadBalancerClassField."""
+    name, place = value.get("loadBalancerClass"), f"{path}.loadBalancerClass"
+    if name is None:
+        return []
+    if value.get("type") != "LoadBalancer":
+        return [fielderrors.forbidden(place, _BALANCED)]
+    return [fielderrors.invalid(place, name, why) for why in names.label_key(name)]
+
+
+def external_policy(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """validateServiceExternalTrafficPolicy: where traffic of others goes, and who checks it."""
+    policy, place = value.get("externalTrafficPolicy") or "", f"{path}.externalTrafficPolicy"
+    errors: list[FieldError] = []
+    if not is_reached_from_outside(value):
+        if policy:
+            why = "may only be set for externally-accessible services"
+            errors.append(fielderrors.invalid(place, policy, why))
+    elif not policy:
+        errors.append(fielderrors.required(place))
+    elif policy not in ("Cluster", "Local"):
+        errors.append(fielderrors.not_supported(place, policy, ("Cluster", "Local")))
+    port, place = value.get("healthCheckNodePort") or 0, f"{path}.healthCheckNodePort"
+    if not _is_health_checked(value):
+        if port:
+            errors.append(fielderrors.invalid(place, port, _WITH_HEALTH_CHECK))
+    elif not port:
+        errors.append(fielderrors.required(place))
+    elif not 1 <= port <= 65535:
+        why = "must be between 1 and 65535, inclusive"
+        errors.append(fielderrors.invalid(place, port, why))
+    return errors
+
+
+def _is_health_checked(spec: Object) -> bool:
+    return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
+
+
+# changes
+
+
+def kept(value: Object, _path: str, frame: Frame) -> list[FieldError]:
+    """What an update leaves as it was (ValidateServiceUpdate)."""
+    spec, before = value["spec"], (frame.old or {})["spec"]
+    errors: list[FieldError] = []
+    if "ExternalName" not in (spec.get("type"), before.get("type")):
+        errors += _kept_addresses(spec, before)
+        errors += _kept_families(spec, before)
+    if spec.get("type") == before.get("type") == "LoadBalancer":
+        name = spec.get("loadBalancerClass")
+        if name != before.get("loadBalancerClass"):
+            errors.append(fielderrors.invalid("spec.loadBalancerClass", name, _ONCE))
+    errors += balancer_class(spec, "spec", frame)
+    checked = _is_health_checked(spec) and _is_health_checked(before)
+    if checked and spec.get("healthCheckNodePort") != before.get("healthCheckNodePort"):
+        errors.append(fielderrors.forbidden("spec.healthCheckNodePort", "field is immutable"))
+    return errors
+
+
+def _kept_addresses(spec: Object, before: Object) -> list[FieldError]:
+    """validateUpgradeDowngradeClusterIPs."""
+    if _is_headless(spec) and _is_headless(before):
+        return []
+    now, was = spec.get("clusterIPs") or [], before.get("clusterIPs") or []
+    if len(now) == len(was):
+        return [
+            fielderrors.invalid(f"spec.clusterIPs[{index}]", now, _ONCE)
+            for index, (new, old) in enumerate(zip(now, was, strict=True))
+            if new != old
+        ]
+    errors = []
+    if not now:
+        why = "primary clusterIP can not be unset"
+        errors.append(fielderrors.invalid("spec.clusterIPs[0]", now or None, why))
+    if now and was and now[0] != was[0]:
+        errors.append(fielderrors.invalid("spec.clusterIPs[0]", now, _ONCE))
+    if len(was) > len(now) == 1 and spec.get("ipFamilyPolicy") != "SingleStack":
+        why = "must be set to 'SingleStack' when releasing the secondary clusterIP"
+        policy = spec.get("ipFamilyPolicy")
+        errors.append(fielderrors.invalid("spec.ipFamilyPolicy", policy, why))
+    return errors
+
+
+def _kept_families(spec: Object, before: Object) -> list[FieldError]:
+    """validateUpgradeDowngradeIPFamilies."""
+    if _is_headless(spec) or _is_headless(before):
+        return []
+    now, was = spec.get("ipFamilies") or [], before.get("ipFamilies") or []
+    place = "spec.ipFamilies[0]"
+    if len(now) == len(was):
+        changed = [new for new, old in zip(now, was, strict=True) if new != old]
+        return [fielderrors.invalid(place, now, _ONCE) for _ in changed]
+    errors = []
+    addresses_now = spec.get("clusterIPs") or None
+    if len(was) > len(now) and not addresses_now:
+        errors.append(fielderrors.invalid(place, now or None, "primary ipFamily can not be unset"))
+    if now and was and now[0] != was[0]:
+        errors.append(fielderrors.invalid(place, addresses_now, _ONCE))
+    if len(was) > len(now) == 1 and spec.get("ipFamilyPolicy") != "SingleStack":
+        why = "must be set to 'SingleStack' when releasing the secondary ipFamily"
+        policy = spec.get("ipFamilyPolicy")
+        errors.append(fielderrors.invalid("spec.ipFamilyPolicy", policy, why))
+    return errors
+
+
+def ignored_and_deprecated(value: Object, _path: str, _frame: Frame) -> list[str]:
+    """pkg/api/service/warnings.go, GetWarningsForService."""
+    spec = value["spec"]
+    found = []
+    if _HINTS in (value["metadata"].get("annotations") or {}):
+        found.append(f"annotation {_HINTS} is deprecated, please use {_MODE} instead")
+    if spec.get("clusterIP") == "None":
+        if spec.get("externalIPs"):
+            found.append("spec.externalIPs is ignored for headless services")
+        if spec.get("sessionAffinity", "None") != "None":
+            found.append("spec.SessionAffinity is ignored for headless services")
+    if spec.get("externalIPs"):
+        found.append(
+            "spec.externalIPs is deprecated and may no longer be implemented in some clusters"
+        )
+    if spec.get("type") != "ExternalName" and spec.get("externalName"):
+        what = gotext.quote("ExternalName")
+        found.append(f"spec.externalName is ignored when spec.type is not {what}")
+    if spec.get("trafficDistribution") == "PreferClose":
+        close, zone = gotext.quote("PreferClose"), gotext.quote("PreferSameZone")
+        found.append(f"spec.trafficDistribution: {close} is deprecated; use {zone}")
+    return found
