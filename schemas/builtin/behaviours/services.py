@@ -36,19 +36,23 @@ class Services(BuiltinStrategy):
         spec, before = obj["spec"], old["spec"]
         if spec["type"] == "ExternalName" != before.get("type"):
             _drop_addresses(spec, before)
+        changed = spec.get("clusterIP", "") != before.get("clusterIP", "")
+        if changed and spec.get("clusterIPs") == before.get("clusterIPs"):
+            spec.pop("clusterIPs", None)  # NormalizeClusterIPs: the older field counts
         _carry_over(spec, before)
         self._allocate(context, obj)
 
     def _allocate(self, context: Context, obj: Object) -> None:
         spec = obj["spec"]
+        if spec.get("clusterIP") and not spec.get("clusterIPs"):
+            spec["clusterIPs"] = [spec["clusterIP"]]
         if spec["type"] != "ExternalName":
             allocation.allocate(obj, self._allocator or Allocator(), context.reservation)
         elif spec.get("internalTrafficPolicy") in ("Cluster", "Local"):
             del spec["internalTrafficPolicy"]  # which means nothing here; what is wrong stays
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
-        errors = super().validate(context, obj)
-        return errors or self._refused(obj)
+        return self._refused(obj) or super().validate(context, obj)  # as addresses are given first
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
         errors = super().validate_update(context, obj, old)
@@ -74,6 +78,8 @@ def _carry_over(spec: Object, old: Object) -> None:
     (patchAllocatedValues)."""
     if spec.get("type") == "ExternalName" or old.get("type") == "ExternalName":
         return
+    if spec.get("clusterIP") and not spec.get("clusterIPs"):
+        spec["clusterIPs"] = [spec["clusterIP"]]
     for member in _FAMILY_FIELDS:
         pointer = member in ("ipFamilyPolicy", "internalTrafficPolicy")
         if spec.get(member) is None or not (pointer or spec[member]):

@@ -385,7 +385,7 @@ def ignored_and_deprecated(value: Object, _path: str, _frame: Frame) -> list[str
             found.append("spec.externalIPs is ignored for headless services")
         if spec.get("sessionAffinity", "None") != "None":
             found.append("spec.SessionAffinity is ignored for headless services")
-    if spec.get("externalIPs"):
+    elif spec.get("externalIPs"):
         found.append(
             "spec.externalIPs is deprecated and may no longer be implemented in some clusters"
         )

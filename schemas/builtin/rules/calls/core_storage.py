@@ -41,6 +41,11 @@ _FIXED_CLAIM = (
 )
 
 
+def group_told(reference: Object) -> None:
+    """A pointer without omitempty: a null is sent where there is none."""
+    reference.setdefault("apiGroup", None)
+
+
 def access_modes(value: list[str], path: str, _frame: Frame) -> list[FieldError]:
     """Known ones, and one of them alone."""
     errors = [fielderrors.not_supported(path, mode, _MODES) for mode in value if mode not in _MODES]
