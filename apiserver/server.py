@@ -687,7 +687,7 @@ class APIServer:
             self._tls.load_verify_locations(cadata=made.certificate.decode())
         return made
 
-    async def settled(self, within: float = 10.0) -> None:
+    async def settled(self, within: float = 60.0) -> None:
         """Wait until every controller that runs here has seen the newest revision and has nothing
         to do."""
         async with asyncio.timeout(within):

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+import patience
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -12,6 +13,15 @@ ANYWHERE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("anywhere", ANYWHERE)
 settings.register_profile("ci", ANYWHERE, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "anywhere")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A test may take as long as it says, or as pyproject.toml says, times INKUBE_PATIENCE."""
+    usual = float(config.getini("timeout"))
+    for item in items if patience.PATIENCE != 1 else ():
+        marker = item.get_closest_marker("timeout")
+        seconds = float(marker.args[0]) if marker is not None else usual
+        item.add_marker(pytest.mark.timeout(seconds * patience.PATIENCE), append=False)
 
 
 def _cluster() -> Iterator[Any]:

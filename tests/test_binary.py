@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import SECONDS
 from served import Served
 
 ROOT = Path(__file__).parents[1]
@@ -98,7 +99,7 @@ def server(binary, tmp_path_factory):
 def test_it_is_ready_and_says_its_version(binary, server):
     assert server.ask("GET", "/readyz").body == b"ok"
     command = [binary, "--version"]
-    told = subprocess.run(command, env=NOTHING, capture_output=True, text=True, timeout=60)
+    told = subprocess.run(command, env=NOTHING, capture_output=True, text=True, timeout=SECONDS)
     assert told.stdout.startswith("inkube ")
     assert told.stdout.split()[1].rstrip(",") in (ROOT / "pyproject.toml").read_text()
 
@@ -131,7 +132,11 @@ def test_every_module_and_every_file_is_in_it(binary):
     command = [binary, "definitions", "export", "packed"]  # runs tests/support/packed.py
     environment = {**NOTHING, "TREE": str(ROOT)}
     told = subprocess.run(
-        command, cwd=ROOT / "tests/support", env=environment, capture_output=True, timeout=110
+        command,
+        cwd=ROOT / "tests/support",
+        env=environment,
+        capture_output=True,
+        timeout=2 * SECONDS,
     )
     seen, *missing = told.stdout.decode().splitlines()
     assert int(seen) > 500, told.stderr
@@ -165,7 +170,7 @@ def test_programs_that_it_starts_have_the_environment_that_it_was_started_in(bin
     mine = {"PATH": str(tmp_path), "LD_LIBRARY_PATH": "/mine"}
     for environment in (mine, {"PATH": str(tmp_path)}):
         told.unlink(missing_ok=True)
-        subprocess.run(command, env=environment, capture_output=True, timeout=60)
+        subprocess.run(command, env=environment, capture_output=True, timeout=SECONDS)
         found = told.read_text()
         assert "_PYI" not in found
         assert ("LD_LIBRARY_PATH='/mine'" in found.replace('"', "'")) is (environment is mine)

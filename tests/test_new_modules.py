@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from patience import SECONDS
 
 pytest.importorskip("importlinter")
 
@@ -46,7 +47,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     done = subprocess.run(
         [sys.executable, "-c", program],
         env={**os.environ, "PYTHONPATH": str(home), "COLUMNS": "200"},  # no long name is wrapped
-        cwd=ROOT, capture_output=True, text=True, check=False, timeout=100,
+        cwd=ROOT, capture_output=True, text=True, check=False, timeout=2 * SECONDS,
     )  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr
     return done.stdout

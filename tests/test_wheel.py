@@ -7,6 +7,7 @@ from importlib import util
 from pathlib import Path
 
 import pytest
+from patience import SECONDS
 
 ROOT = Path(__file__).parents[1]
 ELSEWHERE = {
@@ -26,7 +27,7 @@ def names(tmp_path_factory):
         pytest.skip("hatchling or pip is not installed")
     target = tmp_path_factory.mktemp("wheel")
     arguments = ["wheel", "--no-deps", "--no-build-isolation", "-q", "-w", str(target), str(ROOT)]
-    subprocess.run([sys.executable, "-m", "pip", *arguments], check=True, timeout=110)
+    subprocess.run([sys.executable, "-m", "pip", *arguments], check=True, timeout=2 * SECONDS)
     (wheel,) = target.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         return archive.namelist()

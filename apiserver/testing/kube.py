@@ -20,6 +20,7 @@ from inkube.apiserver.root import manifests
 from inkube.apiserver.root.manifests import Source
 from inkube.apiserver.root.sources.snapshots import Snapshot
 from inkube.apiserver.server import APIServer, Options
+from inkube.apiserver.testing import patience
 from inkube.apiserver.testing.clients import AsyncClient, BlockingClient, Face
 from inkube.apiserver.testing.failing import Failing, Failure
 from inkube.apiserver.testing.log import TestLog
@@ -73,7 +74,7 @@ class Kube:
         """Load CRDs and objects: files, folders or dicts. Raises manifests.ManifestError."""
         self._thread.run(self._install(sources))
 
-    def settled(self, within: float = 10.0, *, quiet: float = 0.0) -> None:
+    def settled(self, within: float = patience.SETTLED, *, quiet: float = 0.0) -> None:
         """Wait until every controller has seen the newest state and has nothing to do.
 
         With `quiet`, for operators outside of the server: until nobody has written anything for so
@@ -106,7 +107,7 @@ class Kube:
         """Move the clock and wait until what became due (rechecks, leases, lifetimes) is done."""
         self._thread.run(self.move(seconds))
 
-    def wait_for(self, condition: Callable[[], T], within: float = 5.0) -> T:
+    def wait_for(self, condition: Callable[[], T], within: float = patience.HOLDS) -> T:
         """The first true answer of the condition, asked again after every change of an object.
 
         An object, a member or an item that does not exist counts as not yet. Raises TimeoutError,
@@ -127,7 +128,7 @@ class Kube:
 
     async def calm(self, within: float, quiet: float) -> None:
         """`settled`, in the server's own loop."""
-        store = self.server.store
+        store, within = self.server.store, patience.limit(within)
         try:
             async with asyncio.timeout(within):
                 while True:
@@ -156,7 +157,7 @@ class AsyncKube(AsyncClient):
         super().__init__(kube.server.client, thread)
         self._kube = kube
 
-    async def settled(self, within: float = 10.0, *, quiet: float = 0.0) -> None:
+    async def settled(self, within: float = patience.SETTLED, *, quiet: float = 0.0) -> None:
         """See Kube."""
         __tracebackhide__ = True
         await self.thread.wait(self._kube.calm(within, quiet))
@@ -169,7 +170,9 @@ class AsyncKube(AsyncClient):
         """See Kube."""
         await self.thread.wait(self._kube.move(seconds))
 
-    async def wait_for(self, condition: Callable[[], T | Awaitable[T]], within: float = 5.0) -> T:
+    async def wait_for(
+        self, condition: Callable[[], T | Awaitable[T]], within: float = patience.HOLDS
+    ) -> T:
         """See Kube; the condition may be a coroutine function."""
         __tracebackhide__ = True
         kube = self._kube
@@ -280,8 +283,8 @@ class _Wait:
     ) -> None:
         self._store = store
         self._condition = condition
-        self._within = within
-        self._deadline = time.monotonic() + within
+        self._within = patience.limit(within)
+        self._deadline = time.monotonic() + self._within
         self._error: BaseException | None = None
         self._faces = faces
 

@@ -12,6 +12,7 @@ import aiohttp
 import boats
 import pytest
 import pytest_asyncio
+from patience import SECONDS
 from yarl import URL
 
 from inkube import APIServer
@@ -123,7 +124,7 @@ async def server():
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def web(server):
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(20)) as session:
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(SECONDS)) as session:
         yield Web(server, session)
 
 
@@ -133,7 +134,7 @@ def web_of():
 
     @contextlib.asynccontextmanager
     async def make(server: APIServer) -> AsyncIterator[Web]:
-        async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(20)) as session:
+        async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(SECONDS)) as session:
             yield Web(server, session)
 
     return make

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from patience import SECONDS
 
 PROGRAM = """
 import asyncio, json, sys
@@ -85,7 +86,7 @@ LATER = (
 @pytest.fixture(scope="module")
 def started():
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, timeout=SECONDS
     )
     return json.loads(done.stdout)
 
@@ -105,7 +106,7 @@ def test_neither_does_the_command_on_a_file(tmp_path):
             assert any("http://" in line for line in process.stdout)
         finally:
             process.terminate()
-            process.communicate(timeout=30)
+            process.communicate(timeout=SECONDS)
         imports.seek(0)
         loaded = {line.rpartition("|")[2].strip() for line in imports}
     assert "aiosqlite" in loaded

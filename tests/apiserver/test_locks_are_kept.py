@@ -17,12 +17,13 @@ from pathlib import Path
 
 import locks
 import neighbours
+import patience
 import pytest
 import served
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc, uses strace")
 
-PATIENCE = 120.0
+PATIENCE = 2 * patience.SECONDS
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 
 Judge = Callable[[], list[str]]

@@ -8,6 +8,7 @@ import weakref
 import aiohttp
 import boats
 import pytest
+from patience import within
 
 from inkube import APIServer
 from inkube.controllers.client import Selection
@@ -83,7 +84,7 @@ async def test_stopping_ends_open_watches_cleanly():
         async with APIServer() as server:
             url = f"{server.url}/api/v1/configmaps?watch=1"
             watch = await http.get(url)
-        async with asyncio.timeout(5):
+        async with within():
             assert b"Status" not in await watch.content.read()
 
 
@@ -110,7 +111,7 @@ async def test_a_watch_goes_on_where_it_was_before_a_restart(tmp_path):
         old = (await server.client.create(config_map("old")))["metadata"]["resourceVersion"]
         await server.client.create(config_map("missed"))
         await server.client.delete(MAPS, "missed", "default")
-    async with APIServer(data=data) as server, asyncio.timeout(5):
+    async with APIServer(data=data) as server, within():
         selection = Selection(fields="metadata.name=missed")
         events = server.client.watch(MAPS, selection, resource_version=old)
         added = await first(events, "ADDED")
@@ -121,7 +122,7 @@ async def test_a_watch_goes_on_where_it_was_before_a_restart(tmp_path):
 
 async def test_two_servers_on_one_file_see_each_others_writes(tmp_path):
     data = tmp_path / "data.db"
-    async with APIServer(data=data) as one, APIServer(data=data) as two, asyncio.timeout(10):
+    async with APIServer(data=data) as one, APIServer(data=data) as two, within():
         start = str(two.store.revision)
         events = two.client.watch(MAPS, Selection(namespace="default"), resource_version=start)
         await one.client.create(config_map("shared", a="1"))

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import aiohttp
 import boats
+import patience
 import pytest
 
 import inkube
@@ -30,7 +31,7 @@ from inkube.storage.store import Store
 SOURCES = Path(inkube.__file__).parent / "apiserver"
 MAPS = "/api/v1/namespaces/default/configmaps"
 CRDS = "apiextensions.k8s.io/v1/customresourcedefinitions"
-PATIENCE = 20.0
+PATIENCE = patience.SECONDS
 
 
 class Pair(NamedTuple):

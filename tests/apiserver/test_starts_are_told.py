@@ -5,6 +5,7 @@ import contextlib
 
 import aiohttp
 import pytest
+from patience import within
 
 from inkube import APIServer
 from inkube.apiserver import cli
@@ -69,7 +70,7 @@ async def test_while_a_file_is_read_a_server_lives_and_says_how_far_it_is(file, 
             async with http.get(server.url + path) as answer:
                 return answer.status, await answer.text(), answer.headers.get("Retry-After")
 
-        async with asyncio.timeout(30):
+        async with within():
             await server.held.wait()
         try:
             assert (await ask("/healthz"))[0] == 500
@@ -96,7 +97,7 @@ async def test_a_start_that_takes_long_can_be_ended(file, monkeypatch):
     server, stop = SlowServer(data=file), asyncio.Event()
     async with contextlib.AsyncExitStack() as stack:
         ending = asyncio.create_task(cli._started(server, stack, stop))
-        async with asyncio.timeout(30):
+        async with within():
             await server.held.wait()
             stop.set()
             assert await ending is False

@@ -11,6 +11,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 
 HERE = Path(__file__).parent
 IS_LONG = os.environ.get("INKUBE_EXAMS") == "long"
@@ -33,7 +34,7 @@ def notes(target: Path, chosen: list[str], hashes: int) -> dict[str, list[list[o
     subprocess.run(
         [sys.executable, str(HERE / "seeded.py"), str(target), *chosen],
         env={**os.environ, "PYTHONHASHSEED": str(hashes)},
-        check=True, timeout=600, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        check=True, timeout=600 * PATIENCE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     found: dict[str, list[list[object]]] = defaultdict(list)
     for line in target.read_text().splitlines():

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from patience import within
 
 from inkube import APIServer
 from inkube.controllers.client import Selection
@@ -156,7 +157,7 @@ class Candidate:
         self.informers.start()
         job = asyncio.create_task(self.elector.run(lead, rest, self.informers, taken.set))
         try:
-            async with asyncio.timeout(30):
+            async with within():
                 await taken.wait()
                 yield self
         finally:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 
 import pytest
+from patience import within
 
 from inkube.controllers.informer import Key
 from inkube.controllers.manager import Controller, Manager, Result, Watch
@@ -28,7 +29,7 @@ def controller(reconcile, **options):
 
 
 async def settled(manager):
-    async with asyncio.timeout(5):
+    async with within():
         await manager.settled()
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pages
 import pytest
 import yaml
+from patience import SECONDS
 
 CONFIG = pages.ROOT / "mkdocs.yml"
 
@@ -22,7 +23,7 @@ def build(source: Path, target: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "-f", str(source / CONFIG.name),
          "-d", str(target)],
-        env=environment, capture_output=True, text=True, timeout=110, check=False,
+        env=environment, capture_output=True, text=True, timeout=2 * SECONDS, check=False,
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from patience import SECONDS
 
 from inkube import APIServer
 
@@ -75,7 +76,7 @@ async def run(command, *arguments, stdin=b""):
     process = await asyncio.create_subprocess_exec(
         found, *arguments, stdin=pipe, stdout=pipe, stderr=pipe
     )
-    told, complaints = await asyncio.wait_for(process.communicate(stdin), 60)
+    told, complaints = await asyncio.wait_for(process.communicate(stdin), SECONDS)
     assert process.returncode == 0, (told + complaints).decode()
     return told.decode()
 

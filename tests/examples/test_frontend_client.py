@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from patience import SECONDS, within
 
 from inkube import APIServer
 
@@ -71,13 +72,13 @@ async def run(folder, *command):
     process = await asyncio.create_subprocess_exec(
         *command, cwd=folder, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
     )
-    told, _ = await asyncio.wait_for(process.communicate(), 60)
+    told, _ = await asyncio.wait_for(process.communicate(), SECONDS)
     assert process.returncode == 0, told.decode()
 
 
 async def until(process, is_so):
     """The first state the page shows that is as it should be."""
-    async with asyncio.timeout(30):
+    async with within():
         while line := await process.stdout.readline():
             state = json.loads(line)
             if is_so(state):

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from patience import SECONDS
 
 from inkube import APIServer
 
@@ -21,7 +22,7 @@ async def output_of(*command):
     process = await asyncio.create_subprocess_exec(
         *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
-    told, complaints = await asyncio.wait_for(process.communicate(), 60)
+    told, complaints = await asyncio.wait_for(process.communicate(), SECONDS)
     assert process.returncode == 0, (told + complaints).decode()
     return told.decode()
 

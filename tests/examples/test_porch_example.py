@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import SECONDS
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "porch"
 NEEDED = [tool for tool in ("kubectl", "git") if shutil.which(tool) is None]
@@ -36,7 +37,7 @@ def walk(tmp_path):
     }
     place = tmp_path / "packages.git"
     init = ["git", "init", "--quiet", "--bare", "--initial-branch", "main", str(place)]
-    subprocess.run(init, check=True, env=environment, timeout=60)
+    subprocess.run(init, check=True, env=environment, timeout=SECONDS)
     program = [sys.executable, "-m", "inkube.apiserver.cli", "serve", "--in-memory", "--port", "0"]
     options = ["--modules", "porch", "--local-path-prefix", str(tmp_path), "-q"]
     command = [*program, *options]
@@ -54,13 +55,13 @@ def test_every_command_prints_what_the_page_says(walk):
     folder, environment = walk
     for command, expected in commands((folder / "README.md").read_text()):
         done = subprocess.run(
-            ["bash", "-c", command], cwd=folder, env=environment, text=True, timeout=60,
+            ["bash", "-c", command], cwd=folder, env=environment, text=True, timeout=SECONDS,
             check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
         assert done.stdout.splitlines() == expected, command
     place = folder.parent / "packages.git"
     checked = subprocess.run(
         ["git", "-C", str(place), "fsck", "--strict"], check=True, capture_output=True, text=True,
-        timeout=60,
+        timeout=SECONDS,
     )  # fmt: skip
     assert "error" not in checked.stderr

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import aiohttp
+from patience import SECONDS
 
 import inkube
 
@@ -26,7 +27,7 @@ async def example():
         env={**os.environ, "PYTHONPATH": HOME},
     )
     try:
-        line = await asyncio.wait_for(process.stdout.readline(), 30)
+        line = await asyncio.wait_for(process.stdout.readline(), SECONDS)
         yield line.decode().split()[2]
     finally:
         process.terminate()

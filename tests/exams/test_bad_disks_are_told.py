@@ -10,6 +10,7 @@ from contextlib import closing
 
 import pytest
 import served
+from patience import SECONDS
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 START = [sys.executable, "-m", "inkube.apiserver.cli", "serve", "--port", "0", "-q"]
@@ -26,7 +27,7 @@ def refused(folder, data):
         [*START, "--data", str(data), "--kubeconfig", str(folder / "kubeconfig")],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=SECONDS,
         check=False,
     )
     assert done.returncode == 1

@@ -5,6 +5,7 @@ import contextlib
 import random
 
 import pytest
+from patience import SECONDS
 
 from inkube.storage.room import Room
 
@@ -14,7 +15,7 @@ SIZE = 3
 async def test_who_finds_room_comes_in_at_once():
     room = Room(2)
     assert room.enter_at_once()
-    await asyncio.wait_for(room.enter(), 1)
+    await asyncio.wait_for(room.enter(), SECONDS)
     assert not room.enter_at_once()
     room.leave(1)
     assert room.enter_at_once()

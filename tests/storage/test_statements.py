@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import SECONDS
 from sqlalchemy.dialects.sqlite.aiosqlite import SQLiteDialect_aiosqlite
 
 from inkube.storage.sql import statements, tables
@@ -37,6 +38,6 @@ def test_so_are_those_that_add_many_rows(rows: int) -> None:
 def test_a_log_in_a_file_is_opened_without_sqlalchemy(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(tmp_path / "it.db")],
-        capture_output=True, text=True, check=True, timeout=60,
+        capture_output=True, text=True, check=True, timeout=SECONDS,
     )  # fmt: skip
     assert done.stdout == "False\n"

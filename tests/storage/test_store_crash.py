@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import SECONDS
 
 from inkube.storage.sql.sqlite import sqlite_log
 from inkube.storage.store import Store
@@ -57,7 +58,7 @@ def write_and_be_killed(path: Path, after: int) -> dict[str, tuple[int, int]]:
     process.send_signal(signal.SIGKILL)
     lines += process.stdout.read().splitlines(keepends=True)
     process.stdout.close()
-    assert process.wait(timeout=30) == -signal.SIGKILL
+    assert process.wait(timeout=SECONDS) == -signal.SIGKILL
     acknowledged = {}
     for line in lines:
         if line.endswith(b"\n"):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import SECONDS
 
 from inkube.storage import errors
 from inkube.storage.cache import CacheOptions
@@ -273,7 +274,7 @@ async def test_a_compaction_that_fails_backs_off_and_is_told_once(caplog):
         await asyncio.wait_for(store.enough.wait(), 0.5)
     assert store.tries <= 6
     store.full = False
-    await asyncio.wait_for(store.enough.wait(), 10)
+    await asyncio.wait_for(store.enough.wait(), SECONDS)
     task.cancel()
     told = [record.getMessage() for record in caplog.records]
     assert sum("compaction failed" in text for text in told) == 1

@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 import pytest
+from patience import SECONDS, within
 
 from inkube.storage import errors
 from inkube.storage.cache import CacheOptions
@@ -202,7 +203,7 @@ def open_in_processes(place: str, count: int) -> list[bytes]:
     processes = [
         subprocess.Popen([*command, f"p{n}"], stderr=subprocess.PIPE) for n in range(count)
     ]
-    return [process.communicate(timeout=60)[1] for process in processes]
+    return [process.communicate(timeout=SECONDS)[1] for process in processes]
 
 
 async def test_processes_that_make_one_log_at_once_share_it(shared: Any):
@@ -241,5 +242,5 @@ async def test_news_come_by_themselves(cluster: Any, codec: Any):
     ):
         await there.current()  # from now on it listens
         entry = await here.create("/r/a", {})
-        async with asyncio.timeout(30):  # far less than the poll
+        async with within():  # far less than the poll
             await there.reached(entry.revision)

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from patience import within
 
 from inkube.storage import errors, writer
 from inkube.storage.log import FIRST_REVISION
@@ -137,13 +138,13 @@ async def test_every_write_of_a_large_group_is_kept(backend):
 
 async def test_who_writes_alone_waits_for_nobody(store: Store, monkeypatch):
     monkeypatch.setattr(writer, "LINGER", 60)
-    async with asyncio.timeout(30):
+    async with within():
         for number in range(5):
             await store.create(f"{KEY}{number}", {})
 
 
 async def test_a_group_waits_for_those_who_wrote_last_time_but_not_long(store: Store):
-    async with asyncio.timeout(30):
+    async with within():
         await asyncio.gather(*(store.create(f"{KEY}{n}", {}) for n in range(20)))
         last = await store.create(KEY, {})
     assert store.get(KEY) == last
@@ -155,7 +156,7 @@ async def test_closing_waits_for_no_further_writes(backend, monkeypatch):
     first = [asyncio.create_task(store.create(f"{KEY}{n}", {})) for n in range(20)]
     await asyncio.gather(*first)
     late = asyncio.create_task(store.create(KEY, {}))
-    async with asyncio.timeout(30):
+    async with within():
         await asyncio.gather(late, store.close())
     assert late.result().key == KEY
 

@@ -10,13 +10,14 @@ import shutil
 from collections.abc import Iterator
 from typing import Any
 
+import patience
 import pytest
 
 ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
-PATIENCE = 20_000
+PATIENCE = 1000 * patience.SECONDS
 """Milliseconds that a browser on a busy machine may take for what takes it some ten."""
 
 

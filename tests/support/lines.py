@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 from multidict import CIMultiDict
+from patience import SECONDS, within
 
 from inkube.apiserver.http import webserver
 from inkube.apiserver.http.budget import Budget
@@ -15,7 +16,6 @@ from inkube.apiserver.http.delivery import Answer
 
 GET = b"GET /%d HTTP/1.1\r\nHost: localhost\r\n\r\n"
 POST = b"POST /%d HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nbody"
-SECONDS = 10
 
 
 def answer(text: str = "", **headers: str) -> Answer:
@@ -48,7 +48,7 @@ class Line:
         return await self.answered()
 
     async def answered(self) -> tuple[int, str]:
-        async with asyncio.timeout(SECONDS):
+        async with within():
             head = (await self.reader.readuntil(b"\r\n\r\n")).decode()
             size = next(
                 int(line[15:]) for line in head.splitlines() if line.startswith("Content-L")
@@ -56,7 +56,7 @@ class Line:
             return int(head.split()[1]), (await self.reader.readexactly(size)).decode()
 
     async def is_over(self) -> bool:
-        async with asyncio.timeout(SECONDS):
+        async with within():
             return await self.reader.read() == b""
 
 

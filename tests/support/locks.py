@@ -22,9 +22,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import patience
+
 DATA = re.compile(r"\.db(-wal|-shm|-journal)?$")
 """What belongs to a data file, by its name."""
-PATIENCE = 30.0
+PATIENCE = patience.SECONDS
 CALLS = "open,openat,creat,close,close_range,dup,dup2,dup3,fcntl,clone,clone3,fork,vfork"
 
 

@@ -26,10 +26,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, Self
 
+import patience
 import yaml
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 100
+SECONDS = 2 * patience.SECONDS
 SHOWN = frozenset({"css", "html", "ini", "mermaid", "powershell", "text", "toml", ""})
 _FENCE = re.compile(
     r"^(?P<indent> *)```(?P<info>[^`\n]*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL

@@ -8,6 +8,7 @@ import subprocess
 from contextlib import asynccontextmanager
 
 import aiohttp
+from patience import SECONDS
 
 from inkube import APIServer
 
@@ -26,7 +27,7 @@ _GIT = {
 def git(place, *arguments):
     """What the git program says."""
     done = subprocess.run(
-        ["git", *arguments], cwd=place, check=True, capture_output=True, text=True, timeout=60,
+        ["git", *arguments], cwd=place, check=True, capture_output=True, text=True, timeout=SECONDS,
         env={"PATH": os.environ["PATH"], "HOME": str(place), **_GIT},
     )  # fmt: skip
     return done.stdout.strip()

@@ -1,8 +1,8 @@
 """How long tests wait for what has to happen: one setting for all of them.
 
 A test waits for an event or a revision, and its limit only says when it never will. So a limit is
-generous, and `INKUBE_PATIENCE` multiplies every one of them: `INKUBE_PATIENCE=4 make test` on a
-machine that has much else to do.
+generous, and `INKUBE_PATIENCE` multiplies every one of them, those of the fixtures and
+of pytest-timeout included: `INKUBE_PATIENCE=4 make test` on a machine that has much else to do.
 """
 
 import asyncio
@@ -14,6 +14,8 @@ PATIENCE = float(os.environ.get("INKUBE_PATIENCE", "1"))
 """What every limit is multiplied by."""
 SECONDS = 60.0 * PATIENCE
 """What may take so long has not come to a stop, even where forty processes want the processor."""
+KUBECTL = f"--timeout={SECONDS:.0f}s"
+"""How long kubectl is to wait."""
 
 
 def within(seconds: float = 60.0) -> asyncio.Timeout:

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import asyncpg
+from patience import SECONDS
 
 SETTINGS = {
     "fsync": "off",  # what survives a power cut is PostgreSQL's own business
@@ -153,7 +154,7 @@ def _run(command: list[object]) -> None:
     # In a folder that the user may enter; output only where it fails.
     subprocess.run(
         [str(word) for word in command], check=True, cwd="/", stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL, timeout=60,
+        stderr=subprocess.DEVNULL, timeout=SECONDS,
     )  # fmt: skip
 
 

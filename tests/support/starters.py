@@ -18,10 +18,9 @@ import aiohttp
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from patience import within
 
 PEM = serialization.Encoding.PEM
-PATIENCE = 60
-"""Seconds that a start may take on a busy machine."""
 LOOPBACK = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
 
 
@@ -95,7 +94,7 @@ class Starter:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )
-        async with asyncio.timeout(PATIENCE):
+        async with within():
             text, _ = await process.communicate()
         return process.returncode, text.decode()
 
@@ -110,7 +109,7 @@ class Starter:
         """Ask again and again until 200, as both do; fails when the program ends."""
         blind = ssl.create_default_context()
         blind.check_hostname, blind.verify_mode = False, ssl.CERT_NONE
-        async with asyncio.timeout(PATIENCE), aiohttp.ClientSession() as http:
+        async with within(), aiohttp.ClientSession() as http:
             while True:
                 code = self.processes[program].returncode
                 assert code is None, f"{program} ended with {code}: {self.log(program)}"
@@ -126,7 +125,7 @@ class Starter:
         """Signal one and give its exit code."""
         process = self.processes.pop(program)
         process.send_signal(number)
-        async with asyncio.timeout(20):
+        async with within():
             return await process.wait()
 
     async def kill(self):

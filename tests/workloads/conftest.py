@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from patience import SECONDS
 
 
 class Kubectl:
@@ -25,7 +26,7 @@ class Kubectl:
 
     def run(self, *arguments, text=""):
         return subprocess.run(
-            [self.path, *arguments], input=text, capture_output=True, text=True, timeout=60,
+            [self.path, *arguments], input=text, capture_output=True, text=True, timeout=SECONDS,
             env=self.environment, cwd=self.folder,
         )  # fmt: skip
 

@@ -15,6 +15,7 @@ import aiohttp
 import kubernetes
 import pytest
 from kubernetes.stream import portforward, stream
+from patience import SECONDS
 
 from inkube.apiserver.streaming import commands, spdy
 
@@ -106,7 +107,7 @@ def test_a_log_that_is_followed_goes_on_with_the_clock_and_ends_with_the_pod(scr
     scripted.advance(3600)
     assert [following.stdout.readline() for _ in range(3)] == ["two\n", "bad\n", "late\n"]
     scripted.client.delete("v1/pods", "p", "default")
-    assert following.communicate(timeout=20)[0] == ""
+    assert following.communicate(timeout=SECONDS)[0] == ""
 
 
 def test_a_container_that_has_not_begun_has_no_log(kube):
@@ -178,7 +179,7 @@ def test_kubectl_of_any_age_forwards_ports(scripted, find_kubectl, version):
                 assert answer.read() == b"the body"
     finally:
         forwarding.terminate()
-        forwarding.communicate(timeout=20)
+        forwarding.communicate(timeout=SECONDS)
 
 
 def test_a_port_that_nobody_serves_refuses_each_connection(scripted, kubectl):
@@ -195,7 +196,7 @@ def test_a_port_that_nobody_serves_refuses_each_connection(scripted, kubectl):
             assert said, "kubectl ended without a word"
     finally:
         forwarding.terminate()
-        forwarding.communicate(timeout=20)
+        forwarding.communicate(timeout=SECONDS)
 
 
 @pytest.fixture
@@ -218,7 +219,7 @@ def test_the_python_client_runs_commands(scripted, core):
     running = stream(
         call, "p", "default", command=["fail", "now"], _preload_content=False, **wanted
     )
-    running.run_forever(timeout=10)
+    running.run_forever(timeout=SECONDS)
     assert (running.returncode, running.read_stderr()) == (3, "oh\n")
 
 
@@ -228,7 +229,7 @@ def test_the_python_client_forwards_ports(scripted, core):
         core.connect_get_namespaced_pod_portforward, "p", "default", ports="80"
     )
     connection = forwarding.socket(80)
-    connection.settimeout(10)
+    connection.settimeout(SECONDS)
     connection.sendall(b"GET / HTTP/1.0\r\n\r\n")
     found = b""
     while piece := connection.recv(1024):
@@ -281,7 +282,7 @@ def test_the_python_client_writes_text_to_a_command(scripted, core):
         stdin=True, stdout=True, stderr=False, tty=False, _preload_content=False,
     )  # fmt: skip
     running.write_stdin("häuser\n")
-    assert running.readline_stdout(timeout=10) == "häuser"
+    assert running.readline_stdout(timeout=SECONDS) == "häuser"
     running.close()
 
 
@@ -461,7 +462,7 @@ def test_kwok_kinds_read_files_run_programs_and_reach_ports(kube, kubectl, tmp_p
                 assert client.recv(10) == b"pong"
         finally:
             forwarding.terminate()
-            forwarding.communicate(timeout=20)
+            forwarding.communicate(timeout=SECONDS)
 
 
 def test_headers_of_spdy_survive_both_ways():

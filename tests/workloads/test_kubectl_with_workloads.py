@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from patience import KUBECTL, SECONDS
 
 pytestmark = pytest.mark.kube_workloads()
 JOB = ("create", "job", "one", "--image=work:1", "--", "run")
@@ -12,7 +13,7 @@ JOB = ("create", "job", "one", "--image=work:1", "--", "run")
 def web(kube, kubectl):
     """A Deployment of two, rolled out."""
     kubectl("create", "deployment", "web", "--image=nginx:1.27", "--replicas=2", "--port=80")
-    kubectl("rollout", "status", "deploy/web", "--timeout=20s")
+    kubectl("rollout", "status", "deploy/web", KUBECTL)
     return kubectl
 
 
@@ -22,31 +23,31 @@ def read(kubectl, *what):
 
 def test_rollout_status_history_and_undo(web):
     web("set", "image", "deploy/web", "nginx=nginx:1.28")
-    said = web("rollout", "status", "deploy/web", "--timeout=20s")
+    said = web("rollout", "status", "deploy/web", KUBECTL)
     assert said.endswith('deployment "web" successfully rolled out\n')
     history = web("rollout", "history", "deploy/web").splitlines()
     assert [line.split()[0] for line in history[2:4]] == ["1", "2"]
     assert "nginx:1.28" in web("rollout", "history", "deploy/web", "--revision=2")
     assert web("rollout", "undo", "deploy/web") == "deployment.apps/web rolled back\n"
-    web("rollout", "status", "deploy/web", "--timeout=20s")
+    web("rollout", "status", "deploy/web", KUBECTL)
     (container,) = read(web, "deploy", "web")["spec"]["template"]["spec"]["containers"]
     assert container["image"] == "nginx:1.27"
 
 
 def test_rollout_pause_resume_and_restart(web):
     web("set", "image", "deploy/web", "nginx=nginx:1.28")
-    web("rollout", "status", "deploy/web", "--timeout=20s")
+    web("rollout", "status", "deploy/web", KUBECTL)
     assert web("rollout", "pause", "deploy/web") == "deployment.apps/web paused\n"
     web("set", "env", "deploy/web", "A=1")
     web(
-        "wait", "deploy/web", "--timeout=20s",
+        "wait", "deploy/web", KUBECTL,
         '--for=jsonpath={.status.conditions[?(@.type=="Progressing")].reason}=DeploymentPaused',
     )  # fmt: skip
     assert "paused" in web("rollout", "undo", "deploy/web", code=1)
     assert web("rollout", "resume", "deploy/web") == "deployment.apps/web resumed\n"
-    web("rollout", "status", "deploy/web", "--timeout=20s")
+    web("rollout", "status", "deploy/web", KUBECTL)
     assert web("rollout", "restart", "deploy/web") == "deployment.apps/web restarted\n"
-    web("rollout", "status", "deploy/web", "--timeout=20s")
+    web("rollout", "status", "deploy/web", KUBECTL)
     template = read(web, "deploy", "web")["spec"]["template"]
     assert "kubectl.kubernetes.io/restartedAt" in template["metadata"]["annotations"]
 
@@ -56,17 +57,17 @@ def test_wait_and_scale(web):
         "deployment.apps/web condition met\n"
     )
     assert web("scale", "deploy/web", "--replicas=4") == "deployment.apps/web scaled\n"
-    web("wait", "--for=jsonpath={.status.readyReplicas}=4", "deploy/web", "--timeout=20s")
+    web("wait", "--for=jsonpath={.status.readyReplicas}=4", "deploy/web", KUBECTL)
     assert len(read(web, "pods")["items"]) == 4
     web("scale", "deploy/web", "--replicas=0")
-    web("wait", "--for=delete", "pod", "-l", "app=web", "--timeout=20s")
+    web("wait", "--for=delete", "pod", "-l", "app=web", KUBECTL)
 
 
 def test_cordon_keeps_new_pods_away(kube, web):
     assert web("cordon", "kube-node-1") == "node/kube-node-1 cordoned\n"
     assert "SchedulingDisabled" in web("get", "node", "kube-node-1")
     web("rollout", "restart", "deploy/web")
-    web("rollout", "status", "deploy/web", "--timeout=20s")
+    web("rollout", "status", "deploy/web", KUBECTL)
     kube.settled()
     nodes = {pod["spec"]["nodeName"] for pod in read(web, "pods", "-l", "app=web")["items"]}
     assert nodes == {"kube-node-2"}
@@ -76,7 +77,7 @@ def test_cordon_keeps_new_pods_away(kube, web):
 def test_drain_moves_pods_and_asks_their_budgets(kube, web):
     web("create", "poddisruptionbudget", "web", "--selector=app=web", "--min-available=1")
     kube.settled()
-    said = web("drain", "kube-node-1", "--ignore-daemonsets", "--timeout=30s")
+    said = web("drain", "kube-node-1", "--ignore-daemonsets", KUBECTL)
     assert said.endswith("node/kube-node-1 drained\n")
     kube.settled()
     nodes = {pod["spec"]["nodeName"] for pod in read(web, "pods", "-l", "app=web")["items"]}
@@ -101,7 +102,7 @@ def test_autoscale_follows_what_pods_use(kube, web):
         "spec": {"containers": [{"name": "nginx", "resources": {"requests": {"cpu": "100m"}}}]},
     }}}  # fmt: skip
     web("patch", "deploy/web", "-p", json.dumps(patch))
-    web("rollout", "status", "deploy/web", "--timeout=20s")
+    web("rollout", "status", "deploy/web", KUBECTL)
     said = web("autoscale", "deploy/web", "--min=2", "--max=6", "--cpu-percent=50")
     assert said == "horizontalpodautoscaler.autoscaling/web autoscaled\n"
 
@@ -124,7 +125,7 @@ def test_jobs_complete_and_cron_jobs_make_more(kube, kubectl):
     )
     kube.settled()
     kube.advance(2)
-    assert kubectl("wait", "--for=condition=Complete", "job/by-hand", "--timeout=20s")
+    assert kubectl("wait", "--for=condition=Complete", "job/by-hand", KUBECTL)
 
 
 def test_logs_of_a_deployment_are_followed(kube, web):
@@ -144,7 +145,7 @@ def test_logs_of_a_deployment_are_followed(kube, web):
     assert next(lines) == "served\n"
     assert "web\n" in web("exec", "deploy/web", "--", "hostname")
     web("delete", "deploy/web")
-    assert "web" not in following.communicate(timeout=20)[0]
+    assert "web" not in following.communicate(timeout=SECONDS)[0]
 
 
 def test_daemon_sets_follow_nodes(kube, kubectl):
@@ -158,10 +159,10 @@ def test_daemon_sets_follow_nodes(kube, kubectl):
             },
         },
     }))  # fmt: skip
-    kubectl("rollout", "status", "ds/agent", "--timeout=20s")
+    kubectl("rollout", "status", "ds/agent", KUBECTL)
     kubectl("apply", "-f", "-", text=json.dumps({
         "apiVersion": "v1", "kind": "Node",
         "metadata": {"name": "more", "annotations": {"kwok.x-k8s.io/node": "fake"}},
     }))  # fmt: skip
-    kubectl("wait", "--for=jsonpath={.status.numberReady}=3", "ds/agent", "--timeout=20s")
+    kubectl("wait", "--for=jsonpath={.status.numberReady}=3", "ds/agent", KUBECTL)
     kubectl("delete", "node", "more")

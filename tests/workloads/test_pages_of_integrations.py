@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import SECONDS
 
 PAGES = Path(__file__).parents[2] / "docs" / "workloads"
 
@@ -22,8 +23,8 @@ def run(path, *command):
     beside = Path(sys.executable).parent
     environment = os.environ | {"PATH": f"{beside}:{os.environ['PATH']}", "HOME": str(path.parent)}
     return subprocess.run(
-        [sys.executable, *command, str(path)], cwd=path.parent, env=environment, timeout=100,
-        stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        [sys.executable, *command, str(path)], cwd=path.parent, env=environment,
+        timeout=2 * SECONDS, stdin=subprocess.DEVNULL, capture_output=True, text=True,
     )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from patience import SECONDS
 
 from inkube import APIServer, Workloads, pod
 from inkube.schemas.status import StatusError
@@ -174,7 +175,7 @@ def test_ports_are_coroutines_too(kube, kubectl):
             assert connection.recv(100) == b"you said ping"
     finally:
         forwarding.terminate()
-        forwarding.communicate(timeout=20)
+        forwarding.communicate(timeout=SECONDS)
 
 
 def test_commands_are_answered_by_a_coroutine_or_the_container_s_files(kube, kubectl):

@@ -6,6 +6,7 @@ import urllib.error
 import urllib.request
 
 import pytest
+from patience import SECONDS
 
 from inkube import pod
 
@@ -82,7 +83,7 @@ def served(kube):
 def ask(kube, path, method="GET", body=None, **headers):
     request = urllib.request.Request(kube.url + path, body, headers, method=method)
     try:
-        with urllib.request.urlopen(request, timeout=20) as found:
+        with urllib.request.urlopen(request, timeout=SECONDS) as found:
             return found.status, found.headers, found.read()
     except urllib.error.HTTPError as error:
         with error:
@@ -112,7 +113,7 @@ def test_a_failure_of_the_pod_is_the_answer(served):
 
 
 def test_who_asks_for_no_path_is_sent_to_the_root(served):
-    connection = http.client.HTTPConnection(served.url.removeprefix("http://"), timeout=20)
+    connection = http.client.HTTPConnection(served.url.removeprefix("http://"), timeout=SECONDS)
     connection.request("GET", f"{PODS}/p:8080/proxy?a=1")
     found = connection.getresponse()
     found.read()

@@ -8,6 +8,7 @@ import random
 
 import pytest
 import workloads as w
+from patience import SECONDS
 
 from inkube.apiserver.root import calm
 from inkube.controllers.manager import Manager
@@ -180,7 +181,7 @@ def test_a_write_finds_what_controllers_made_of_the_one_before(kube, monkeypatch
     """Requests follow each other faster than on a cluster, where each waits for a disk."""
     monkeypatch.setattr(calm, "CATCH_UP_SECONDS", 10)  # however busy this machine is
     host, port = kube.url.removeprefix("http://").split(":")
-    connection = http.client.HTTPConnection(host, int(port), timeout=10)
+    connection = http.client.HTTPConnection(host, int(port), timeout=SECONDS)
 
     def send(method, path, body=None):
         headers = {"Content-Type": "application/merge-patch+json"}
@@ -209,4 +210,4 @@ async def test_controllers_that_come_to_no_end_hold_no_write_up_for_long(monkeyp
             await asyncio.Event().wait()
 
     monkeypatch.setattr(calm, "CATCH_UP_SECONDS", 0.001)
-    await asyncio.wait_for(calm.of_workloads(Busy.__new__(Busy))(), 10)
+    await asyncio.wait_for(calm.of_workloads(Busy.__new__(Busy))(), SECONDS)

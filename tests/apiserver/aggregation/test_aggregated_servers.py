@@ -1,6 +1,5 @@
 """A group that another server answers for: over TLS, through an APIService, while it is away."""
 
-import asyncio
 import base64
 import io
 import json
@@ -10,6 +9,7 @@ import aiohttp
 import pytest
 import pytest_asyncio
 from aggregated import GROUP, NAME, PREFIX, VERSION
+from patience import within
 from yarl import URL
 
 from inkube import APIServer
@@ -43,7 +43,7 @@ def registration(*, url="", service=SERVICE, **spec):
 async def available(server, state, reason=""):
     """The condition of the APIService, once it is so."""
     selection = Selection(fields=f"metadata.name={NAME}")
-    async with asyncio.timeout(20):
+    async with within():
         async for event in server.client.watch(RESOURCE, selection):
             found = (event.object.get("status") or {}).get("conditions") or [{}]
             if found[0].get("status") == state and reason in ("", found[0]["reason"]):

@@ -1,11 +1,11 @@
 """The registration in docs/aggregation.md works; `tests/docs` runs the rest of the page."""
 
-import asyncio
 import re
 from pathlib import Path
 
 import pytest
 from aggregated import Things, serving
+from patience import within
 
 from inkube import APIServer
 from inkube.controllers.core.apiservices import RESOURCE
@@ -21,7 +21,7 @@ async def test_the_registration_is_available() -> None:
         obj = goyaml.loads(BLOCK.encode()).value
         obj["metadata"]["annotations"]["aggregation.inkube.dev/url"] = f"https://127.0.0.1:{port}"
         await server.client.create(obj)
-        async with asyncio.timeout(20):
+        async with within():
             async for event in server.client.watch(RESOURCE):
                 conditions = (event.object.get("status") or {}).get("conditions") or [{}]
                 if conditions[0].get("reason") == "Passed":

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from click.testing import CliRunner
+from patience import within
 
 from inkube import APIServer
 from inkube.apiserver.capture.capture import Wanted, capture
@@ -93,9 +94,9 @@ async def recording(cluster, tmp_path):
         running = asyncio.create_task(
             capture(source, file, wanted, tell=lambda line: ready.set(), until=until)
         )
-        async with asyncio.timeout(60):
+        async with within():
             await ready.wait()
-        async with Store(sqlite_log(file), JSONCodec()) as store, asyncio.timeout(60):
+        async with Store(sqlite_log(file), JSONCodec()) as store, within():
             changes = store.subscribe("/registry/configmaps/default/")
             await live.client.patch(*SKY, patch={"data": {"colour": "grey"}})
             assert await types(changes, 1) == ["MODIFIED"]
@@ -119,7 +120,7 @@ async def test_what_happened_happens_again(recording):
     async with APIServer(replay=recording, speed=1e-6) as server:
         assert (await server.client.get(*SKY))["data"] == {"colour": "blue"}
         start = server.store.revision
-    async with APIServer(replay=recording, speed=1e6) as server, asyncio.timeout(30):
+    async with APIServer(replay=recording, speed=1e6) as server, within():
         await server.store.reached(start + 2)
         assert server.store.list("/registry/configmaps/default/") == []
         past = await server.store.page("/registry/configmaps/default/", revision=start + 1)

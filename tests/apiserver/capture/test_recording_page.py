@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import within
 
 from inkube import APIServer
 
@@ -23,7 +24,7 @@ async def test_the_page_captures_a_cluster(tmp_path):
     (tools / "inkube").chmod(0o755)
     config = tmp_path / "config"
     path = os.pathsep.join([str(tools), os.environ["PATH"]])
-    async with APIServer() as server, asyncio.timeout(100):
+    async with APIServer() as server, within(100):
         config.write_text(server.kubeconfig())
         process = await asyncio.create_subprocess_exec(
             *("sh", "-e", "-c", script),

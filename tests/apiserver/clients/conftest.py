@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from patience import SECONDS
 
 from inkube.apiserver.testing.kube import Plan, running
 from inkube.apiserver.testing.thread import LoopThread
@@ -104,7 +105,7 @@ class Kubectl:
             input=None if document is None else json.dumps(document),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=SECONDS,
             check=False,
         )
         assert done.returncode == code, done.stdout + done.stderr

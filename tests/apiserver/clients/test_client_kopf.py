@@ -3,13 +3,14 @@
 import asyncio
 import contextlib
 
+import patience
 import pytest
 
 kopf = pytest.importorskip("kopf")
 
 GROUP = "clients.example.com"
 CRABS = (GROUP, "v1", "crabs")
-PATIENCE = 20
+PATIENCE = patience.SECONDS
 
 
 class Seen:

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 import pytest
+from patience import SECONDS
 
 GROUP = "clients.example.com"
 FOUND = sorted(
@@ -34,7 +35,7 @@ def kubectl(request, kubeconfig, namespace, tmp_path):
     def run(*arguments, stdin=""):
         command = [request.param, "-n", namespace, *arguments]
         done = subprocess.run(
-            command, input=stdin, capture_output=True, text=True, timeout=60, env=environment
+            command, input=stdin, capture_output=True, text=True, timeout=SECONDS, env=environment
         )
         assert done.returncode == 0, done.stderr
         return done.stdout

@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from patience import SECONDS
 
 FOLDER = Path(__file__).parent / "node"
 INSTALLED = shutil.which("node") and (FOLDER / "node_modules/@kubernetes/client-node").exists()
@@ -13,5 +14,5 @@ INSTALLED = shutil.which("node") and (FOLDER / "node_modules/@kubernetes/client-
 @pytest.mark.skipif(not INSTALLED, reason="npm install was not run in tests/apiserver/clients/node")
 def test_an_informer_follows_a_life(kubeconfig, namespace):
     command = ["node", str(FOLDER / "informer.mjs"), str(kubeconfig), namespace]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
     assert (done.stdout.split(), done.returncode) == (["add", "update", "delete"], 0), done.stderr

@@ -14,11 +14,13 @@ import random
 import shutil
 from pathlib import Path
 
+import patience
 import pytest
+from patience import within
 
 FAULTS = int(os.environ.get("INKUBE_FAULTS", "60"))
 SEEDS = range(int(os.environ.get("INKUBE_FAULT_SEEDS", "1")))
-PATIENCE = 30 + FAULTS / 5
+PATIENCE = (60 + FAULTS / 5) * patience.PATIENCE
 FOLDER = Path(__file__).parent / "node"
 INSTALLED = shutil.which("node") and (FOLDER / "node_modules/@kubernetes/client-node").exists()
 CONFIG_MAPS = "v1/configmaps"
@@ -259,13 +261,13 @@ async def operating(namespace, heard):
         stop_flag=stop,
     )
     task = asyncio.create_task(run)
-    async with asyncio.timeout(30):
+    async with within():
         await ready.wait()
     try:
         yield task
     finally:
         stop.set()
-        async with asyncio.timeout(30):
+        async with within():
             await task
 
 

@@ -11,6 +11,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from patience import KUBECTL, SECONDS
 
 VERSIONS = ("1.27", "1.33")
 POD = {
@@ -40,7 +41,7 @@ def test_drain_cordons_a_node_and_evicts_its_pods(kubectl, served):
     served.client.create(named("Node", "far"))
     bound = {**POD, "spec": {**POD["spec"], "nodeName": "far"}}
     kubectl("create", "-f", "-", document=bound)
-    said = kubectl("drain", "far", "--force", "--grace-period=0", "--timeout=20s")
+    said = kubectl("drain", "far", "--force", "--grace-period=0", KUBECTL)
     assert "evicting pod default/p" in said
     assert said.endswith("node/far drained\n")
     assert kubectl("get", "pods", "-o", "name") == ""
@@ -163,5 +164,5 @@ def proxied(kubectl):
 def test_proxy_carries_requests(kubectl, pod):
     with proxied(kubectl) as address:
         url = f"http://{address}/api/v1/namespaces/default/pods/p"
-        with urllib.request.urlopen(url, timeout=20) as answer:
+        with urllib.request.urlopen(url, timeout=SECONDS) as answer:
             assert json.load(answer)["metadata"]["uid"] == pod()["metadata"]["uid"]

@@ -1,6 +1,7 @@
 """A tour through kubectl, old and new: built-in objects, a CRD and its objects, waiting."""
 
 import pytest
+from patience import KUBECTL
 
 VERSIONS = ("1.27", "1.30", "1.33")
 BOATS = {
@@ -56,7 +57,7 @@ def kubectl(request, find_kubectl):
 @pytest.fixture
 def boats(kubectl):
     kubectl("create", "-f", "-", document=BOATS)
-    kubectl("wait", "--for=condition=established", "crd/boats.tour.example.com", "--timeout=20s")
+    kubectl("wait", "--for=condition=established", "crd/boats.tour.example.com", KUBECTL)
     return kubectl
 
 
@@ -105,5 +106,5 @@ def test_wait_sees_a_status(boats):
     boats("create", "-f", "-", document=BOAT)
     afloat = '{"status":{"phase":"Afloat"}}'
     boats("patch", "boat", "fram", "--subresource=status", "--type=merge", "-p", afloat)
-    met = boats("wait", "--for=jsonpath={.status.phase}=Afloat", "boat/fram", "--timeout=20s")
+    met = boats("wait", "--for=jsonpath={.status.phase}=Afloat", "boat/fram", KUBECTL)
     assert met == "boat.tour.example.com/fram condition met\n"

@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from patience import SECONDS
 
 from inkube.apiserver.console.pages import FOLDER
 
@@ -16,13 +17,17 @@ MODULES = sorted(path for path in FOLDER.glob("*.js") if path.name != "theme.js"
 
 def test_every_module_parses():
     for path in [*MODULES, FOLDER / "theme.js"]:
-        done = subprocess.run([NODE, "--check", path], capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            [NODE, "--check", path], capture_output=True, text=True, timeout=SECONDS
+        )
         assert done.returncode == 0, done.stderr
 
 
 def test_the_modules_compute_what_they_should():
     file = Path(__file__).parent / "modules.test.mjs"
-    done = subprocess.run([NODE, "--test", file], capture_output=True, text=True, timeout=100)
+    done = subprocess.run(
+        [NODE, "--test", file], capture_output=True, text=True, timeout=2 * SECONDS
+    )
     assert done.returncode == 0, done.stdout
 
 

@@ -5,6 +5,7 @@ import json
 
 import aiohttp
 import pytest
+from patience import SECONDS
 
 from inkube import APIServer
 from inkube.apiserver.console import requestlog
@@ -24,7 +25,7 @@ class Listener:
     async def next(self, uri=""):
         """The next event of a request to that path; None at the end."""
         while True:
-            line = await asyncio.wait_for(self._answer.content.readline(), 10)
+            line = await asyncio.wait_for(self._answer.content.readline(), SECONDS)
             if line == b"":
                 return None
             if line.strip():

@@ -5,13 +5,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+from patience import SECONDS
+
 ROOT = Path(__file__).parents[3]
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def test_the_script_takes_every_picture_that_is_shown(browser, tmp_path):
     command = [sys.executable, ROOT / "tools/screenshots.py", tmp_path]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=110)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=2 * SECONDS)
     assert done.returncode == 0, done.stderr
     taken = {path.name for path in tmp_path.iterdir()}
     assert all((tmp_path / name).read_bytes().startswith(PNG) for name in taken)

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from patience import SECONDS
+
 PAGE = Path(__file__).parents[3] / "docs" / "envtest.md"
 
 
@@ -18,7 +20,7 @@ def test_the_commands_of_the_page_work(tmp_path):
     path = os.pathsep.join([str(tools), os.environ["PATH"]])
     done = subprocess.run(
         ["sh", "-e", "-c", script], env={**os.environ, "PATH": path, "XDG_CACHE_HOME": tmp_path},
-        capture_output=True, text=True, check=True, timeout=60,
+        capture_output=True, text=True, check=True, timeout=SECONDS,
     )  # fmt: skip
     assert done.stdout == "Kubernetes v1.36.2\netcd Version: 3.6.6\nGit SHA: inkube\n"
     found = {path.name for path in (tmp_path / "inkube" / "envtest").iterdir()}

@@ -14,6 +14,7 @@ import pytest
 import pytest_asyncio
 from aiohttp import web
 from endpoints import LEAF, serving
+from patience import SECONDS
 from starters import Envtest, Jenvtest, cpu_seconds, free_port
 
 import inkube
@@ -37,7 +38,7 @@ def assets(tmp_path_factory):
 def written(folder):
     return subprocess.run(
         [sys.executable, "-m", "inkube", "envtest-assets", str(folder)],
-        capture_output=True, text=True, check=False, timeout=60,
+        capture_output=True, text=True, check=False, timeout=SECONDS,
     )  # fmt: skip
 
 

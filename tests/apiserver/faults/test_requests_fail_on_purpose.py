@@ -8,6 +8,7 @@ import time
 import aiohttp
 import pytest
 import pytest_asyncio
+from patience import within
 
 from inkube import APIServer
 from inkube.schemas.status import StatusError
@@ -275,7 +276,7 @@ async def test_controllers_of_the_server_are_hit_where_a_fault_says_so(server, f
     match = {"resources": ["namespaces/finalize", "namespaces/status", "namespaces"]}
     await fault("k", match=match, controllers=True, when={"times": 2}, answer={"code": 409})
     await server.client.delete("v1/namespaces", "goes")
-    async with asyncio.timeout(20):
+    async with within():
         while (await status_of(server, "k"))["injected"] < 2:
             pass
         while "goes" in str((await server.client.list("v1/namespaces")).items):

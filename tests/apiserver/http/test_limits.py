@@ -5,6 +5,7 @@ import contextlib
 import gzip
 
 import pytest
+from patience import SECONDS
 
 from inkube import APIServer
 from inkube.apiserver.http import bodies, guards, metrics, requests
@@ -80,7 +81,7 @@ async def test_chunked_bodies_are_measured_as_they_come(server):
         for _ in range(bodies.MAX_BODY // 65536 + 2):
             writer.write(chunk)
             await writer.drain()
-    assert (await asyncio.wait_for(reader.readline(), 5)).split()[1] == b"413"
+    assert (await asyncio.wait_for(reader.readline(), SECONDS)).split()[1] == b"413"
     writer.close()
 
 
@@ -96,7 +97,7 @@ async def test_compressed_bodies_are_not_unpacked(web):
 async def test_addresses_may_be_long_but_not_endless(server, path, code):
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     writer.write(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
-    assert (await asyncio.wait_for(reader.readline(), 5)).split()[1] == str(code).encode()
+    assert (await asyncio.wait_for(reader.readline(), SECONDS)).split()[1] == str(code).encode()
     writer.close()
 
 

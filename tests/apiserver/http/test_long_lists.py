@@ -10,6 +10,7 @@ import tracemalloc
 
 import pytest
 import pytest_asyncio
+from patience import within
 
 from inkube.apiserver.handlers import packed, stored, tables
 from inkube.apiserver.http import responses
@@ -47,7 +48,7 @@ async def begun(server, path, accept, *headers):
     lines = [f"GET {path} HTTP/1.1", "Host: localhost", f"Accept: {accept}", *headers, "", ""]
     writer.write("\r\n".join(lines).encode())
     try:
-        async with asyncio.timeout(30):
+        async with within():
             head = await reader.readuntil(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 200"), head
         yield reader, writer, head.lower()
@@ -64,7 +65,7 @@ async def chunks(reader):
 
 
 async def body(server, path, accept, *headers):
-    async with begun(server, path, accept, *headers) as (reader, _, head), asyncio.timeout(30):
+    async with begun(server, path, accept, *headers) as (reader, _, head), within():
         if b"transfer-encoding: chunked" in head:
             return b"".join([chunk async for chunk in chunks(reader)])
         length = int(head.partition(b"content-length: ")[2].split(b"\r\n")[0])
@@ -94,7 +95,7 @@ async def test_a_list_takes_no_memory_for_what_is_sent(server, monkeypatch, path
         tracemalloc.start()
         try:
             sent = 0
-            async with asyncio.timeout(60):
+            async with within():
                 async for chunk in chunks(reader):
                     sent += len(chunk)
             _, peak = tracemalloc.get_traced_memory()
@@ -154,7 +155,7 @@ async def test_who_goes_away_leaves_nothing_behind(server, monkeypatch, accept):
     async with begun(server, f"{MAPS}?includeObject=Object", accept) as (_, writer, _):
         assert sys.getrefcount(data) > before, "the list is under way"
         writer.transport.abort()
-        async with asyncio.timeout(30):
+        async with within():
             while sys.getrefcount(data) > before:  # noqa: ASYNC110 # nobody tells
                 await asyncio.sleep(0)
 
@@ -162,7 +163,7 @@ async def test_who_goes_away_leaves_nothing_behind(server, monkeypatch, accept):
 async def test_a_list_is_of_one_moment_whatever_is_written_while_it_is_sent(server):
     key = "/registry/configmaps/default/long-249"
     before = server.store.get(key).value["data"]
-    async with begun(server, MAPS, JSON) as (reader, _, _), asyncio.timeout(30):
+    async with begun(server, MAPS, JSON) as (reader, _, _), within():
         last = await server.client.get("v1/configmaps", "long-249", "default")
         last = await server.client.update({**last, "data": {"text": "new"}})
         told = json.loads(b"".join([chunk async for chunk in chunks(reader)]))
@@ -187,7 +188,7 @@ async def test_a_defect_in_the_middle_ends_the_connection_and_not_the_list(
     monkeypatch.setattr(tables, "row", row)
     async with begun(server, f"{MAPS}?includeObject=Object", TABLE) as (reader, _, _):
         with pytest.raises((asyncio.IncompleteReadError, ValueError, ConnectionError)):
-            async with asyncio.timeout(30):
+            async with within():
                 assert [chunk async for chunk in chunks(reader)] == []
     assert "a defect" in caplog.text
     caplog.clear()

@@ -6,6 +6,7 @@ import base64
 import aiohttp
 import pytest
 import samples
+from patience import SECONDS
 
 from inkube.schemas.builtin import decoding as typing
 from inkube.schemas.builtin import resources
@@ -135,7 +136,7 @@ async def test_every_built_in_kind_lives_in_protobuf(web, client, server, gvk, k
 
     url = f"{server.url}{path}?watch=1&fieldSelector=metadata.name={sample['metadata']['name']}"
     async with (
-        aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(20)) as session,
+        aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(SECONDS)) as session,
         session.get(url, headers={"Accept": f"{PROTOBUF},application/json"}) as watch,
     ):
         assert watch.headers["Content-Type"] == f"{PROTOBUF};stream=watch"
@@ -227,7 +228,7 @@ async def test_custom_resources_are_json_but_their_metadata_is_not(web, boat):
 
 async def test_bookmarks_and_errors_of_watches_are_frames(server):
     head = {"Accept": PROTOBUF}
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(20)) as session:
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(SECONDS)) as session:
         url = f"{server.url}{MAPS}?watch=1&sendInitialEvents=true&allowWatchBookmarks=true"
         async with session.get(f"{url}&resourceVersionMatch=NotOlderThan", headers=head) as watch:
             word, told = "", {}
@@ -248,7 +249,7 @@ async def test_many_watchers_share_what_is_told(server, client, config_map):
         (await client.made("POST", MAPS, config_map("first"), 201))["metadata"]["resourceVersion"]
     )
     url = f"{server.url}{MAPS}?watch=1&resourceVersion={version}"
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(20)) as session:
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(SECONDS)) as session:
         watches = [await session.get(url, headers=head) for _ in range(3)]
         for number in range(5):
             await client.made("POST", MAPS, config_map(f"told-{number}", a="x" * 300), 201)
@@ -274,5 +275,5 @@ async def test_discovery_speaks_it(web):
             assert [group["name"] for group in shown["groups"]] == names
         else:
             assert shown["versions"] == as_json["versions"]
-    answer = await asyncio.wait_for(web.ask("GET", "/api/v1", Accept=f"{PROTOBUF}, */*"), 10)
+    answer = await asyncio.wait_for(web.ask("GET", "/api/v1", Accept=f"{PROTOBUF}, */*"), SECONDS)
     assert base64.b64encode(answer.body[:4]) == b"azhzAA=="

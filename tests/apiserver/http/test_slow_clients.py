@@ -4,6 +4,7 @@ import asyncio
 from functools import partial
 
 import pytest
+from patience import SECONDS
 
 from inkube.apiserver import app
 from inkube.apiserver import server as server_parts
@@ -21,7 +22,7 @@ async def test_a_body_that_does_not_come_is_given_up(monkeypatch: pytest.MonkeyP
     async with APIServer() as server:
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(HEAD.encode())
-        answer = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 10)
+        answer = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), SECONDS)
         assert answer.startswith(b"HTTP/1.1 504")
         writer.close()
         await writer.wait_closed()
@@ -34,12 +35,12 @@ async def test_waiting_bodies_leave_room_for_readers(monkeypatch: pytest.MonkeyP
         for _, writer in waiting:
             writer.write(HEAD.encode())
         refused, _ = waiting[-1]
-        answer = await asyncio.wait_for(refused.readuntil(b"\r\n\r\n"), 10)
+        answer = await asyncio.wait_for(refused.readuntil(b"\r\n\r\n"), SECONDS)
         assert answer.startswith(b"HTTP/1.1 429")
         assert b"Retry-After: 1" in answer
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        answer = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 10)
+        answer = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), SECONDS)
         assert answer.startswith(b"HTTP/1.1 200")
         for _, each in [*waiting, (reader, writer)]:
             each.close()

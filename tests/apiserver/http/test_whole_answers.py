@@ -9,6 +9,7 @@ from email.utils import parsedate_to_datetime
 
 import pytest
 import pytest_asyncio
+from patience import within
 
 from inkube.apiserver.http import delivery
 
@@ -45,7 +46,7 @@ class Line:
 
     async def head(self):
         """The status line, and the headers by their names in lower case."""
-        async with asyncio.timeout(10):
+        async with within():
             text = await self.reader.readuntil(b"\r\n\r\n")
         first, *rest = text.decode().strip().split("\r\n")
         return first, {k.lower(): v for k, v in (each.split(": ", 1) for each in rest)}
@@ -65,7 +66,7 @@ class Line:
             yield chunk[:-2]
 
     async def is_over(self):
-        async with asyncio.timeout(10):
+        async with within():
             return await self.reader.read() == b""
 
 

@@ -7,6 +7,7 @@ import sys
 
 import aiohttp
 import pytest
+from patience import SECONDS
 
 BEFORE = """
 import json, sys, threading
@@ -21,7 +22,7 @@ assert "aiohttp.client" not in sys.modules
 def run(program: str) -> str:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", BEFORE + program],
-        capture_output=True, text=True, timeout=60,
+        capture_output=True, text=True, timeout=SECONDS,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -108,4 +109,4 @@ def test_where_aiohttp_is_known_already_nothing_changes():
         "before = vars(aiohttp).copy()\nlazyaiohttp.postpone_client()\n"
         "assert vars(aiohttp) == before\n"
     )
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=SECONDS)

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import yaml
+from patience import SECONDS
 
 from inkube import APIServer
 from inkube.apiserver.pytest_plugin import MARKERS
@@ -32,7 +33,7 @@ def test_the_console_of_the_page_runs(tmp_path):
     [console] = re.findall(r"```console\n(.*?)```", PAGE.read_text(), re.DOTALL)
     commands = [line.removeprefix("$ inkube ").split() for line in console.splitlines()]
     assert [command[0] for command in commands] == ["snapshot", "serve", "snapshot"]
-    run = partial(subprocess.run, cwd=tmp_path, check=True, capture_output=True, timeout=60)
+    run = partial(subprocess.run, cwd=tmp_path, check=True, capture_output=True, timeout=SECONDS)
     run([sys.executable, "-c", MAKE])
     for command in commands:
         if command[0] == "snapshot":

@@ -98,8 +98,9 @@ def test_never_quiet_tells_who_writes(kube, kube_client):
             kube_client.patch(CM, "busy", patch={"data": {"turn": str(turn := turn + 1)}})
     writer = threading.Thread(target=write)
     writer.start()
+    kube.wait_for(lambda: kube_client.get(CM, "busy")["data"]["turn"])
     with pytest.raises(TimeoutError, match="MODIFIED ConfigMap default/busy"):
-        kube.settled(within=0.5, quiet=0.4)
+        kube.settled(within=0.5, quiet=600)
     over.set()
     writer.join()
 

@@ -2,6 +2,7 @@
 
 import aiohttp
 import pytest
+from patience import SECONDS
 
 from inkube import APIServer
 
@@ -14,7 +15,7 @@ async def server():
 
 @pytest.fixture
 async def session(server):
-    timeout = aiohttp.ClientTimeout(20)
+    timeout = aiohttp.ClientTimeout(SECONDS)
     connector = aiohttp.TCPConnector(limit=0)
     async with aiohttp.ClientSession(server.url, timeout=timeout, connector=connector) as session:
         yield session

@@ -18,6 +18,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from patience import SECONDS, within
 
 from inkube import APIServer
 
@@ -45,7 +46,7 @@ class Backend:
 
     async def _start(self):
         self.server = await APIServer().__aenter__()
-        timeout = aiohttp.ClientTimeout(10)
+        timeout = aiohttp.ClientTimeout(SECONDS)
         connector = aiohttp.TCPConnector(limit=0)
         self.session = aiohttp.ClientSession(self.server.url, timeout=timeout, connector=connector)
 
@@ -178,7 +179,7 @@ class ListAndWatch(RuleBasedStateMachine):
     async def read(self, watch):
         wanted = [event for event in map(told(watch.selector), self.story) if event]
         wanted = [event for event in wanted if event[0] > watch.version]
-        async with asyncio.timeout(5):
+        async with within():
             for version, kind, name, after in wanted[watch.seen :]:
                 event = json.loads(await watch.response.content.readline())
                 obj = event["object"]

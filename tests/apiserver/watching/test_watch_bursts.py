@@ -4,6 +4,7 @@ import asyncio
 import json
 
 import pytest
+from patience import SECONDS, within
 
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.watching import bursts as bursts_module
@@ -31,7 +32,7 @@ async def watch(server, session):
 
 async def names(watcher, count):
     """The names in the next events of a stream."""
-    async with asyncio.timeout(10):
+    async with within():
         lines = [await watcher.content.readline() for _ in range(count)]
     return [json.loads(line)["object"]["metadata"]["name"] for line in lines]
 
@@ -144,7 +145,7 @@ async def test_many_readers_are_told_at_once_and_then_in_bursts(monkeypatch):
     await turns(3)
     assert written[-1] == "first", "the second burst is still gathered"
     bursts.add(lambda told: done.set_result(written[-1]))
-    assert await asyncio.wait_for(done, 10) == "second"
+    assert await asyncio.wait_for(done, SECONDS) == "second"
 
 
 async def turns(count):

@@ -3,6 +3,8 @@
 import asyncio
 import json
 
+from patience import within
+
 MAPS = "/api/v1/namespaces/default/configmaps"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
@@ -66,7 +68,7 @@ async def names_of(reader, count):
 
 async def test_a_stopping_server_ends_its_watches_at_once(session, server):
     watcher = await session.get(f"{MAPS}?watch=1")
-    async with asyncio.timeout(2):
+    async with within():
         await server.stop()
         await watcher.content.read()
     assert watcher.content.at_eof()
@@ -77,7 +79,7 @@ async def test_a_client_that_left_is_forgotten(server, session, config_map):
     await server.client.create(config_map("before"))
     await events(watcher, 1)
     watcher.close()
-    async with asyncio.timeout(10):
+    async with within():
         while server.streams.count:
             await server.client.create(config_map(f"after-{now(server)}"))
     assert server.streams.count == 0
@@ -85,7 +87,7 @@ async def test_a_client_that_left_is_forgotten(server, session, config_map):
 
 async def test_a_watch_ends_when_its_time_is_over(session):
     answer = await session.get("/api/v1/namespaces?watch=1&timeoutSeconds=1")
-    async with asyncio.timeout(5):
+    async with within():
         assert b"ADDED" in await answer.read()
 
 

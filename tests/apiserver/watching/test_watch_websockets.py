@@ -9,6 +9,7 @@ import aiohttp
 import pytest
 from kubernetes.client import Configuration
 from kubernetes.stream import ws_client
+from patience import within
 
 from inkube import APIServer
 
@@ -42,7 +43,7 @@ async def connect(server, session):
 
 async def told(socket, count):
     """The next messages."""
-    async with asyncio.timeout(20):
+    async with within():
         return [(await socket.receive()).data for _ in range(count)]
 
 
@@ -168,7 +169,7 @@ async def test_a_version_too_old_is_told_and_the_socket_closed(connect):
 
 async def test_it_is_closed_when_its_time_is_over(connect):
     socket = await connect("&timeoutSeconds=1")
-    async with asyncio.timeout(20):
+    async with within():
         assert (await socket.receive()).type is aiohttp.WSMsgType.CLOSE
     assert socket.close_code == 1000
 

@@ -1,11 +1,10 @@
 """Custom resources that a webhook converts: reads, writes, lists, watches, failures."""
 
-import asyncio
-
 import pytest
 import pytest_asyncio
 from aiohttp import web
 from endpoints import BUNDLE, LEAF, serving
+from patience import within
 
 from inkube import APIServer
 from inkube.schemas.status import StatusError
@@ -143,7 +142,7 @@ async def test_every_kind_of_write_works_in_the_other_version(client):
 async def test_a_watch_in_the_other_version_tells_converted_objects(client):
     await client.create(boat("a"))
     seen = []
-    async with asyncio.timeout(5):
+    async with within():
         async for event in client.watch(V2):
             if event.type == "BOOKMARK":
                 await client.create(boat("b", size=8))

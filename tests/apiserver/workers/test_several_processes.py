@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import patience
 import pytest
 import yaml
+from patience import KUBECTL, SECONDS
 
-PATIENCE = 60.0
+PATIENCE = patience.SECONDS
 MAPS = "/api/v1/namespaces/default/configmaps"
 
 
@@ -175,7 +177,7 @@ async def test_a_worker_that_hangs_is_passed_by_and_left_out(serve: Serve, http:
     stopped = served.workers()[0]
     os.kill(stopped, signal.SIGSTOP)
     try:
-        timeout = aiohttp.ClientTimeout(5)
+        timeout = aiohttp.ClientTimeout(SECONDS)
         answered = 0
         async with asyncio.timeout(PATIENCE):
             while answered < 6:  # in a row: no connection goes to the one that hangs
@@ -289,7 +291,7 @@ async def test_what_lives_in_the_worker_that_leads_answers_at_every_worker(
         given=json.dumps({"apiVersion": "workloads.inkube.dev/v1", **script})
         + json.dumps({"apiVersion": "v1", **pod}),
     )  # fmt: skip
-    await kubectl("wait", "--for=condition=Ready", "pod/p", "--timeout=60s")
+    await kubectl("wait", "--for=condition=Ready", "pod/p", KUBECTL)
     (tmp_path / "mine").write_text("given\n")
     await kubectl("cp", "mine", "p:/tmp/mine")
     asked = [await kubectl("exec", "p", "--", "cat", "/tmp/mine") for _ in range(4)]

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from patience import within
 
 from inkube import APIServer
 from inkube.schemas.status import StatusError
@@ -32,16 +33,15 @@ async def is_gone(server, name):
     return False
 
 
-async def test_a_namespace_goes_with_everything_in_it_within_a_second():
-    async with APIServer() as server, asyncio.timeout(5):
+async def test_a_namespace_goes_with_everything_in_it():
+    async with APIServer() as server, within():
         await server.client.create(space("a"))
         for number in range(20):
             await server.client.create(config_map(f"m{number}", "a"))
         answer = await server.client.delete(SPACES, "a")
         assert answer["status"]["phase"] == "Terminating"
         assert "deletionGracePeriodSeconds" not in answer["metadata"]
-        async with asyncio.timeout(1):
-            await server.settled()
+        await server.settled()
         assert await is_gone(server, "a")
         assert not (await server.client.list("v1/configmaps")).items
 

@@ -1,9 +1,9 @@
 """Jobs: asked for, refused, carried out and kept; pulls of the scripted world's files."""
 
-import asyncio
 import json
 
 import pytest
+from patience import within
 from worlds import PROVISIONING, repository
 
 ALL = f"/apis/{PROVISIONING}/namespaces/ns"
@@ -312,7 +312,7 @@ async def test_a_watch_sees_a_job_until_it_is_gone(jobs):
     await jobs.post({"pull": {}})
     seen = []
     watch = jobs.server.client.watch(f"{PROVISIONING}/jobs", resource_version=start)
-    async with asyncio.timeout(10):
+    async with within():
         async for event in watch:
             seen.append((event.type, event.object["status"].get("state", "")))
             if event.type == "DELETED":

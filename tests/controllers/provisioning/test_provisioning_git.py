@@ -13,6 +13,7 @@ from dulwich.refs import Ref
 from dulwich.repo import Repo
 from dulwich.server import DictBackend
 from dulwich.web import make_wsgi_chain
+from patience import within
 from worlds import PROVISIONING, told
 
 from inkube.controllers.checks import OutsideError
@@ -446,7 +447,7 @@ async def test_a_question_leaves_no_connection_open_whatever_is_answered(answer)
                 with contextlib.suppress(OutsideError, NotAuthorized, RepositoryNotFound):
                     await question()
             assert connections
-            async with asyncio.timeout(5):
+            async with within():
                 await asyncio.gather(*(ended.wait() for ended in connections))
         finally:
             gc.enable()

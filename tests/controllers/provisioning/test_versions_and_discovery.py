@@ -5,6 +5,7 @@ import json
 import shutil
 
 import pytest
+from patience import SECONDS
 from worlds import host, repository
 
 GROUP = "provisioning.grafana.app"
@@ -79,7 +80,7 @@ async def kubectl(server, tmp_path, *arguments):
         found, f"--kubeconfig={config}", f"--cache-dir={tmp_path}", *arguments,
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
-    told, complaints = await asyncio.wait_for(process.communicate(), 60)
+    told, complaints = await asyncio.wait_for(process.communicate(), SECONDS)
     assert process.returncode == 0, (told + complaints).decode()
     return told.decode()
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import served
+from patience import SECONDS
 
 import inkube
 
@@ -77,7 +78,7 @@ class Memory:
 
 def fill(port):
     """Fill what a server keeps of the past, within its bounds."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS)
 
     def ask(method, path, body=None):
         headers = {"Content-Type": f"application/{'merge-patch+' if method == 'PATCH' else ''}json"}

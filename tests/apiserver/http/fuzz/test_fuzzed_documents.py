@@ -8,6 +8,7 @@ half of them as they are, half aimed at an object that exists, so that they come
 import os
 import random
 
+import patience
 import pytest
 import requests
 from hypothesis import configuration
@@ -20,7 +21,7 @@ ROUNDS = int(os.environ.get("INKUBE_FUZZ", "250"))
 SEED = int(os.environ.get("INKUBE_FUZZ_SEED", "1"))
 SAMPLE = 0.2  # of the boundary values, which are hundreds for each operation
 EXAMPLES = 5  # random requests for each operation
-PATIENCE = 15
+PATIENCE = 30 * patience.PATIENCE
 
 
 class Probe:
