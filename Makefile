@@ -4,14 +4,23 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SERVING := $(VENV)/.serving
 JOBS ?= auto
+# What waits for events of other processes and threads, for revisions, for readers and leaders.
+WAITING := $(addprefix tests/,storage/test_store_watch.py storage/test_store_sharing.py \
+  $(addprefix apiserver/,watching testing/test_fixture_markers.py testing/test_fixture_servers.py \
+  testing/test_fixture_faults.py test_leading_servers.py test_sleeping_servers.py \
+  http/test_slow_clients.py http/test_budget.py console/test_request_log.py) \
+  controllers/test_leader_election.py controllers/test_manager_keeps_going.py)
 
-.PHONY: serve test lint types exams rounds conformance bench docs dist binary
+.PHONY: serve test crowded lint types exams rounds conformance bench docs dist binary
 
 serve: $(SERVING)  ## http://127.0.0.1:8001, data in ./inkube.db
 	$(BIN)/inkube serve $(ARGS)
 
 test: $(STAMP)  ## every test
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+
+crowded: $(STAMP)  ## the tests that wait, beside two busy loops per core
+	$(BIN)/python tests/support/crowd.py $(BIN)/python -m pytest -n $(JOBS) $(WAITING) $(ARGS)
 
 lint: $(STAMP)  ## format check, lint, types, layers
 	$(BIN)/ruff format --check .

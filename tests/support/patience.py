@@ -41,3 +41,14 @@ def attempts(seconds: float = 60.0, pause: float = 0.02) -> Iterator[None]:
         yield
         time.sleep(pause)
     raise TimeoutError(f"it did not happen within {seconds * PATIENCE:.0f} s")
+
+
+def crowding() -> float:
+    """How many times longer work takes now than it would on an idle machine; 1 where it is idle.
+
+    For figures that are wall-clock time by their nature, as those a browser takes of itself.
+    """
+    began, own = time.monotonic(), time.thread_time()
+    while time.thread_time() - own < 0.05:
+        pass
+    return max(1.0, (time.monotonic() - began) / 0.05)

@@ -1,12 +1,13 @@
 """How quick the console is, as the browser itself measures it.
 
-The bounds are some times what an idle machine of two cores takes, for tests run beside others; the
-figures are printed (`-s`).
+The bounds are some times what an idle machine of two cores takes, for tests run beside others, and
+as many times longer as the machine is crowded; the figures are printed (`-s`).
 """
 
 import asyncio
 
 import pytest
+from patience import crowding
 
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.testing.kube import Plan, running
@@ -62,7 +63,7 @@ def test_the_first_paint_is_quick_and_little_is_transferred(kube, read):
     )
     total = sum(entries)
     print(f"first paint {paint:.0f} ms, {total:,} bytes of {len(entries)} requests")
-    assert paint < FIRST_PAINT
+    assert paint < FIRST_PAINT * crowding()
     assert total < TRANSFERRED
 
 
@@ -75,7 +76,7 @@ def test_ten_thousand_objects_are_listed_soon(crowd, read):
     took = page.evaluate("performance.now() - window.began")
     print(f"{OBJECTS:,} objects listed after {took:.0f} ms")
     assert page.locator("tbody tr.row").count() < 100  # only those in sight
-    assert took < LISTED
+    assert took < LISTED * crowding()
 
 
 def test_two_hundred_changes_a_second_drop_no_frame(crowd, read, server_thread):
@@ -102,4 +103,4 @@ def test_two_hundred_changes_a_second_drop_no_frame(crowd, read, server_thread):
     page.wait_for_function(CHANGED, arg=str(EVENTS // ROWS + 1))  # the last change is seen
     frames = page.evaluate("window.frames_.slice(2)")
     print(f"{len(frames)} frames, the longest {max(frames):.0f} ms")
-    assert max(frames) < LONGEST_FRAME
+    assert max(frames) < LONGEST_FRAME * crowding()
