@@ -2,8 +2,8 @@
 
 import asyncio
 
-import pytest
 import workloads as w
+from patience import SECONDS
 
 from inkube import APIServer
 
@@ -16,21 +16,20 @@ async def rolled_over(replicas):
     """Revisions and reconciles of one rollover, and what is written once all has settled."""
     async with APIServer(workloads=True) as server:
         await server.client.create(w.workload("Deployment", replicas=replicas))
-        await server.settled(60)
+        await server.settled(SECONDS)
         revision, reconciles = server.store.revision, server.manager.work_done()
         patch = {"spec": {"template": w.template("i:2")}}
         await server.client.patch(w.DEPLOYMENTS, "web", "default", patch=patch)
-        await server.settled(60)
+        await server.settled(SECONDS)
         found = await server.client.get(w.DEPLOYMENTS, "web", "default")
         assert found["status"]["updatedReplicas"] == found["status"]["replicas"] == replicas
         done = server.store.revision - revision, server.manager.work_done() - reconciles
         for _ in range(200):
             await asyncio.sleep(0)
-        await server.settled(60)
+        await server.settled(SECONDS)
         return (*done, server.store.revision - revision - done[0])
 
 
-@pytest.mark.timeout(120)
 async def test_a_rollover_writes_and_looks_in_proportion_to_its_replicas():
     few, many = [await rolled_over(replicas) for replicas in SIZES]
     growth = SIZES[1] / SIZES[0]

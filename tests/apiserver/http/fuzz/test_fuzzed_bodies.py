@@ -12,7 +12,7 @@ import pytest
 from mutations import ACCEPT, MEDIA, PROTOBUF, QUERIES, encode, mutate, packed
 
 ROUNDS = int(os.environ.get("INKUBE_FUZZ", "250"))
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120 + ROUNDS / 10)]
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300 + ROUNDS / 10)]
 SEED = int(os.environ.get("INKUBE_FUZZ_SEED", "1"))
 
 BOATS = "/apis/example.com/v1/namespaces/default/boats"

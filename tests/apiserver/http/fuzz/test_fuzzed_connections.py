@@ -10,7 +10,7 @@ import random
 import pytest
 
 ROUNDS = int(os.environ.get("INKUBE_FUZZ", "400"))
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120 + ROUNDS / 10)]
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300 + ROUNDS / 10)]
 SEED = int(os.environ.get("INKUBE_FUZZ_SEED", "1"))
 PATIENCE = 0.05  # most of what is damaged is never answered
 

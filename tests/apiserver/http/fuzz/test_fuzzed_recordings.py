@@ -20,7 +20,7 @@ CONFORMANCE = Path(__file__).parents[3] / "conformance"
 
 ROUNDS = int(os.environ.get("INKUBE_FUZZ", "400"))
 SEED = int(os.environ.get("INKUBE_FUZZ_SEED", "1"))
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120 + ROUNDS / 10)]
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300 + ROUNDS / 10)]
 WARM_UP = 20_000  # requests; by then most conversations were held
 LATE = 5.0  # seconds of work until an answer
 PATIENCE = 1_000  # times that a definition is looked at until it is served

@@ -10,7 +10,7 @@ import random
 import pytest
 
 ROUNDS = int(os.environ.get("INKUBE_FUZZ", "150"))
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120 + ROUNDS / 10)]
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300 + ROUNDS / 10)]
 SEED = int(os.environ.get("INKUBE_FUZZ_SEED", "1"))
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
