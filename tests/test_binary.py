@@ -155,7 +155,7 @@ def test_it_stops_as_it_is_told_and_its_data_are_there_again(binary, tmp_path):
     with serving(binary, tmp_path) as server:
         assert server.ask("POST", path, config).code == 201
         server.process.terminate()
-        assert server.process.wait(60) == 0
+        assert server.process.wait(SECONDS) == 0
     with serving(binary, tmp_path) as server:
         assert server.ask("GET", f"{path}/kept").code == 200
 

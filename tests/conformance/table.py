@@ -98,7 +98,7 @@ def _started(command: list[str]) -> Iterator[str]:
             yield url[0]
         finally:
             process.terminate()
-            process.wait(10)
+            process.wait(60)
 
 
 def replay(url: str, *cases: str) -> Held:

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 from parcels import CONFIG, KPTFILE, MEDIA, PORCH, gathered, git, parcels, refs
+from patience import SECONDS
 
 CM = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: cm\ndata:\n  a: '1'\n"
 
@@ -242,7 +243,7 @@ def served(bare):
     port = program.stdout.readline().strip()
     yield f"http://127.0.0.1:{port}/packages", place, work
     program.terminate()
-    program.wait(10)
+    program.wait(SECONDS)
     program.stdout.close()
 
 

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+import patience
+
 PAGE = os.sysconf("SC_PAGE_SIZE")
 TICKS = os.sysconf("SC_CLK_TCK")
 LONG = os.environ.get("INKUBE_EXAMS") == "long"
@@ -73,7 +75,7 @@ class Served:
             self.process.send_signal(signal.SIGCONT)
             self.process.terminate()
             try:
-                self.process.wait(20)
+                self.process.wait(patience.SECONDS)
             except subprocess.TimeoutExpired:
                 self.kill()
         assert self.process.stdout is not None
@@ -100,7 +102,7 @@ class Served:
         """Seconds of processor time it has used."""
         return cpu(self.process.pid)
 
-    def connect(self, timeout: float = 60) -> http.client.HTTPConnection:
+    def connect(self, timeout: float = patience.SECONDS) -> http.client.HTTPConnection:
         """A connection that is kept."""
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
 

@@ -207,7 +207,7 @@ def core(kubeconfig):
         yield kubernetes.client.CoreV1Api(client)
     for thread in threading.enumerate():
         if thread.name.startswith("Kubernetes port forward proxy"):
-            thread.join(10)
+            thread.join(SECONDS)
     gc.collect()
 
 

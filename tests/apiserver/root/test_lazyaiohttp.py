@@ -87,7 +87,7 @@ def test_threads_that_ask_at_once_all_have_it():
         "found, ready = [], threading.Barrier(8)\n"
         "def ask(name):\n    ready.wait()\n    found.append(getattr(aiohttp, name))\n"
         "threads = [threading.Thread(target=ask, args=[name]) for name in asked * 2]\n"
-        "[thread.start() for thread in threads]\n[thread.join(20) for thread in threads]\n"
+        "[thread.start() for thread in threads]\n[thread.join(60) for thread in threads]\n"
         "assert {one.__name__ for one in found} == set(asked), found\n"
     )
 
