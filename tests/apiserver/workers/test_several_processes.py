@@ -18,7 +18,7 @@ import aiohttp
 import patience
 import pytest
 import yaml
-from patience import KUBECTL, SECONDS
+from patience import KUBECTL
 
 PATIENCE = patience.SECONDS
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -177,7 +177,7 @@ async def test_a_worker_that_hangs_is_passed_by_and_left_out(serve: Serve, http:
     stopped = served.workers()[0]
     os.kill(stopped, signal.SIGSTOP)
     try:
-        timeout = aiohttp.ClientTimeout(SECONDS)
+        timeout = aiohttp.ClientTimeout(2 * patience.PATIENCE)  # of who met the one that hangs
         answered = 0
         async with asyncio.timeout(PATIENCE):
             while answered < 6:  # in a row: no connection goes to the one that hangs
