@@ -256,7 +256,7 @@ async def test_a_server_that_ends_is_503_until_it_is_back_and_all_else_goes_on(c
 
 async def discovery_of(client, **changes):
     """What aggregated discovery tells of things once it is so."""
-    async with asyncio.timeout(20):
+    async with within():
         while True:
             found = await client.discovered()
             if found and all(found.get(name) == value for name, value in changes.items()):
