@@ -21,6 +21,8 @@ class Freshness:
         self._writer = writer
         self._running: asyncio.Task[int] | None = None
         self._next: asyncio.Task[int] | None = None
+        self._explained = 0
+        """A newest revision that is older than the cache, for what followed it was compacted."""
 
     async def current(self) -> None:
         """Return once the cache has all that was committed before this call. Raises LogError."""
@@ -29,8 +31,10 @@ class Freshness:
         newest = self._log.glance()
         if newest is None:
             newest = await self._answer()
-        if newest > self._cache.revision:
-            await self._writer.catch_up(newest)
+            if newest > self._cache.revision:
+                await self._writer.catch_up(newest)
+        else:
+            await self._follow(newest)
 
     async def look(self) -> bool:
         """As `current` where the log can be glanced at; elsewhere nothing is done. Whether the
@@ -38,9 +42,18 @@ class Freshness:
         if not self._log.shared:
             return True
         newest = self._log.glance()
-        if newest is not None and newest > self._cache.revision:
-            await self._writer.catch_up(newest)
+        if newest is not None:
+            await self._follow(newest)
         return newest is not None
+
+    async def _follow(self, newest: int) -> None:
+        """Have what a glance saw a moment ago. Raises LogError."""
+        if newest > self._cache.revision:
+            await self._writer.catch_up(newest)
+        elif newest < self._cache.revision and newest != self._explained:
+            # the last rows were compacted, or the log has gone back
+            await self._writer.catch_up()
+            self._explained = newest
 
     async def _answer(self) -> int:
         if self._next is None:
@@ -53,7 +66,11 @@ class Freshness:
         if before is not None:
             await asyncio.wait([before])
         self._running, self._next = self._next, None
-        return await self._log.newest()
+        known = self._cache.revision
+        newest = await self._log.newest()
+        if newest < known:  # it has gone back
+            await self._writer.catch_up()
+        return newest
 
 
 def _heard(task: asyncio.Task[int]) -> None:

@@ -44,10 +44,12 @@ class Horizon(NamedTuple):
 
 
 class Missed(NamedTuple):
-    """What other writers appended, and how far they compacted."""
+    """What other writers appended, how far they compacted, and what is the newest revision: older
+    than what was asked for where the log went back, as in a database that was restored."""
 
     records: Sequence[Record]
     compacted: int
+    newest: int
 
 
 class Rows(NamedTuple):
@@ -275,12 +277,12 @@ class MemoryLog:
     async def missed(self, revision: int, limit: int) -> Missed:
         """See Log; another store in this process may share the log."""
         if revision == self._newest:
-            return Missed((), self._compacted)
+            return Missed((), self._compacted, self._newest)
         if revision < self._compacted:  # what lived then has older records than are in order
             kept = (record for versions in self._versions.values() for record in versions)
             newer = sorted((each for each in kept if each.revision > revision), key=_revision)
-            return Missed(newer[:limit], self._compacted)
-        return Missed(self._after(revision)[:limit], self._compacted)
+            return Missed(newer[:limit], self._compacted, self._newest)
+        return Missed(self._after(revision)[:limit], self._compacted, self._newest)
 
     async def rows(self, revision: int, limit: int) -> Rows:
         """See Log."""

@@ -59,7 +59,8 @@ class Progress(NamedTuple):
 
 
 class _Behind(Exception):
-    """Others compacted what this process has not read yet: it must load everything anew."""
+    """Others compacted what this process has not read yet, or the log lost what it has read: it
+    must load everything anew."""
 
 
 class Writer:
@@ -300,6 +301,12 @@ class Writer:
         while True:
             found = await missed(self._cache.revision, FOLLOWED)
             if found.compacted > self._cache.revision:
+                raise _Behind
+            if found.newest < self._cache.revision:
+                logger.error(
+                    "the log went back from revision %d to %d: what lay between is lost, and "
+                    "everything is read anew", self._cache.revision, found.newest,
+                )  # fmt: skip
                 raise _Behind
             self._cache.compacted = max(self._cache.compacted, found.compacted)
             if found.records:

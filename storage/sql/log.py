@@ -93,6 +93,9 @@ class SqlLog:
 
     async def append_next(self, after: int, records: Sequence[Record]) -> bool:
         """See Log."""
+        newest = self.glance()
+        if newest is not None and newest != after and (await self.horizon()).newest != after:
+            return False  # it was written to, or has gone back
         async with self._front.held() as connection:
             return await connection.append_next(after, records)
 
@@ -265,10 +268,11 @@ def _asking(query: Statement, parameters: Mapping[str, Any] | None = None) -> An
 async def _missed(connection: Connection, *, revision: int, limit: int) -> Missed:
     rows = await connection.fetch(Statement.MISSED, {"after": revision, "limit": limit})
     if rows:
-        return Missed([_record(row[1:]) for row in rows], rows[0][0])
+        records = [_record(row[1:]) for row in rows]
+        return Missed(records, rows[0][0], records[-1].revision)
     # Asked last: what is not compacted now was not when there was nothing to be found.
-    ((compacted,),) = await connection.fetch(Statement.MARK, {"name": "compacted"})
-    return Missed((), compacted)
+    ((compacted, newest),) = await connection.fetch(Statement.HORIZON, {})
+    return Missed((), compacted, max(compacted, newest or 0))
 
 
 async def _rows(connection: Connection, *, revision: int, limit: int) -> Rows:
