@@ -62,28 +62,41 @@ def _make_private(path: Path) -> None:
 
 
 class Presence:
-    """Whether a name still leads to the file that was opened: who writes to one that was deleted
-    or replaced writes for nobody."""
+    """Whether names still lead to the files that were opened: who writes to one that was deleted or
+    replaced writes for nobody. The `-wal` is one of them, for it holds what was committed last;
+    SQLite deletes it only when nobody has the file open."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._opened: tuple[int, int] | None = None
+        self._wal = path.with_name(f"{path.name}-wal")
+        self._opened: dict[Path, tuple[int, int] | None] = {}
 
     def note(self) -> None:
         """The file that the name leads to now is the one."""
-        self._opened = self._found()
+        self._opened[self._path] = _identity(self._path)
+
+    def note_wal(self) -> None:
+        """A connection has opened the `-wal`: the same as those that were open before."""
+        if self._opened.setdefault(self._wal, _identity(self._wal)) is None:
+            del self._opened[self._wal]  # on a file system that shows none
+
+    def forget_wal(self) -> None:
+        """No connection is open any more: the next one may find another `-wal`."""
+        self._opened.pop(self._wal, None)
 
     def check(self) -> None:
         """Raises Unavailable."""
-        if self._opened is not None and self._found() != self._opened:
-            raise Unavailable(
-                f"{self._path} was deleted or replaced while it was served; nothing is written. "
-                "Put it back, or start again"
-            )
+        for path, opened in self._opened.items():
+            if _identity(path) != opened:
+                raise Unavailable(
+                    f"{path} was deleted or replaced while it was served; nothing is written. "
+                    "Put it back, or start again"
+                )
 
-    def _found(self) -> tuple[int, int] | None:
-        try:
-            found = os.stat(self._path)
-        except OSError:
-            return None
-        return found.st_dev, found.st_ino
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import sqlite3
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -115,6 +115,7 @@ class SqliteDatabase:
         self._options = options
         self._presence = files.Presence(path.absolute())
         self._glass: sqlite3.Connection | None = None
+        self._connections: set[SqliteConnection] = set()
 
     async def connect(self) -> "SqliteConnection":
         """See Database. Nothing is changed before the file is known to be ours or new."""
@@ -127,9 +128,11 @@ class SqliteDatabase:
         sqlite3.connect(self.name).close()
         self._presence.note()
         driver = await aiosqlite.connect(self.name, isolation_level=None)
-        connection = SqliteConnection(self.name, driver, self._presence)
+        connection = SqliteConnection(self.name, driver, self._presence, self._closed)
+        self._connections.add(connection)
         try:
             await connection.prepare(self._options)
+            self._presence.note_wal()
             files.make_private(Path(self.name))
         except BaseException:
             await connection.close()
@@ -188,15 +191,31 @@ class SqliteDatabase:
         if self._glass is not None:
             glass, self._glass = self._glass, None
             glass.close()
+        self._forget_wal()
+
+    def _closed(self, connection: "SqliteConnection") -> None:
+        self._connections.discard(connection)
+        self._forget_wal()
+
+    def _forget_wal(self) -> None:
+        if not self._connections and self._glass is None:
+            self._presence.forget_wal()
 
 
 class SqliteConnection:
     """See `database.Connection`."""
 
-    def __init__(self, name: str, driver: aiosqlite.Connection, presence: files.Presence) -> None:
+    def __init__(
+        self,
+        name: str,
+        driver: aiosqlite.Connection,
+        presence: files.Presence,
+        closed: "Callable[[SqliteConnection], None]",
+    ) -> None:
         self._name = name
         self._driver = driver
         self._presence = presence
+        self._closed = closed
 
     closed = False
 
@@ -207,6 +226,7 @@ class SqliteConnection:
         await self._switch_to_wal(options.lock_timeout)
         await self._driver.execute(f"PRAGMA synchronous = {options.synchronous}")
         await self._driver.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
+        await self.pragma("schema_version")  # the first read opens the -wal
 
     async def pragma(self, name: str) -> Any:
         """The value of a pragma."""
@@ -319,6 +339,7 @@ class SqliteConnection:
         """See Connection."""
         with contextlib.suppress(sqlite3.Error):
             await self._driver.close()
+        self._closed(self)
 
 
 def _code(error: Exception) -> str:

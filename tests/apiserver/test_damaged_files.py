@@ -116,6 +116,25 @@ async def test_a_file_that_is_deleted_or_replaced_takes_no_writes(file, caplog):
             assert answer.status == 201
 
 
+@pytest.mark.parametrize("deleted", [True, False])
+async def test_a_wal_that_is_deleted_or_replaced_takes_no_writes(file, caplog, *, deleted):
+    """SQLite would go on to write to a file that has no name, and no start would find it."""
+    caplog.set_level(logging.CRITICAL, "inkube")
+    wal = file.with_name(f"{file.name}-wal")
+    async with APIServer(data=file) as server, aiohttp.ClientSession() as session:
+        moved = wal.rename(file.with_name("moved"))
+        if not deleted:
+            wal.write_bytes(moved.read_bytes())
+        async with session.post(server.url + CONFIG_MAPS, json=config_map("a")) as answer:
+            assert answer.status == 503
+            assert "inkube.db-wal was deleted or replaced" in (await answer.json())["message"]
+        moved.replace(wal)
+        async with session.post(server.url + CONFIG_MAPS, json=config_map("a")) as answer:
+            assert answer.status == 201
+    async with APIServer(data=file) as server:
+        assert (await get(server, f"{CONFIG_MAPS}/a"))[0] == 200
+
+
 async def lived(file):
     """Two objects, of one of them three states; more that is kept of it is compacted or deleted."""
     async with APIServer(data=file) as server:

@@ -190,7 +190,7 @@ class Server:
             return
         self._orphans += self.pids[1:]
         with contextlib.suppress(ProcessLookupError):
-            self.process.send_signal(number)
+            os.kill(self.process.pid, number)  # send_signal may reap what asyncio waits for
         await self.process.wait()
 
     async def close(self) -> None:
