@@ -93,9 +93,9 @@ class Reservation:
 
     def release(self) -> None:
         """Let go of what is held."""
-        releases, self._releases = self._releases, ()
-        for release in releases:
+        for release in self._releases:
             release()
+        self._releases = ()
 
 
 Undo = Callable[[Object | None], Awaitable[None]]

@@ -51,14 +51,16 @@ class QuotaAdmission(Plugin):
         return False  # what it lets pass it writes down
 
     async def validate(self, attributes: Attributes) -> None:
-        matching = self._matching(attributes)
-        if (attributes.call.resource.group, attributes.call.resource.plural) == _PODS:
+        call, matching = attributes.call, self._matching(attributes)
+        if not matching:
+            return
+        if (call.resource.group, call.resource.plural) == _PODS:
             for entry in matching:
-                self._check_said(attributes.call, entry.value, attributes.object or {})
-        if matching and attributes.dry_run:
+                self._check_said(call, entry.value, attributes.object or {})
+        if attributes.dry_run:
             asked = _requested(attributes)
             for entry in matching:
-                self._check(attributes.call, entry, asked)
+                self._check(call, entry, asked)
 
     def reserve(self, attributes: Attributes) -> Reserve | None:
         matching = self._matching(attributes)

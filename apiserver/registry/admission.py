@@ -192,10 +192,13 @@ class Chain:
 
     def reserves(self, attributes: Attributes) -> list[Reserve]:
         """What plugins have to write before this write, in their order."""
-        if attributes.dry_run:
-            return []
-        asked = (each.reserve(attributes) for each in self._asked(attributes).reservers)
-        return [each for each in asked if each is not None]
+        found: list[Reserve] = []
+        if not attributes.dry_run:
+            for plugin in self._asked(attributes).reservers:
+                reserve = plugin.reserve(attributes)
+                if reserve is not None:
+                    found.append(reserve)
+        return found
 
     def is_alone(self, resource: Resource, operation: Operation) -> bool:
         """Whether all who handle such a write are (`Plugin.is_alone`)."""

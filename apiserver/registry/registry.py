@@ -12,7 +12,6 @@ apiserver/pkg/registry/generic/registry/store.go.
 import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
-from types import TracebackType
 from typing import Any, NamedTuple
 
 import orjson
@@ -66,38 +65,6 @@ class Update(NamedTuple):
     """Whether repeated owner references are dropped after mutating admission only."""
 
 
-class _Reserving:
-    """What a write holds, from its preparation to its end: undone where it is refused."""
-
-    __slots__ = ("_call", "_store")
-
-    def __init__(self, store: Store, call: Call) -> None:
-        self._store = store
-        self._call = call
-
-    async def __aenter__(self) -> None:
-        self._call.reservation = Reservation()
-        self._call.beside = ()
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        reservation, self._call.reservation = self._call.reservation, None
-        assert reservation is not None, "made when the write began"
-        try:
-            if error is not None and reservation.has_written:
-                await to_the_end(reservation.undo(self._current))
-        finally:
-            reservation.release()
-
-    def _current(self) -> Object | None:
-        entry = self._store.get(self._call.key)
-        return None if entry is None else entry.value
-
-
 class Registry:
     """One for all kinds; the Call says which."""
 
@@ -148,11 +115,26 @@ class Registry:
     ) -> Outcome:
         """Store a new object; with `tracks` its ownership is worked out here. Raises Taken where
         another process came to what the object was given."""
-        async with self._reserving(call):
-            return await self._created(call, obj, attributes, tracks=tracks)
+        return await self._holding(call, self._created(call, obj, attributes, tracks=tracks))
 
-    def _reserving(self, call: Call) -> "_Reserving":
-        return _Reserving(self.store, call)
+    async def _holding(self, call: Call, work: Awaitable[Outcome]) -> Outcome:
+        """Carry a write out, and let go of what it holds when it is over: undone where it is
+        refused."""
+        reservation = call.reservation = Reservation()
+        call.beside = ()
+        try:
+            return await work
+        except BaseException:
+            if reservation.has_written:
+                await to_the_end(reservation.undo(partial(self._current, call)))
+            raise
+        finally:
+            call.reservation = None
+            reservation.release()
+
+    def _current(self, call: Call) -> Object | None:
+        entry = self.store.get(call.key)
+        return None if entry is None else entry.value
 
     async def _created(
         self, call: Call, obj: Object, attributes: Attributes, *, tracks: bool
@@ -169,25 +151,28 @@ class Registry:
         if not call.options.dry_run:  # DryRunnableStorage.Create looks at names only
             preparation.drop_version(preparation.metadata(obj))
         reserves = self.chain.reserves(attributes)
-        return await self._carry_out(call, reserves, lambda: self._commits.create(call, obj))
+        commit = self._commits.create(call, obj)
+        return await (self._carry_out(call, reserves, commit) if reserves else commit)
 
     async def _carry_out(
-        self, call: Call, reserves: Sequence[Reserve], commit: Callable[[], Awaitable[Outcome]]
+        self, call: Call, reserves: Sequence[Reserve], commit: Coroutine[Any, Any, Outcome]
     ) -> Outcome:
         """Write what has to stand beside an object, then the object itself.
 
         Once something is written elsewhere the work runs to its end, even if the client goes away:
         it has to be known whether it is to be undone.
         """
-        if not reserves:
-            return await commit()
         reservation = call.reservation
         assert reservation is not None, "made where the write began"
 
         async def work() -> Outcome:
-            for reserve in reserves:
-                await reserve(reservation)
-            outcome = await commit()
+            try:
+                for reserve in reserves:
+                    await reserve(reservation)
+            except BaseException:
+                commit.close()
+                raise
+            outcome = await commit
             reservation.stored()
             return outcome
 
@@ -315,8 +300,7 @@ class Registry:
     ) -> Outcome:
         """Change an entry: a stored one, or the one that the write `after` is to store. A dry run
         has no turn."""
-        async with self._reserving(call):
-            return await self._updated(call, change, entry, turn, after)
+        return await self._holding(call, self._updated(call, change, entry, turn, after))
 
     async def _updated(
         self,
@@ -344,9 +328,8 @@ class Registry:
         await self.chain.validate(attributes)
         managedfields.keep_times(old, obj)
         reserves = self.chain.reserves(attributes)
-        return await self._carry_out(
-            call, reserves, lambda: self._commits.update(call, obj, entry, turn, after)
-        )
+        commit = self._commits.update(call, obj, entry, turn, after)
+        return await (self._carry_out(call, reserves, commit) if reserves else commit)
 
     async def _transformed(self, call: Call, change: Update, old: Object | None) -> Object:
         """The new object, made beside the loop where that may take long."""
