@@ -332,10 +332,14 @@ def _name_the_taken(details: Object) -> None:
     """Point at the name of an object that exists already, where a form asks for it."""
     if "causes" in details:
         return
-    name = details.get("name", "")
-    why = f"resource with name '{name}' already exists"
-    error = fielderrors.duplicate("metadata.name", name, why)
+    error = name_taken(details.get("name", ""))
     details["causes"] = [{**error.cause(), **error.item()}]
+
+
+def name_taken(name: str) -> FieldError:
+    """There is an object of that name, in the words of the documents of kinds with live checks."""
+    why = f"resource with name '{name}' already exists"
+    return fielderrors.duplicate("metadata.name", name, why)
 
 
 EXTENSIONS, PYTHON, KUBERNETES = Wording(), _Python(), _Kubernetes()

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from inkube.apiserver.registry.admission import Attributes, Operation, Plugin, Reserve
 from inkube.apiserver.registry.resources import Resource
-from inkube.schemas import status
+from inkube.schemas import status, wordings
 from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
@@ -94,4 +94,20 @@ class DeclaredKinds(Plugin):
         errors = await kind.check_create(obj, env) if old is None else []
         if attributes.dry_run and not errors:
             errors = await kind.check(obj, old, env)
+        if errors and attributes.dry_run and old is None:
+            errors += await self._taken(attributes, env)
         return errors
+
+    async def _taken(self, attributes: Attributes, env: Any) -> list[FieldError]:
+        """That the name of a new object is taken, where something else is wrong as well: alone it
+        is a conflict, which the store tells."""
+        call = attributes.call
+        if call.generated:
+            return []
+        try:
+            await env.client.get(call.served.gvr, call.name, call.namespace)
+        except status.StatusError as error:
+            if error.reason != status.Reason.NOT_FOUND:
+                raise
+            return []
+        return [wordings.name_taken(call.name)]

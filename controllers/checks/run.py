@@ -154,7 +154,7 @@ async def _attempt(check: Check[R], run: Run[R]) -> list[Problem]:
             task.cancel()
         await asyncio.gather(asking, limit, return_exceptions=True)
     reason = f"did not answer within {check.timeout:g} seconds"
-    raise Unavailable(f"the check {check.name}", reason)
+    raise Unavailable("the host" if check.failure else f"the check {check.name}", reason)
 
 
 def _reported(error: OutsideError, check: Check[R], run: Run[R]) -> Problem:

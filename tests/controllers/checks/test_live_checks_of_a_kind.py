@@ -8,9 +8,14 @@ import pytest
 from inkube.controllers.checks import (
     CheckSet,
     Duplicate,
+    Forbidden,
+    InternalError,
     Invalid,
     NotFound,
+    NotSupported,
+    Required,
     Retry,
+    TooMany,
     Unavailable,
     Unreachable,
     check,
@@ -220,6 +225,40 @@ async def test_static_rules_refuse_every_write_before_any_live_check(cluster, sh
 async def test_mutators_change_what_is_stored_and_checked(cluster, shop):
     created = await cluster.client.create(lamp("RED"))
     assert created["spec"]["color"] == "red"
+
+
+FINDINGS = [
+    Invalid("color is not sold", supported=["red", "green"]),
+    Invalid("no color at all", field=None),
+    Invalid("the size goes with no color", field="spec.size"),
+    Invalid("sold elsewhere", value={"shop": [1, 2]}),
+    NotFound("no such color in the shop", value=0),
+    Required("name a color that is sold", value=False),
+    Forbidden("this color is not for you", value=""),
+    Duplicate("somebody else has this color"),
+    NotSupported("red or green are sold", supported=["red"] * 200),
+    TooMany("too many colors at once", value=7),
+    InternalError("the shop is being painted", field="spec"),
+]
+
+
+@pytest.mark.parametrize("finding", FINDINGS, ids=lambda finding: type(finding).__name__)
+async def test_a_finding_has_the_same_members_in_both_phases(running, finding):
+    @check(Lamp, field="spec.color")
+    async def finds(lamp):
+        return finding
+
+    async with running(KindModule(Lamp, checks=[finds])) as cluster:
+        with pytest.raises(StatusError) as refused:
+            await cluster.client.create(lamp(), dry_run=True)
+        await cluster.client.create(lamp())
+        await cluster.settled()
+        [error] = (await stored(cluster))["status"]["fieldErrors"]
+    [cause] = refused.value.details["causes"]
+    assert cause.pop("reason") == error["type"]
+    assert cause.pop("message").endswith(error["detail"])
+    assert cause == error
+    assert len(error.get("supportedValues", ())) <= 100
 
 
 async def test_an_outage_is_told_after_the_first_attempt(running, shop):

@@ -180,6 +180,20 @@ async def test_a_name_that_is_taken_is_told_at_the_name(server):
         ]
 
 
+async def test_a_name_that_is_taken_is_told_beside_other_findings(server):
+    await server.create(host())
+    await server.create(repository())
+    await server.settled()
+    causes = await server.dry_run(repository(block={"branch": "gone"}))
+    assert [(cause["type"], cause["field"]) for cause in causes] == [
+        ("FieldValueInvalid", "spec.github.branch"),
+        ("FieldValueDuplicate", "metadata.name"),
+    ]
+    nameless = repository(block={"branch": "gone"})
+    nameless["metadata"] = {"generateName": "a", "namespace": "ns"}
+    assert [cause["field"] for cause in await server.dry_run(nameless)] == ["spec.github.branch"]
+
+
 async def test_a_body_of_another_name_is_refused(server):
     code, _, refused = await server.request("POST", f"{ALL}/other", json=repository())
     assert code == 400
