@@ -174,8 +174,8 @@ class Campaign:
         wrong = []
         try:
             await self.breaker.cause(fault)
-        except TimeoutError:
-            wrong.append("a server did not come back")
+        except (TimeoutError, RuntimeError) as error:
+            wrong.append(f"a server did not come back: {error}")
         await asyncio.sleep(seconds)
         over.set()
         await asyncio.gather(*clients)
@@ -380,6 +380,7 @@ class Campaign:
 
     async def _write_last(self, history: History) -> int:
         """The revision of a write that comes after all others."""
+        await self._fleet.revive()
         async with asyncio.timeout(fleets.PATIENCE):
             while True:
                 key = PREFIX + LAST

@@ -247,6 +247,12 @@ class Fleet:
         self.data = data
         self.random = random.Random(seed)
 
+    async def revive(self) -> None:
+        """Start the servers that ended unasked. Raises RuntimeError."""
+        for server in self.servers:
+            if not server.pids:
+                await server.start()
+
     async def back(self) -> None:
         """Wait until every server is. Raises TimeoutError."""
         connector = aiohttp.TCPConnector(force_close=True)
@@ -299,7 +305,8 @@ class Breaker:
         return found
 
     async def cause(self, name: str) -> None:
-        """Let it happen. Raises TimeoutError when a server does not come back."""
+        """Let it happen. Raises TimeoutError, RuntimeError when a server does not come back."""
+        await self._fleet.revive()
         await getattr(self, name)()
         await self._fleet.back()
 
@@ -332,8 +339,10 @@ class Breaker:
         sleeper, other = self._fleet.random.sample(self._workers(), 2)
         async with _asleep(sleeper):
             await asyncio.sleep(ASLEEP / 2)
-            await self._replace(other)
+            # a start waits for a file that the sleeper has locked, but not for ever
+            replaced = asyncio.create_task(self._replace(other))
             await asyncio.sleep(ASLEEP / 2)
+        await replaced
 
     async def sleep(self) -> None:
         """A process stops in the middle of what it does, and goes on after the lease is over."""
