@@ -37,6 +37,14 @@ class Result(NamedTuple):
     requeue_after: float = 0.0
 
 
+GRACE = 0.02
+"""Real seconds between an object's creation and its first status, where a controller gives time.
+
+In the reference an object travels through etcd's watch and an informer before kube-apiserver's own
+controllers write its status, so that a client may update what its create was answered, with the
+resourceVersion of that answer. Here they would always be faster than the client.
+"""
+
 Reconcile = Callable[[Key], Awaitable[Result | None]]
 
 
@@ -69,6 +77,8 @@ class Controller:
     sources: tuple[Source, ...] = ()
     everywhere: bool = False
     """Whether it runs in servers, too, that do not lead: several may do the same at once."""
+    gives_time: bool = False
+    """Whether a new object without conditions is left alone for GRACE."""
     sums_up: bool = False
     """Whether it sums up what others do to many objects, and so lets a crowd of them go first."""
 
@@ -86,6 +96,9 @@ class _Running:
             for watch in controller.watches
         ]
         self._room = asyncio.Semaphore(controller.concurrency)
+        self._due: dict[Key, float] = {}
+        """Until when new objects are left alone, as the event loop's time, which no test moves:
+        those that are created together wait together."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._ends: list[Callable[[], None]] = []
 
@@ -120,6 +133,9 @@ class _Running:
             except Exception:  # one object that cannot be understood must not stop the informer
                 logger.exception("%s cannot tell whom a change concerns", self.controller.name)
                 return
+            own = Key.of(change.object)
+            if self.controller.gives_time and own in keys and _is_new(change):
+                self._due.setdefault(own, asyncio.get_running_loop().time() + GRACE)
             for key in keys:
                 self.queue.add(key)
 
@@ -144,6 +160,8 @@ class _Running:
     async def _work_on(self, key: Key) -> None:
         try:
             await self._pacer.turn(patient=self.controller.sums_up)
+            if key in self._due:
+                await asyncio.sleep(self._due.pop(key) - asyncio.get_running_loop().time())
             self.queue.begin(key)
             await self._reconcile(key)
         finally:
@@ -174,6 +192,12 @@ class _Running:
             error,
             exc_info=None if is_ordinary else error,
         )
+
+
+def _is_new(change: Change) -> bool:
+    """Whether an object appeared that nothing was said of yet."""
+    made = change.new if change.old is None else None
+    return made is not None and not (made.get("status") or {}).get("conditions")
 
 
 class Manager:

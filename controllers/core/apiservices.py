@@ -177,5 +177,6 @@ def add(manager: Manager, servers: Servers) -> None:
             ),
             sources=(follow,),
             everywhere=True,
+            gives_time=True,
         )
     )

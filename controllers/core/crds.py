@@ -6,7 +6,6 @@ and removes the instances of a CRD that is being deleted before letting it go. W
 CRD is decided in `schemas.crds`; here is only the doing.
 """
 
-import asyncio
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple, Protocol
@@ -27,13 +26,6 @@ RESOURCE = GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 _NAMES = ("plural", "singular", "kind", "listKind")
 RECHECK = 0.5
 """Seconds until instances that finalizers hold are counted again."""
-GRACE = 0.02
-"""Real seconds between a definition's creation and its first status.
-
-In the reference the definition travels through etcd's watch and an informer before the naming
-controller writes its status, so that a client may update what its create was answered, with the
-resourceVersion of that answer. Here the controller would always be faster than the client.
-"""
 
 
 class Table(Protocol):
@@ -79,9 +71,6 @@ class CRDController:
         self._written: dict[str, Object] = {}
         """CRDs as this controller wrote them, where the informer may not show it yet."""
         self._installed: dict[str, _Installed] = {}
-        self._heard: dict[str, float] = {}
-        """When this controller heard of definitions that have no status yet, as the event loop's
-        time: definitions that are created together wait together."""
 
     async def reconcile(self, key: Key) -> Result | None:
         """Bring one CRD's status, service or removal a step further."""
@@ -89,9 +78,6 @@ class CRDController:
         if crd is None:
             self._retire(key.name)
             return None
-        if key.name in self._heard:
-            await asyncio.sleep(self._heard.pop(key.name) + GRACE - _loop_time())
-            crd = self._newest(key.name) or crd
         if "deletionTimestamp" in crd["metadata"]:
             return await self._remove(crd)
         status = crds.next_status(crd, self._rivals(crd["spec"]), self._now())
@@ -118,10 +104,7 @@ class CRDController:
 
     def concerned(self, change: Change) -> Iterator[Key]:
         """The changed CRD, and those of its group that wait for names."""
-        key = Key.of(change.object)
-        if not change.object["status"].get("conditions"):
-            self._heard.setdefault(key.name, _loop_time())
-        yield key
+        yield Key.of(change.object)
         yield from self._waiting.keys(change.object["spec"]["group"])
 
     def _newest(self, name: str) -> Object | None:
@@ -207,7 +190,6 @@ class CRDController:
     def _retire(self, name: str) -> None:
         self._installed.pop(name, None)
         self._written.pop(name, None)
-        self._heard.pop(name, None)
         plural, _, group = name.partition(".")
         self._table.uninstall(group, plural)
 
@@ -226,14 +208,10 @@ def add(manager: Manager, table: Table) -> CRDController:
             (Watch(RESOURCE, keys=controller.concerned),),
             concurrency=1,
             everywhere=True,
+            gives_time=True,
         )
     )
     return controller
-
-
-def _loop_time() -> float:
-    """Time as clients feel it, which no test moves."""
-    return asyncio.get_running_loop().time()
 
 
 def _awaited_group(crd: Object) -> Iterator[str]:

@@ -83,5 +83,6 @@ def add(manager: Manager) -> None:
             (Watch(SCHEMAS), Watch(LEVELS, controller.concerned)),
             concurrency=1,
             everywhere=True,
+            gives_time=True,
         )
     )
