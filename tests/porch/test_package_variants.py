@@ -1,5 +1,7 @@
 """PackageVariants and sets of them keep downstream packages in step with upstream ones."""
 
+import json
+
 import pytest
 from parcels import CONFIG, MEDIA, PORCH
 
@@ -160,6 +162,26 @@ async def test_what_was_proposed_for_deletion_before_outlives_the_variant_as_wel
     names = [name for name in await api.names() if name.startswith("deployments.")]
     assert names == ["deployments.base.main", name]
     assert (await api.get(name))["spec"]["lifecycle"] == "DeletionProposed"
+
+
+async def test_a_variant_whose_draft_may_not_go_says_so_and_goes_later(api):
+    await make(api)
+    name = "deployments.base.packagevariant-1"
+    task = {"type": "clone", "clone": {"upstreamRef": {"upstreamRef": {"name": name}}}}
+    await api.made("copy", "v1", "deployments", task=task)
+    await api.send("DELETE", f"{CONFIG}/packagevariants/a")
+    await api.server.settled()
+    left = await settled(api)
+    assert "referenced as upstream by: deployments.copy.v1" in told(left)["Ready"][2]
+    version = left["metadata"]["resourceVersion"]
+    place = f"{PORCH}/packagerevisions/deployments.copy.v1"
+    assert (await api.send("DELETE", place))[0] == 200
+    watch = {"watch": "1", "resourceVersion": version}
+    async with api.http.get(f"{CONFIG}/packagevariants", params=watch) as changes:
+        async for line in changes.content:  # it is tried again after a pause
+            if json.loads(line)["type"] == "DELETED":
+                break
+    assert name not in await api.names()
 
 
 async def test_a_set_that_goes_leaves_published_revisions_to_be_approved(api):

@@ -116,7 +116,11 @@ class Variants:
             return None
         meta = obj["metadata"]
         if meta.get("deletionTimestamp"):
-            await self._end(obj)
+            try:
+                await self._end(obj)
+            except StatusError as error:  # a Draft that others were made from may not go yet
+                await self._tell(obj, [Finding("Ready", False, "Error", error.message)], None)
+                raise
             return None
         if FINALIZER not in (meta.get("finalizers") or []):
             finalizers = [*(meta.get("finalizers") or []), FINALIZER]
