@@ -74,7 +74,7 @@ def test_it(kube, kube_client):
 def test_without_controllers(kube, kube_client):
     kube_client.create(Probe(metadata={"name": "a"}, spec=ProbeSpec(url="bad")))
     kube.settled()
-    assert "status" not in kube_client.get(Probe, "a")
+    assert kube_client.get(Probe, "a")["status"] == {"fieldErrors": []}
 """
     )
     result.assert_outcomes(passed=2)
