@@ -51,9 +51,10 @@ class QuotaAdmission(Plugin):
         return False  # what it lets pass it writes down
 
     async def validate(self, attributes: Attributes) -> None:
-        call, matching = attributes.call, self._matching(attributes)
-        if not matching:
+        call = attributes.call
+        if call.namespace not in self._limited.value:
             return
+        matching = self._matching(attributes)
         if (call.resource.group, call.resource.plural) == _PODS:
             for entry in matching:
                 self._check_said(call, entry.value, attributes.object or {})
@@ -63,12 +64,13 @@ class QuotaAdmission(Plugin):
                 self._check(call, entry, asked)
 
     def reserve(self, attributes: Attributes) -> Reserve | None:
+        call = attributes.call
+        if call.namespace not in self._limited.value:
+            return None  # asked of every create: most namespaces have no quota
         matching = self._matching(attributes)
         asked = _requested(attributes) if matching else {}
         if not asked:
             return None
-
-        call = attributes.call
         charges = (partial(self._charge, call, entry.key, asked) for entry in matching)
         call.beside = (*call.beside, *charges)
         return None
@@ -76,7 +78,7 @@ class QuotaAdmission(Plugin):
     def _matching(self, attributes: Attributes) -> list[Entry]:
         """The quotas that the write counts for."""
         call = attributes.call
-        if call.namespace not in self._limited.value or not _is_counted(attributes):
+        if not _is_counted(attributes):
             return []
         entries = self._store.list(f"{_PREFIX}{call.namespace}/")
         place, obj = (call.resource.group, call.resource.plural), attributes.object or {}

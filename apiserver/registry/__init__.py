@@ -2,7 +2,7 @@
 
 In comes a `calls.Call` with an object, a patch or options; out comes an `Outcome` or a StatusError.
 HTTP's verbs, subresources and the in-process client call it. It knows nothing of HTTP, rights or of
-particular kinds: `behaviours` say what may be done to objects, `wordings` how answers are worded,
+particular kinds: strategies say what may be done to objects, wordings how answers are worded,
 `conversions` what is awaited for another version, admission plugins what may pass.
 """
 

@@ -1,7 +1,7 @@
 """Subresources that show the object itself and let one part of it change.
 
 Namespaces' finalize, pods' ephemeralcontainers and resize, approval of certificate requests: an
-update with a strategy of its own (`Behaviour.prepare_part`, `validate_part`).
+update with a strategy of its own (`BuiltinStrategy.prepare_part`, `check_part`).
 """
 
 from aiohttp import web

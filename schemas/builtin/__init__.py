@@ -1,4 +1,4 @@
-"""Built-in kinds: their definitions as data, their behaviours, columns and typed decoding.
+"""Built-in kinds: their definitions as data, their strategies, columns and typed decoding.
 
 In come objects of a kind, typed by `decoding`; out come defaulted ones, errors, warnings and cells
 of tables. The registry asks `behaviours`, discovery `definitions`, tables `columns`.

@@ -161,7 +161,8 @@ class CustomStrategy(Strategy):
             part.prepare(obj, old)
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
-        served, put_off = context.served, list[FieldError]()
+        served = context.served
+        put_off: list[FieldError] = []
         errors = _kind_errors(served, obj)
         if errors:
             errors += served.schema.other_errors(obj)
