@@ -135,7 +135,7 @@ def _field(key: str, made: GoType, node: Schema, *, required: bool) -> GoField:
         always=always,
         pointer=pointer,
         value=value,
-        default=None if struct else default or None,
+        default=None if struct or not (default or fact == "pointer") else default,
         leaf=_LEAVES.get(made.kind),
         zero_kept=always or pointer or value or made.kind in _NEVER_ZERO,
         place=f"{node['x-go-in']}.{key}" if "x-go-in" in node else key,
