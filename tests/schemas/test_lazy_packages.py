@@ -35,12 +35,17 @@ def test_a_name_a_room_does_not_offer_is_an_attribute_error() -> None:
 def _late(file: Path) -> list[str]:
     """Imports inside functions, and those that only type checkers see."""
     tree = ast.parse(file.read_text())
-    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
-    found = [
-        n for f in functions for n in ast.walk(f) if isinstance(n, ast.Import | ast.ImportFrom)
+    nodes = list(ast.walk(tree))
+    functions = [n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    branches = [
+        n for n in nodes if isinstance(n, ast.If) and "TYPE_CHECKING" in ast.unparse(n.test)
     ]
-    seen = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == "TYPE_CHECKING"]
-    return [f"{file.relative_to(ROOT)}:{node.lineno}" for node in (*found, *seen)]
+    return [
+        f"{file.relative_to(ROOT)}:{node.lineno}"
+        for place in (*functions, *branches)
+        for node in ast.walk(place)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
 
 
 def test_nothing_is_loaded_late_in_another_way() -> None:

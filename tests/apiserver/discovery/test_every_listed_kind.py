@@ -62,7 +62,10 @@ EXTRA: dict[str, dict[str, Any]] = {
     },
     "FlowSchema": {"spec": {"priorityLevelConfiguration": {"name": "l"}}},
     "HorizontalPodAutoscaler": {
-        "spec": {"maxReplicas": 1, "scaleTargetRef": {"kind": "Deployment", "name": "d"}}
+        "spec": {
+            "maxReplicas": 1,
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"},
+        }
     },
     "IPAddress": {
         "metadata": {"name": "192.0.2.1"},
