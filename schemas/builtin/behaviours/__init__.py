@@ -40,13 +40,6 @@ _APPS: _Family = {
     "replicasets": "workloads.ReplicaSets",
     "statefulsets": "workloads.StatefulSets",
 }
-_NETWORKING: _Family = {
-    "ingressclasses": "networking.IngressClasses",
-    "ingresses": "networking.Ingresses",
-    "ipaddresses": "networking.Addresses",
-    "networkpolicies": "networking.NetworkPolicies",
-    "servicecidrs": "networking.ServiceRanges",
-}
 _GROUPS: dict[str, _Family] = {
     "": _CORE,
     "admissionregistration.k8s.io": _ADMISSION,
@@ -61,7 +54,6 @@ _GROUPS: dict[str, _Family] = {
         "flowschemas": "flowcontrol.FlowSchemas",
         "prioritylevelconfigurations": "flowcontrol.PriorityLevels",
     },
-    "networking.k8s.io": _NETWORKING,
     "resource.k8s.io": {
         "deviceclasses": "devices.slices.Classes",
         "resourceclaims": "devices.claims.Claims",

@@ -44,7 +44,7 @@ _COUNTERS: dict[tuple[str, str], str] = {
         numberReady observedGeneration updatedNumberScheduled numberAvailable numberUnavailable
         collisionCount""",
 }
-_BALANCED = (("", "services"), ("networking.k8s.io", "ingresses"))
+_BALANCED = (("", "services"),)
 
 
 def keep_metadata(group: str, plural: str, meta: Object, old: Object) -> None:

@@ -177,14 +177,7 @@ def workload(**spec):
         (
             "Ingress",
             {"spec": {"rules": [{"http": {"paths": [{"backend": {}}]}}]}},
-            [
-                (
-                    "spec.rules[0].http.paths[0].backend: Required value: must have a "
-                    "service or resource "
-                    "backend"
-                ),
-                "spec.rules[0].http.paths[0].pathType: Required value: pathType must be specified",
-            ],
+            ["spec.rules[0].http.paths[0].pathType: Required value: pathType must be specified"],
         ),
         (
             "PersistentVolumeClaim",

@@ -1,0 +1,227 @@
+"""What is irregular in networking.k8s.io: hosts and paths, backends, ranges of addresses."""
+
+import ipaddress
+import re
+
+from inkube.schemas import fielderrors
+from inkube.schemas.builtin import rules
+from inkube.schemas.builtin.behaviours import addresses, checks, naming
+from inkube.schemas.builtin.rules.frames import Frame
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.metadata import names
+from inkube.schemas.objects import Object
+
+_CLASS = "kubernetes.io/ingress.class"
+
+# ingresses
+
+
+def class_in_two_places(value: Object, _path: str, _frame: Frame) -> list[FieldError]:
+    """A new ingress says its class in one place, or the same in both."""
+    told = (value["metadata"].get("annotations") or {}).get(_CLASS)
+    name = (value.get("spec") or {}).get("ingressClassName")
+    if told is None or name is None or told == name:
+        return []
+    why = "must match `ingressClassName` when both are specified"
+    return [fielderrors.invalid(f"annotations.{_CLASS}", told, why)]
+
+
+def has_class_annotation(frame: Frame) -> bool:
+    """Whether the class is said in the old place."""
+    return _CLASS in (frame.obj["metadata"].get("annotations") or {})
+
+
+def is_address(member: str, frame: Frame) -> bool:
+    """Whether a text is an IP address."""
+    return addresses.parse(frame.obj.get(member, "")) is not None
+
+
+def host(value: str, path: str, _frame: Frame) -> list[FieldError]:
+    """A name, perhaps of everything below one."""
+    check = naming.wildcard_domain if "*" in value else names.dns1123_subdomain
+    return [fielderrors.invalid(path, value, why) for why in check(value)]
+
+
+def had_bad_secrets(frame: Frame) -> bool:
+    """Whether the old ingress had a name no secret has; then the new one may, too."""
+    given = ((frame.root.old or {}).get("spec") or {}).get("tls") or ()
+    return any(names.subdomain(each["secretName"]) for each in given if each.get("secretName"))
+
+
+def had_bad_wildcards(frame: Frame) -> bool:
+    """Whether a rule of a wildcard may be wrong, since one of the old ingress was."""
+    if "*" not in frame.obj.get("host", ""):
+        return False
+    given = ((frame.root.old or {}).get("spec") or {}).get("rules") or ()
+    return any(
+        "*" in rule.get("host", "")
+        and rules.errors("networking.v1.HTTPIngressRuleValue", rule.get("http") or {})
+        for rule in given
+    )
+
+
+def plain_path(value: str, path: str, _frame: Frame) -> list[FieldError]:
+    """A path that nothing reads in two ways."""
+    wrong = [
+        f"must not contain '{part}'"
+        for part in ("//", "/./", "/../", "%2f", "%2F")
+        if part in value
+    ]
+    wrong += [f"cannot end with '{end}'" for end in ("/..", "/.") if value.endswith(end)]
+    return [fielderrors.invalid(path, value, why) for why in wrong]
+
+
+def one_backend(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """A service or a resource."""
+    given = [member for member in ("service", "resource") if value.get(member) is not None]
+    if len(given) == 1:
+        return []
+    why = "resource or service backend is required"
+    if given:
+        why = "cannot set both resource and service backends"
+    return [fielderrors.invalid(path, "", why)]
+
+
+def port(value: Object, path: str, frame: Frame) -> list[FieldError]:
+    """By name or number; what is wrong with both is told of the backend."""
+    name, number = value.get("name"), value.get("number")
+    whole = frame.path.rpartition(".")[0]
+    if name and number:
+        return [fielderrors.invalid(whole, "", "cannot set both port name & port number")]
+    if name:
+        return checks.named(name, f"{path}.name", naming.port_name)
+    if number:
+        return checks.port(number, f"{path}.number")
+    return [fielderrors.required(whole, "port name or number is required")]
+
+
+def address(value: str, path: str, _frame: Frame) -> list[FieldError]:
+    """IsValidIP."""
+    return addresses.check(value, path)
+
+
+def domain_prefixed_path(value: str, path: str, _frame: Frame) -> list[FieldError]:
+    """IsDomainPrefixedPath: `acme.io/foo`."""
+    domain, slash, rest = value.partition("/")
+    if not slash or not domain or not rest:
+        why = 'must be a domain-prefixed path (such as "acme.io/foo")'
+        return [fielderrors.invalid(path, value, why)]
+    problems = names.dns1123_subdomain(domain)
+    errors = [fielderrors.invalid(path, domain, why) for why in problems]
+    if not _IS_PATH.fullmatch(rest):
+        errors.append(fielderrors.invalid(path, rest, _PATH))
+    return errors
+
+
+_SEGMENT = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
+_IS_PATH = re.compile(_SEGMENT)
+_PATH = names.regex_error("Invalid path", _SEGMENT)
+
+
+# network policies
+
+
+def policy_types(spec: Object) -> list[str]:
+    """Ingress, and what else the policy speaks of (SetDefaults_NetworkPolicy)."""
+    return ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
+
+
+def has_many_types(frame: Frame) -> bool:
+    """Whether there are more types than there can be."""
+    return len(frame.obj.get("policyTypes") or ()) > 2
+
+
+def at_most_two(value: list[str], path: str, _frame: Frame) -> list[FieldError]:
+    """As many as there are."""
+    if len(value) <= 2:
+        return []
+    return [fielderrors.invalid(path, value, "may not specify more than two policyTypes")]
+
+
+def has_selector(frame: Frame) -> bool:
+    """Whether a peer is selected."""
+    return any(frame.obj.get(each) is not None for each in ("podSelector", "namespaceSelector"))
+
+
+def port_range(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """ValidateNetworkPolicyPort: numbers may have an end, names may not."""
+    first, last, place = value.get("port"), value.get("endPort"), f"{path}.endPort"
+    if first is None:
+        why = "may not be specified when `port` is not specified"
+        return [] if last is None else [fielderrors.invalid(place, last, why)]
+    errors: list[FieldError] = []
+    if isinstance(first, str):
+        if last is not None:
+            why = "may not be specified when `port` is non-numeric"
+            errors.append(fielderrors.invalid(place, last, why))
+        return errors + checks.port_or_name(first, f"{path}.port")
+    errors += checks.port(first, f"{path}.port")
+    if last is not None:
+        if last < first:
+            why = "must be greater than or equal to `port`"
+            errors.append(fielderrors.invalid(place, first, why))
+        errors += checks.port(last, place)
+    return errors
+
+
+def block(value: str, path: str, _frame: Frame) -> list[FieldError]:
+    """IsValidCIDR."""
+    return addresses.check_block(value, path)
+
+
+def exception(value: str, path: str, frame: Frame) -> list[FieldError]:
+    """A smaller block within the block, where that is one."""
+    outer = _network(frame.obj.get("cidr", ""))
+    if outer is None:
+        return []
+    errors = addresses.check_block(value, path)
+    inner = _network(value)
+    if inner is None:
+        return errors
+    is_within = inner.version == outer.version and inner[0] in outer
+    if not is_within or inner.prefixlen <= outer.prefixlen:
+        errors.append(fielderrors.invalid(path, value, "must be a strict subset of `cidr`"))
+    return errors
+
+
+def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+    try:
+        return ipaddress.ip_network(text, strict=False) if "/" in text else None
+    except ValueError:
+        return None
+
+
+# addresses
+
+
+def address_as_name(value: Object, _path: str, _frame: Frame) -> list[FieldError]:
+    """An IPAddress is called as it is written."""
+    errors: list[FieldError] = []
+    for member in ("generateName", "name"):
+        text, place = value["metadata"].get(member), f"metadata.{member}"
+        if not text:
+            continue
+        found = addresses.check(text, place)
+        parsed = addresses.parse(text)
+        if not found and parsed is not None and str(parsed) != text:
+            why = f'must be in canonical form ("{parsed}")'
+            found = [fielderrors.invalid(place, text, why)]
+        errors += found
+    return errors
+
+
+def ranges(value: list[str], path: str, _frame: Frame) -> list[FieldError]:
+    """At most one of each family."""
+    errors: list[FieldError] = []
+    if len(value) > 2:
+        errors.append(fielderrors.invalid(path, value, "must only hold 2 values"))
+    families = {found.version for text in value if (found := addresses.parse(text.split("/")[0]))}
+    for index, text in enumerate(value):
+        errors += addresses.check_block(text, f"{path}[{index}]")
+    if len(value) == 2 and not errors and len(families) < 2:
+        why = (
+            "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and "
+            "2001:db8::/64"
+        )
+        errors.append(fielderrors.invalid(path, value, why))
+    return errors
