@@ -2,7 +2,8 @@
 
 It is made of a table of all messages, one field a line: message, number, field, type, label (a type
 without a dot is one of the same package, a map is written `map<string,TYPE>`). Run by hand when the
-Kubernetes version moves; never imported by the server:
+Kubernetes version moves and whenever `generate_types` has changed the table of Go types, which
+tells pointers from values; never imported by the server:
 
     python tools/generate_messages.py PATH-OF-TABLE
 

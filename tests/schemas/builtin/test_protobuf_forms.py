@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from inkube.schemas.builtin import decoding as typing
 from inkube.schemas.builtin.protobuf import encoding, envelopes, messages, wire
+from inkube.schemas.gotypes import table, types
 from inkube.schemas.meta import GVK
 
 KINDS = typed.kinds()
@@ -110,6 +111,19 @@ def test_schemas_within_schemas_end_somewhere():
     with pytest.raises(wire.WireError, match="too deeply"):
         envelopes.decode(encoding.sized(2, encoding.sized(7, version)), gvk)
     assert name in messages.every()
+
+
+def test_messages_that_are_pointers_in_go_are_not_written_while_they_are_nil():
+    seen = 0
+    for name in table.table().types:
+        fields_of = types.of(name).fields
+        for row in messages.rows(name) if name in messages.every() else ():
+            field = fields_of.get(row.member)
+            if field is None or field.type.kind != "struct" or row.mode == messages.REPEATED:
+                continue
+            seen += 1
+            assert (row.mode == messages.ZERO) == field.value, (name, row.member)
+    assert seen > 500
 
 
 def test_zeros_that_go_writes_are_written():
