@@ -100,7 +100,7 @@ OBJECTS: dict[str, dict[str, Any]] = {
     "storage.k8s.io/v1/CSIStorageCapacity": {"storageClassName": "c", "capacity": "1Gi"},
     "storage.k8s.io/v1/StorageClass": {"provisioner": "example.com/p", "parameters": {"a": "b"}},
     "storage.k8s.io/v1/VolumeAttachment": {"spec": {
-        "attacher": "example.com/a", "nodeName": "n", "source": {"persistentVolumeName": "v"}}},
+        "attacher": "d.example.com", "nodeName": "n", "source": {"persistentVolumeName": "v"}}},
     "storage.k8s.io/v1/VolumeAttributesClass": {"driverName": "example.com",
                                                 "parameters": {"a": "b"}},
     "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy": {"spec": {
