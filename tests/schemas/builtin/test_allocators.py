@@ -13,6 +13,7 @@ from inkube.schemas.builtin.behaviours.allocators import (
     items,
     key_of,
 )
+from inkube.schemas.status import StatusError
 from inkube.schemas.strategy import Reservation, Taken
 
 NAMES = st.sampled_from("abcdef")
@@ -43,11 +44,21 @@ class Services(RuleBasedStateMachine):
         old = self.stored.get(name)
         if old is not None:
             made["spec"]["clusterIP"] = old["spec"]["clusterIP"]
-        allocation.allocate(made, self.allocator, reservation)
+        try:
+            allocation.allocate(made, self.allocator, reservation)
+        except StatusError:  # there are more ports than one run asks for
+            assert self.addresses() == set(self.allocator.range.addresses(0))
+            reservation.release()
+            return
         if allocation.refused(made, old, self.allocator):
             reservation.release()
         else:
             self.underway.append((made, reservation))
+
+    def addresses(self):
+        """Of the services that are stored, and of those that are being written."""
+        every = [*self.stored.values(), *(made for made, _ in self.underway)]
+        return {each["spec"]["clusterIP"] for each in every}
 
     @precondition(lambda self: self.underway)
     @rule(at=st.integers(0, 50), refuses=st.booleans())
@@ -90,6 +101,21 @@ class Services(RuleBasedStateMachine):
 
 Services.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
 TestServices = Services.TestCase
+
+
+def test_a_write_that_finds_no_address_left_holds_none_of_its_ports():
+    allocator, reservations = Allocator("10.0.0.0/28"), []
+    for name in "abcdefghijklm":
+        reservations.append(Reservation())
+        allocation.allocate(service(name, None), allocator, reservations[-1])
+    late = Reservation()
+    with pytest.raises(StatusError, match="failed to allocate a serviceIP: range is full"):
+        allocation.allocate(service("n", 30_500), allocator, late)
+    late.release()
+    assert not allocator.is_anothers(30_500, "ns/z")
+    assert allocator.take_address("ns/z", 0) is None
+    reservations[4].release()
+    assert allocator.take_address("ns/z", 0) is not None
 
 
 def test_every_port_of_the_range_is_given_once_before_it_is_full():
