@@ -94,10 +94,11 @@ def read_object(call: Call, body: bytes, media: str) -> Object:
     strict = call.options.validation == "Strict"
     duplicates = decoded.strict_texts() if strict else decoded.duplicates
     text = b""
-    if media == "yaml":
-        obj = bodies.sorted_keys(obj)
-    elif call.resource.wording.has_messages:  # the kind has a Go type
-        text = body
+    if call.resource.wording.has_messages:  # the kind has a Go type, whose fields have an order
+        if media == "yaml":
+            obj = bodies.sorted_keys(obj)
+        else:
+            text = body
     obj = intake.admit(call, obj, duplicates, text)
     call.resource.wording.check_version(call.served, obj)
     return obj
