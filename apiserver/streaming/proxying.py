@@ -179,6 +179,11 @@ def target(info: RequestInfo) -> str:
     return f"{path}?{urlencode(pairs)}" if pairs else path
 
 
+def query(info: RequestInfo) -> str:
+    """The query as it was read, and authorized, written anew in its own order; "" for none."""
+    return urlencode(list(info.query.items()))
+
+
 def plain(text: str, code: int) -> web.Response:
     """What Go's http.Error answers."""
     headers = {"X-Content-Type-Options": "nosniff"}

@@ -33,7 +33,7 @@ async def pass_on(exchange: Exchange, connect: Connect, scheme: str) -> web.Stre
     """
     request, path = exchange.request, exchange.info.path
     _, _, rest = path.partition("/proxy")
-    query = request.rel_url.raw_query_string
+    query = proxying.query(exchange.info)
     if not rest and request.method in ("GET", "HEAD"):
         location = f"{path}/?{query}" if query else f"{path}/"
         return web.Response(status=301, headers={hdrs.LOCATION: location})
