@@ -35,9 +35,10 @@ def driver_name(value: str, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def topologies(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
-    """validateAllowedTopologies: no two terms say the same."""
+    """validateAllowedTopologies: no two terms say the same. A term is told once, where upstream
+    tells it once for each one before that is the same."""
     errors: list[FieldError] = []
-    known: list[dict[str, frozenset[str]]] = []
+    known: set[frozenset[tuple[str, frozenset[str]]]] = set()
     for index, term in enumerate(value):
         place = f"{path}[{index}].matchLabelExpressions"
         found: dict[str, frozenset[str]] = {}
@@ -47,8 +48,10 @@ def topologies(value: list[Object], path: str, _frame: Frame) -> list[FieldError
             if key in found:
                 errors.append(fielderrors.duplicate(f"{place}[{at}].key", key))
             found[key] = frozenset(one.get("values") or ())
-        errors += [fielderrors.duplicate(place, "") for other in known if other == found]
-        known.append(found)
+        said = frozenset(found.items())
+        if said in known:
+            errors.append(fielderrors.duplicate(place, ""))
+        known.add(said)
     return errors
 
 
