@@ -19,10 +19,10 @@ CREATE = f"{PORCH}/packagerevisions"
         ),
     ],
 )
-@pytest.mark.parametrize("dry", ["", "All"])
-async def test_missing_members_are_named(blueprints, left_out, sentence, dry):
+@pytest.mark.parametrize("options", [{}, {"dryRun": "All"}], ids=["written", "dry-run"])
+async def test_missing_members_are_named(blueprints, left_out, sentence, options):
     spec = {member: value for member, value in WHOLE.items() if member not in left_out}
-    code, answer = await blueprints.send("POST", CREATE, {"spec": spec}, dryRun=dry)
+    code, answer = await blueprints.send("POST", CREATE, {"spec": spec}, **options)
     assert (code, answer["reason"], answer["message"]) == (400, "BadRequest", sentence)
 
 
