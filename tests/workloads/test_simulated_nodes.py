@@ -186,11 +186,14 @@ def test_a_held_pod_tells_its_end_before_it_goes(kube):
 
 def test_a_deleted_pod_ends_before_it_goes(kube):
     ended = {"exitCode": 3, "reason": "Error"}
-    kube.client.create(pod(containers=[{"name": n, "image": "i"} for n in ("a", "b")]))
+    containers = [{"name": name, "image": "i"} for name in ("a", "b")]
+    kube.client.create(pod(containers=containers, restartPolicy="Never"))  # b is not restarted
     kube.settled()
     told = kube.client.get(PODS, "p", "default")
     told["status"]["containerStatuses"][1]["state"] = {"terminated": ended}
-    before = kube.client.update(told, subresource="status")
+    kube.client.update(told, subresource="status")
+    kube.settled()
+    before = kube.client.get(PODS, "p", "default")
     started = before["status"]["containerStatuses"][0]["state"]["running"]["startedAt"]
     kube.client.delete(PODS, "p", "default")
     kube.settled()
