@@ -8,8 +8,8 @@ from patience import SECONDS
 from inkube import APIServer
 
 SIZES = (20, 120)
-PER_POD = 7
-"""Revisions: created, bound, Scheduled, running, marked, without grace, deleted."""
+PER_POD = 8
+"""Revisions: created, bound, Scheduled, running, marked, Failed, without grace, deleted."""
 
 
 async def rolled_over(replicas):
