@@ -101,7 +101,7 @@ async def test_both_phases_are_shown_by_one_function(page):
     assert refused == {"fields": wrong, "form": [], "supported": {"branch": ["main"]}}
     assert state["errors"] == refused
     assert (state["isBehind"], state["retries"], state["isKnown"]) == (False, 0, True)
-    assert taken["fields"] == wrong
+    assert taken["fields"] == {**wrong, "name": "resource with name 'dashboards' already exists"}
 
 
 async def test_a_taken_name_stands_at_the_name(page):
