@@ -1,6 +1,6 @@
 // Keys: `useKeys({ j: [act, "Next row"] })` while a component is there; two in a row as "g k".
 // Single keys can be turned off in the help, for those who speak or shake (WCAG 2.1.4).
-import { useEffect, useRef } from "./html.js";
+import { useLayoutEffect, useRef } from "./html.js";
 import { kept } from "./store.js";
 
 const PATIENCE = 1200; // milliseconds between the two keys of a pair
@@ -9,11 +9,11 @@ export const singleKeys = kept("keys", true);
 let first = "";
 let timer = 0;
 
-/** Bind keys to `[act, what it does]`. Later bindings win over earlier ones. */
+/** Bind keys to `[act, what it does]`, before what is drawn is shown. Later bindings win over earlier ones. */
 export function useKeys(bindings) {
   const current = useRef(bindings);
   current.current = bindings;
-  useEffect(() => {
+  useLayoutEffect(() => {
     bound.add(current);
     return () => bound.delete(current);
   }, []);
