@@ -1,67 +1,32 @@
-"""A watch that a Fault ends: its events are counted, and after the last there are none."""
+"""A watch that a Fault ends: its events are counted, and after the last there is nothing."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 
 from inkube.apiserver.faults.trouble import Watching
-from inkube.apiserver.http.negotiation import Form
-from inkube.apiserver.registry.stamps import Stamps
-from inkube.apiserver.watching.framecache import FrameCache
-from inkube.apiserver.watching.frames import Framer, SharedFrames, Wire
-from inkube.apiserver.watching.watch import Watcher
-from inkube.storage.entry import Change, Entry
 
 
-class Ending(Framer):
-    """A framer that tells so many events; `ending` says how to go on once it has told the last."""
+class Ending:
+    """Counts the events of one watch; `how` it ends once the last one is told: `Cut`, `Close` or
+    `Expired`."""
 
-    def __init__(
-        self,
-        watcher: Watcher,
-        form: Form,
-        stamps: Stamps,
-        cache: FrameCache,
-        trouble: Watching,
-        *,
-        wire: Wire,
-    ) -> None:
-        super().__init__(watcher, form, stamps, cache, wire=wire)
+    def __init__(self, trouble: Watching) -> None:
         self._left = trouble.events
-        self._end = trouble.end
+        self.how = trouble.end
         self.bookmarks = not trouble.without_bookmarks
-        if trouble.events == 0:
-            self.ending = trouble.end
+        """Whether the watch says how far it is."""
 
-    def changes(self, changes: Iterable[Change]) -> bytes:
-        """See Framer."""
-        return self._until_the_end(changes, self._told)
+    @property
+    def is_due(self) -> bool:
+        """Whether the last event is told."""
+        return self._left == 0
 
-    def burst(self, changes: list[Change], told: SharedFrames) -> bytes:
-        """See Framer; nobody else's bytes end where these do."""
-        return self._until_the_end(changes, self._on_wire)
-
-    def added(self, entries: Iterable[Entry]) -> Iterable[bytes]:
-        """See Framer."""
-        for frame in super().added(entries):
-            if self.ending:
-                return
-            yield frame
-            self._count()
-
-    def _until_the_end(
-        self, changes: Iterable[Change], frame_of: Callable[[Change], bytes]
-    ) -> bytes:
-        frames = []
-        for change in changes:
-            if self.ending:
-                break
-            frame = frame_of(change)
-            if frame:
-                frames.append(frame)
-                self._count()
-        return b"".join(frames)
-
-    def _count(self) -> None:
-        if self._left is not None:
+    def until(self, frames: Iterable[bytes]) -> Iterator[bytes]:
+        """The frames up to the last; each is one event, and counts when it is taken."""
+        if self._left is None:
+            yield from frames
+            return
+        for frame in frames if self._left else ():
             self._left -= 1
-            if self._left <= 0:
-                self.ending = self._end
+            yield frame
+            if not self._left:
+                return

@@ -19,7 +19,7 @@ from inkube.schemas import status
 FAREWELL = 1.0
 """Seconds that a client has to answer when a stream is closed."""
 
-TEXT = Wire("text", sockets.message, always=True)
+TEXT = Wire("text", sockets.message)
 
 
 def _binary(frame: bytes) -> bytes:
@@ -27,7 +27,7 @@ def _binary(frame: bytes) -> bytes:
     return sockets.message(frame[4:], WSMsgType.BINARY)
 
 
-BINARY = Wire("binary", _binary, always=True)
+BINARY = Wire("binary", _binary)
 
 
 class Socket:
@@ -52,13 +52,6 @@ class Socket:
         socket = await sockets.accept(request, self._protocols, is_optional=True)
         self.response = socket
         self._listening = asyncio.create_task(_listen(socket, gone))
-
-    async def write(self, data: bytes) -> None:
-        """See Connection."""
-        transport = self._request.transport
-        if transport is None or transport.is_closing():
-            raise ConnectionResetError("the client has gone")
-        transport.write(data)
 
     async def drain(self) -> None:
         """See Connection."""

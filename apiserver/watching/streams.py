@@ -59,17 +59,16 @@ class OpenWatch(NamedTuple):
 
 
 class Connection(Protocol):
-    """What a stream is written to: an HTTP answer, or a WebSocket (`messages`)."""
+    """How a watch is answered: by a body of HTTP, or a WebSocket (`messages`).
+
+    Once it is open the stream alone writes to its transport, frames packed by `wire`.
+    """
 
     wire: Wire
     response: web.StreamResponse
 
     async def open(self, request: web.BaseRequest, gone: Callable[[], None]) -> None:
         """Answer; `gone` is called when the client says that it leaves. Raises StatusError."""
-        ...
-
-    async def write(self, data: bytes) -> None:
-        """Write frames. Raises ConnectionError."""
         ...
 
     async def drain(self) -> None:
@@ -98,9 +97,6 @@ class _Http:
     async def open(self, request: web.BaseRequest, gone: Callable[[], None]) -> None:
         await self.response.prepare(request)
         self._writer = request.writer
-
-    async def write(self, data: bytes) -> None:
-        await self.response.write(data)
 
     async def drain(self) -> None:
         await self._writer.drain()
@@ -149,14 +145,10 @@ class Streams:
             media = responses.WATCH if form.protobuf else negotiation.JSON
             response = responses.stream(call.warnings, media)
             connection = _Http(response, chunks=request.version >= HttpVersion11)
+        framer = Framer(watcher, form, self._stamps, self._frames, wire=connection.wire)
         trouble = None if exchange.trouble is None else exchange.trouble.watching
-        if trouble is None:
-            framer = Framer(watcher, form, self._stamps, self._frames, wire=connection.wire)
-        else:
-            framer = Ending(
-                watcher, form, self._stamps, self._frames, trouble, wire=connection.wire
-            )
-        stream = _Stream(watcher, framer, connection, self._bursts)
+        ending = None if trouble is None else Ending(trouble)
+        stream = _Stream(watcher, framer, connection, self._bursts, ending)
         stream.agent = request.headers.get(hdrs.USER_AGENT, "")
         try:
             return await self._run(stream, exchange)
@@ -176,10 +168,8 @@ class Streams:
         try:
             await stream.connection.open(exchange.request, stream.stop)
             transport = exchange.request.transport
-            if failure is not None:
-                await stream.fail(failure)
-            elif transport is not None and not head and not self._closed:
-                await stream.run(transport)
+            if transport is not None and not head and not self._closed:
+                await stream.run(transport, failure)
             if transport is not None and not transport.is_closing():
                 await stream.connection.close()
         finally:
@@ -198,12 +188,18 @@ class _Stream:
     """One watch being written."""
 
     def __init__(
-        self, watcher: Watcher, framer: Framer, connection: Connection, bursts: Bursts
+        self,
+        watcher: Watcher,
+        framer: Framer,
+        connection: Connection,
+        bursts: Bursts,
+        ending: Ending | None,
     ) -> None:
         self.connection = connection
         self.agent = ""
-        self.watcher = self._watcher = watcher
+        self.watcher = watcher
         self._bursts = bursts
+        self._ending = ending
         self._framer = framer
         self._subscription: Subscription | None = None
         self._initial: Iterable[bytes] = ()
@@ -221,18 +217,20 @@ class _Stream:
 
     async def begin(self) -> None:
         """Subscribe. Raises StatusError as `Watcher.begin`."""
-        self._subscription, found = await self._watcher.begin()
+        self._subscription, found = await self.watcher.begin()
         self._initial = self._framer.added(found)
 
-    async def fail(self, error: status.StatusError) -> None:
-        """Tell why there is nothing to tell."""
-        await self._write(self._framer.error(error))
-
-    async def run(self, transport: asyncio.Transport) -> None:
-        """Write until the client leaves, the time is over, or it is cut off."""
+    async def run(
+        self, transport: asyncio.Transport, failure: status.StatusError | None = None
+    ) -> None:
+        """Write until the client leaves, the time is over, or it is cut off; where there is a
+        `failure`, why nothing is told."""
+        self._transport = transport
+        if failure is not None:
+            await self._fail(failure)
+            return
         subscription = self._subscription
         assert subscription is not None, "begin comes first"
-        self._transport = transport
         self._look()
         try:
             await self._tell_initial()
@@ -240,13 +238,17 @@ class _Stream:
                 await self._catch_up(subscription)
                 if not self._over:
                     await self._follow(subscription)
-                    await self._end_early()
         except storage_errors.SlowConsumer:
             transport.abort()
         except storage_errors.Compacted as error:
-            await self.fail(too_old(self._watcher.start, error.compacted))
+            await self._fail(too_old(self.watcher.start, error.compacted))
         except status.StatusError as error:  # of a conversion webhook
-            await self.fail(error)
+            await self._fail(error)
+
+    async def _fail(self, error: status.StatusError) -> None:
+        """Tell why there is nothing to tell."""
+        self._send(self._framer.error(error))
+        await self._drained()
 
     def stop(self) -> None:
         """End now; a reader who is being waited for is cut off."""
@@ -265,24 +267,35 @@ class _Stream:
             self._subscription.close()
 
     async def _tell_initial(self) -> None:
-        for piece in _pieces(self._initial):
-            await self._write(piece)
-        self._initial = ()
-        if self._watcher.tells_end and self._framer.bookmarks:
-            await self._write(self._framer.bookmark(self._watcher.start, end=True))
-        await self._end_early()
+        """Write what is there already, as fast as the reader reads."""
+        initial, self._initial = self._initial, ()
+        if self._ending is not None:
+            initial = self._ending.until(initial)
+        for piece in _pieces(initial):
+            self._send(piece)
+            await self._drained()
+            if self._over:
+                return
+        self._end_as_told()
+        if self.watcher.tells_end and self._tells_bookmarks and not self._over:
+            self._send(self._framer.bookmark(self.watcher.start, end=True))
 
-    async def _end_early(self) -> None:
+    def _end_as_told(self) -> None:
         """End as a Fault wants it, once so many events are told."""
-        ending = self._framer.ending
-        if not ending or self._over:
+        ending = self._ending
+        if ending is None or not ending.is_due or self._over:
             return
-        if ending == "Expired":
-            start = self._watcher.start
-            await self._write(self._framer.error(too_old(start, start + 1)))
-        elif ending == "Cut":
+        self._over = True
+        if ending.how == "Expired":
+            start = self.watcher.start
+            self._send(self._framer.error(too_old(start, start + 1)))
+        elif ending.how == "Cut":
             self._transport.close()  # what was written arrives, the end of the answer does not
         self.stop()
+
+    @property
+    def _tells_bookmarks(self) -> bool:
+        return self._ending is None or self._ending.bookmarks
 
     async def _catch_up(self, subscription: Subscription) -> None:
         """Write what waits, as fast as the reader reads."""
@@ -294,10 +307,10 @@ class _Stream:
             await self._tell(waiting)
 
     async def _tell(self, changes: Sequence[Change]) -> None:
-        call = self._watcher.call
+        call = self.watcher.call
         shown = await conversions.shown_changes(call.resource, call.served, changes)
-        await self._write(self._framer.changes(shown))
-        await self._end_early()
+        self._tell_changes(shown, {})
+        await self._drained()
 
     async def _hold(self, subscription: Subscription) -> None:
         """Wait for changes that have to be converted before they can be written."""
@@ -315,7 +328,7 @@ class _Stream:
     async def _follow(self, subscription: Subscription) -> None:
         """Let changes come by themselves, until the reader is slow or all is over."""
         self._woken = self._loop.create_future()
-        if self._watcher.call.resource.converter is not None:
+        if self.watcher.call.resource.converter is not None:
             await self._hold(subscription)
             return
         subscription.attach(self._gather, self._missed)
@@ -342,35 +355,33 @@ class _Stream:
             return
         changes, self._gathered, self._gathered_bytes = self._gathered, [], 0
         try:
-            data = self._framer.burst(changes, told)
+            self._tell_changes(changes, told)
         except Exception:
             logger.exception("a change cannot be told and its watch ends")
             self.stop()
             return
-        transport = self._transport
-        if transport.is_closing():
-            self.stop()
-        elif data:
-            transport.write(data)
-            if transport.get_write_buffer_size() > FULL or self._framer.ending:
-                self._pause()
+        if not self._over and self._transport.get_write_buffer_size() > FULL:
+            self._pause()
+
+    def _tell_changes(self, changes: Sequence[Change], told: SharedFrames) -> None:
+        """Write changes as events; `told` has what watchers of the same sort were just told."""
+        if self._ending is None:
+            self._send(self._framer.burst(changes, told))
+        else:
+            self._send(b"".join(self._ending.until(self._framer.changes(changes))))
+            self._end_as_told()
 
     def _send(self, data: bytes) -> None:
-        """Write past aiohttp, packed as aiohttp would."""
-        self._flush({})
-        wire = self.connection.wire
-        self._transport.write(data if wire.always else wire.pack(data))
+        """Write frames; all that is written goes through here."""
+        if self._transport.is_closing():
+            self.stop()
+        elif data:
+            self._transport.write(data)
 
     def _pause(self) -> None:
         if self._subscription is not None:
             self._subscription.detach()
         self._wake()
-
-    async def _write(self, data: bytes) -> None:
-        """Write frames, and wait for a reader who does not keep up."""
-        if data:
-            await self.connection.write(data)
-            await self._drained()
 
     async def _drained(self) -> None:
         """Wait until the transport is not full any more."""
@@ -400,7 +411,7 @@ class _Stream:
         self._flush({})  # which may be the last that this watch tells
         subscription = self._subscription
         following = self._woken is not None and not self._woken.done()
-        wanted = self._watcher.options.bookmarks and self._framer.bookmarks
+        wanted = self.watcher.options.bookmarks and self._tells_bookmarks
         if wanted and subscription is not None and following:
             self._send(self._framer.bookmark(subscription.revision))
 

@@ -230,6 +230,13 @@ async def test_a_watch_ends_after_so_many_events(server, fault, end, types, clea
         assert events[-1]["object"]["code"] == 410
 
 
+async def test_a_watch_that_ends_before_all_is_told_does_not_say_that_it_was(server, fault):
+    await fault("e", watch={"events": 2, "end": "Close"})
+    query = "&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
+    events, _ = await events_of(server, query)
+    assert [event["type"] for event in events] == ["ADDED", "ADDED"]
+
+
 async def test_a_watch_ends_in_the_middle_of_a_burst(server, fault, config_map):
     await fault("e", match={"resources": ["configmaps"]}, watch={"events": 3, "end": "Close"})
     version = (await server.client.list("v1/configmaps")).resource_version
