@@ -1,32 +1,13 @@
 """Every row about packages of docs/documents.md: what the server does is what the page says."""
 
-import re
-from pathlib import Path
-
 import pytest
+import statements
 from parcels import CONFIG, KPTFILE, PORCH, gathered
 
-PAGE = Path(__file__).parents[2] / "docs" / "documents.md"
 NAME = "blueprints.a.v1"
 CREATE, PATH = f"{PORCH}/packagerevisions", f"{PORCH}/packagerevisions/{NAME}"
 INIT = {"type": "init", "init": {"description": "d"}}
 SUBPACKAGE = {"type": "init", "init": {"subpackage": "s"}}
-_ROW = re.compile(r"^\| ([A-Z]\d) \| .* \| (.*) \|$", re.MULTILINE)
-_SECTION = "## Packages: validation and business rules"
-
-
-def rows():
-    """What the page says happens, by the id of the statement: codes, and what messages hold."""
-    section = PAGE.read_text().partition(_SECTION)[2].partition("\n## ")[0]
-    found = {}
-    for name, said in _ROW.findall(section):
-        assert name not in found, f"{name} stands there twice"
-        texts = re.findall(r"``(.+?) ``|`([^`]+)`", said)
-        found[name] = (
-            [int(code) for code in re.findall(r"\b([2-4]\d\d)\b", said)],
-            [one or other for one, other in texts],
-        )
-    return found
 
 
 def edit(name):
@@ -300,20 +281,17 @@ async def o1(api):
         yield await api.send("GET", path)
 
 
-STATEMENTS = {
-    name.upper(): value
-    for name, value in globals().items()
-    if re.fullmatch(r"[a-z]\d", name) and callable(value)
-}
+ROWS = statements.rows("Packages: validation and business rules", "A-Z")
+STATEMENTS = statements.functions(globals())
 
 
 def test_every_statement_has_a_row_and_every_row_is_tested():
-    assert sorted(rows()) == sorted(STATEMENTS)
+    assert sorted(ROWS) == sorted(STATEMENTS)
 
 
 @pytest.mark.parametrize("name", sorted(STATEMENTS))
 async def test_the_server_does_what_the_row_says(blueprints, name):
-    codes, texts = rows()[name]
+    codes, texts = ROWS[name]
     found = set()
     async for code, answer in STATEMENTS[name](blueprints):
         found.add(code)

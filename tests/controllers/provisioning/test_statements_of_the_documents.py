@@ -2,21 +2,19 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
+import statements
 from worlds import MAIN, PROVISIONING, app, connection, host, repository
 
 from inkube.controllers.checks import Invalid, check, validator
 from inkube.controllers.kinds import KindModule
 from inkube.schemas.models import Model, Resource
 
-PAGE = Path(__file__).parents[3] / "docs" / "documents.md"
-SECTIONS = ("## Provisioning: errors in the status", "## Provisioning: versions with")
 ALL = f"/apis/{PROVISIONING}/namespaces/ns/repositories"
 MERGE = {"Content-Type": "application/merge-patch+json"}
 GONE = {"branch": "gone"}
-_ROW = re.compile(r"^\| ([FG]\d+) \| .* \| (.*) \|$", re.MULTILINE)
+_END = (";", ": the ")
 
 
 class BranchSpec(Model):
@@ -35,19 +33,6 @@ def branch_of_the_version(checkout, old):
     version = checkout.api_version.rpartition("/")[2]
     if not re.fullmatch(PATTERNS[version], checkout.spec.branch):
         yield Invalid(f"branch name must match pattern {PATTERNS[version]} in {version}")
-
-
-def rows():
-    """What the page says happens: codes, and words that are told."""
-    found = {}
-    page = PAGE.read_text()
-    for section in SECTIONS:
-        for name, said in _ROW.findall(page.partition(section)[2].partition("\n## ")[0]):
-            assert name not in found, f"{name} stands there twice"
-            said = said.partition(";")[0].partition(": the ")[0]
-            codes = [int(code) for code in re.findall(r"(?<!`)\b([2-4]\d\d)\b(?!\d)", said)]
-            found[name] = codes, re.findall(r"`([^`]+)`", said)
-    return found
 
 
 class Asked:
@@ -302,20 +287,20 @@ async def g5(ask):
     await ask("POST", ALL.replace("v0alpha1", "v2"), repository())
 
 
-STATEMENTS = {
-    name.upper(): value
-    for name, value in globals().items()
-    if re.fullmatch(r"[fg]\d+", name) and callable(value)
+ROWS = {
+    **statements.rows("Provisioning: errors in the status", "F", _END),
+    **statements.rows("Provisioning: versions with", "G", _END),
 }
+STATEMENTS = statements.functions(globals())
 
 
 def test_every_statement_has_a_row_and_every_row_is_tested():
-    assert sorted(rows()) == sorted(STATEMENTS)
+    assert sorted(ROWS) == sorted(STATEMENTS)
 
 
 @pytest.mark.parametrize("name", STATEMENTS)
 async def test_the_server_does_what_the_row_says(provisioned, name):
-    codes, texts = rows()[name]
+    codes, texts = ROWS[name]
     kinds = (KindModule(Checkout, validators=[branch_of_the_version]),)
     async with provisioned(kinds=kinds) as server:
         await server.create(host())

@@ -1,33 +1,18 @@
 """Every row about custom resources of docs/documents.md: what the server does is what it says."""
 
 import json
-import re
-from pathlib import Path
 
 import aiohttp
 import pytest
+import statements
 
 from inkube import APIServer
 
-PAGE = Path(__file__).parents[3] / "docs" / "documents.md"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 ALL = "/apis/documents.example/v1/namespaces/default/ships"
 MERGE = {"Content-Type": "application/merge-patch+json"}
 FEWER = "fewer replicas than the least"
 RULE = {"rule": "self.replicas >= self.least"}
-_SECTION = "## Custom resources: schemas and CEL rules"
-_ROW = re.compile(r"^\| (H\d+) \| .* \| (.*) \|$", re.MULTILINE)
-
-
-def rows():
-    """What the page says happens: codes, and words that are told."""
-    found = {}
-    for name, said in _ROW.findall(PAGE.read_text().partition(_SECTION)[2].partition("\n## ")[0]):
-        assert name not in found, f"{name} stands there twice"
-        said = said.partition(";")[0]
-        codes = [int(code) for code in re.findall(r"\b([2-4]\d\d)\b", said)]
-        found[name] = codes, re.findall(r"`([^`]+)`", said)
-    return found
 
 
 def definition(*rules, color_rules=()):
@@ -214,20 +199,17 @@ async def h17(ask):
     await ask("POST", ALL, ship("b"))
 
 
-STATEMENTS = {
-    name.upper(): value
-    for name, value in globals().items()
-    if re.fullmatch(r"h\d+", name) and callable(value)
-}
+ROWS = statements.rows("Custom resources: schemas and CEL rules", "H", (";",))
+STATEMENTS = statements.functions(globals())
 
 
 def test_every_statement_has_a_row_and_every_row_is_tested():
-    assert sorted(rows()) == sorted(STATEMENTS)
+    assert sorted(ROWS) == sorted(STATEMENTS)
 
 
 @pytest.mark.parametrize("name", STATEMENTS)
 async def test_the_server_does_what_the_row_says(name):
-    codes, texts = rows()[name]
+    codes, texts = ROWS[name]
     async with APIServer() as server, aiohttp.ClientSession() as http:
         ask = Asked(server, http)
         await STATEMENTS[name](ask)

@@ -1,0 +1,39 @@
+"""Rows of `docs/documents.md`, which tests hold against the server, one function a row."""
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+_PAGE = Path(__file__).parents[2] / "docs" / "documents.md"
+_NUMBER = r"(?<!`)\b([2-4]\d\d)\b(?!\d)"
+
+
+def rows(
+    section: str, letters: str, end: tuple[str, ...] = ()
+) -> dict[str, tuple[list[int], list[str]]]:
+    """By the id of each statement of a section: the HTTP codes and the quoted texts of its answer.
+
+    `letters` holds the first characters of the ids (`FG`), `end` what ends the part of a cell that
+    tells the answer; the rest of the cell explains it.
+    """
+    row = re.compile(rf"^\| ([{letters}]\d+) \| .* \| (.*) \|$", re.MULTILINE)
+    text = _PAGE.read_text(encoding="utf-8").partition(f"\n## {section}")[2].partition("\n## ")[0]
+    found: dict[str, tuple[list[int], list[str]]] = {}
+    for name, said in row.findall(text):
+        assert name not in found, f"{name} stands there twice"
+        for mark in end:
+            said = said.partition(mark)[0]
+        quoted = re.findall(r"``(.+?) ``|`([^`]+)`", said)
+        codes = [int(code) for code in re.findall(_NUMBER, said)]
+        found[name] = codes, [one or other for one, other in quoted]
+    return found
+
+
+def functions(names: Mapping[str, Any]) -> dict[str, Callable[..., Any]]:
+    """The functions of a module that are named after rows: `h1` tests row H1."""
+    return {
+        name.upper(): value
+        for name, value in names.items()
+        if re.fullmatch(r"[a-z]\d+", name) and callable(value)
+    }
