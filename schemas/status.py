@@ -160,11 +160,8 @@ def invalid(group: str, kind: str, name: str, errors: Iterable[FieldError]) -> S
 
     Of more errors than anybody reads the first are told, and how many more were found.
     """
-    joined, details, shown = _of_errors(group, kind, name, errors)
-    text = f"{qualified(group, kind)} {quote(name)} is invalid: {joined}"
-    error = StatusError(422, Reason.INVALID, text, details=details)
-    error.field_errors = shown
-    return error
+    said = f"{qualified(group, kind)} {quote(name)} is invalid"
+    return _of_errors(422, Reason.INVALID, said, _details(group, kind, name), errors)
 
 
 def malformed(
@@ -172,25 +169,23 @@ def malformed(
 ) -> StatusError:
     """400: a body that does not fit its kind, as servers say whose kinds are Go types; every error
     is a cause."""
-    joined, details, shown = _of_errors(group, kind, name, errors)
-    text = f"{kind} in version {quote(version)} cannot be handled as a {kind}: {joined}"
-    error = StatusError(400, Reason.BAD_REQUEST, text, details=details)
-    error.field_errors = shown
-    return error
+    said = f"{kind} in version {quote(version)} cannot be handled as a {kind}"
+    return _of_errors(400, Reason.BAD_REQUEST, said, _details(group, kind, name), errors)
 
 
 def _of_errors(
-    group: str, kind: str, name: str, errors: Iterable[FieldError]
-) -> tuple[str, Object, Sequence[FieldError]]:
-    """What a message says of errors, the details with them, and those that became causes."""
+    code: int, reason: Reason, said: str, details: Object, errors: Iterable[FieldError]
+) -> StatusError:
+    """A refusal whose message goes on with the errors, and whose causes are the errors."""
     errors = list(errors)
     causes, texts, left = told(errors)
-    details = _details(group, kind, name)
     details["causes"] = causes
     if left:
         texts = [*texts, f"and at least {left} more errors"]
     joined = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-    return joined, details, errors[: len(causes)]
+    error = StatusError(code, reason, f"{said}: {joined}", details=details)
+    error.field_errors = errors[: len(causes)]
+    return error
 
 
 def forbidden(group: str, resource: str, name: str, why: str) -> StatusError:
