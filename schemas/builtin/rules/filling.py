@@ -6,7 +6,7 @@ defaults first, then those of what it holds.
 """
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import orjson
@@ -77,17 +77,22 @@ def filler(name: str, minor: int = table.NEWEST) -> Filler:
 @caches.of_values(2048)
 def _reaches(name: str) -> bool:
     """Whether the table has a default for the type or for anything it holds."""
-    pending, seen = [name], set(_UNTOUCHED)
-    while pending:
-        each = pending.pop()
-        if each in seen:
-            continue
-        seen.add(each)
+    for each in _held(name):
         said = table.paragraphs(table.package_of(each)).get((each, ""), [])
         if any(" default" in text for paragraph in said for _, text in paragraph.body):
             return True
-        pending += [shape.struct for shape in shapes.fields(each).values() if shape.struct]
     return False
+
+
+def _held(name: str) -> Iterator[str]:
+    """The type and the types of all that it holds, each once."""
+    pending, seen = [name], set(_UNTOUCHED)
+    while pending:
+        each = pending.pop()
+        if each not in seen:
+            seen.add(each)
+            yield each
+            pending += [shape.struct for shape in shapes.fields(each).values() if shape.struct]
 
 
 def _own(name: str, line: Line) -> Own | None:
@@ -217,12 +222,4 @@ def _gated(name: str, minor: int) -> set[str]:
 @caches.of_values(4096)
 def _reaches_off(name: str, minor: int) -> bool:
     """Whether a gate that is off takes anything of the type, or of what it holds."""
-    pending, seen = [name], set(_UNTOUCHED)
-    while pending:
-        each = pending.pop()
-        if each not in seen:
-            seen.add(each)
-            if _gated(each, minor):
-                return True
-            pending += [shape.struct for shape in shapes.fields(each).values() if shape.struct]
-    return False
+    return any(_gated(each, minor) for each in _held(name))
