@@ -262,13 +262,7 @@ class _LineCompiler:
                     return
                 checks = unset
                 value = zero if value is None else value
-            path = place(frame)
-            for check, ends in checks:
-                found = check(value, path, frame)
-                if found:
-                    findings.extend(found)
-                    if ends:
-                        return
+            _run(checks, value, place(frame), frame, findings)
 
         return step
 
