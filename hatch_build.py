@@ -4,6 +4,7 @@ A wheel renames them (pyproject's `sources`); this hook adds the files that `sou
 rename. An editable install cannot rename, so relative links are laid under `.editable/inkube/`.
 """
 
+import contextlib
 import os
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,15 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 FILES = {
+    "apiserver/_client.py": "client.py",
+    "apiserver/_client.pyi": "client.pyi",
     "apiserver/_facade.py": "__init__.py",
     "apiserver/_facade.pyi": "__init__.pyi",
+    "apiserver/_kinds.py": "kinds.py",
+    "apiserver/_kinds.pyi": "kinds.pyi",
     "apiserver/_main.py": "__main__.py",
     "apiserver/_testing.py": "testing.py",
+    "apiserver/_testing.pyi": "testing.pyi",
     "apiserver/py.typed": "py.typed",
 }
 FOLDERS = ("apiserver", "storage", "controllers", "schemas")
@@ -36,11 +42,14 @@ class InkubeBuildHook(BuildHookInterface):  # type: ignore[type-arg] # hatchling
 
 
 def link(root: Path) -> None:
-    """Lay the links of an editable install under `.editable/inkube/`; idempotent."""
+    """Lay the links of an editable install under `.editable/inkube/`; those that are right stay."""
     package = root / ".editable" / "inkube"
     package.mkdir(parents=True, exist_ok=True)
     for source, target in {**FILES, **{name: name for name in FOLDERS}}.items():
-        place = package / target
+        place, goal = package / target, os.path.relpath(root / source, package)
         if place.is_symlink():
-            place.unlink()
-        place.symlink_to(os.path.relpath(root / source, package))
+            if os.readlink(place) == goal:
+                continue
+            place.unlink(missing_ok=True)
+        with contextlib.suppress(FileExistsError):  # another process was faster
+            place.symlink_to(goal)

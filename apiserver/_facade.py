@@ -1,9 +1,37 @@
 """inkube: a Kubernetes-style API server that lives inside a Python process.
 
-Nothing is imported until it is used, so that `import inkube` stays cheap.
+    import asyncio
+    from inkube import APIServer
+
+    async def main():
+        async with APIServer() as server:            # in memory, on a free port
+            await server.client.create({
+                "apiVersion": "v1", "kind": "ConfigMap",
+                "metadata": {"name": "greeting", "namespace": "default"},
+            })
+            print(server.url, server.kubeconfig())   # for kubectl and every other client
+
+    asyncio.run(main())
+
+It answers what kube-apiserver v1.36 answers and needs no Go, no etcd and no Docker. On the command
+line it is `inkube serve`.
+
+The public modules are
+
+    inkube            the server, its options, and workloads that run
+    inkube.kinds      kinds declared in Python: models, rules, live checks, controllers
+    inkube.client     clients in the same process, blocking and awaited
+    inkube.testing    fixtures of pytest, unittest, faults, snapshots, clocks, a scripted world
+
+What they offer is changed with care, and every change of it stands in the changelog. Everything
+else (inkube.apiserver, inkube.controllers, inkube.schemas, inkube.storage) is private: it may
+change in any release, without notice.
+
+Names are loaded when they are first used, so that `import inkube` takes a few milliseconds.
 """
 
 from inkube.schemas import lazy
 
 __version__ = "0.1.0"
 __getattr__ = lazy.exports(__name__)
+__dir__ = lazy.listing(__name__)

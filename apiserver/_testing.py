@@ -1,20 +1,24 @@
-"""inkube.testing: what tests import by name, in pytest or without it."""
+"""Tests against a server: fixtures, unittest, faults, snapshots, clocks, a scripted world.
 
-from inkube.apiserver.root.sources.snapshots import Snapshot
-from inkube.apiserver.testing.cases import KubeTestCase
-from inkube.apiserver.testing.clients import AsyncClient, BlockingClient
-from inkube.apiserver.testing.kube import AsyncKube, Kube, KubeNamespace, Plan, running
-from inkube.apiserver.testing.thread import LoopThread
+With pytest nothing is imported: the plugin comes with the package.
 
-__all__ = [
-    "AsyncClient",
-    "AsyncKube",
-    "BlockingClient",
-    "Kube",
-    "KubeNamespace",
-    "KubeTestCase",
-    "LoopThread",
-    "Plan",
-    "Snapshot",
-    "running",
-]
+    def test_my_operator(kube, kube_client):
+        kube_client.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})
+        kube.settled()
+        assert kube_client.get("v1/configmaps", "a")
+
+The names of this module are for annotations (`kube: Kube`), for unittest (`KubeTestCase`), and for
+servers of one's own:
+
+    with LoopThread() as thread, running(thread, Plan()) as kube:
+        kube.client.list("v1/namespaces")
+
+`kube.fail(…)` makes requests fail, `kube.snapshot()` keeps a state for other servers to begin with,
+`kube.advance(…)` moves the clock, the fixture `world` scripts the systems outside. The guide is
+docs/pytest.md. Names are loaded when they are first used.
+"""
+
+from inkube.schemas import lazy
+
+__getattr__ = lazy.exports(__name__)
+__dir__ = lazy.listing(__name__)

@@ -54,7 +54,7 @@ class Options:
     database: str = ""
     """postgresql://… of a database that several servers share, in place of `data`."""
     snapshot: Any = None
-    """What an in-memory server begins with: a `root.snapshots.Snapshot`, or the path of a file."""
+    """What an in-memory server begins with: an `inkube.testing.Snapshot`, or the path of a file."""
     durable: bool = True
     """Whether an acknowledged write survives a power cut (`synchronous=FULL`)."""
     keep_history: bool = False
@@ -70,7 +70,7 @@ class Options:
     definitions: Sequence[Path | str | Mapping[str, Any]] = ()
     """CRDs and objects that are there from the start: files, folders, or objects themselves."""
     kinds: Sequence[Any] = ()
-    """`controllers.kinds.KindModule`s beside the built-in ones."""
+    """`inkube.kinds.KindModule`s: kinds that are served beside Kubernetes' own."""
     modules: str | Sequence[str] = "default"
     """Which of `MODULES` are served: `default` (all but Porch), `all`, `none`, or names. With none
     there are Kubernetes' kinds and those of `kinds` and `definitions` only."""
@@ -85,7 +85,7 @@ class Options:
     """Seconds without a sign of life after which another server on the same data runs the
     controllers."""
     workloads: Any = False
-    """Whether workloads live: true, or a `controllers.workloads.Workloads`."""
+    """Whether workloads live: true, or an `inkube.Workloads`."""
     event_ttl: float = 3600.0
     """Seconds that events stay after they were last written."""
     offline: bool = False
@@ -163,7 +163,7 @@ class Options:
     """Where Services are reached for webhooks, conversion and aggregated API servers:
     `NAMESPACE/NAME=HOST:PORT`. Others are by their EndpointSlices or Endpoints."""
     clock: Any = None
-    """A `schemas.clock.Clock`; None is real time."""
+    """An `inkube.testing.Clock`; None is real time."""
     seed: int | None = None
     """Makes uids, generated names, times and revisions the same in every run that sends the same
     requests one after the other: each waits until the controllers have done what they had to."""

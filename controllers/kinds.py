@@ -1,12 +1,6 @@
 """A kind with its behaviour: what the composition root plugs into registry, admission and manager.
 
-    KindModule(Probe, checks=[answers])
-
-The way of a write through a module, in the registry's order:
-`mutate` → schema validation → `validate` → (dry run: `check`) → (real write: `persist`) →
-`transaction` → store; of a create also `check_create`, of a deletion `check_delete`. `controllers`
-are run by the manager. What a kind may have beyond that is told, part by part, in docs/kinds.md and
-docs/stateful-kinds.md.
+What a kind may have is told, part by part, in docs/kinds.md and docs/stateful-kinds.md.
 """
 
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterator, Sequence
@@ -43,7 +37,16 @@ Guard = Callable[[Any, Environment], AsyncIterable[Problem]]
 
 @dataclass(frozen=True)
 class KindModule(Generic[R]):
-    """One kind: its model, admission functions in their order, checks, reconciler."""
+    """One kind: its model and everything that the kind does.
+
+        KindModule(Probe, checks=[answers])
+
+    A write passes through it in this order: mutators, validation by the model's schema,
+    validators, checks (of a dry run only), storing of secret values (of a real write only), the
+    transaction, the store. A create also asks `creation_guards`, a deletion `deletion_guards`.
+    Reconciler, finalizers, work and `extra_controllers` run beside the requests. Raises TypeError
+    where the model has secure values and no place for them is given.
+    """
 
     model: type[R]
     _: KW_ONLY

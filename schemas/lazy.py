@@ -8,6 +8,9 @@ says when a name is asked for.
     __init__.pyi    from inkube.apiserver.discovery.groups import Discovery as Discovery
     __init__.py     __getattr__ = lazy.exports(__name__)
 
+A public module adds `__dir__ = lazy.listing(__name__)`, so that `help` and completion list its
+names; the stub lies beside it and has its name.
+
 Others import the room and write `discovery.Discovery`. What a start must not load is listed in
 `tests/apiserver/test_cold_start.py`.
 """
@@ -43,6 +46,16 @@ def exports(package: str) -> Callable[[str], Any]:
         return found
 
     return find
+
+
+def listing(package: str) -> Callable[[], list[str]]:
+    """A package's `__dir__`: what its stub offers, and no name that is there for another reason."""
+
+    def names() -> list[str]:
+        own = (name for name in vars(sys.modules[package]) if name.startswith("__"))
+        return sorted({*own, *_read(package)})
+
+    return names
 
 
 def _read(package: str) -> dict[str, tuple[str, str]]:

@@ -1,7 +1,13 @@
-"""In CI every property is tried on the same examples, so that a red run can be repeated."""
+"""In CI every property is tried on the same examples, so that a red run can be repeated.
 
+Files of the package that came since an editable install are linked.
+"""
+
+import importlib
+import importlib.util
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import patience
@@ -13,6 +19,20 @@ ANYWHERE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("anywhere", ANYWHERE)
 settings.register_profile("ci", ANYWHERE, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "anywhere")
+
+ROOT = Path(__file__).parents[1]
+
+
+def pytest_configure() -> None:
+    """Link what an editable install lacks: a pull or a checkout may bring files of the package."""
+    if (ROOT / ".editable").is_dir() and importlib.util.find_spec("hatchling") is not None:
+        spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        module.link(ROOT)
+        importlib.invalidate_caches()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

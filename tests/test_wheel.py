@@ -11,10 +11,15 @@ from patience import SECONDS
 
 ROOT = Path(__file__).parents[1]
 ELSEWHERE = {
+    "_client.py": "client.py",
+    "_client.pyi": "client.pyi",
     "_facade.py": "__init__.py",
     "_facade.pyi": "__init__.pyi",
+    "_kinds.py": "kinds.py",
+    "_kinds.pyi": "kinds.pyi",
     "_main.py": "__main__.py",
     "_testing.py": "testing.py",
+    "_testing.pyi": "testing.pyi",
     "py.typed": "py.typed",
 }
 """Files of apiserver that have another place in the package."""

@@ -10,6 +10,7 @@ from inkube.apiserver.root import manifests as manifests
 from inkube.apiserver.root import scenarios as scenarios
 from inkube.apiserver.root import trimming as trimming
 from inkube.apiserver.root import workloads as workloads
+from inkube.apiserver.root.manifests import ManifestError as ManifestError
 from inkube.apiserver.root.sharedkeys import SharedKeys as SharedKeys
 from inkube.apiserver.root.sources import past as past
 from inkube.apiserver.root.sources import replay as replay

@@ -3,6 +3,8 @@ from inkube.apiserver.testing import plans as plans
 from inkube.apiserver.testing.cases import KubeTestCase as KubeTestCase
 from inkube.apiserver.testing.clients import AsyncClient as AsyncClient
 from inkube.apiserver.testing.clients import BlockingClient as BlockingClient
+from inkube.apiserver.testing.failing import Failing as Failing
+from inkube.apiserver.testing.failing import Failure as Failure
 from inkube.apiserver.testing.kube import AsyncKube as AsyncKube
 from inkube.apiserver.testing.kube import Kube as Kube
 from inkube.apiserver.testing.kube import KubeNamespace as KubeNamespace

@@ -1,1 +1,2 @@
 from inkube.apiserver.watching import messages as messages
+from inkube.apiserver.watching.streams import OpenWatch as OpenWatch

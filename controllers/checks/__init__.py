@@ -6,6 +6,7 @@ checks may find, `run` how a set of them is run over one object, `status` and `c
 result reaches the object. Authors of kinds import the names below; `controllers.kinds` the rest.
 """
 
+from inkube.controllers.checks.controller import Report
 from inkube.controllers.checks.declare import NEVER, Check, Retry, Rule, check, mutator, validator
 from inkube.controllers.checks.errors import (
     Duplicate,
@@ -23,12 +24,14 @@ from inkube.controllers.checks.errors import (
     is_vague,
 )
 from inkube.controllers.checks.run import CheckSet, Run
+from inkube.controllers.checks.status import Finding
 
 __all__ = [
     "NEVER",
     "Check",
     "CheckSet",
     "Duplicate",
+    "Finding",
     "Forbidden",
     "InternalError",
     "Invalid",
@@ -36,6 +39,7 @@ __all__ = [
     "NotSupported",
     "OutsideError",
     "Problem",
+    "Report",
     "Required",
     "Retry",
     "Rule",

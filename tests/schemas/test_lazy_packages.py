@@ -14,7 +14,8 @@ from inkube.schemas.strategy import Strategy
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("apiserver", "storage", "controllers", "schemas")
 STUBS = [stub for folder in FOLDERS for stub in (ROOT / folder).rglob("__init__.pyi")]
-ROOMS = ["inkube", *(".".join(("inkube", *stub.relative_to(ROOT).parent.parts)) for stub in STUBS)]
+PUBLIC = ("inkube", "inkube.client", "inkube.kinds", "inkube.testing")
+ROOMS = [*PUBLIC, *(".".join(("inkube", *stub.relative_to(ROOT).parent.parts)) for stub in STUBS)]
 
 
 @pytest.mark.parametrize("name", ROOMS)

@@ -11,16 +11,19 @@ import inkube
 
 TREE = Path(os.environ.get("TREE", ""))
 FOLDERS = ("apiserver", "controllers", "schemas", "storage")
-ELSEWHERE = frozenset({"_facade.py", "_facade.pyi", "_main.py", "_testing.py", "py.typed"})
-"""Files that have another place in the package."""
+
+
+def is_elsewhere(path: Path) -> bool:
+    """Whether a file has another place in the package: the public modules and what marks types."""
+    return path.parent == TREE / "apiserver" and (
+        path.name == "py.typed" or (path.name[0] == "_" and path.stem != "__init__")
+    )
 
 
 def files() -> list[Path]:
     found = [path for folder in FOLDERS for path in (TREE / folder).rglob("*") if path.is_file()]
     return [
-        path.relative_to(TREE)
-        for path in found
-        if path.suffix != ".pyc" and path.name not in ELSEWHERE
+        path.relative_to(TREE) for path in found if path.suffix != ".pyc" and not is_elsewhere(path)
     ]
 
 
