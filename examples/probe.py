@@ -1,9 +1,7 @@
 import asyncio
 
 from inkube import APIServer
-from inkube.controllers.checks import Invalid, check
-from inkube.controllers.kinds import KindModule
-from inkube.schemas.models import Model, Resource
+from inkube.kinds import Invalid, KindModule, Model, Resource, check
 
 
 class ProbeSpec(Model):
