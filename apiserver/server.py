@@ -221,7 +221,8 @@ class APIServer:
         self._stack.callback(self.registry.worker.close)
         self.client = InProcessClient(self.registry, self.resources)
         services = partial(bootstrap.services_of, self.store, cidr)
-        bootstrap.install_builtin(self.resources, {("", "services"): services})
+        claims = bootstrap.claims_of(self.store)
+        bootstrap.install_builtin(self.resources, {("", "services"): services, **claims})
         self.faults = Faults(self.store)
         self._stack.callback(self.faults.close)
         self.manager = Manager(

@@ -14,6 +14,7 @@ from inkube.schemas.strategy import Strategy
 from inkube.storage.store import Change, Store
 
 MakeStrategy = Callable[[], Strategy]
+_DEVICES = "resource.k8s.io"
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 
 
@@ -52,6 +53,27 @@ def services_of(store: Store, cidr: str) -> Strategy:
     store.follow(prefix, hear, anew=load)
     load()
     return behaviours.services.Services(builtin.by_name()["", "services"], allocator)
+
+
+def claims_of(store: Store) -> Mapping[tuple[str, str], MakeStrategy]:
+    """The strategies of claims of devices and of their templates, which look at the labels of
+    namespaces."""
+
+    def labels_of(namespace: str) -> Mapping[str, str]:
+        entry = store.get(keys.key("namespaces", "", namespace))
+        found: Mapping[str, str] = (
+            {} if entry is None else entry.value["metadata"].get("labels", {})
+        )
+        return found
+
+    def claims() -> Strategy:
+        return behaviours.devices.Claims(builtin.by_name()[_DEVICES, "resourceclaims"], labels_of)
+
+    def templates() -> Strategy:
+        definition = builtin.by_name()[_DEVICES, "resourceclaimtemplates"]
+        return behaviours.devices.Templates(definition, labels_of)
+
+    return {(_DEVICES, "resourceclaims"): claims, (_DEVICES, "resourceclaimtemplates"): templates}
 
 
 async def first_objects(client: InProcessClient) -> None:

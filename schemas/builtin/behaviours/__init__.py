@@ -55,10 +55,9 @@ _GROUPS: dict[str, _Family] = {
         "prioritylevelconfigurations": "flowcontrol.PriorityLevels",
     },
     "resource.k8s.io": {
-        "deviceclasses": "devices.slices.Classes",
-        "resourceclaims": "devices.claims.Claims",
-        "resourceclaimtemplates": "devices.claims.Templates",
-        "resourceslices": "devices.slices.Slices",
+        "resourceclaims": "devices.Claims",
+        "resourceclaimtemplates": "devices.Templates",
+        "resourceslices": "devices.Slices",
     },
 }
 

@@ -98,9 +98,9 @@ _OF_TEMPLATES = (
 
 def only_labels(meta: Object, path: str) -> list[FieldError]:
     """What templates of claims may not set: all but labels and annotations, an empty list being
-    set, too (ValidateTemplateObjectMeta)."""
+    set, too (ValidateTemplateObjectMeta, which calls the uid uID)."""
     return [
-        fielderrors.forbidden(f"{path}.{member}", "cannot be set")
+        fielderrors.forbidden(f"{path}.{'uID' if member == 'uid' else member}", "cannot be set")
         for member in _OF_TEMPLATES
         if meta.get(member) is not None
     ]

@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any, Final, NamedTuple
 
 from inkube.schemas import caches, fielderrors
-from inkube.schemas.builtin.rules import conditions, shapes, table, words
+from inkube.schemas.builtin.rules import calls, conditions, shapes, table, words
 from inkube.schemas.builtin.rules.frames import Check, Frame, child
 from inkube.schemas.builtin.rules.shapes import Shape
 from inkube.schemas.builtin.rules.table import Line, RuleError, Word
@@ -136,7 +136,7 @@ class _LineCompiler:
     def _parts(self) -> Iterator[Part]:
         descends = False
         for word in self._line.words:
-            if word.name in table.SILENT:
+            if word.name in table.SILENT or (self._element and word.name in _OF_THE_WHOLE):
                 continue
             if word.name in ("valid", "call"):
                 descends = True  # where it says, or in the function's own way
@@ -188,9 +188,15 @@ class _LineCompiler:
         if self._field == "self":
             yield Part(lambda _value, _path, frame: inner.run(frame))
         elif self._element:
-            yield Part(None, _items_valid(inner, self._path, self._shape.keys))
+            yield Part(None, _items_valid(inner, self._path, self._keys()))
         else:
             yield Part(_valid(inner, self._path))
+
+    def _keys(self) -> tuple[str, ...]:
+        """The members by which items are found in the list as it was before an update."""
+        word = self._line.find("set")
+        own = word is not None and word.value and not word.value.startswith("@")
+        return (word.value,) if word is not None and own else self._shape.keys
 
     def _union(self, word: Word) -> Check:
         """Of `self`: the first member that is there is valid, each after it one too many.
@@ -270,12 +276,16 @@ class _LineCompiler:
         read, place = self._read(), self._place()
         counted = self._counted()
         known = self._line.find("known")
+        most, distinct = self._most(), self._distinct()
 
         def step(frame: Frame, findings: Findings) -> None:
             value = read(frame.obj)
             if not value:
                 return
             path = place(frame)
+            if most is not None and len(value) > most:
+                findings.append(fielderrors.too_many(path, len(value), most))
+                return
             checks = list(_running(parts, frame))
             for index, item in enumerate(value):
                 where = f"{path}[{index}]" if counted else path
@@ -284,21 +294,59 @@ class _LineCompiler:
                 if known is not None and len(findings) == before:
                     faultless = frame.facts.setdefault(self._field, {})
                     faultless[item.get(known.value)] = item
+            if distinct is not None:
+                findings.extend(distinct(value, path))
 
         return step
+
+    def _most(self) -> int | None:
+        """`maxItems` of a line of items or entries: of more of them nothing else is said."""
+        word = self._line.find("maxItems")
+        return None if word is None else int(word.value)
+
+    def _distinct(self) -> Callable[[list[Any], str], Findings] | None:
+        """`set`, `set=name`, `set=@call`: what stands twice, told when all items were judged."""
+        word = self._line.find("set")
+        if word is None:
+            return None
+        key = self._key_of(word.value)
+
+        def check(values: list[Any], path: str) -> Findings:
+            seen: set[Any] = set()
+            findings: Findings = []
+            for index, value in enumerate(values):
+                found = key(value)
+                if found in seen:
+                    findings.append(fielderrors.duplicate(f"{path}[{index}]", found))
+                seen.add(found)
+            return findings
+
+        return check
+
+    def _key_of(self, member: str) -> Callable[[Any], Any]:
+        if member.startswith("@"):
+            found: Callable[[Any], Any] = calls.find(self._file, member[1:], self._line.where)
+            return found
+        return (lambda item: item.get(member)) if member else (lambda item: item)
 
     def _entries_step(self, parts: list[Part], *, keys: bool) -> Step:
         read, place = self._read(), self._place()
         counted = self._counted() if not keys else self._line.find("at") is not None
+        most, word = self._most(), self._line.find("shorten")
+        longest = None if word is None else int(word.value)
 
         def step(frame: Frame, findings: Findings) -> None:
             value = read(frame.obj)
             if not value:
                 return
             path = place(frame)
+            if most is not None and len(value) > most:
+                findings.append(fielderrors.too_many(path, len(value), most))
+                return
             checks = list(_running(parts, frame))
             for key in sorted(value):
-                where = f"{path}[{key}]" if counted else path
+                shown = key if longest is None else _shortened(key, longest)
+                where = f"{path}[{shown}]" if counted else path
                 _run(checks, key if keys else value[key], where, frame, findings)
 
         return step
@@ -308,6 +356,16 @@ class _LineCompiler:
         return word is None or word.value == "[]"
 
 
+def _shortened(key: str, longest: int) -> str:
+    """A key in the middle of which dots stand where it is too long for a path."""
+    if len(key) <= longest:
+        return key
+    left = longest - len("...")
+    return f"{key[: (left + 1) // 2]}...{key[len(key) - left // 2 :]}"
+
+
+_OF_THE_WHOLE = frozenset({"maxItems", "set"})
+"""What a line of items or entries says of their list or map."""
 _ZEROS: dict[str, Any] = {"string": "", "bool": False, "int32": 0, "int64": 0, "float": 0}
 
 

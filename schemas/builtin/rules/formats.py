@@ -1,5 +1,6 @@
 """What texts of a `format=` look like: what is wrong with one, nothing when all is well."""
 
+import re
 from collections.abc import Callable
 
 from inkube.schemas.builtin.behaviours import naming
@@ -32,6 +33,21 @@ def _local_path(text: str) -> list[str]:
     return _descending_path(text) + (["must not start with '..'"] if reserved else [])
 
 
+_NUMBER = r"(0|[1-9]\d*)"
+_WORD = r"(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)"
+_BUILD = "[0-9a-zA-Z-]+"
+_SEMVER = re.compile(
+    rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(-{_WORD}(\.{_WORD})*)?(\+{_BUILD}(\.{_BUILD})*)?", re.ASCII
+)
+
+
+def _semver(text: str) -> list[str]:
+    """A semantic version, with no `v` before it."""
+    if _SEMVER.fullmatch(text):
+        return []
+    return ["must be a string compatible with semver.org spec 2.0.0"]
+
+
 FORMATS: dict[str, Callable[[str], list[str]]] = {
     "absolute-path": _absolute,
     "condition-reason": naming.condition_reason,
@@ -50,6 +66,7 @@ FORMATS: dict[str, Callable[[str], list[str]]] = {
     "no-backsteps": _no_backsteps,
     "path-segment": names.path_segment,
     "port-name": naming.port_name,
+    "semver": _semver,
     "search-domain": naming.search_domain,
     "wildcard-domain": naming.wildcard_domain,
 }

@@ -25,7 +25,7 @@ _SPOKEN = re.compile(r"1\.(\d+)")
 _RANGES = ("since", "until")
 SILENT = frozenset({
     "always", "as", "at", "default", "defaults", "gate", "if", "known", "none", "prune", "ratchet",
-    "show", *_RANGES,
+    "shorten", "show", *_RANGES,
 })  # fmt: skip
 """Words that say how a line is run or what else is made of it: a text is never theirs."""
 

@@ -8,7 +8,7 @@ docs/rules.md explains each. Texts given in the table replace the usual ones; `{
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from inkube.schemas import fielderrors, quantity
+from inkube.schemas import expressionsize, fielderrors, quantity
 from inkube.schemas.builtin.rules import calls, formats
 from inkube.schemas.builtin.rules.frames import Check, Frame
 from inkube.schemas.builtin.rules.shapes import Shape
@@ -293,10 +293,20 @@ def _call(word: Word, subject: Subject) -> Check:
     return found
 
 
+def _expressions(_word: Word, _subject: Subject) -> Check:
+    """How much CEL stands in it all together; asked before any is compiled."""
+
+    def check(value: Any, path: str, _frame: Frame) -> Iterable[FieldError] | None:
+        return expressionsize.errors(value, path)
+
+    return check
+
+
 WORDS: dict[str, Rule] = {
     "at-most-one": Rule(_at_most_one),
     "call": Rule(_call),
     "enum": Rule(_enum),
+    "expressions": Rule(_expressions, ends=True),
     "filled": Rule(_filled, unset=True),
     "forbidden": Rule(_forbidden, ends=True),
     "format": Rule(_format),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from inkube.schemas.builtin.behaviours.devices import selectors as deviceselectors
+from inkube.schemas.builtin.rules.calls import deviceselectors
 
 NESTED = "device.attributes.all(a, " * 4 + 'a == "x"' + ")" * 4
 
@@ -60,6 +60,24 @@ def fields(kinds, kind, obj):
 )
 def test_claims_are_judged(kinds, obj, expected):
     assert fields(kinds, "ResourceClaim", obj) == expected
+
+
+def test_an_attribute_that_is_not_given_is_none_and_an_empty_one_no_name(kinds):
+    devices = claim(request("a"), constraints=[{"matchAttribute": "d.com/x"}])
+    (text,) = kinds.update_texts("ResourceClaim", claim(request("a")), devices)
+    assert '"MatchAttribute":"d.com/x","DistinctAttribute":null' in text
+    devices["spec"]["devices"]["constraints"] = [{"distinctAttribute": ""}]
+    assert fields(kinds, "ResourceClaim", devices) == (
+        ["spec.devices.constraints[0].distinctAttribute"] * 2
+    )
+
+
+def test_expressions_of_a_class_that_did_not_change_are_not_judged_again(kinds):
+    old = {"spec": {"selectors": [{"cel": {"expression": "nothing.of.it"}}]}}
+    assert kinds.texts("DeviceClass", old)
+    assert kinds.update_texts("DeviceClass", old, old) == []
+    new = {"spec": {"selectors": [*old["spec"]["selectors"], {"cel": {"expression": "true"}}]}}
+    assert len(kinds.update_texts("DeviceClass", old, new)) == 1
 
 
 def test_a_template_is_judged_where_its_claim_stands(kinds):
@@ -151,6 +169,21 @@ def test_a_capacity_says_what_may_be_asked_of_it(kinds, policy, expected):
     assert found == [place + each for each in expected]
 
 
+def test_a_long_key_is_shortened_in_the_middle_of_a_path(kinds):
+    key = "a" * 60 + ".example.com/" + "b" * 40
+    device = {"name": "d", "attributes": {key: {}}}
+    found = fields(kinds, "ResourceSlice", device_slice(device))
+    shown = f"{key[:47]}...{key[-46:]}"
+    assert f"spec.devices[0].attributes[{shown}]" in found
+
+
+def test_an_old_device_is_found_by_its_name(kinds):
+    bad = {"name": "d", "taints": [{"key": "k", "effect": "Away"}]}
+    other = {"name": "e"}
+    old, new = device_slice(bad), device_slice(other, bad)
+    assert kinds.update_texts("ResourceSlice", old, new) == []
+
+
 def test_a_taint_has_been_there_since_it_was_told(kinds):
     taint = {"key": "k", "effect": "NoSchedule"}
     made = kinds.created("ResourceSlice", device_slice({"name": "d", "taints": [taint]}))
@@ -211,5 +244,5 @@ def test_what_a_driver_told_goes_with_the_allocation(kinds):
     ],
 )
 def test_selectors_are_compiled(expression, expected):
-    found = deviceselectors.selectors([{"cel": {"expression": expression}}], "s")
+    found = deviceselectors.errors(expression, "s")
     assert [error.detail[: len(expected)] for error in found] == [expected] * bool(expected)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from inkube.schemas import fielderrors
-from inkube.schemas.builtin.behaviours.devices import parts as deviceparts
 from inkube.schemas.cel.checking.estimator import estimate
 from inkube.schemas.cel.declarations import types
 from inkube.schemas.cel.declarations.environment import Environment
@@ -16,9 +15,7 @@ from inkube.schemas.cel.language.source import CompileError
 from inkube.schemas.cel.running.libraries import FUNCTIONS
 from inkube.schemas.cel.running.program import Program, ProgramError, checked
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.objects import Object
 
-_MAX_SELECTORS: Final = 32
 _LONGEST: Final = 10 * 1024
 _MAX_COST: Final = 1_000_000
 _MAX_DOMAIN, _MAX_ID, _MAX_VALUE, _MAX_ENTRIES = 63, 32, 64, 32
@@ -75,19 +72,8 @@ def _environment() -> Environment:
 _ENVIRONMENT: Final = _environment()
 
 
-def selectors(given: list[Object] | None, path: str, *, stored: bool = False) -> list[FieldError]:
-    """The selectors of a request or class; `stored` expressions were judged once."""
-
-    def check(selector: Object, place: str) -> list[FieldError]:
-        if selector.get("cel") is None:
-            return [fielderrors.required(f"{place}.cel")]
-        text = selector["cel"].get("expression", "")
-        return [] if stored else _expression(text, f"{place}.cel.expression")
-
-    return deviceparts.listed(given or (), path, check, _MAX_SELECTORS)
-
-
-def _expression(text: str, path: str) -> list[FieldError]:
+def errors(text: str, path: str) -> list[FieldError]:
+    """What is wrong with an expression that chooses devices."""
     if len(text.encode()) > _LONGEST:
         return [fielderrors.too_long(path, _LONGEST)]
     try:

@@ -1,0 +1,104 @@
+"""Claims of devices, their templates, and slices: what depends on the namespace, on the old status
+and on the time. All else is in resource.rules.
+
+Follows pkg/registry/resource/*/strategy.go and pkg/registry/resource/utils.go.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from inkube.schemas import fielderrors
+from inkube.schemas.builtin.behaviours.base import BuiltinStrategy
+from inkube.schemas.builtin.rules.calls.resource import allocated_devices, identity
+from inkube.schemas.definitions import Definition
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.objects import Object
+from inkube.schemas.strategy import Context
+
+LabelsOf = Callable[[str], Mapping[str, str]]
+"""The labels of a namespace; none where it does not exist."""
+_ADMIN_LABEL = "resource.kubernetes.io/admin-access"
+_NOT_ADMIN = (
+    f"admin access to devices requires the `{_ADMIN_LABEL}: true` label on the containing namespace"
+)
+
+
+class _Namespaced(BuiltinStrategy):
+    """A kind whose objects may ask for devices that others use, in namespaces of administrators."""
+
+    def __init__(self, definition: Definition, labels_of: LabelsOf | None = None) -> None:
+        """Without `labels_of`, as offline, nothing is said of administrators."""
+        super().__init__(definition)
+        self._labels_of = labels_of
+
+    def _administers(self, asked: Iterable[Object], obj: Object, path: str) -> list[FieldError]:
+        """AuthorizedForAdmin: of the first who asks for it in another namespace."""
+        first = next((at for at, one in enumerate(asked) if one.get("adminAccess")), None)
+        if first is None or self._labels_of is None:
+            return []
+        if self._labels_of(obj["metadata"]["namespace"]).get(_ADMIN_LABEL) == "true":
+            return []
+        return [fielderrors.forbidden(f"{path}[{first}].adminAccess", _NOT_ADMIN)]
+
+    def _asked(self, claim: Object, obj: Object) -> list[FieldError]:
+        requests = (claim.get("devices") or {}).get("requests") or ()
+        asked = [request.get("exactly") or {} for request in requests]
+        return self._administers(asked, obj, "spec.devices.requests")
+
+
+class Claims(_Namespaced):
+    """ResourceClaim."""
+
+    def validate(self, context: Context, obj: Object) -> list[FieldError]:
+        return self._asked(obj.get("spec") or {}, obj) + super().validate(context, obj)
+
+    def prepare_status(self, context: Context, obj: Object, old: Object) -> None:
+        """What drivers said of devices goes with them (dropDeallocatedStatusDevices)."""
+        super().prepare_status(context, obj, old)
+        told = obj.get("status") or {}
+        gone = allocated_devices(old.get("status") or {}) - allocated_devices(told)
+        if gone and told.get("devices"):
+            left = [device for device in told["devices"] if identity(device) not in gone]
+            told["devices"] = left
+            if not left:
+                del told["devices"]
+
+    def check_status(self, obj: Object, old: Object) -> list[FieldError]:
+        had, has = _results(old), _results(obj)
+        errors: list[FieldError] = []
+        if not any(one.get("adminAccess") for one in had):
+            errors = self._administers(has, obj, "status.allocation.devices.results")
+        return errors + super().check_status(obj, old)
+
+
+def _results(obj: Object) -> list[Object]:
+    allocation = (obj.get("status") or {}).get("allocation") or {}
+    found: list[Object] = (allocation.get("devices") or {}).get("results") or []
+    return found
+
+
+class Templates(_Namespaced):
+    """ResourceClaimTemplate; what is said of administrators names the fields of a claim."""
+
+    def validate(self, context: Context, obj: Object) -> list[FieldError]:
+        claim = (obj.get("spec") or {}).get("spec") or {}
+        return self._asked(claim, obj) + super().validate(context, obj)
+
+
+class Slices(BuiltinStrategy):
+    """ResourceSlice."""
+
+    def prepare_for_create(self, context: Context, obj: Object) -> None:
+        super().prepare_for_create(context, obj)
+        _date_taints(obj, context.now)
+
+    def prepare_object(self, context: Context, obj: Object, old: Object) -> None:
+        super().prepare_object(context, obj, old)
+        _date_taints(obj, context.now)
+
+
+def _date_taints(obj: Object, now: str) -> None:
+    """A taint has been there since it was first told."""
+    for device in (obj.get("spec") or {}).get("devices") or ():
+        for taint in device.get("taints") or ():
+            if taint.get("timeAdded") is None:
+                taint["timeAdded"] = now
