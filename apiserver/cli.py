@@ -25,9 +25,11 @@ from inkube.apiserver.commands import terminal
 from inkube.apiserver.commands.moments import Moment
 from inkube.apiserver.configuration import LOCAL, BadOption, Options
 from inkube.apiserver.http import logs
+from inkube.schemas import releases
 from inkube.storage.errors import StorageError
 
 logger = logging.getLogger(__name__)
+_OLDEST, _NEWEST = (f"1.{releases.RECORDED[place].minor}" for place in (0, -1))
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _PATH = click.Path(path_type=Path)
 
@@ -93,6 +95,12 @@ def main() -> None:
 @main.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=8001, show_default=True, help="0 takes a free port.")
+@click.option(
+    "--kubernetes-version",
+    default="",
+    metavar="1.NN",
+    help=f"Kubernetes to serve, from {_OLDEST} on.  [default: {_NEWEST}]",
+)
 @click.option("--data", type=_FILE, help=f"SQLite file that keeps everything.  [default: {LOCAL}]")
 @click.option("--database", metavar="URL", default="", help="postgresql://… shared by servers.")
 @click.option("--in-memory", is_flag=True, help="Keep nothing.")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from inkube.apiserver.http.records import RequestRecord
+from inkube.schemas import releases
 
 MODULES = {
     "provisioning": ("provisioning.grafana.app",),
@@ -49,6 +50,9 @@ class Options:
     """The address to listen on; another than loopback's takes credentials."""
     port: int = 0
     """0 takes a free port."""
+    kubernetes_version: str = ""
+    """The version of Kubernetes that is served, such as `1.33`, `1.33.5` or `v1.33.5`; empty is
+    the newest."""
     data: Path | None = None
     """The SQLite file; None keeps everything in memory."""
     database: str = ""
@@ -189,6 +193,10 @@ class Options:
         for name, choices in _CHOICES.items():
             if (value := getattr(self, name)) not in choices:
                 raise BadOption(name, f"{value!r} is none of {', '.join(choices)}")
+        try:
+            releases.parse(self.kubernetes_version)
+        except ValueError as error:
+            raise BadOption("kubernetes_version", str(error)) from None
         if self.scenario and "world" not in self.module_names:
             raise BadOption("scenario", "the kinds of the module world are not served")
         if self.lease_duration < 1:
@@ -209,6 +217,11 @@ class Options:
                     f"{origin!r} is no origin; one is a scheme, a host and a port, "
                     "such as http://localhost:3000, without a path; * is every one",
                 )
+
+    @property
+    def release(self) -> releases.Release:
+        """The release of Kubernetes that is served."""
+        return releases.parse(self.kubernetes_version)
 
     @property
     def given_services(self) -> dict[str, str]:

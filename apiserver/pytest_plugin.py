@@ -23,6 +23,7 @@ MARKERS = (
     "kube_controllers(*what, builtin=True): KindModules, Controllers, or functions of Environment",
     "kube_storage(name): where the server keeps its data: memory (the default) or sqlite",
     "kube_options(**options): any option of inkube.Options",
+    "kubernetes_version(version): the version of Kubernetes that is served, such as 1.33",
     "kube_workloads(**settings): workloads live, as inkube.Workloads says",
     "kube_seed(fill=function): begin with what function(kube) makes, once for all it marks",
     "kube_fail(verbs, resources, **options): requests that fail, as kube.fail says",
@@ -38,6 +39,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "CRDs and objects every server begins with: files or folders",
         type="paths",
         default=[],
+    )
+    parser.addini(
+        "kubernetes_version", "the version of Kubernetes that is served, such as 1.33", default=""
     )
 
 

@@ -162,7 +162,9 @@ class APIServer:
         self._make_registry()
         self._defer_kinds()
         await self._make_first_objects()
-        crds.add(self.manager, Installer(self.resources, self._converter))
+        crds.add(
+            self.manager, Installer(self.resources, self._converter, self.options.release.minor)
+        )
         if not self._read_only:
             await self._aggregate()
             self._notice("flowschemas", notices.says_nothing, self._add_flow_control)
@@ -220,9 +222,11 @@ class APIServer:
         self._stack.callback(self.registry.selections.close)
         self._stack.callback(self.registry.worker.close)
         self.client = InProcessClient(self.registry, self.resources)
-        services = partial(bootstrap.services_of, self.store, cidr)
-        claims = bootstrap.claims_of(self.store)
-        bootstrap.install_builtin(self.resources, {("", "services"): services, **claims})
+        minor = self.options.release.minor
+        services = partial(bootstrap.services_of, self.store, cidr, minor)
+        claims = bootstrap.claims_of(self.store, minor)
+        own: dict[tuple[str, str], bootstrap.MakeStrategy] = {("", "services"): services, **claims}
+        bootstrap.install_builtin(self.resources, own, minor)
         self.faults = Faults(self.store)
         self._stack.callback(self.faults.close)
         self.manager = Manager(
@@ -373,7 +377,7 @@ class APIServer:
     @cached_property
     def _caller(self) -> "webhooks.WebhookCaller":
         """Made when the first webhook of any kind is known; closed after the last request."""
-        caller = webhooks.WebhookCaller(self._service_addresses)
+        caller = webhooks.WebhookCaller(self._service_addresses, self.options.release)
         self._outside.push_async_callback(caller.close)
         return caller
 
@@ -525,7 +529,12 @@ class APIServer:
         metrics = Metrics()
         handlers = Handlers(self.registry, Renderer(self.stamps))
         endpoints = Endpoints(
-            metrics, self.resources, self.store.count, self._stored_bytes, self._failures
+            metrics,
+            self.resources,
+            self.store.count,
+            self._stored_bytes,
+            self._failures,
+            self.options.release,
         )
         if self.options.worker is not None:
             siblings = workers.Siblings(self.options.worker, endpoints.figures)
@@ -619,7 +628,7 @@ class APIServer:
         return discovery.Debugging(self.store)
 
     def _openapi(self) -> Endpoint:
-        return discovery.OpenAPI(self.resources, self.registry.worker)
+        return discovery.OpenAPI(self.resources, self.registry.worker, self.options.release.minor)
 
     def _subresources(self, handlers: Handlers) -> dict[tuple[str, str, str], Handler]:
         guards = self.security

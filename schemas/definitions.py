@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Literal, NamedTuple
 
+from inkube.schemas import releases
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.meta import GVK, GVR
 from inkube.schemas.status import StatusError
@@ -167,6 +168,9 @@ class Definition:
     versions: tuple[Version, ...]
     namespaced: bool = True
     origin: Origin = Origin.CUSTOM
+    minor: int = releases.NEWEST.minor
+    """The minor of Kubernetes whose API server serves the kind: all that is made of the definition
+    is made for it."""
     verbs: tuple[str, ...] = CUSTOM_VERBS
     instead: str = ""
     """What to do instead, for the refusal of a write whose verb is not there."""

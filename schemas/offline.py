@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from inkube.schemas import bodies, builtin, crds
+from inkube.schemas import bodies, builtin, crds, releases
 from inkube.schemas.builtin import behaviours, served
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.builtin.behaviours.base import keep
@@ -99,9 +99,9 @@ class Kinds:
     schemas: dict[GVK, tuple[CompiledSchema, RuleSet]] = field(default_factory=dict)
 
     @classmethod
-    def builtin(cls) -> "Kinds":
-        """The built-in kinds."""
-        known = builtin.definitions()
+    def builtin(cls, minor: int = releases.NEWEST.minor) -> "Kinds":
+        """The built-in kinds of a minor of Kubernetes."""
+        known = builtin.definitions(minor)
         return cls({(found.group, found.names.kind): found for found in known})
 
     def define(self, documents: Iterable[Document]) -> Iterator[Finding]:
@@ -241,12 +241,15 @@ def _place(obj: Object, *, namespaced: bool) -> None:
 def _check_builtin(read: _Read, definition: Definition, version: Version) -> Iterator[Finding]:
     gvk = definition.gvk(version.name)
     try:
-        decoded = builtin_decoding.decode(read.value, gvk)
+        decoded = builtin_decoding.decode(read.value, gvk, definition.minor)
     except builtin_decoding.DecodeError as error:
         yield _finding(read, UNREADABLE, str(error))
         return
     yield from _strict(read, decoded.unknown)
-    obj, strategy = decoded.object, behaviours.of(gvk.group, definition.names.plural)
+    obj, strategy = (
+        decoded.object,
+        behaviours.of(gvk.group, definition.names.plural, definition.minor),
+    )
     _place(obj, namespaced=definition.namespaced)
     context = Context(served.of(definition, version))
     strategy.default(obj)

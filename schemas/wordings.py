@@ -276,7 +276,7 @@ class _Kubernetes(Wording):
 
     def check_type(self, served: Served, obj: Object) -> None:
         """A body without kind is what the address says; another kind is refused in Go's words."""
-        decoding.check_type(obj, served.gvk)
+        decoding.check_type(obj, served.gvk, served.definition.minor)
 
     def check_version(self, served: Served, obj: Object) -> None:
         """Decoding has given it the type already."""
@@ -302,13 +302,13 @@ class _Kubernetes(Wording):
         )
 
     def schema_of(self, definition: Definition, version: str) -> str:
-        known = table.table().of(definition.gvk(version))
+        known = table.table(definition.minor).of(definition.gvk(version))
         return known or super().schema_of(definition, version)
 
     def part_of(self, definition: Definition, version: str, part: Subresource) -> tuple[str, GVK]:
         group = part.group if part.version else definition.group
         gvk = GVK(group, part.version or version, part.kind or definition.names.kind)
-        return table.table().of(gvk) or "", gvk
+        return table.table(definition.minor).of(gvk) or "", gvk
 
     def list_media(self, definition: Definition) -> Sequence[str]:
         return _STREAMED if "watch" in definition.verbs else MEDIA

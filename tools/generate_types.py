@@ -67,11 +67,11 @@ Facts = dict[str, dict[str, list[str]]]
 
 def main(arguments: list[str]) -> None:
     """Write both files beside the modules that read them."""
-    folder = Path(arguments[0]) if arguments else _package_folder()
+    folder = Path(arguments[0]) if arguments else package_folder()
     source = json.loads((folder / f"{RELEASE}-local" / "_definitions.json").read_text())["$defs"]
-    names = _reachable(source)
+    names = reachable(source)
     header = {"release": RELEASE, "source": _source(), "generator": GENERATOR}
-    types = {name: _structure(name, source[name]) for name in names}
+    types = {name: structure(name, source[name]) for name in names}
     _add_facts(types, _facts())
     kinds = {_gvk(entry): name for name in names for entry in _entries(source[name])}
     texts = {name: _compact(found) for name, found in types.items()}  # read one by one
@@ -89,7 +89,7 @@ def _blocks(texts: dict[str, str]) -> Iterator[tuple[str, str]]:
         yield block[0], base64.b64encode(packed).decode()
 
 
-def _package_folder() -> Path:
+def package_folder() -> Path:
     spec = importlib.util.find_spec("kubernetes_validate")
     if spec is None or spec.origin is None:
         raise SystemExit(f"pip install {PACKAGE}")
@@ -124,7 +124,7 @@ def _wanted() -> set[str]:
     return wanted
 
 
-def _reachable(source: dict[str, Any]) -> list[str]:
+def reachable(source: dict[str, Any]) -> list[str]:
     wanted = _wanted()
     pending = [name for name, d in source.items() if any(_gvk(e) in wanted for e in _entries(d))]
     pending.extend(ALWAYS)
@@ -146,7 +146,7 @@ def _references(node: Any) -> Iterator[str]:
             yield from _references(child)
 
 
-def _structure(name: str, node: dict[str, Any]) -> dict[str, Any]:
+def structure(name: str, node: dict[str, Any]) -> dict[str, Any]:
     if name in PLAIN:
         return PLAIN[name]
     return _clean(node)

@@ -13,6 +13,7 @@ import click
 from inkube.apiserver import commands
 from inkube.apiserver.envtest import assets, etcd, flags, kubeflags
 from inkube.apiserver.envtest.flags import Flag, FlagError, Given
+from inkube.schemas import releases
 from inkube.storage.errors import StorageError
 
 _WHOLE = {"ignore_unknown_options": True, "help_option_names": []}
@@ -20,14 +21,21 @@ _WHOLE = {"ignore_unknown_options": True, "help_option_names": []}
 
 @click.command("envtest-assets")
 @click.argument("folder", required=False, type=click.Path(path_type=Path, file_okay=False))
-def envtest_assets(folder: Path | None) -> None:
+@click.option(
+    "--kubernetes-version", default="", metavar="1.NN", help="Kubernetes to serve; the newest."
+)
+def envtest_assets(folder: Path | None, kubernetes_version: str) -> None:
     """Write kube-apiserver, etcd and kubectl for KUBEBUILDER_ASSETS; print the folder.
 
     Go and Java test suites that start them (envtest, jenvtest, kube-api-test) start inkube.
     """
-    folder = (folder or assets.default_folder()).absolute()
+    folder = (folder or assets.default_folder(kubernetes_version)).absolute()
     try:
-        assets.write(folder)
+        releases.parse(kubernetes_version)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--kubernetes-version") from error
+    try:
+        assets.write(folder, kubernetes_version)
     except (assets.AssetsError, OSError) as error:
         raise click.ClickException(str(error)) from error
     if not assets.has_kubectl(folder):

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from inkube.apiserver.root import manifests
-from inkube.schemas import documents, offline
+from inkube.schemas import documents, offline, releases
 from inkube.schemas.documents import Document
 from inkube.schemas.offline import Finding
 
@@ -22,12 +22,16 @@ from inkube.schemas.offline import Finding
 @click.option("-d", "--definitions", multiple=True, metavar="DIR", help="Files or folders of CRDs.")
 @click.option("--old", multiple=True, metavar="FILE", help="The objects as they are stored now.")
 @click.option("--strict", is_flag=True, help="Unknown and repeated fields are errors.")
+@click.option(
+    "--kubernetes-version", default="", metavar="1.NN", help="Check as that version; the newest."
+)
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text")
 def validate_command(
     files: tuple[str, ...],
     definitions: tuple[str, ...],
     old: tuple[str, ...],
     output: str,
+    kubernetes_version: str,
     *,
     strict: bool,
 ) -> None:
@@ -36,7 +40,7 @@ def validate_command(
     Every error is shown with its file, line and field; the exit code is 1 when there are any.
     As a server, it warns of fields that nobody declared and drops them; `--strict` refuses them.
     """
-    kinds = offline.Kinds.builtin()
+    kinds = offline.Kinds.builtin(_minor(kubernetes_version))
     wanted = list(_read(files))
     found = [
         *kinds.remember(_read(old)),
@@ -51,6 +55,13 @@ def validate_command(
         _show_text(_distinct(found), len(wanted))
     if any(not one.warns for one in found):
         sys.exit(1)
+
+
+def _minor(text: str) -> int:
+    try:
+        return releases.parse(text).minor
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--kubernetes-version") from error
 
 
 def _read(paths: Iterable[str]) -> Iterator[Document]:

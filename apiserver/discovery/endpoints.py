@@ -18,11 +18,10 @@ from inkube.apiserver.registry.calls import User
 from inkube.apiserver.registry.resources import Resources
 from inkube.schemas import caches, status
 from inkube.schemas.objects import Object
+from inkube.schemas.releases import Release
 
 Endpoint = Callable[[web.BaseRequest, RequestInfo, User], Awaitable[web.StreamResponse]]
 
-# The reference whose behaviour is served; clients compare it with their own version.
-REFERENCE = "v1.36.2"
 _BUILD = {
     "build_date": "buildDate", "compiler": "compiler", "git_commit": "gitCommit",
     "git_tree_state": "gitTreeState", "git_version": "gitVersion", "go_version": "goVersion",
@@ -52,18 +51,25 @@ def later(make: Callable[[], Endpoint]) -> Endpoint:
     return serve
 
 
-@caches.of_values(1)
-def version_document() -> Object:
-    """`/version`: the reference's version, and our own in a field of its own."""
-    major, minor, _ = REFERENCE.lstrip("v").split(".")
-    return {
-        "major": major,
-        "minor": minor,
+_EMULATES = 33
+"""The minor since which `/version` tells what is emulated (apimachinery/pkg/version.Info)."""
+
+
+@caches.of_values(16)
+def version_document(release: Release) -> Object:
+    """`/version`: the release that is served, and our own in a field of its own."""
+    major, minor = "1", str(release.minor)
+    emulated = {
         "emulationMajor": major,
         "emulationMinor": minor,
         "minCompatibilityMajor": major,
-        "minCompatibilityMinor": str(int(minor) - 1),
-        "gitVersion": f"{REFERENCE}+inkube",
+        "minCompatibilityMinor": str(release.minor - 1),
+    }
+    return {
+        "major": major,
+        "minor": minor,
+        **(emulated if release.minor >= _EMULATES else {}),
+        "gitVersion": f"{release}+inkube",
         "gitCommit": "",
         "gitTreeState": "clean",
         "buildDate": "1970-01-01T00:00:00Z",
@@ -92,8 +98,10 @@ class Endpoints:
         count: Callable[[str], int],
         stored_bytes: Callable[[], int | None],
         failures: Callable[[], Mapping[str, str]],
+        release: Release,
     ) -> None:
         self.health = health.Health(failures)
+        self._release = release
         self.siblings: Siblings | None = None
         """The other processes of this server, where there are some."""
         self._metrics = metrics
@@ -134,7 +142,7 @@ class Endpoints:
         """`/version`."""
         if info.method not in ("GET", "HEAD"):
             raise status.method_not_allowed()
-        return responses.render(version_document(), negotiation.INDENTED)
+        return responses.render(version_document(self._release), negotiation.INDENTED)
 
     async def metrics(
         self, request: web.BaseRequest, info: RequestInfo, user: User
@@ -144,7 +152,7 @@ class Endpoints:
         for figures in found:
             total.add(figures["requests"])
             entries.update(figures["caches"])
-        version = version_document()
+        version = version_document(self._release)
         told = http.exposition.Figures(
             requests=total,
             entries=entries,
@@ -183,7 +191,7 @@ class Endpoints:
         name = info.path.strip("/")
         lines = [f"\nkube-apiserver {name}", "", _WARNING, ""]
         if name == "statusz":
-            version = version_document()
+            version = version_document(self._release)
             lines += [
                 f"Binary version: {version['gitVersion']}",
                 f"Go version: {version['goVersion']}",

@@ -67,7 +67,8 @@ class _Document:
 class OpenAPI:
     """Serves `/openapi/v2` and `/openapi/v3…`."""
 
-    def __init__(self, resources: Resources, worker: Worker) -> None:
+    def __init__(self, resources: Resources, worker: Worker, minor: int) -> None:
+        self._minor = minor
         self._resources = resources
         self._worker = worker
         self._merging = asyncio.Lock()
@@ -109,7 +110,7 @@ class OpenAPI:
             for version in resource.definition.served():
                 kinds.setdefault((resource.group, version.name), []).append(resource.definition)
         known, self._documents = self._documents, {}
-        for document in (*_of_versions(kinds), *_of_groups(kinds), *_of_roots()):
+        for document in (*_of_versions(kinds), *_of_groups(kinds), *_of_roots(self._minor)):
             path = document.path
             old = known.get(path)
             same = old is not None and old.source == document.source
@@ -206,13 +207,13 @@ def _of_groups(kinds: dict[Key, list[Definition]]) -> Iterator[_Document]:
             yield _Document(f"apis/{group}", group, _digest(group.encode()), make)
 
 
-def _of_roots() -> Iterator[_Document]:
+def _of_roots(minor: int) -> Iterator[_Document]:
     for path in v3.ROOTS:
-        yield _Document(path, path, _digest(path.encode()), partial(_root, path))
+        yield _Document(path, path, _digest(path.encode()), partial(_root, path, minor))
 
 
-def _root(path: str) -> Object:
-    return v3.root_documents()[path]
+def _root(path: str, minor: int) -> Object:
+    return v3.root_documents(minor)[path]
 
 
 def _path(key: Key) -> str:

@@ -17,7 +17,7 @@ if [ -n "$PYTHONDONTWRITEBYTECODE" ]; then
     PYTHONPYCACHEPREFIX={compiled}
     export PYTHONPYCACHEPREFIX
 fi
-exec {command} "$@"
+exec {command}{flags} "$@"
 """
 """Where bytecode is not to be written beside the sources it is kept in the folder: half of a start
 would be spent on compiling them again."""
@@ -39,8 +39,10 @@ class AssetsError(Exception):
     """The folder cannot be written; nothing that was there is lost."""
 
 
-def write(folder: Path) -> None:
+def write(folder: Path, kubernetes_version: str = "") -> None:
     """Put the programs into a folder, made where it is missing. Raises AssetsError, OSError.
+
+    kube-apiserver is that of a version of Kubernetes; "" is the newest.
 
     Programs of anybody else's are left alone and refused.
     """
@@ -51,14 +53,17 @@ def write(folder: Path) -> None:
         path = folder / name
         if path.exists() and b"inkube envtest-assets" not in path.read_bytes()[:200]:
             raise AssetsError(f"{path} is there and was not written by inkube; take another folder")
-    for name in PROGRAMS:
-        _put(folder / name, _KUBECTL if name == "kubectl" else _script(folder, name))
+    flag = f" --kubernetes-version={shlex.quote(kubernetes_version)}" if kubernetes_version else ""
+    _put(folder / "kube-apiserver", _script(folder, "kube-apiserver", flag))
+    _put(folder / "etcd", _script(folder, "etcd"))
+    _put(folder / "kubectl", _KUBECTL)
 
 
-def default_folder() -> Path:
-    """Where the programs lie when nobody says: a cache of the user's."""
+def default_folder(kubernetes_version: str = "") -> Path:
+    """Where the programs lie when nobody says: a cache of the user's, for each version one."""
     caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(caches) / "inkube" / "envtest"
+    folder = Path(caches) / "inkube" / "envtest"
+    return folder.with_name(f"envtest-{kubernetes_version}") if kubernetes_version else folder
 
 
 def has_kubectl(folder: Path) -> bool:
@@ -67,9 +72,9 @@ def has_kubectl(folder: Path) -> bool:
     return shutil.which("kubectl", path=os.pathsep.join(others)) is not None
 
 
-def _script(folder: Path, name: str) -> str:
+def _script(folder: Path, name: str, flags: str = "") -> str:
     compiled = shlex.quote(str(folder.absolute() / ".compiled"))
-    return _SCRIPT.format(command=_own(name), compiled=compiled)
+    return _SCRIPT.format(command=_own(name), compiled=compiled, flags=flags)
 
 
 def _own(name: str) -> str:

@@ -18,10 +18,10 @@ from typing import TextIO
 import inkube
 from inkube.apiserver import auth, root
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.discovery.endpoints import REFERENCE
 from inkube.apiserver.envtest import etcd, kubeflags
 from inkube.apiserver.envtest.flags import FlagError, Given
 from inkube.apiserver.http import logs
+from inkube.schemas import releases
 
 CERTIFICATES = "/var/run/kubernetes"
 WANTED_FIRST = (
@@ -38,7 +38,7 @@ def run(given: Given) -> None:
     Raises FlagError, EtcdError, StorageError, OSError, ValueError.
     """
     if given.truth("version"):
-        _say(sys.stdout, f"Kubernetes {REFERENCE}")
+        _say(sys.stdout, f"Kubernetes {releases.parse(given.last('kubernetes-version'))}")
         return
     logs.configure()
     ignored = [f"--{name}" for name in kubeflags.ignored(given)]

@@ -27,6 +27,7 @@ MEANT: Mapping[str, Flag] = {
     "etcd-servers": Flag("list", "Where the etcd of this folder listens."),
     "event-ttl": Flag("text", "How long events stay."),
     "help": Flag("bool", "Show this."),
+    "kubernetes-version": Flag("text", "The version to serve, such as 1.33; the newest."),
     "secure-port": Flag("text", "Port to listen on."),
     "service-account-issuer": Flag("text", "Who signs tokens of service accounts."),
     "service-account-key-file": Flag("text", "What those tokens are checked with."),
@@ -106,6 +107,7 @@ def options(given: Given) -> dict[str, Any]:
         "api_audiences": tuple(given.all("api-audiences")),
         "enable_admission_plugins": _plugins(given, "enable"),
         "disable_admission_plugins": _plugins(given, "disable"),
+        "kubernetes_version": given.last("kubernetes-version"),
         "controllers": False,  # they are kube-controller-manager's
         "modules": "none",
     }

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from inkube.apiserver.registry.resources import Converter, Resource, Resources
-from inkube.schemas import crds
+from inkube.schemas import crds, releases
 from inkube.schemas.definitions import Definition
 from inkube.schemas.meta import GVR
 from inkube.schemas.objects import Object
@@ -18,8 +18,14 @@ GROUP, PLURAL = "apiextensions.k8s.io", "customresourcedefinitions"
 class Installer:
     """What `controllers.core.crds` fills: the live table, with custom resources."""
 
-    def __init__(self, resources: Resources, converter: Callable[[Object], Converter]) -> None:
+    def __init__(
+        self,
+        resources: Resources,
+        converter: Callable[[Object], Converter],
+        minor: int = releases.NEWEST.minor,
+    ) -> None:
         self._resources = resources
+        self._minor = minor
         self._converter = converter
         self._installed: set[tuple[str, str]] = set()
 
@@ -29,6 +35,7 @@ class Installer:
         if place not in self._installed and self._resources.get(*place) is not None:
             return  # of a kind that is compiled in, or declared in Python
         self._installed.add(place)
+        definition = replace(definition, minor=self._minor)
         if not is_removed:
             definition = self._without_built_in(definition)
         webhook = definition.webhook

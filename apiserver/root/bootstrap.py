@@ -7,7 +7,7 @@ from functools import partial
 from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.resources import Resource, Resources
 from inkube.apiserver.root.client import InProcessClient
-from inkube.schemas import builtin, status
+from inkube.schemas import builtin, releases, status
 from inkube.schemas.builtin import behaviours, served
 from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Strategy
@@ -19,22 +19,24 @@ NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 
 
 def install_builtin(
-    resources: Resources, own: Mapping[tuple[str, str], MakeStrategy] | None = None
+    resources: Resources,
+    own: Mapping[tuple[str, str], MakeStrategy] | None = None,
+    minor: int = releases.NEWEST.minor,
 ) -> None:
-    """Serve every built-in kind. The events of both groups are the same objects.
+    """Serve every built-in kind of a minor. The events of both groups are the same objects.
 
     `own` makes what differs from server to server, by group and plural.
     """
     made: dict[tuple[str, str], Resource] = {}
-    for definition in builtin.definitions():
+    for definition in builtin.definitions(minor):
         name = definition.group, definition.names.plural
-        make = (own or {}).get(name) or partial(behaviours.of, *name)
+        make = (own or {}).get(name) or partial(behaviours.of, *name, minor)
         stored_as = made["", "events"] if name == ("events.k8s.io", "events") else None
         made[name] = Resource(definition, make, serve=served.of, stored_as=stored_as)
     resources.install(*made.values())
 
 
-def services_of(store: Store, cidr: str) -> Strategy:
+def services_of(store: Store, cidr: str, minor: int) -> Strategy:
     """The strategy of services whose cluster IPs are from a range; it knows what is allocated.
 
     Made when the first service is written or judged. Raises ValueError.
@@ -52,10 +54,10 @@ def services_of(store: Store, cidr: str) -> Strategy:
 
     store.follow(prefix, hear, anew=load)
     load()
-    return behaviours.services.Services(builtin.by_name()["", "services"], allocator)
+    return behaviours.services.Services(builtin.by_name(minor)["", "services"], allocator)
 
 
-def claims_of(store: Store) -> Mapping[tuple[str, str], MakeStrategy]:
+def claims_of(store: Store, minor: int) -> Mapping[tuple[str, str], MakeStrategy]:
     """The strategies of claims of devices and of their templates, which look at the labels of
     namespaces."""
 
@@ -67,10 +69,12 @@ def claims_of(store: Store) -> Mapping[tuple[str, str], MakeStrategy]:
         return found
 
     def claims() -> Strategy:
-        return behaviours.devices.Claims(builtin.by_name()[_DEVICES, "resourceclaims"], labels_of)
+        return behaviours.devices.Claims(
+            builtin.by_name(minor)[_DEVICES, "resourceclaims"], labels_of
+        )
 
     def templates() -> Strategy:
-        definition = builtin.by_name()[_DEVICES, "resourceclaimtemplates"]
+        definition = builtin.by_name(minor)[_DEVICES, "resourceclaimtemplates"]
         return behaviours.devices.Templates(definition, labels_of)
 
     return {(_DEVICES, "resourceclaims"): claims, (_DEVICES, "resourceclaimtemplates"): templates}

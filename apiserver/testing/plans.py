@@ -22,7 +22,12 @@ Node = pytest.Item | pytest.Collector
 def default(config: pytest.Config) -> Options:
     """The options of every server: the world is scripted, failures are reported at once."""
     definitions = tuple(config.getini("kube_definitions"))
-    return Options(offline=True, retry_seconds=0.0, definitions=definitions)
+    return Options(
+        offline=True,
+        retry_seconds=0.0,
+        definitions=definitions,
+        kubernetes_version=config.getini("kubernetes_version"),
+    )
 
 
 def of(item: Node, folder: Path) -> Plan:
@@ -37,6 +42,8 @@ def of(item: Node, folder: Path) -> Plan:
         modules.extend(each for each in marker.args if isinstance(each, KindModule))
         controllers.extend(each for each in marker.args if not isinstance(each, KindModule))
         options = replace(options, controllers=marker.kwargs.get("builtin", options.controllers))
+    for marker in _markers(item, "kubernetes_version"):
+        options = replace(options, kubernetes_version=marker.args[0])
     for marker in _markers(item, "kube_options"):
         options = replace(options, **marker.kwargs)
     for marker in _markers(item, "kube_workloads"):

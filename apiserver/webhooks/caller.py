@@ -13,6 +13,7 @@ from yarl import URL
 
 from inkube.apiserver import http
 from inkube.apiserver.registry.serviceaddresses import ServiceAddresses, UnresolvedError
+from inkube.schemas import releases
 from inkube.schemas.objects import Object
 from inkube.schemas.webhooks import replies
 from inkube.schemas.webhooks.replies import ReplyError
@@ -22,10 +23,13 @@ _HEADERS = {"Content-Type": "application/json", "Accept": "application/json, */*
 
 
 class WebhookCaller:
-    """Sends reviews. The client is made on first use."""
+    """Sends reviews, as the kube-apiserver of a release. The client is made on first use."""
 
-    def __init__(self, services: ServiceAddresses) -> None:
+    def __init__(
+        self, services: ServiceAddresses, release: releases.Release = releases.NEWEST
+    ) -> None:
         self._services = services
+        self._headers = {**_HEADERS, "User-Agent": f"kube-apiserver/{release} (inkube)"}
         self._session: aiohttp.ClientSession | None = None
 
     async def close(self) -> None:
@@ -54,7 +58,9 @@ class WebhookCaller:
 
     async def _exchange(self, client: Object, url: str, review: bytes) -> tuple[int, bytes, str]:
         if self._session is None:
-            self._session = aiohttp.ClientSession(headers=_HEADERS, timeout=aiohttp.ClientTimeout())
+            self._session = aiohttp.ClientSession(
+                headers=self._headers, timeout=aiohttp.ClientTimeout()
+            )
         try:
             context = http.outgoing.context(client.get("caBundle") or "")
             options: dict[str, Any] = {"data": review, "ssl": context}

@@ -3,7 +3,7 @@
 The pipeline calls it on every body and on every patched object; the decoding itself is `gotypes`'.
 """
 
-from inkube.schemas import bodies, fielderrors, status
+from inkube.schemas import bodies, fielderrors, releases, status
 from inkube.schemas.builtin import resources
 from inkube.schemas.golang import gotext
 from inkube.schemas.golang.unmarshal import DecodeError
@@ -50,15 +50,15 @@ _OLDER: dict[str, tuple[str, ...]] = {
 """Versions that are no longer served, but that its scheme still has."""
 
 
-def decode(obj: Object, gvk: GVK) -> Decoded:
-    """The object as its Go type holds it, and the strict errors: `unknown field "spec.foo"`.
+def decode(obj: Object, gvk: GVK, minor: int = releases.NEWEST.minor) -> Decoded:
+    """The object as its Go type holds it in a minor, and the strict errors: `unknown field "a"`.
 
     The input is left alone. Raises DecodeError.
     """
-    name = table().of(gvk)
+    name = table(minor).of(gvk)
     if name is None:
         raise LookupError(f"{gvk} is no built-in kind")
-    made, unknown = decoding.decode(types.of(name), obj)
+    made, unknown = decoding.decode(types.of(name, minor), obj)
     head: Object = {member: made[member] for member in ("apiVersion", "kind") if member in made}
     return Decoded({**head, **made}, bodies.unknown_fields(unknown))
 
@@ -78,7 +78,7 @@ def coerce(obj: Object, gvk: GVK, unknown: list[str] | None) -> None:
         unknown.extend(decoded.unknown)
 
 
-def check_type(obj: Object, gvk: GVK) -> None:
+def check_type(obj: Object, gvk: GVK, minor: int = releases.NEWEST.minor) -> None:
     """Refuse a body of another kind or version; one that leaves them out is what the path says,
     and has them afterwards.
 
@@ -95,7 +95,7 @@ def check_type(obj: Object, gvk: GVK) -> None:
     if kind == gvk.kind and version == gvk.api_version:
         return
     group, short = split_api_version(version)
-    if not _is_registered(group, short, kind):
+    if not _is_registered(group, short, kind, minor):
         why = (
             f"no kind {gotext.quote(kind)} is registered for version {gotext.quote(version)} in "
             f'scheme "{_SCHEMES.get(gvk.group, _SCHEME)}"'
@@ -106,40 +106,40 @@ def check_type(obj: Object, gvk: GVK) -> None:
             f"({gvk.api_version})"
         )
     else:
-        _check_readable(obj, GVK(group, short, kind), gvk.kind)
+        _check_readable(obj, GVK(group, short, kind), gvk.kind, minor)
         package = gvk.group.partition(".")[0] or "core"
         why = f"converting ({short}.{kind}) to ({package}.{gvk.kind}): unknown conversion"
     raise bodies.cannot_handle(version, kind, gvk.kind, why)
 
 
-def _is_registered(group: str, version: str, kind: str) -> bool:
+def _is_registered(group: str, version: str, kind: str, minor: int) -> bool:
     """Whether the reference's scheme knows the type, served or not."""
     older = _OLDER.get(group, ())
     return any(
         found.group == group and found.kind == kind and version in (*found.versions, *older)
-        for found in resources.read()
+        for found in resources.read(minor)
     )
 
 
-def _check_readable(obj: Object, sent: GVK, kind: str) -> None:
+def _check_readable(obj: Object, sent: GVK, kind: str, minor: int) -> None:
     """A body is decoded as what it says it is before that is held against the address."""
     try:
-        if table().of(sent) is not None:
-            decode(obj, sent)
+        if table(minor).of(sent) is not None:
+            decode(obj, sent, minor)
     except DecodeError as error:
         raise bodies.cannot_handle(sent.api_version, sent.kind, kind, str(error)) from error
 
 
-def empty(gvk: GVK) -> Object:
+def empty(gvk: GVK, minor: int = releases.NEWEST.minor) -> Object:
     """An object of the kind before anything is set: what Go sends for its zero value."""
-    name = table().of(gvk)
-    return {} if name is None else decoding.zero(types.of(name))
+    name = table(minor).of(gvk)
+    return {} if name is None else decoding.zero(types.of(name, minor))
 
 
-def zero(gvk: GVK, member: str) -> Object | None:
+def zero(gvk: GVK, member: str, minor: int = releases.NEWEST.minor) -> Object | None:
     """What Go sends for an empty struct member, such as the status; None where it sends none."""
-    name = table().of(gvk)
-    known = types.of(name).fields.get(member) if name else None
+    name = table(minor).of(gvk)
+    known = types.of(name, minor).fields.get(member) if name else None
     return decoding.zero(known.type) if known is not None and known.value else None
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from inkube.schemas import caches
+from inkube.schemas import caches, releases
 from inkube.schemas.builtin import columns, fields, resources
 from inkube.schemas.definitions import Definition, Names, Origin, Scale, Version
 from inkube.schemas.gotypes import table
@@ -44,25 +44,29 @@ class LazyVersion(Version):
         return made
 
 
-@caches.of_values(1)
-def definitions() -> tuple[Definition, ...]:
-    """Every built-in kind, groups in discovery's order."""
-    return tuple(_definition(resource) for resource in resources.read())
+_MINORS = len(releases.RECORDED)
 
 
-@caches.of_values(1)
-def by_name() -> dict[tuple[str, str], Definition]:
+@caches.of_values(_MINORS)
+def definitions(minor: int = releases.NEWEST.minor) -> tuple[Definition, ...]:
+    """Every built-in kind of a minor, groups in discovery's order."""
+    return tuple(_definition(resource, minor) for resource in resources.read(minor))
+
+
+@caches.of_values(_MINORS)
+def by_name(minor: int = releases.NEWEST.minor) -> dict[tuple[str, str], Definition]:
     """The same by (group, plural)."""
-    return {(found.group, found.names.plural): found for found in definitions()}
+    return {(found.group, found.names.plural): found for found in definitions(minor)}
 
 
-def _definition(resource: resources.Resource) -> Definition:
+def _definition(resource: resources.Resource, minor: int) -> Definition:
     return Definition(
         group=resource.group,
         names=_names(resource),
-        versions=tuple(_version(resource, name) for name in resource.versions),
+        versions=tuple(_version(resource, name, minor) for name in resource.versions),
         namespaced=resource.namespaced,
         origin=Origin.BUILTIN,
+        minor=minor,
         verbs=resource.verbs,
         undecided_warning=_UNDECIDED.get(resource.plural, ""),
         **{"unconditional_update": True, "relaxed_subresources": True, **resource.flags},
@@ -80,12 +84,12 @@ def _names(resource: resources.Resource) -> Names:
     )
 
 
-def _version(resource: resources.Resource, name: str) -> LazyVersion:
+def _version(resource: resources.Resource, name: str, minor: int) -> LazyVersion:
     gvk = GVK(resource.group, name, resource.kind)
     has = {sub.name for sub in resource.subresources}
     warning = _DEPRECATED.get(resource.plural, "") if not resource.group else ""
     makers: dict[str, Callable[[], Any]] = {
-        "schema": lambda: table.schema(gvk),
+        "schema": lambda: table.schema(gvk, minor),
         "columns": lambda: columns.of(resource.group, resource.plural),
     }
     return LazyVersion(

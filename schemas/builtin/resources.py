@@ -4,13 +4,18 @@
 that the index alone costs a server's start a millisecond.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from inkube.schemas import caches
+from inkube.schemas import caches, releases
 from inkube.schemas.definitions import ALL_VERBS, Subresource
 
+_RANGED = re.compile(r"\[([0-9.]+)\]")
+_VERSIONS, _FLAGS = 1, 8
+_DIVIDERS = {_VERSIONS: ",", _FLAGS: ";"}
+"""What stands between the words of a column that may have ranges of their own."""
 _INDEX = Path(__file__).with_name("resources.txt")
 
 
@@ -31,17 +36,43 @@ class Resource(NamedTuple):
     """Members of the kind's `Definition` that are not as they are with most built-in kinds."""
 
 
-@caches.of_values(1)
-def read() -> tuple[Resource, ...]:
-    """All built-in resources, groups in discovery's order, plurals sorted within a group."""
+_MINORS = len(releases.RECORDED)
+
+
+@caches.of_values(_MINORS)
+def read(minor: int = releases.NEWEST.minor) -> tuple[Resource, ...]:
+    """The built-in resources of a minor, groups in discovery's order, plurals sorted within a
+    group."""
     lines = _INDEX.read_text(encoding="utf-8").splitlines()
-    return tuple(_resource(line) for line in lines if line and not line.startswith("#"))
+    told = (_of_minor(line, minor) for line in lines if line and not line.startswith("#"))
+    return tuple(_resource(line) for line in told if line)
 
 
-@caches.of_values(1)
-def by_name() -> dict[tuple[str, str], Resource]:
+@caches.of_values(_MINORS)
+def by_name(minor: int = releases.NEWEST.minor) -> dict[tuple[str, str], Resource]:
     """The same by (group, plural)."""
-    return {(resource.group, resource.plural): resource for resource in read()}
+    return {(resource.group, resource.plural): resource for resource in read(minor)}
+
+
+def _of_minor(line: str, minor: int) -> str:
+    """The line as it reads in a minor, without ranges; "" where no version is served."""
+    if "[" not in line:
+        return line
+    columns = line.split()
+    for place in range(len(columns)):
+        divider = _DIVIDERS.get(place)
+        words = columns[place].split(divider) if divider else [columns[place]]
+        columns[place] = (divider or "").join(_in_range(words, minor)) or "-"
+    return "" if columns[_VERSIONS] == "-" else " ".join(columns)
+
+
+def _in_range(words: list[str], minor: int) -> Iterator[str]:
+    for word in words:
+        found = _RANGED.search(word)
+        if found is None:
+            yield word
+        elif releases.holds(found[1], minor):
+            yield word.replace(found[0], "", 1)
 
 
 def _resource(line: str) -> Resource:

@@ -24,13 +24,13 @@ class BuiltinServed(Served):
 
     @cached_property
     def typed(self) -> TypedSchema:
-        empty = decoding.empty(self.gvk)
+        empty = decoding.empty(self.gvk, self.definition.minor)
         return TypedSchema(self.version.schema, custom=False, empty=empty)
 
     def decode(self, obj: Object, unknown: list[str] | None) -> Object:
         meta = obj.get("metadata")
         resets = type(meta) is dict and meta.get("managedFields") == []
-        decoded = decoding.decode(obj, self.gvk)
+        decoded = decoding.decode(obj, self.gvk, self.definition.minor)
         if resets:  # what Go leaves out when it writes has been read all the same
             decoded.object["metadata"]["managedFields"] = []
         for path in self.definition.keeps_empty:
@@ -42,7 +42,7 @@ class BuiltinServed(Served):
     def decode_admitted(self, obj: Object, kind: GVK) -> Object:
         obj["apiVersion"], obj["kind"] = kind.api_version, kind.kind
         if kind != self.gvk:
-            return decoding.decode(obj, kind).object
+            return decoding.decode(obj, kind, self.definition.minor).object
         return self.decode(obj, None)
 
     def converted(self, obj: Object) -> Object:
@@ -63,7 +63,7 @@ class DefinitionServed(BuiltinServed):
         return decoded
 
 
-@caches.of_values(512)
+@caches.of_values(2048)
 def of(definition: Definition, version: Version) -> BuiltinServed:
     """One for all servers of the process: they come and go with tests, what is compiled stays."""
     make = DefinitionServed if definition.names.plural == _DEFINITIONS else BuiltinServed

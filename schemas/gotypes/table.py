@@ -16,7 +16,8 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from inkube.schemas import caches
+from inkube.schemas import caches, releases
+from inkube.schemas.gotypes import minors
 from inkube.schemas.meta import GVK
 
 Schema = dict[str, Any]
@@ -29,10 +30,11 @@ class Types(Mapping[str, Schema]):
     """Types by name. Each is read from its JSON when first asked for: few servers need many.
 
     `blocks` are pairs of the name of a block's first type and its types, packed, in the order of
-    names.
+    names; `changes` makes those of another minor of them.
     """
 
-    def __init__(self, blocks: Sequence[tuple[str, str]]) -> None:
+    def __init__(self, blocks: Sequence[tuple[str, str]], changes: minors.Changes) -> None:
+        self._changes = changes
         self._firsts = [first for first, _ in blocks]
         self._packed = [packed for _, packed in blocks]
         self._texts: dict[int, dict[str, str]] = {}
@@ -41,13 +43,25 @@ class Types(Mapping[str, Schema]):
     def __getitem__(self, name: str) -> Schema:
         found = self._read.get(name)
         if found is None:
-            number = bisect.bisect_right(self._firsts, name) - 1
-            found = self._read[name] = orjson.loads(self._block(max(number, 0))[name])
+            found = self._read[name] = self._changes.of(name, self._newest(name))
+        return found
+
+    def _newest(self, name: str) -> Schema:
+        """As the newest minor has it, where it does. Raises KeyError."""
+        if name in self._changes.added:
+            return self._changes.added[name]
+        if self._changes.gone and minors.short(name) in self._changes.gone:
+            raise KeyError(name)
+        number = bisect.bisect_right(self._firsts, name) - 1
+        found: Schema = orjson.loads(self._block(max(number, 0))[name])
         return found
 
     def __iter__(self) -> Iterator[str]:
         for number in range(len(self._packed)):
-            yield from self._block(number)
+            for name in self._block(number):
+                if minors.short(name) not in self._changes.gone:
+                    yield name
+        yield from self._changes.added
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -72,11 +86,15 @@ class Table(NamedTuple):
         return self.kinds.get(f"{gvk.group}/{gvk.version}/{gvk.kind}")
 
 
-@caches.of_values(1)
-def table() -> Table:
-    """Read where each block is, and no block."""
+@caches.of_values(len(releases.RECORDED))
+def table(minor: int = releases.NEWEST.minor) -> Table:
+    """The table of a minor. Reads where each block is, and no block."""
     content = orjson.loads((_FOLDER / "types.json").read_bytes())
-    return Table(Types(content["blocks"]), content["kinds"])
+    changes = minors.of(minor)
+    kinds = content["kinds"]
+    if changes.gone:
+        kinds = {key: name for key, name in kinds.items() if minors.short(name) not in changes.gone}
+    return Table(Types(content["blocks"], changes), kinds)
 
 
 @caches.of_values(1)
@@ -88,56 +106,62 @@ def descriptions() -> dict[str, dict[str, str]]:
     return content
 
 
-def schema(gvk: GVK) -> Schema:
-    """The kind's schema with every reference resolved; {} for an unknown kind.
+def schema(gvk: GVK, minor: int = releases.NEWEST.minor) -> Schema:
+    """The kind's schema in a minor with every reference resolved; {} for an unknown kind.
 
     Subtrees are shared between kinds: read, never change. A type inside itself (JSONSchemaProps)
     accepts anything there.
     """
-    name = table().of(gvk)
-    return _resolved(name, frozenset()) if name else {}
+    name = table(minor).of(gvk)
+    return _resolved(name, frozenset(), minor) if name else {}
 
 
-_TYPES = 2048  # more than the table has
-_RESOLVED: Final[caches.Table[str, Schema]] = caches.Table(__name__, "_RESOLVED", _TYPES)
+_TYPES = 2048 * len(releases.RECORDED)  # more than the tables have
+_RESOLVED: Final[caches.Table[tuple[str, int], Schema]] = caches.Table(
+    __name__, "_RESOLVED", _TYPES
+)
 
 
-def _resolved(name: str, inside: frozenset[str]) -> Schema:
+def _resolved(name: str, inside: frozenset[str], minor: int) -> Schema:
     if name in inside:
         return _ANYTHING
-    found = _RESOLVED.get(name)
+    found = _RESOLVED.get((name, minor))
     if found is None:
-        found = _RESOLVED.keep(name, _inlined(table().types[name], inside | {name}))
+        made = _inlined(table(minor).types[name], inside | {name}, minor)
+        found = _RESOLVED.keep((name, minor), made)
     return found
 
 
-def _inlined(node: Schema, inside: frozenset[str]) -> Schema:
+def _inlined(node: Schema, inside: frozenset[str], minor: int) -> Schema:
     target = node.get("$ref")
-    inlined = dict(_resolved(target, inside)) if target else {}
+    inlined = dict(_resolved(target, inside, minor)) if target else {}
     for key, value in node.items():
         if key == "properties":
-            inlined[key] = {field: _inlined(child, inside) for field, child in value.items()}
+            inlined[key] = {field: _inlined(child, inside, minor) for field, child in value.items()}
         elif key in ("items", "additionalProperties"):
-            inlined[key] = _inlined(value, inside)
+            inlined[key] = _inlined(value, inside, minor)
         elif key not in ("$ref", *_GO):
             inlined[key] = value
     return inlined
 
 
-def components(names: Iterable[str], *, described: bool = True) -> dict[str, Schema]:
-    """OpenAPI v3 components: these types and all they refer to, `$ref`s kept as references."""
+def components(
+    names: Iterable[str], *, described: bool = True, minor: int = releases.NEWEST.minor
+) -> dict[str, Schema]:
+    """OpenAPI v3 components of a minor: these types and all they refer to, `$ref`s kept as
+    references."""
     found: dict[str, Schema] = {}
     pending = list(names)
     while pending:
         name = pending.pop()
         if name not in found:
-            found[name] = _component(name, pending, described=described)
+            texts = descriptions().get(name, {}) if described else {}
+            found[name] = _component(table(minor).types[name], texts, pending)
     return found
 
 
-def _component(name: str, pending: list[str], *, described: bool) -> Schema:
-    texts = descriptions().get(name, {}) if described else {}
-    component = _referring(table().types[name], pending)
+def _component(node: Schema, texts: dict[str, str], pending: list[str]) -> Schema:
+    component = _referring(node, pending)
     if "" in texts:
         component["description"] = texts[""]
     for field, child in component.get("properties", {}).items():

@@ -6,7 +6,7 @@ Made from `table.table()` when a type is first decoded, and kept.
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from inkube.schemas import caches
+from inkube.schemas import caches, releases
 from inkube.schemas.gotypes import table
 
 Schema = dict[str, Any]
@@ -65,37 +65,47 @@ class GoField(NamedTuple):
     """What Go's errors call the field: its key, after the embedded structs that it is in."""
 
 
-Made = dict[str, GoType]
-_MADE: Final[caches.Table[str, GoType]] = caches.Table(__name__, "_MADE", 2048)
-"""Whole types, of fewer than 2,048 that there are."""
+class Made(dict[str, GoType]):
+    """Types by name that are `unfinished` while their fields are made, for some types contain
+    themselves."""
+
+    def __init__(self, minor: int) -> None:
+        super().__init__()
+        self.minor = minor
+        self.nodes = table.table(minor).types
 
 
-def of(name: str) -> GoType:
-    """The type of that name in the table."""
-    return _MADE.get(name) or _make(name, {})
+_MADE: Final[caches.Table[tuple[str, int], GoType]] = caches.Table(
+    __name__, "_MADE", 2048 * len(releases.RECORDED)
+)
+"""Whole types, of fewer than 2,048 that there are in a minor."""
+
+
+def of(name: str, minor: int = releases.NEWEST.minor) -> GoType:
+    """The type of that name in the table of a minor."""
+    return _MADE.get((name, minor)) or _make(name, Made(minor))
 
 
 def _make(name: str, unfinished: Made) -> GoType:
-    """A type is `unfinished` while its fields are made, for some types contain themselves."""
-    found = _MADE.get(name) or unfinished.get(name)
+    found = _MADE.get((name, unfinished.minor)) or unfinished.get(name)
     if found is None:
-        made = unfinished[name] = GoType(*_kind(name))
+        made = unfinished[name] = GoType(*_kind(name, unfinished))
         _fill(made, name, unfinished)
         if next(iter(unfinished)) == name:  # the first of them: all others are whole, too
             for key, whole in unfinished.items():
-                _MADE.keep(key, whole)
+                _MADE.keep((key, unfinished.minor), whole)
         return made
     return found
 
 
-def _kind(name: str) -> tuple[str, str]:
+def _kind(name: str, unfinished: Made) -> tuple[str, str]:
     """A type's kind, and what Go's errors call it."""
     if name in _SPECIAL:
         kind = _SPECIAL[name]
         return kind, _NAMES.get(kind, kind)
     if name in _UNIONS:
         return _UNIONS[name], _short(name)
-    node = table.table().types[name]
+    node = unfinished.nodes[name]
     struct = "properties" in node or node.keys() == {"type"}
     return "struct" if struct else "raw", _short(name)
 
@@ -104,7 +114,7 @@ def _fill(made: GoType, name: str, unfinished: Made) -> None:
     if made.kind in _UNIONS.values():
         made.item = _make(_PROPS, unfinished)
     elif made.kind == "struct":
-        node = table.table().types[name]
+        node = unfinished.nodes[name]
         required = frozenset(node.get("required", ()))
         made.struct = name.rpartition(".")[2]
         made.fields = {

@@ -18,7 +18,6 @@ from inkube.schemas.openapi import paths as openapipaths
 from inkube.schemas.openapi.notation import META
 
 _ALWAYS = (f"{META}.DeleteOptions", f"{META}.Status", f"{META}.ListMeta", f"{META}.ObjectMeta")
-_RELEASE = "1.36"
 ROOTS = ("api", "apis", "version", ".well-known/openid-configuration", "openid/v1/jwks")
 """Documents of what belongs to no group."""
 _WRITTEN: dict[str, Object] = {
@@ -55,7 +54,8 @@ def document(definitions: Sequence[Definition], version: str) -> Object:
         paths |= openapipaths.paths(definition, version)
     if all(wordings.of(d).documents_groups for d in definitions):
         paths = openapipaths.of_version(definitions, version) | paths
-        return _kubernetes(paths, {(d.group, version) for d in definitions})
+        groups = {(d.group, version) for d in definitions}
+        return _kubernetes(paths, groups, definitions[0].minor)
     return {**_CUSTOM, "paths": paths, "components": {"schemas": components(definitions, version)}}
 
 
@@ -71,10 +71,10 @@ def text(definitions: Sequence[Definition], version: str) -> bytes:
 
 def group_document(definition: Definition) -> Object:
     """The document of a built-in group, of which the definition is one kind."""
-    return _kubernetes(openapipaths.of_group(definition), ())
+    return _kubernetes(openapipaths.of_group(definition), (), definition.minor)
 
 
-def root_documents() -> dict[str, Object]:
+def root_documents(minor: int) -> dict[str, Object]:
     """The documents of what belongs to no group, by their paths."""
     plain = openapipaths.plain
     json = ("application/json",)
@@ -111,21 +111,22 @@ def root_documents() -> dict[str, Object]:
         ),
     }  # fmt: skip
     return {
-        path: _kubernetes({f"/{path}/": {"get": {**operation, "tags": [tag]}}}, ())
+        path: _kubernetes({f"/{path}/": {"get": {**operation, "tags": [tag]}}}, (), minor)
         for path, (operation, tag) in found.items()
     }
 
 
-def _kubernetes(paths: Object, groups: Iterable[tuple[str, str]]) -> Object:
+def _kubernetes(paths: Object, groups: Iterable[tuple[str, str]], minor: int) -> Object:
     """A document of Kubernetes' own, with the schemas that its paths lead to."""
     names = sorted(set(_references(paths)) - {f"{META}.Patch"})
-    found = table.components(name for name in names if name in table.table().types)
-    _mark(found, groups)
+    known = table.table(minor).types
+    found = table.components((name for name in names if name in known), minor=minor)
+    _mark(found, groups, minor)
     if f"{META}.DeleteOptions" in found:
         found[f"{META}.Patch"] = notation.PATCH
     return {
         "openapi": "3.0.0",
-        "info": {"title": "Kubernetes", "version": _RELEASE},
+        "info": {"title": "Kubernetes", "version": f"1.{minor}"},
         "paths": paths,
         "components": {"schemas": dict(sorted(found.items())), "securitySchemes": _SECURITY},
     }
@@ -157,14 +158,16 @@ def components(definitions: Sequence[Definition], version: str) -> Object:
         if not wording.has_types:
             own[name] = notation.custom(definition, version)
             own[f"{name}List"] = notation.list_of(definition, version, name)
-    found = table.components(n for n in sorted(wanted) if n in table.table().types)
+    minor = definitions[0].minor
+    known = table.table(minor).types
+    found = table.components((n for n in sorted(wanted) if n in known), minor=minor)
     groups = {(d.group, version) for d in definitions}
-    _mark(found, groups)
+    _mark(found, groups, minor)
     found[f"{META}.Patch"] = notation.PATCH
     return dict(sorted((found | own).items()))
 
 
-def _mark(found: Object, groups: Iterable[tuple[str, str]]) -> None:
+def _mark(found: Object, groups: Iterable[tuple[str, str]], minor: int) -> None:
     """Say which types are kinds, DeleteOptions and WatchEvent in every group; and what types that
     write themselves look like."""
     for name, shape in _WRITTEN.items():
@@ -173,8 +176,9 @@ def _mark(found: Object, groups: Iterable[tuple[str, str]]) -> None:
             found[name] = {key: value for key, value in (text | shape).items() if value}
     for name in found:
         for field, texts in enums.of_type(name).items():
-            enums.apply(found[name]["properties"][field], texts)
-    for key, name in table.table().kinds.items():
+            if field in found[name]["properties"]:
+                enums.apply(found[name]["properties"][field], texts)
+    for key, name in table.table(minor).kinds.items():
         if name in found:
             group, version, kind = key.split("/")
             mark = {"group": group, "kind": kind, "version": version}

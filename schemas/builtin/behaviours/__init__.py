@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from importlib import import_module
 
-from inkube.schemas import caches, lazy
+from inkube.schemas import caches, lazy, releases
 from inkube.schemas.builtin.behaviours.base import BuiltinStrategy
 from inkube.schemas.builtin.definitions import by_name
 from inkube.schemas.definitions import Definition
@@ -62,10 +62,10 @@ _GROUPS: dict[str, _Family] = {
 }
 
 
-@caches.of_values(256)
-def of(group: str, plural: str) -> BuiltinStrategy:
-    """The strategy of a built-in resource. Raises KeyError for an unknown one."""
-    definition = by_name()[group, plural]
+@caches.of_values(512)
+def of(group: str, plural: str, minor: int = releases.NEWEST.minor) -> BuiltinStrategy:
+    """The strategy of a built-in resource in a minor. Raises KeyError for an unknown one."""
+    definition = by_name(minor)[group, plural]
     home = _GROUPS.get(group, {}).get(plural)
     if home is None:
         return BuiltinStrategy(definition)

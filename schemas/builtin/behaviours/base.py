@@ -12,6 +12,7 @@ from inkube.schemas.builtin import decoding, rules
 from inkube.schemas.builtin.behaviours import metadata, statuses
 from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.metadata import names, objectmeta
 from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Context, Strategy
@@ -31,13 +32,18 @@ class BuiltinStrategy(Strategy):
         self.definition = definition
         self.gvk = definition.gvk(definition.storage_version.name)
 
+    @cached_property
+    def rules(self) -> "rules.Rulebook":
+        """What the table demands in the definition's minor."""
+        return rules.book(self.definition.minor)
+
     def default(self, obj: Object) -> None:
-        rules.defaults(obj, self.gvk)
+        self.rules.defaults(obj, self.gvk)
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
         """Drop what a create may not set: the status, and fields whose gate is off. The generation
         begins at 1."""
-        rules.drop_disabled(obj, self.gvk)
+        self.rules.drop_disabled(obj, self.gvk)
         if self.definition.generation is not None:
             obj["metadata"]["generation"] = 1
         if self.definition.storage_version.status:
@@ -54,7 +60,7 @@ class BuiltinStrategy(Strategy):
 
     def prepare_object(self, context: Context, obj: Object, old: Object) -> None:
         """Keep the old status; count the generation when its members changed."""
-        rules.drop_disabled(obj, self.gvk, old)
+        self.rules.drop_disabled(obj, self.gvk, old)
         counted = self.definition.generation
         if self.definition.storage_version.status:
             keep(obj, old, "status")
@@ -104,29 +110,29 @@ class BuiltinStrategy(Strategy):
 
     def check(self, obj: Object) -> list[FieldError]:
         """What is wrong with the object itself, on create and update alike."""
-        return rules.of_object(obj, self.gvk)
+        return self.rules.of_object(obj, self.gvk)
 
     def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         """Everything wrong with a change of the object itself."""
         if type(self).check is not BuiltinStrategy.check:
             return self.check(obj)
-        return rules.update_errors(obj, self.gvk, old)
+        return self.rules.update_errors(obj, self.gvk, old)
 
     def check_status(self, obj: Object, old: Object) -> list[FieldError]:
         """Everything wrong with a write to /status."""
         group, plural = self._place
         errors = statuses.check(group, plural, obj, old)
-        return errors + rules.part_errors(obj, self.gvk, old, "status")
+        return errors + self.rules.part_errors(obj, self.gvk, old, "status")
 
     def check_part(self, name: str, obj: Object, old: Object) -> list[FieldError]:
         """Everything wrong with a write to another subresource than /status."""
         return self.check_update(obj, old)
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
-        return rules.warnings(obj, self.gvk, None)
+        return self.rules.warnings(obj, self.gvk, None)
 
     def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
-        return rules.warnings(obj, self.gvk, old)
+        return self.rules.warnings(obj, self.gvk, old)
 
     def canonicalize(self, obj: Object) -> None:
         """Metadata begins with the members that Go writes first."""
@@ -146,7 +152,7 @@ class BuiltinStrategy(Strategy):
         return errors + metadata.unqualified(*self._place, meta)
 
     def _reset_status(self, obj: Object) -> None:
-        zero = decoding.zero(self.gvk, "status")
+        zero = decoding.zero(self.gvk, "status", self.definition.minor)
         if zero is None:
             obj.pop("status", None)
         else:

@@ -1,9 +1,5 @@
 from inkube.schemas.builtin.rules.calls.scheduling import SYSTEM_PRIORITIES as SYSTEM_PRIORITIES
-from inkube.schemas.builtin.rules.kinds import defaults as defaults
-from inkube.schemas.builtin.rules.kinds import drop_disabled as drop_disabled
+from inkube.schemas.builtin.rules.kinds import Rulebook as Rulebook
+from inkube.schemas.builtin.rules.kinds import book as book
 from inkube.schemas.builtin.rules.kinds import errors as errors
 from inkube.schemas.builtin.rules.kinds import fill as fill
-from inkube.schemas.builtin.rules.kinds import of_object as of_object
-from inkube.schemas.builtin.rules.kinds import part_errors as part_errors
-from inkube.schemas.builtin.rules.kinds import update_errors as update_errors
-from inkube.schemas.builtin.rules.kinds import warnings as warnings

@@ -49,7 +49,7 @@ class Rules:
         if self._steps is None:
             found = table.paragraph(self._name, self._occasion, self._minor)
             lines = found.lines(self._minor) if found is not None else []
-            made = (self._step(line) for line in lines)
+            made = (self._step(line) for line in lines if not self._is_later(line))
             self._steps = [step for step in made if step is not None]
         return self._steps
 
@@ -59,6 +59,10 @@ class Rules:
         for step in self.steps:
             step(frame, findings)
         return findings
+
+    def _is_later(self, line: Line) -> bool:
+        """Whether the line is about a field that came with a later minor."""
+        return shapes.is_later(self._name, line.path, self._minor)
 
     def _step(self, line: Line) -> Step | None:
         made = _LineCompiler(self._name, self._occasion, self._minor, line)
@@ -88,12 +92,9 @@ class _LineCompiler:
         self._minor = minor
         self._line = line
         self._file = line.where.partition(":")[0].removesuffix(".rules")
-        field, self._element = line.field, ""
-        for element in ("[]", "{}", "{keys}"):
-            if field.endswith(element):
-                field, self._element = field.removesuffix(element), element
-        self._field = field
-        self._path = field.split(".")
+        self._element = line.element
+        self._field = line.field.removesuffix(line.element)
+        self._path = self._field.split(".")
         self._shape = self._found()
 
     def _found(self) -> Shape:
@@ -102,7 +103,7 @@ class _LineCompiler:
             return Shape("struct", self._name, "", pointer=False, keys=())
         owner, shape = self._name, shapes.ANYTHING
         for part in self._path:
-            shape = shapes.fields(owner)[part]
+            shape = shapes.fields(owner, self._minor)[part]
             owner = shape.struct
         return shape
 
@@ -204,12 +205,14 @@ class _LineCompiler:
         `cephfs>cephFS` is refused under another name, `disk@persistentDisk` checked under one;
         `flexVolume+` may stand beside one that came before it.
         """
-        known = shapes.fields(self._name)
+        known = shapes.fields(self._name, self._minor)
         members = []
         for said in word.value.split("|"):
             member, _, refused = said.partition(">")
             member, _, checked = member.partition("@")
             member, beside, _ = member.partition("+")
+            if shapes.is_later(self._name, [member], self._minor):
+                continue
             inner = rules(known[member].struct, "", self._minor)
             members.append((member, inner, checked or member, refused or member, bool(beside)))
         none = self._line.find("none")

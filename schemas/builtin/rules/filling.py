@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import orjson
 
-from inkube.schemas import caches
+from inkube.schemas import caches, releases
 from inkube.schemas.builtin.rules import calls, conditions, gates, shapes, table
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.builtin.rules.shapes import Shape
@@ -53,12 +53,13 @@ class Filler:
         own = [
             made
             for line in (found.lines(self._minor) if found is not None else [])
-            if (made := _own(self._name, line)) is not None
+            if not shapes.is_later(self._name, line.path, self._minor)
+            and (made := _own(self._name, line, self._minor)) is not None
         ]
         inner = [
             (field, _HOLDS[shape.kind], filler(shape.struct, self._minor))
-            for field, shape in shapes.fields(self._name).items()
-            if shape.struct and _reaches(shape.struct)
+            for field, shape in shapes.fields(self._name, self._minor).items()
+            if shape.struct and _reaches(shape.struct, self._minor)
         ]
         self._parts = own, inner
         return self._parts
@@ -74,17 +75,17 @@ def filler(name: str, minor: int = table.NEWEST) -> Filler:
     return _FILLERS.get(key) or _FILLERS.keep(key, Filler(*key))
 
 
-@caches.of_values(2048)
-def _reaches(name: str) -> bool:
+@caches.of_values(2048 * len(releases.RECORDED))
+def _reaches(name: str, minor: int) -> bool:
     """Whether the table has a default for the type or for anything it holds."""
-    for each in _held(name):
+    for each in _held(name, minor):
         said = table.paragraphs(table.package_of(each)).get((each, ""), [])
         if any(" default" in text for paragraph in said for _, text in paragraph.body):
             return True
     return False
 
 
-def _held(name: str) -> Iterator[str]:
+def _held(name: str, minor: int) -> Iterator[str]:
     """The type and the types of all that it holds, each once."""
     pending, seen = [name], set(_UNTOUCHED)
     while pending:
@@ -92,10 +93,11 @@ def _held(name: str) -> Iterator[str]:
         if each not in seen:
             seen.add(each)
             yield each
-            pending += [shape.struct for shape in shapes.fields(each).values() if shape.struct]
+            inner = shapes.fields(each, minor).values()
+            pending += [shape.struct for shape in inner if shape.struct]
 
 
-def _own(name: str, line: Line) -> Own | None:
+def _own(name: str, line: Line, minor: int) -> Own | None:
     word = line.find("default") or line.find("defaults")
     if word is None:
         return None
@@ -104,7 +106,7 @@ def _own(name: str, line: Line) -> Own | None:
     if word.name == "defaults":
         made = calls.find(file, word.value, line.where)
     else:
-        made = _default(line.field, shapes.fields(name)[line.field], word, file, line.where)
+        made = _default(line.field, shapes.fields(name, minor)[line.field], word, file, line.where)
     condition = line.find("if")
     if condition is None:
         return made
@@ -185,7 +187,7 @@ class Dropper:
         own, minor = sorted(_gated(self._name, self._minor)), self._minor
         inner = [
             (field, _HOLDS[shape.kind], dropper(shape.struct, minor))
-            for field, shape in shapes.fields(self._name).items()
+            for field, shape in shapes.fields(self._name, minor).items()
             if shape.struct and _reaches_off(shape.struct, minor)
         ]
         self._parts = own, inner
@@ -222,4 +224,4 @@ def _gated(name: str, minor: int) -> set[str]:
 @caches.of_values(4096)
 def _reaches_off(name: str, minor: int) -> bool:
     """Whether a gate that is off takes anything of the type, or of what it holds."""
-    return any(_gated(each, minor) for each in _held(name))
+    return any(_gated(each, minor) for each in _held(name, minor))

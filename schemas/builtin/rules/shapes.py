@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from inkube.schemas import caches
+from inkube.schemas import caches, releases
 from inkube.schemas.gotypes import table, types
 
 _PREFIXES = {
@@ -43,14 +43,28 @@ def short_name(full: str) -> str:
     return ".".join(full.split(".")[-3:])
 
 
-@caches.of_values(2048)
-def fields(short: str) -> dict[str, Shape]:
-    """The fields of a struct. Raises KeyError for an unknown type."""
+@caches.of_values(2048 * len(releases.RECORDED))
+def fields(short: str, minor: int = releases.NEWEST.minor) -> dict[str, Shape]:
+    """The fields of a struct in a minor. Raises KeyError for an unknown type."""
     name = short_name(full_name(short.partition("/")[0]))
     full = full_name(name)
-    made = types.of(full)
-    nodes: dict[str, Any] = table.table().types[full].get("properties", {})
+    made = types.of(full, minor)
+    nodes: dict[str, Any] = table.table(minor).types[full].get("properties", {})
     return {field: _shape(made.fields[field], node) for field, node in nodes.items()}
+
+
+def is_later(short: str, path: list[str], minor: int) -> bool:
+    """Whether a type, or a field at a path within it, is the newest minor's but not this one's."""
+    return not _has(short, path, minor) and _has(short, path, releases.NEWEST.minor)
+
+
+def _has(short: str, path: list[str], minor: int) -> bool:
+    try:
+        for part in path:
+            short = fields(short, minor)[part].struct
+    except KeyError:
+        return False
+    return bool(path) or full_name(short_name(short.partition("/")[0])) in table.table(minor).types
 
 
 def _shape(known: types.GoField, node: dict[str, Any]) -> Shape:

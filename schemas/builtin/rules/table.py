@@ -14,12 +14,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from inkube.schemas import caches
+from inkube.schemas import caches, releases
 
-NEWEST = 36
+NEWEST = releases.NEWEST.minor
 """The Kubernetes minor whose rules hold where nothing else is said."""
 FOLDER = Path(__file__).parent
 _FILES = 64  # of the table, of which there are some twenty
+ELEMENTS = ("[]", "{}", "{keys}")
 _TOKEN = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^\s"=]+)(?:=("(?:[^"\\]|\\.)*"|[^\s"]\S*))?)')
 _SPOKEN = re.compile(r"1\.(\d+)")
 _RANGES = ("since", "until")
@@ -48,6 +49,17 @@ class Line(NamedTuple):
     field: str
     words: tuple[Word, ...]
     where: str
+
+    @property
+    def element(self) -> str:
+        """What of the field is meant where it is not the field: `[]`, `{}` or `{keys}`."""
+        return next((each for each in ELEMENTS if self.field.endswith(each)), "")
+
+    @property
+    def path(self) -> list[str]:
+        """The field, within its struct: none for `self`."""
+        name = self.field.removesuffix(self.element)
+        return [] if name == "self" else name.split(".")
 
     def find(self, name: str) -> Word | None:
         """The word of that name, if it is there."""

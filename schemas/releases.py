@@ -1,0 +1,58 @@
+"""The releases of Kubernetes whose behaviour can be served, and how one is named.
+
+What differs between minors is data with ranges (`1.33..1.35`, both included). Parts are built for a
+minor; what serves a request does not ask for one.
+"""
+
+import re
+from typing import NamedTuple
+
+_ASKED = re.compile(r"v?1\.(\d+)(?:\.(\d+))?", re.ASCII)
+_RANGE = re.compile(r"(?:1\.(\d+))?\.\.(?:1\.(\d+))?", re.ASCII)
+
+
+class Release(NamedTuple):
+    """Kubernetes 1.`minor`.`patch`."""
+
+    minor: int
+    patch: int
+
+    def __str__(self) -> str:
+        return f"v1.{self.minor}.{self.patch}"
+
+
+RECORDED = (
+    Release(31, 14),
+    Release(32, 13),
+    Release(33, 13),
+    Release(34, 9),
+    Release(35, 6),
+    Release(36, 2),
+)
+"""The newest patch of each minor that was recorded, the newest minor last."""
+NEWEST = RECORDED[-1]
+
+
+def parse(text: str) -> Release:
+    """`1.33`, `1.33.5` or `v1.33.5`; "" is the newest. Raises ValueError, which lists the minors.
+
+    Of a minor there is one behaviour, that of the patch that was recorded; a patch that is named is
+    the one that the server says it is.
+    """
+    if not text:
+        return NEWEST
+    asked = _ASKED.fullmatch(text)
+    found = {each.minor: each for each in RECORDED}.get(int(asked[1])) if asked else None
+    if asked is None or found is None:
+        known = ", ".join(f"1.{each.minor}" for each in RECORDED)
+        raise ValueError(f"{text!r} is no version of Kubernetes that is known here; {known} are")
+    return found if asked[2] is None else Release(found.minor, int(asked[2]))
+
+
+def holds(span: str, minor: int) -> bool:
+    """Whether a minor is in `1.33..`, `..1.34` or `1.33..1.34`. Raises ValueError."""
+    found = _RANGE.fullmatch(span)
+    if found is None:
+        raise ValueError(f"{span!r} is no range of versions such as 1.33..1.35")
+    first, last = found.groups()
+    return int(first or 0) <= minor <= int(last or minor)

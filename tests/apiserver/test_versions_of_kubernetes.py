@@ -1,0 +1,125 @@
+"""Which version of Kubernetes a server is; servers of several versions side by side."""
+
+import subprocess
+import sys
+
+import aiohttp
+import pytest
+from click.testing import CliRunner
+from patience import SECONDS
+
+from inkube import APIServer
+from inkube.apiserver.cli import main
+from inkube.apiserver.configuration import BadOption, Options
+from inkube.schemas import releases
+from inkube.schemas.status import StatusError
+
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "a", "namespace": "default"},
+    "spec": {"containers": [{"name": "a", "image": "a"}], "hostnameOverride": "b"},
+}
+
+
+async def asked(server, path):
+    async with aiohttp.ClientSession() as session, session.get(server.url + path) as answer:
+        return await answer.json()
+
+
+@pytest.mark.parametrize("release", releases.RECORDED, ids=str)
+async def test_a_server_says_which_version_it_is(release):
+    async with APIServer(kubernetes_version=f"1.{release.minor}") as server:
+        told = await asked(server, "/version")
+        assert (told["major"], told["minor"]) == ("1", str(release.minor))
+        assert told["gitVersion"] == f"{release}+inkube"
+        document = await asked(server, "/openapi/v3/api/v1")
+        assert document["info"]["version"] == f"1.{release.minor}"
+
+
+async def test_servers_of_several_versions_live_in_one_process():
+    async with (
+        APIServer(kubernetes_version="1.31") as oldest,
+        APIServer() as newest,
+        APIServer(kubernetes_version="v1.33.5") as middle,
+    ):
+        # one after the other and again: what is kept for one must not be seen by another
+        for _ in range(2):
+            groups = {
+                name: {group["name"] for group in (await asked(server, "/apis"))["groups"]}
+                for name, server in (("old", oldest), ("new", newest))
+            }
+            assert groups["new"] - groups["old"] == {"resource.k8s.io"}
+            kinds = await asked(middle, "/apis/networking.k8s.io/v1")
+            assert "servicecidrs" in {kind["name"] for kind in kinds["resources"]}
+            kinds = await asked(oldest, "/apis/networking.k8s.io/v1")
+            assert "servicecidrs" not in {kind["name"] for kind in kinds["resources"]}
+            made = await newest.client.create(POD, dry_run=True)
+            assert made["spec"]["hostnameOverride"] == "b"
+            for server in (oldest, middle):
+                made = await server.client.create(POD, dry_run=True)
+                assert "hostnameOverride" not in made["spec"]
+
+
+@pytest.mark.parametrize("wrong", ["1.30", "1.37", "1", "2.33", "newest", "1.33.x", "1.33.5.1"])
+def test_an_unknown_version_is_refused_with_the_list(wrong):
+    with pytest.raises(BadOption, match=r"1\.31, 1\.32, 1\.33, 1\.34, 1\.35, 1\.36"):
+        Options(kubernetes_version=wrong)
+
+
+def test_the_command_line_refuses_it_too():
+    done = CliRunner().invoke(main, ["serve", "--kubernetes-version", "1.30"])
+    assert done.exit_code == 2
+    assert "--kubernetes-version: '1.30' is no version" in done.output.replace("\n", " ")
+    for command in (["validate", __file__], ["envtest-assets"]):
+        done = CliRunner().invoke(main, [*command, "--kubernetes-version", "1.30"])
+        assert done.exit_code == 2
+        assert "1.31, 1.32" in done.output
+
+
+def test_files_are_checked_as_a_version(tmp_path):
+    file = tmp_path / "a.yaml"
+    file.write_text(
+        "{apiVersion: networking.k8s.io/v1, kind: ServiceCIDR, metadata: {name: a}, "
+        "spec: {cidrs: [10.0.0.0/16]}}"
+    )
+    done = CliRunner().invoke(main, ["validate", str(file), "--kubernetes-version", "1.33"])
+    assert done.exit_code == 0, done.output
+    done = CliRunner().invoke(main, ["validate", str(file), "--kubernetes-version", "1.32"])
+    assert done.exit_code == 1
+    assert "ServiceCIDR" in done.output
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the programs are shell scripts")
+def test_assets_are_of_a_version(tmp_path):
+    done = CliRunner().invoke(
+        main, ["envtest-assets", str(tmp_path), "--kubernetes-version", "1.33"]
+    )
+    assert done.exit_code == 0, done.output
+    told = subprocess.run(
+        [str(tmp_path / "kube-apiserver"), "--version"],
+        capture_output=True, text=True, check=True, timeout=SECONDS,
+    )  # fmt: skip
+    assert told.stdout == "Kubernetes v1.33.13\n"
+
+
+@pytest.mark.kubernetes_version("1.32")
+def test_a_marker_chooses_the_version(kube):
+    with pytest.raises(StatusError) as refused:
+        kube.client.list("networking.k8s.io/v1/servicecidrs")
+    assert refused.value.code == 404
+
+
+def test_a_release_reads_as_its_tag():
+    assert str(releases.parse("1.33")) == "v1.33.13"
+    assert releases.parse("v1.33.5") == releases.Release(33, 5)
+    assert releases.parse("") is releases.NEWEST
+
+
+@pytest.mark.parametrize(
+    ("span", "minor", "holds"),
+    [("1.33..", 33, True), ("1.33..", 32, False), ("..1.34", 34, True), ("..1.34", 35, False),
+     ("1.32..1.33", 33, True), ("1.32..1.33", 31, False)],
+)  # fmt: skip
+def test_ranges_include_both_ends(span, minor, holds):
+    assert releases.holds(span, minor) is holds
