@@ -254,6 +254,7 @@ class APIServer:
         garbage.add(self.manager, catalog)
         quotas.add(self.manager, catalog)
         policies.add(self.manager, LiveSchemas(self.resources))
+        self._notice("leases", notices.is_identity, self._keep_identity)
         if not self.options.workloads:  # which say themselves which controllers run
             self._notice("persistentvolumeclaims", notices.is_to_go, self._protect_claims)
             self._notice("persistentvolumes", notices.is_to_go, self._protect_volumes)
@@ -319,6 +320,9 @@ class APIServer:
 
     def _protect_volumes(self) -> None:
         root.protection.add_volumes(self.manager, self.manager.client)
+
+    def _keep_identity(self) -> None:
+        root.identity.add(self.manager)
 
     def _protect_classes(self) -> None:
         root.protection.add_classes(self.manager, self.manager.client)
@@ -411,6 +415,7 @@ class APIServer:
             cidr=self.options.service_cluster_ip_range,
             authority=authority,
             may_make=not self._read_only,
+            may_identify=self.options.modules != "none",
             proxies=lambda: auth.frontproxy.trust(self._front_proxy),
         )
 

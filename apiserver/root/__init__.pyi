@@ -17,6 +17,7 @@ from inkube.apiserver.root.sources import replay as replay
 from inkube.apiserver.root.sources import snapshots as snapshots
 from inkube.controllers.core import accounts as accounts
 from inkube.controllers.core import flowcontrol as flowcontrol
+from inkube.controllers.core import identity as identity
 from inkube.controllers.core import protection as protection
 from inkube.storage.sql.postgresql import postgresql_log as postgresql_log
 from inkube.storage.sql.sqlite import SqliteOptions as SqliteOptions

@@ -55,6 +55,11 @@ def says_nothing(entry: Entry) -> bool:
     return b'"Dangling"' not in entry.data
 
 
+def is_identity(entry: Entry) -> bool:
+    """By its bytes: does a Lease tell of an API server?"""
+    return b'"apiserver.kubernetes.io/identity"' in entry.data
+
+
 def is_to_go(entry: Entry) -> bool:
     """By its bytes: is an object being deleted, and does a finalizer keep it?"""
     return b'"deletionTimestamp"' in entry.data

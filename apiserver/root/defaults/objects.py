@@ -6,10 +6,12 @@ pkg/controlplane (instance.go, controller/kubernetesservice, controller/defaults
 """
 
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import orjson
 
+from inkube.controllers.core import identity as leases
 from inkube.schemas.aggregation import marks, priorities, registrations
 from inkube.schemas.builtin import resources
 from inkube.schemas.builtin.behaviours.allocators import ServiceRange
@@ -100,6 +102,11 @@ def registered_versions(now: str) -> Objects:
                 "status": {"conditions": [registrations.local(now)]},
             },
         )
+
+
+def identity(now: datetime, uid: str) -> Objects:
+    """The Lease that tells of this server."""
+    yield "leases", leases.lease(now, uid)
 
 
 def own_service(now: str, address: str, port: int, cidr: str) -> Objects:

@@ -19,6 +19,8 @@ Objects = Iterable[tuple[str, Object]]
 ROLES = "roles"
 PROVISIONING_ROLES = "roles of provisioning"
 """Beside those that every server has, and only where it authorises."""
+IDENTITY = "identity"
+"""The Lease of this server."""
 TRUST = "extension-apiserver-authentication"
 """A ConfigMap of kube-system."""
 _RBAC, _FLOW = "rbac.authorization.k8s.io", "flowcontrol.apiserver.k8s.io"
@@ -27,6 +29,7 @@ _SETS: Mapping[tuple[str, str], str] = {
     ("", "endpoints"): "service",
     ("", "services"): "service",
     ("apiregistration.k8s.io", "apiservices"): "versions",
+    ("coordination.k8s.io", "leases"): IDENTITY,
     ("discovery.k8s.io", "endpointslices"): "service",
     (_FLOW, "flowschemas"): "flow",
     (_FLOW, "prioritylevelconfigurations"): "flow",
@@ -54,6 +57,7 @@ class Defaults:
         cidr: str,
         authority: str = "",
         may_make: bool = True,
+        may_identify: bool = True,
         proxies: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
         self._store = store
@@ -64,6 +68,8 @@ class Defaults:
         self._proxies = proxies
         self._trusts_proxies = False
         self._missing = {*_SETS.values(), PROVISIONING_ROLES} if may_make else set()
+        if not may_identify:
+            self._missing.discard(IDENTITY)
         self._lock = asyncio.Lock()
 
     def is_wanted(self, group: str, plural: str, name: str) -> bool:
@@ -118,6 +124,8 @@ class Defaults:
             return defaults.objects.registered_versions(now)
         if name == "service":
             return defaults.objects.own_service(now, *self._address(), self._cidr)
+        if name == IDENTITY:
+            return defaults.objects.identity(self._stamps.now(), self._stamps.uid())
         if name == "config":
             return defaults.objects.config_maps(now, self._authority)
         return defaults.objects.priority_classes()

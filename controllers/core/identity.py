@@ -1,0 +1,121 @@
+"""The Lease in kube-system that tells which API server is there, renewed while it runs.
+
+Follows apiserver/pkg/server/config.go (the name), pkg/controlplane/apiserver/server.go and
+pkg/controlplane/controller/{apiserverleasegc,leaderelection}. kube-apiserver renews its Lease
+every 10 s, here that happens every third of the time that it is good for: nothing but a clock is
+between a running server and its Lease, and each renewal is a write that stays in the history.
+"""
+
+import hashlib
+import socket
+import uuid
+from base64 import b32encode
+from datetime import datetime, timedelta
+
+from inkube.controllers.client import Client, Object, Selection
+from inkube.controllers.informer import Informer, Key
+from inkube.controllers.manager import Controller, Manager, Result, Watch
+from inkube.schemas import meta
+from inkube.schemas.clock import Clock
+from inkube.schemas.status import StatusError
+
+LEASES = "coordination.k8s.io/v1/leases"
+NAMESPACE = "kube-system"
+LABEL = "apiserver.kubernetes.io/identity"
+COMPONENT = "kube-apiserver"
+SECONDS = 3600
+"""How long a Lease is good for without a renewal (`--identity-lease-duration-seconds`)."""
+_PERIOD = SECONDS / 3
+
+
+def name_of(host: str) -> str:
+    """The Lease of the API server of a host, such as `apiserver-` and 26 letters or digits."""
+    parts = (text.encode() for text in (host, COMPONENT))
+    told = b"".join(len(part).to_bytes(2, "big") + part for part in parts)
+    return f"apiserver-{b32encode(hashlib.sha256(told).digest()[:16]).decode().rstrip('=').lower()}"
+
+
+def lease(now: datetime, uid: str) -> Object:
+    """The Lease of this process's host, held by a new server."""
+    host = socket.gethostname()
+    name = name_of(host)
+    return {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {
+            "name": name,
+            "namespace": NAMESPACE,
+            "labels": {LABEL: COMPONENT, "kubernetes.io/hostname": host},
+        },
+        "spec": {
+            "holderIdentity": f"{name}_{uid}",
+            "leaseDurationSeconds": SECONDS,
+            "renewTime": meta.format_micro_time(now),
+        },
+    }
+
+
+class IdentityController:
+    """Renews the own Lease, makes it again when it was deleted, deletes those that are over."""
+
+    def __init__(self, client: Client, clock: Clock, leases: Informer) -> None:
+        self._client = client
+        self._clock = clock
+        self._leases = leases
+        self._own = Key(NAMESPACE, name_of(socket.gethostname()))
+
+    async def reconcile(self, key: Key) -> Result | None:
+        """Look at one Lease; again when it is due."""
+        found = self._leases.get(key)
+        try:
+            if key == self._own:
+                return Result(await self._keep(found))
+            if found is not None:
+                return Result(await self._collect(found))
+        except StatusError as error:
+            if error.code not in (404, 409):  # it has gone or changed, and comes again
+                raise
+        return None
+
+    async def _keep(self, found: Object | None) -> float:
+        """Seconds until the own Lease is due again."""
+        now = self._clock.now()
+        if found is None:
+            await self._client.create(lease(now, str(uuid.uuid4())))
+            return _PERIOD
+        left = _PERIOD - _age(found, now)
+        if left > 0:
+            return left
+        spec = {**(found.get("spec") or {}), "renewTime": meta.format_micro_time(now)}
+        await self._client.update({**found, "spec": spec})
+        return _PERIOD
+
+    async def _collect(self, found: Object) -> float:
+        """Seconds until a Lease of another server is over; 0 when it was and has been deleted."""
+        spec = found.get("spec") or {}
+        left = (spec.get("leaseDurationSeconds") or 0) - _age(found, self._clock.now())
+        if left > 0:
+            return left
+        name, version = found["metadata"]["name"], found["metadata"]["resourceVersion"]
+        options = {"preconditions": {"resourceVersion": version}}
+        await self._client.delete(LEASES, name, NAMESPACE, options=options)
+        return 0.0
+
+
+def _age(found: Object, now: datetime) -> float:
+    """Seconds since the last renewal. A Lease that tells of none is over, as upstream has it."""
+    told = (found.get("spec") or {}).get("renewTime")
+    return (now - datetime.fromisoformat(told)) / timedelta(seconds=1) if told else float("inf")
+
+
+def add(manager: Manager) -> None:
+    """Let it run in a manager, in each of several servers: they may be on different hosts."""
+    selection = Selection(NAMESPACE, labels=f"{LABEL}={COMPONENT}")
+    leases = manager.informers.of(LEASES, selection)
+    controller = IdentityController(manager.client, manager.clock, leases)
+    watch = Watch(LEASES, selection=selection)
+    manager.add(
+        Controller(
+            "identity-leases", controller.reconcile, (watch,), concurrency=1, everywhere=True
+        )
+    )
