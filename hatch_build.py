@@ -23,6 +23,7 @@ FILES = {
     "apiserver/_testing.pyi": "testing.pyi",
     "apiserver/py.typed": "py.typed",
 }
+BUILT = {"node_modules", "__pycache__"}
 FOLDERS = ("apiserver", "storage", "controllers", "schemas")
 
 
@@ -35,10 +36,19 @@ class InkubeBuildHook(BuildHookInterface):  # type: ignore[type-arg] # hatchling
         """Add the facade to a standard wheel, or link the folders for an editable one."""
         root = Path(self.root)
         if version == "standard":
-            for source, target in FILES.items():
+            for source, target in {**FILES, **examples(root)}.items():
                 build_data["force_include"][str(root / source)] = f"inkube/{target}"
             return
         link(root)
+
+
+def examples(root: Path) -> dict[str, str]:
+    """The files that `inkube example` writes, at the same place in the package."""
+    return {
+        str(path.relative_to(root)): path.relative_to(root).as_posix()
+        for path in sorted((root / "examples").rglob("*"))
+        if path.is_file() and not BUILT & set(path.parts)
+    }
 
 
 def link(root: Path) -> None:

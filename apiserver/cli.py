@@ -55,6 +55,7 @@ class _Commands(click.Group):
         "diff": "diff_command",
         "envtest-assets": "envtest_assets",
         "etcd": "etcd_command",
+        "example": "example_command",
         "kube-apiserver": "kube_apiserver",
         "log": "log_command",
         "repair": "repair_command",

@@ -60,5 +60,14 @@ def test_a_wheel_has_the_data_of_the_built_in_kinds(names):
     assert {f"inkube/{place}" for place in ELSEWHERE.values()} <= set(names)
 
 
+def test_a_wheel_has_the_examples(names):
+    for name in ("boats/definition.yaml", "boats/test_boats.py", "frontend/src/client.ts"):
+        assert f"inkube/examples/{name}" in names
+
+
 def test_a_wheel_has_no_leftovers(names):
-    assert not [name for name in names if "__pycache__" in name or "/tests/" in name]
+    assert not [
+        name
+        for name in names
+        if "__pycache__" in name or "/tests/" in name or "node_modules" in name
+    ]

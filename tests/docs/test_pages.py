@@ -8,6 +8,7 @@ import pytest
 
 DOCS = pages.ROOT / "docs"
 ELSEWHERE = {
+    "../README.md": "tests/docs/test_readme.py",
     "aggregation.md": "tests/apiserver/aggregation/test_the_page.py",
     "envtest.md": "tests/apiserver/envtest/test_envtest_page.py",
     "kinds.md": "tests/controllers/test_page_of_own_kinds.py",
@@ -23,7 +24,7 @@ FOUND = {
     path.relative_to(DOCS).as_posix(): path
     for path in sorted(DOCS.rglob("*.md"))
     if "fields" not in path.parts  # made from the code
-} | {"README.md": pages.ROOT / "README.md"}
+} | {"../README.md": pages.ROOT / "README.md"}
 RUN = [name for name in FOUND if name not in ELSEWHERE]
 
 

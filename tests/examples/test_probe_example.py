@@ -1,4 +1,4 @@
-"""The kind of the README, with its one check: short, and it works in both phases."""
+"""The example with one live check: short, and it works in both phases."""
 
 import asyncio
 import json
@@ -12,7 +12,8 @@ from patience import SECONDS
 
 import inkube
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "probe.py"
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "examples" / "probe" / "probe.py"
 HOME = str(Path(inkube.__path__[0]).absolute().parent)
 PROBES = "/apis/example.com/v1/namespaces/default/probes"
 
@@ -82,6 +83,6 @@ def test_it_is_no_longer_than_promised():
     assert len(code) <= 25
 
 
-def test_the_readme_shows_it_as_it_is():
-    readme = EXAMPLE.parents[1] / "README.md"
-    assert f"{EXAMPLE.read_text()}```\n" in readme.read_text()
+def test_the_page_shows_it_as_it_is():
+    page = ROOT / "docs" / "howto" / "kinds.md"
+    assert f"{EXAMPLE.read_text()}```\n" in page.read_text()

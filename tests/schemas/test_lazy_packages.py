@@ -27,6 +27,12 @@ def test_everything_a_room_offers_can_be_had(name: str) -> None:
         assert getattr(room, each) is not None
 
 
+def test_dir_shows_the_public_names_of_the_package() -> None:
+    package: Any = importlib.import_module("inkube")
+    assert {"APIServer", "Options", "StatusError", "Workloads", "pod"} <= set(dir(package))
+    assert not [name for name in dir(package) if name != "__version__" and name.startswith("_")]
+
+
 def test_a_name_a_room_does_not_offer_is_an_attribute_error() -> None:
     room: Any = crds
     with pytest.raises(AttributeError, match=r"schemas\.crds' has no attribute 'nothing'"):

@@ -1,0 +1,58 @@
+"""`inkube example`: what it lists, what it writes, and what it leaves alone."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from inkube.apiserver.cli import main
+from inkube.apiserver.commands.example import EXAMPLES, names, title
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments: str):
+    return CliRunner().invoke(main, ["example", *arguments])
+
+
+def test_every_example_is_listed_with_its_title():
+    done = run()
+    assert done.exit_code == 0
+    assert [line.split()[0] for line in done.stdout.splitlines()] == names()
+    assert {path.name for path in EXAMPLES.iterdir() if path.is_dir()} == set(names())
+    assert title("boats") in done.stdout
+
+
+@pytest.mark.parametrize("name", names())
+def test_it_writes_the_files_of_the_example_and_names_them(name: str, folder: Path):
+    done = run(name)
+    assert done.exit_code == 0, done.stderr
+    written = {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
+    assert set(map(Path, done.stdout.splitlines())) == written
+    assert not [path for path in written if "node_modules" in path.parts]
+    for path in written:
+        assert (folder / path).read_bytes() == (EXAMPLES / path).read_bytes()
+
+
+def test_it_writes_into_the_folder_that_is_given(folder: Path):
+    assert run("boats", "deep/tour").exit_code == 0
+    assert (folder / "deep" / "tour" / "definition.yaml").exists()
+
+
+def test_it_overwrites_nothing(folder: Path):
+    (folder / "boats").mkdir()
+    (folder / "boats" / "argo.yaml").write_text("mine\n")
+    done = run("boats")
+    assert done.exit_code == 1
+    assert done.stderr.startswith("Error: boats is not empty\nchoose another folder: ")
+    assert [path.name for path in (folder / "boats").iterdir()] == ["argo.yaml"]
+
+
+def test_an_unknown_name_gets_the_names_that_exist():
+    done = run("boots")
+    assert done.exit_code == 2
+    assert "there is no example 'boots'; the examples are boats, " in done.stderr
