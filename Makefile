@@ -22,10 +22,11 @@ test: $(STAMP)  ## every test
 crowded: $(STAMP)  ## the tests that wait, beside two busy loops per core
 	$(BIN)/python tests/support/crowd.py $(BIN)/python -m pytest -n $(JOBS) $(WAITING) $(ARGS)
 
-lint: $(STAMP)  ## format check, lint, types, layers
+lint: $(STAMP)  ## format check, lint, layers, words, types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
+	$(BIN)/python tools/prose.py README.md docs/howto/kinds.md docs/tutorials/kubectl.md
 	$(MAKE) types
 
 types: $(STAMP)

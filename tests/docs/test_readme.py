@@ -57,7 +57,15 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if util.find_spec("hatchling") is None or util.find_spec("pip") is None:
         pytest.skip("hatchling or pip is not installed")
     target = tmp_path_factory.mktemp("wheel")
-    arguments = ["wheel", "--no-deps", "--no-build-isolation", "-q", "-w", target, pages.ROOT]
+    arguments = [
+        "wheel",
+        "--no-deps",
+        "--no-build-isolation",
+        "-q",
+        "-w",
+        str(target),
+        str(pages.ROOT),
+    ]
     subprocess.run([sys.executable, "-m", "pip", *arguments], check=True, timeout=SECONDS)
     (found,) = target.glob("*.whl")
     return found
