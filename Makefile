@@ -26,9 +26,7 @@ lint: $(STAMP)  ## format check, lint, layers, words, types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
-	$(BIN)/python tools/prose.py README.md docs/index.md docs/access.md docs/console.md docs/howto docs/tutorials docs/workloads\
-	  $(addprefix docs/,aggregation.md builtin-kinds.md comparison.md differences.md envtest.md kinds.md operating.md \
-	    porch.md provisioning.md pytest.md recording.md stateful-kinds.md time-travel.md workloads.md)
+	$(BIN)/python tools/prose.py README.md CONTRIBUTING.md docs examples
 	$(MAKE) types
 
 types: $(STAMP)

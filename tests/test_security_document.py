@@ -18,7 +18,7 @@ def test_every_promise_says_what_holds_it() -> None:
     rows = [
         line for line in promises_only.splitlines() if line.startswith("| ") and "---" not in line
     ]
-    promises = [row.split(" | ") for row in rows if not row.startswith("| threat")]
+    promises = [row.split(" | ") for row in rows if not row.startswith("| Threat")]
     assert promises
     for row in promises:
         assert len(row) == 3, row

@@ -108,9 +108,7 @@ def main() -> None:
         "files", nargs="*", type=Path, help="Markdown files or folders; none: all texts"
     )
     given = [path.resolve() for path in parser.parse_args().files]
-    files = [
-        page for path in given for page in (sorted(path.rglob("*.md")) if path.is_dir() else [path])
-    ]
+    files = [page for path in given for page in (markdown(path) if path.is_dir() else [path])]
     found = list(judged(texts(files) if files else everything()))
     for each in found:
         print(each)
@@ -131,8 +129,7 @@ def judged(found: Iterable[Text]) -> Iterator[Finding]:
 def everything() -> Iterator[Text]:
     """All that users read."""
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
-    pages += sorted((ROOT / "docs").rglob("*.md"))
-    pages += sorted((ROOT / "examples").glob("*/README.md"))
+    pages += [page for folder in ("docs", "examples") for page in markdown(ROOT / folder)]
     yield from texts(pages)
     yield from help_texts()
     yield from error_texts()
@@ -140,6 +137,12 @@ def everything() -> Iterator[Text]:
 
 
 # Markdown.
+
+
+def markdown(folder: Path) -> list[Path]:
+    """Pages in a folder; not those that come from the code (docs/fields) or from npm."""
+    pages = sorted(folder.rglob("*.md"))
+    return [page for page in pages if not {"fields", "node_modules"} & set(page.parts)]
 
 
 def texts(pages: Iterable[Path]) -> Iterator[Text]:
