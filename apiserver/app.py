@@ -23,27 +23,28 @@ from aiohttp import hdrs, web
 from aiohttp.http import HttpVersion11
 
 from inkube.apiserver import console, faults, http
-from inkube.apiserver.auth.access import Access
-from inkube.apiserver.auth.attributes import ANONYMOUS
-from inkube.apiserver.auth.flows import Flows
-from inkube.apiserver.discovery.endpoints import Endpoint
-from inkube.apiserver.faults.active import Faults
-from inkube.apiserver.faults.trouble import Trouble
-from inkube.apiserver.handlers.routes import STREAMED, WATCHES, Routes
-from inkube.apiserver.http import bodies, incoming, logs, negotiation, requests, responses
-from inkube.apiserver.http.cors import Origins
-from inkube.apiserver.http.deadlines import Deadlines
-from inkube.apiserver.http.delivery import Answer
-from inkube.apiserver.http.guards import Guard
-from inkube.apiserver.http.incoming import Request
-from inkube.apiserver.http.metrics import Metrics
-from inkube.apiserver.http.options import read_timeout
-from inkube.apiserver.http.records import RequestRecord
-from inkube.apiserver.http.requests import RequestInfo
-from inkube.apiserver.registry.calls import User
-from inkube.apiserver.registry.delegates import Delegate
-from inkube.apiserver.registry.registry import Registry
-from inkube.apiserver.registry.resources import Resources
+from inkube.apiserver.auth import ANONYMOUS, Access, Flows
+from inkube.apiserver.discovery import Endpoint
+from inkube.apiserver.faults import Faults, Trouble
+from inkube.apiserver.handlers import STREAMED, WATCHES, Routes
+from inkube.apiserver.http import (
+    Answer,
+    Deadlines,
+    Guard,
+    Metrics,
+    Origins,
+    Request,
+    RequestInfo,
+    RequestRecord,
+    bodies,
+    incoming,
+    logs,
+    negotiation,
+    read_timeout,
+    requests,
+    responses,
+)
+from inkube.apiserver.registry import Delegate, Registry, Resources, User
 from inkube.schemas import status
 from inkube.storage import errors as storage_errors
 

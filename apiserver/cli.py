@@ -20,13 +20,12 @@ import click
 
 import inkube
 from inkube.apiserver import commands, root, workers
-from inkube.apiserver.auth.keyfiles import new_token
-from inkube.apiserver.commands import terminal
-from inkube.apiserver.commands.moments import Moment
+from inkube.apiserver.auth import new_token
+from inkube.apiserver.commands import Moment, terminal
 from inkube.apiserver.configuration import LOCAL, BadOption, Options
 from inkube.apiserver.http import logs
 from inkube.schemas import releases
-from inkube.storage.errors import StorageError
+from inkube.storage import StorageError
 
 logger = logging.getLogger(__name__)
 _OLDEST, _NEWEST = (f"1.{releases.RECORDED[place].minor}" for place in (0, -1))

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from inkube.apiserver.http.records import RequestRecord
+from inkube.apiserver.http import RequestRecord
 from inkube.schemas import releases
 
 MODULES = {

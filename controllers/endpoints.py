@@ -14,7 +14,7 @@ from typing import Any
 from inkube.controllers.client import Object
 from inkube.controllers.environment import Environment
 from inkube.schemas import bodies, status
-from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.golang import DecodeError
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,15 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from inkube.controllers.checks.controller import CheckReconciler, Report
-from inkube.controllers.checks.declare import Check, Rule
-from inkube.controllers.checks.errors import Problem
-from inkube.controllers.checks.run import CheckSet, value_of
+from inkube.controllers.checks import (
+    Check,
+    CheckReconciler,
+    CheckSet,
+    Problem,
+    Report,
+    Rule,
+    value_of,
+)
 from inkube.controllers.client import Object
 from inkube.controllers.endpoints import Endpoint, Subresource
 from inkube.controllers.environment import Environment

@@ -13,8 +13,7 @@ from typing import Any, Literal, NamedTuple
 import orjson
 
 from inkube.schemas import golang, status
-from inkube.schemas.golang import gojson, gotext
-from inkube.schemas.golang.unmarshal import DecodeError, cannot_unmarshal
+from inkube.schemas.golang import DecodeError, cannot_unmarshal, gojson, gotext
 
 Media = Literal["json", "yaml"]
 

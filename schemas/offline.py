@@ -11,21 +11,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from inkube.schemas import bodies, builtin, crds, releases
-from inkube.schemas.builtin import behaviours, served
+from inkube.schemas.builtin import behaviours, keep, served
 from inkube.schemas.builtin import decoding as builtin_decoding
-from inkube.schemas.builtin.behaviours.base import keep
-from inkube.schemas.cel.rules.evaluation import NOT_CHECKED, RuleSet, blocks_rules
+from inkube.schemas.cel import NOT_CHECKED, RuleSet, blocks_rules
 from inkube.schemas.definitions import Definition, Version
 from inkube.schemas.documents import Document
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.golang import DecodeError
 from inkube.schemas.meta import GVK, split_api_version
 from inkube.schemas.metadata import names, objectmeta
 from inkube.schemas.objects import Object
 from inkube.schemas.status import StatusError
 from inkube.schemas.strategy import Context
-from inkube.schemas.structural import scale
-from inkube.schemas.structural.compiled import CompiledSchema
+from inkube.schemas.structural import CompiledSchema, scale
 
 CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
 UNREADABLE = "BadRequest"

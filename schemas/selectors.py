@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from inkube.schemas import status
 from inkube.schemas.definitions import SelectableField, Version
-from inkube.schemas.golang.gotext import quote
+from inkube.schemas.golang import quote
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
 

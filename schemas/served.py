@@ -17,7 +17,7 @@ from inkube.schemas.definitions import Definition, Version
 from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.meta import GVK, GVR
 from inkube.schemas.objects import Object
-from inkube.schemas.ownership.typed import TypedSchema
+from inkube.schemas.ownership import TypedSchema
 
 _LOOPS = (b"all(", b"exists", b"map(", b"filter(", b"transform", b"sort")
 """What stands in a rule that goes over a list."""

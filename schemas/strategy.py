@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
-from inkube.schemas.ownership import resetfields
-from inkube.schemas.ownership.fieldsets import FieldSet
+from inkube.schemas.ownership import FieldSet, resetfields
 from inkube.schemas.served import Served
 
 

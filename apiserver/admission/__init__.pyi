@@ -1,3 +1,4 @@
+from inkube.apiserver.admission import names as names
 from inkube.apiserver.admission.accounts import ServiceAccounts as ServiceAccounts
 from inkube.apiserver.admission.certificates import CertificateApproval as CertificateApproval
 from inkube.apiserver.admission.certificates import CertificateSigning as CertificateSigning

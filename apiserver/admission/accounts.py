@@ -8,12 +8,10 @@ import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
-from inkube.apiserver.registry import keys
-from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
-from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry import Attributes, Operation, Plugin, Resource, keys
 from inkube.schemas import status
 from inkube.schemas.objects import Object
-from inkube.storage.store import Store
+from inkube.storage import Store
 
 DEFAULT = "default"
 PATIENCE = 0.5

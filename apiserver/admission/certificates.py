@@ -5,10 +5,9 @@ plugin/pkg/admission/certificates/{approval,signing,subjectrestriction}.
 """
 
 from inkube.apiserver import auth
-from inkube.apiserver.auth.attributes import Attributes as Action
-from inkube.apiserver.auth.authorizer import Authorizer
-from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
-from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.auth import Attributes as Action
+from inkube.apiserver.auth import Authorizer
+from inkube.apiserver.registry import Attributes, Operation, Plugin, Resource
 from inkube.schemas import status
 from inkube.schemas.builtin import pem
 

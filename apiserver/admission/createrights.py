@@ -4,10 +4,9 @@ A validator, so that it is asked only once it is known that the object is not th
 `withAuthorization` of apiserver/pkg/endpoints/handlers/update.go.
 """
 
+from inkube.apiserver.auth import Authorizer, require
 from inkube.apiserver.auth import attributes as wants
-from inkube.apiserver.auth.authorizer import Authorizer, require
-from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
-from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry import Attributes, Operation, Plugin, Resource
 
 
 class CreateRights(Plugin):

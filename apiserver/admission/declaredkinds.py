@@ -7,8 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
-from inkube.apiserver.registry.admission import Attributes, Operation, Plugin, Reserve
-from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry import Attributes, Operation, Plugin, Reserve, Resource
 from inkube.schemas import status, wordings
 from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError

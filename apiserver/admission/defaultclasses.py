@@ -4,12 +4,10 @@ Follows plugin/pkg/admission/storage/{setdefault,storageobjectinuseprotection}, 
 volume/resize, network/defaultingressclass and nodetaint.
 """
 
-from inkube.apiserver.registry import keys
-from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
-from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry import Attributes, Operation, Plugin, Resource, keys
 from inkube.schemas import quantity, status
 from inkube.schemas.objects import Object
-from inkube.storage.store import Store
+from inkube.storage import Store
 
 _CLAIMS, _INGRESSES = ("", "persistentvolumeclaims"), ("networking.k8s.io", "ingresses")
 _FINALIZERS = {

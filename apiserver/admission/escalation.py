@@ -8,16 +8,11 @@ pkg/registry/rbac/validation/rule.go.
 
 from collections.abc import Sequence
 
-from inkube.apiserver.auth import rules
-from inkube.apiserver.auth.attributes import MASTERS
-from inkube.apiserver.auth.attributes import Attributes as Wanted
-from inkube.apiserver.auth.rbac import GROUP, RBAC
-from inkube.apiserver.auth.rules import EVERY_PATH, EVERYTHING, Rule
-from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
-from inkube.apiserver.registry.calls import Call, User
-from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.auth import EVERY_PATH, EVERYTHING, GROUP, MASTERS, RBAC, Rule, rules
+from inkube.apiserver.auth import Attributes as Wanted
+from inkube.apiserver.registry import Attributes, Call, Operation, Plugin, Resource, User
 from inkube.schemas import status
-from inkube.schemas.golang.gotext import quote
+from inkube.schemas.golang import quote
 from inkube.schemas.objects import Object
 
 _ROLES = ("roles", "clusterroles")

@@ -3,11 +3,9 @@
 Follows apiserver/pkg/admission/plugin/namespace/lifecycle.
 """
 
-from inkube.apiserver.registry import keys
-from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
-from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry import Attributes, Operation, Plugin, Resource, keys
 from inkube.schemas import status
-from inkube.storage.store import Store
+from inkube.storage import Store
 
 IMMORTAL = ("default", "kube-system", "kube-public")
 _PREFIX = keys.prefix("namespaces")

@@ -5,13 +5,11 @@ Follows plugin/pkg/admission/limitranger; what a range means is in `limitranges`
 
 from collections.abc import Iterator
 
-from inkube.apiserver.registry import keys
-from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
-from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry import Attributes, Operation, Plugin, Resource, keys
 from inkube.schemas import status
 from inkube.schemas.builtin import limitranges
 from inkube.schemas.objects import Object
-from inkube.storage.store import Store
+from inkube.storage import Store
 
 _BOUND = (("", "pods"), ("", "persistentvolumeclaims"))
 _PREFIX = keys.prefix("limitranges")

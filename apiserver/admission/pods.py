@@ -3,13 +3,11 @@
 Follows plugin/pkg/admission/{priority,runtimeclass,defaulttolerationseconds}.
 """
 
-from inkube.apiserver.registry import keys
-from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
-from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry import Attributes, Operation, Plugin, Resource, keys
 from inkube.schemas import status
 from inkube.schemas.builtin import rules, tolerations
 from inkube.schemas.objects import Object
-from inkube.storage.store import Store
+from inkube.storage import Store
 
 _PODS, _CLASSES = ("", "pods"), ("scheduling.k8s.io", "priorityclasses")
 _PREEMPTION = "PreemptLowerPriority"

@@ -8,14 +8,11 @@ in `schemas`. Follows k8s.io/pod-security-admission/admission/admission.go.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
-from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry import Attributes, Operation, Plugin, Resource
 from inkube.schemas import status
-from inkube.schemas.builtin import podsecurity
-from inkube.schemas.builtin.podsecurity import standards
-from inkube.schemas.builtin.podsecurity.standards import Level, Policy, Standard
+from inkube.schemas.builtin import Level, Policy, Standard, podsecurity, standards
 from inkube.schemas.objects import Object
-from inkube.storage.store import Store
+from inkube.storage import Store
 
 MAX_PODS = 3000  # of a namespace that are looked at when its labels change, as the reference does
 _PODS, _NAMESPACES = ("", "pods"), ("", "namespaces")

@@ -9,18 +9,21 @@ from functools import partial
 
 import orjson
 
-from inkube.apiserver.registry import keys
-from inkube.apiserver.registry.admission import Attributes, Operation, Plugin, Reserve
-from inkube.apiserver.registry.calls import Call
-from inkube.apiserver.registry.derived import Derived
-from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry import (
+    Attributes,
+    Call,
+    Derived,
+    Operation,
+    Plugin,
+    Reserve,
+    Resource,
+    keys,
+)
 from inkube.schemas import quantity, status
 from inkube.schemas.builtin import quotas
 from inkube.schemas.objects import Object
 from inkube.schemas.quantity import Quantity
-from inkube.storage import writes
-from inkube.storage.entry import Entry
-from inkube.storage.store import Store
+from inkube.storage import Entry, Store, writes
 
 _PODS = ("", "pods")
 _PREFIX = keys.prefix("resourcequotas")

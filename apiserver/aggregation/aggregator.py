@@ -16,14 +16,10 @@ from aiohttp import web
 
 from inkube.apiserver.aggregation.delegates import Local, Remote
 from inkube.apiserver.aggregation.upstreams import Upstream
-from inkube.apiserver.auth.frontproxy import Identity
-from inkube.apiserver.registry import keys
-from inkube.apiserver.registry.resources import Resources
-from inkube.apiserver.registry.serviceaddresses import ServiceAddresses
-from inkube.schemas.aggregation.marks import MANAGED
-from inkube.schemas.aggregation.registrations import Registration
-from inkube.storage.entry import Change
-from inkube.storage.store import Following, Store
+from inkube.apiserver.auth import Identity
+from inkube.apiserver.registry import Resources, ServiceAddresses, keys
+from inkube.schemas.aggregation import MANAGED, Registration
+from inkube.storage import Change, Following, Store
 
 PREFIX = keys.prefix("apiservices")
 STOP_SECONDS = 1.5

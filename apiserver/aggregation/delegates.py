@@ -16,14 +16,11 @@ from aiohttp import web
 
 from inkube.apiserver import auth, http
 from inkube.apiserver.aggregation.upstreams import Upstream
-from inkube.apiserver.http import responses
-from inkube.apiserver.http.requests import RequestInfo
-from inkube.apiserver.registry.calls import User
-from inkube.apiserver.streaming import proxying
-from inkube.apiserver.streaming.proxying import UnreachableError
-from inkube.schemas.aggregation import discovery
-from inkube.schemas.aggregation.registrations import Registration
-from inkube.schemas.golang.gotext import quote
+from inkube.apiserver.http import RequestInfo, responses
+from inkube.apiserver.registry import User
+from inkube.apiserver.streaming import UnreachableError, proxying
+from inkube.schemas.aggregation import Registration, discovery
+from inkube.schemas.golang import quote
 from inkube.schemas.objects import Object
 from inkube.schemas.openapi import aggregated
 

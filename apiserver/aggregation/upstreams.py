@@ -13,10 +13,10 @@ import aiohttp
 from yarl import URL
 
 from inkube.apiserver import http
-from inkube.apiserver.auth.frontproxy import Identity
-from inkube.apiserver.registry.serviceaddresses import ServiceAddresses, UnresolvedError
-from inkube.apiserver.streaming.proxying import UnreachableError, session_over
-from inkube.schemas.aggregation.registrations import Registration
+from inkube.apiserver.auth import Identity
+from inkube.apiserver.registry import ServiceAddresses, UnresolvedError
+from inkube.apiserver.streaming import UnreachableError, session_over
+from inkube.schemas.aggregation import Registration
 
 IN_PROCESS = "http://in-process"
 

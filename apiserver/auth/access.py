@@ -8,8 +8,8 @@ from aiohttp import hdrs, web
 from inkube.apiserver.auth import attributes, impersonation
 from inkube.apiserver.auth.authenticators import Authenticator
 from inkube.apiserver.auth.authorizer import Authorizer, require
-from inkube.apiserver.http.requests import RequestInfo
-from inkube.apiserver.registry.calls import ADMIN, User
+from inkube.apiserver.http import RequestInfo
+from inkube.apiserver.registry import ADMIN, User
 
 
 class Access(Protocol):

@@ -6,10 +6,10 @@ apiserver/pkg/endpoints/handlers/responsewriters/errors.go.
 
 from typing import NamedTuple
 
-from inkube.apiserver.http.requests import RequestInfo
-from inkube.apiserver.registry.calls import Call, User
+from inkube.apiserver.http import RequestInfo
+from inkube.apiserver.registry import Call, User
 from inkube.schemas import status
-from inkube.schemas.golang.gotext import quote
+from inkube.schemas.golang import quote
 
 MASTERS = "system:masters"
 AUTHENTICATED = "system:authenticated"

@@ -19,7 +19,7 @@ from inkube.apiserver.auth.serviceaccounts import (
     TokenRefused,
     Verified,
 )
-from inkube.apiserver.registry.calls import User
+from inkube.apiserver.registry import User
 from inkube.schemas import status
 
 Tokens = Mapping[str, User]

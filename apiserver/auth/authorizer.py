@@ -4,7 +4,7 @@ from typing import Any, Protocol
 
 from inkube.apiserver.auth.attributes import Attributes, Decision, refusal
 from inkube.apiserver.auth.rules import EVERY_PATH, EVERYTHING
-from inkube.apiserver.registry.calls import User
+from inkube.apiserver.registry import User
 
 YES = Decision(True)
 

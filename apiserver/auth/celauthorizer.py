@@ -9,10 +9,9 @@ from typing import Any, ClassVar
 from inkube.apiserver.auth import attributes as wants
 from inkube.apiserver.auth import serviceaccounts
 from inkube.apiserver.auth.authorizer import Authorizer
-from inkube.apiserver.registry.calls import User
-from inkube.schemas.cel.declarations.functions import EvalError
-from inkube.schemas.cel.declarations.types import Type
-from inkube.schemas.cel.library import authorizer as cel
+from inkube.apiserver.registry import User
+from inkube.schemas.cel import EvalError, Type
+from inkube.schemas.cel import authorizer as cel
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from inkube.apiserver.http.requests import RequestInfo
-from inkube.apiserver.registry import keys
-from inkube.apiserver.registry.calls import User
-from inkube.apiserver.registry.derived import Derived
+from inkube.apiserver.http import RequestInfo
+from inkube.apiserver.registry import Derived, User, keys
 from inkube.schemas.objects import Object
-from inkube.storage.entry import Entry
-from inkube.storage.store import Store
+from inkube.storage import Entry, Store
 
 _SCHEMAS = keys.prefix("flowschemas")
 _LEVELS = keys.prefix("prioritylevelconfigurations")

@@ -20,7 +20,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 
 from inkube.apiserver.auth import certificates
 from inkube.apiserver.auth.keyfiles import Keys
-from inkube.apiserver.registry.calls import User
+from inkube.apiserver.registry import User
 
 KEY = "front-proxy.pem"
 NAME = "front-proxy-client"

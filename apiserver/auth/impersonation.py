@@ -21,9 +21,9 @@ from inkube.apiserver.auth.attributes import (
     refusal,
 )
 from inkube.apiserver.auth.authorizer import Authorizer
-from inkube.apiserver.registry.calls import User
+from inkube.apiserver.registry import User
 from inkube.schemas import status
-from inkube.schemas.golang.gotext import quote
+from inkube.schemas.golang import quote
 
 USER = istr("Impersonate-User")  # found in half the time of a text
 _GROUP = "Impersonate-Group"

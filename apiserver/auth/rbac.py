@@ -11,13 +11,11 @@ from typing import NamedTuple
 from inkube.apiserver.auth import rules
 from inkube.apiserver.auth.attributes import MASTERS, Attributes, Decision
 from inkube.apiserver.auth.rules import EVERY_PATH, EVERYTHING, Rule
-from inkube.apiserver.registry import keys
-from inkube.apiserver.registry.calls import User
+from inkube.apiserver.registry import User, keys
 from inkube.schemas import status
-from inkube.schemas.golang.gotext import quote
+from inkube.schemas.golang import quote
 from inkube.schemas.objects import Object
-from inkube.storage.entry import Entry
-from inkube.storage.store import BaseStore
+from inkube.storage import BaseStore, Entry
 
 GROUP = "rbac.authorization.k8s.io"
 _CLUSTER = keys.prefix("clusterrolebindings")

@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 from inkube.apiserver.auth.attributes import Attributes
-from inkube.schemas.golang.gotext import quote
+from inkube.schemas.golang import quote
 
 Rule = dict[str, Any]
 EVERYTHING: Rule = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}

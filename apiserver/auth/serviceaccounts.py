@@ -10,11 +10,10 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from inkube.apiserver import auth
-from inkube.apiserver.registry import keys
-from inkube.apiserver.registry.calls import User
-from inkube.schemas.golang.gotext import quote
+from inkube.apiserver.registry import User, keys
+from inkube.schemas.golang import quote
 from inkube.schemas.objects import Object
-from inkube.storage.store import BaseStore
+from inkube.storage import BaseStore
 
 ISSUER = "https://kubernetes.default.svc"
 PREFIX = "system:serviceaccount:"

@@ -7,7 +7,7 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 
-from inkube.apiserver.registry.calls import User
+from inkube.apiserver.registry import User
 
 
 def read_tokens(path: Path) -> dict[str, User]:

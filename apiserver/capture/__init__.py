@@ -8,3 +8,7 @@ calls it. kubectl does the talking, as it knows every way of logging in.
     recorder  states and changes into the file, under the keys that the registry reads
     capture   all of it: lists, then watches until it is told to stop
 """
+
+from inkube.schemas import lazy
+
+__getattr__ = lazy.exports(__name__)

@@ -11,8 +11,8 @@ from inkube.apiserver.capture import chosen
 from inkube.apiserver.capture.chosen import Kind
 from inkube.apiserver.capture.cluster import Address, Cluster, ClusterError, Gone, Listed
 from inkube.apiserver.capture.recorder import Recorder
-from inkube.apiserver.registry.codec import JSONCodec
-from inkube.storage.store import Store, StoreOptions
+from inkube.apiserver.registry import JSONCodec
+from inkube.storage import Store, StoreOptions
 
 logger = logging.getLogger(__name__)
 SHORTEST, LONGEST = 0.5, 30.0

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from inkube.apiserver.capture.chosen import Kind
 from inkube.apiserver.registry import keys
 from inkube.schemas.objects import Object
-from inkube.storage.store import Entry, Store
+from inkube.storage import Entry, Store
 
 _LEFT = ("resourceVersion", "selfLink")
 

@@ -1,5 +1,6 @@
 from inkube.apiserver.commands import exporting as exporting
 from inkube.apiserver.commands import problems as problems
+from inkube.apiserver.commands import terminal as terminal
 from inkube.apiserver.commands import world as world
 from inkube.apiserver.commands.capture import capture_command as capture_command
 from inkube.apiserver.commands.completion import completion_command as completion_command
@@ -10,6 +11,7 @@ from inkube.apiserver.commands.example import example_command as example_command
 from inkube.apiserver.commands.export import definitions_command as definitions_command
 from inkube.apiserver.commands.history import diff_command as diff_command
 from inkube.apiserver.commands.history import log_command as log_command
+from inkube.apiserver.commands.moments import Moment as Moment
 from inkube.apiserver.commands.repair import check_command as check_command
 from inkube.apiserver.commands.repair import repair_command as repair_command
 from inkube.apiserver.commands.snapshot import snapshot_command as snapshot_command

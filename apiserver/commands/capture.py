@@ -7,11 +7,9 @@ from pathlib import Path
 
 import click
 
-from inkube.apiserver.capture import capture
-from inkube.apiserver.capture.capture import Wanted
-from inkube.apiserver.capture.cluster import Cluster, ClusterError
+from inkube.apiserver.capture import Cluster, ClusterError, Wanted, capture
 from inkube.apiserver.http import logs
-from inkube.storage.errors import StorageError
+from inkube.storage import StorageError
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 

@@ -11,10 +11,9 @@ from pathlib import Path
 import click
 
 from inkube.apiserver import commands
-from inkube.apiserver.envtest import assets, etcd, flags, kubeflags
-from inkube.apiserver.envtest.flags import Flag, FlagError, Given
+from inkube.apiserver.envtest import Flag, FlagError, Given, assets, etcd, flags, kubeflags
 from inkube.schemas import releases
-from inkube.storage.errors import StorageError
+from inkube.storage import StorageError
 
 _WHOLE = {"ignore_unknown_options": True, "help_option_names": []}
 

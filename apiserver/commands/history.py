@@ -21,8 +21,7 @@ from inkube.apiserver.commands import moments
 from inkube.apiserver.configuration import LOCAL
 from inkube.apiserver.registry import keys
 from inkube.schemas.objects import Object
-from inkube.storage.errors import Compacted, StorageError
-from inkube.storage.log import Log, Range, Record
+from inkube.storage import Compacted, Log, Range, Record, StorageError
 
 PAGE = 500
 HIDDEN, CHANGED = "<hidden>", "<hidden, changed>"

@@ -8,7 +8,7 @@ import click
 
 from inkube.apiserver import root
 from inkube.apiserver.configuration import LOCAL
-from inkube.storage.log import Log
+from inkube.storage import Log
 
 
 class Moment(click.ParamType):  # type: ignore[type-arg] # no generic before click 8.4

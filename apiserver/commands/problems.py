@@ -10,7 +10,7 @@ import click
 
 from inkube.apiserver.commands import ports
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.http.guards import is_loopback
+from inkube.apiserver.http import is_loopback
 from inkube.apiserver.root import security
 from inkube.storage import errors as storage_errors
 

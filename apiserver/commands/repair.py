@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from inkube.apiserver.registry.codec import JSONCodec
+from inkube.apiserver.registry import JSONCodec
 from inkube.storage import repair as rows
 
 TOLD = 100

@@ -7,7 +7,7 @@ import click
 
 from inkube.apiserver import root
 from inkube.apiserver.configuration import LOCAL
-from inkube.storage.errors import StorageError
+from inkube.storage import StorageError
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 

@@ -14,7 +14,7 @@ from typing import TextIO
 
 import click
 
-from inkube.apiserver.discovery.stages import Stage
+from inkube.apiserver.discovery import Stage
 
 logger = logging.getLogger(__name__)
 

@@ -12,9 +12,8 @@ from typing import NamedTuple
 from aiohttp import hdrs, web
 
 from inkube.apiserver.console import ROOT
-from inkube.apiserver.http import responses
-from inkube.apiserver.http.requests import RequestInfo
-from inkube.apiserver.registry.calls import User
+from inkube.apiserver.http import RequestInfo, responses
+from inkube.apiserver.registry import User
 from inkube.schemas import status
 
 FOLDER = Path(__file__).parent / "assets"

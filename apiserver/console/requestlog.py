@@ -13,9 +13,8 @@ import orjson
 from aiohttp import web
 
 from inkube.apiserver import http
-from inkube.apiserver.http import guards, responses
-from inkube.apiserver.http.requests import RequestInfo
-from inkube.apiserver.registry.calls import User
+from inkube.apiserver.http import RequestInfo, guards, responses
+from inkube.apiserver.registry import User
 from inkube.schemas import status
 
 PATH = "/debug/requests"

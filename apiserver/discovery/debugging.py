@@ -5,11 +5,9 @@ Follows apiserver/pkg/util/flowcontrol/dump.go and apiserver/pkg/server/routes/f
 
 from aiohttp import web
 
-from inkube.apiserver.http import responses
-from inkube.apiserver.http.requests import RequestInfo
-from inkube.apiserver.registry import keys
-from inkube.apiserver.registry.calls import User
-from inkube.storage.store import BaseStore
+from inkube.apiserver.http import RequestInfo, responses
+from inkube.apiserver.registry import User, keys
+from inkube.storage import BaseStore
 
 _LEVELS = keys.prefix("prioritylevelconfigurations")
 _HEAD = (

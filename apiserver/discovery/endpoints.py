@@ -10,12 +10,8 @@ from multidict import CIMultiDict
 
 from inkube.apiserver import discovery, http
 from inkube.apiserver.discovery import health, issuer
-from inkube.apiserver.http import negotiation, responses
-from inkube.apiserver.http.delivery import Answer
-from inkube.apiserver.http.metrics import Metrics
-from inkube.apiserver.http.requests import RequestInfo
-from inkube.apiserver.registry.calls import User
-from inkube.apiserver.registry.resources import Resources
+from inkube.apiserver.http import Answer, Metrics, RequestInfo, negotiation, responses
+from inkube.apiserver.registry import Resources, User
 from inkube.schemas import caches, status
 from inkube.schemas.objects import Object
 from inkube.schemas.releases import Release

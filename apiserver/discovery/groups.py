@@ -12,14 +12,10 @@ import orjson
 from aiohttp import hdrs, web
 from multidict import CIMultiDict
 
-from inkube.apiserver.http import negotiation, responses
-from inkube.apiserver.http.delivery import Answer
-from inkube.apiserver.http.requests import RequestInfo
-from inkube.apiserver.registry.calls import User
-from inkube.apiserver.registry.resources import Resource, Resources
+from inkube.apiserver.http import Answer, RequestInfo, negotiation, responses
+from inkube.apiserver.registry import Resource, Resources, User
 from inkube.schemas import wordings
-from inkube.schemas.aggregation import priorities, registrations
-from inkube.schemas.aggregation.registrations import Registration
+from inkube.schemas.aggregation import Registration, priorities, registrations
 from inkube.schemas.meta import GVR
 from inkube.schemas.objects import Object
 from inkube.schemas.versions import preference

@@ -10,9 +10,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from aiohttp import web
 
-from inkube.apiserver.http import responses
-from inkube.apiserver.http.requests import RequestInfo
-from inkube.apiserver.registry.calls import User
+from inkube.apiserver.http import RequestInfo, responses
+from inkube.apiserver.registry import User
 
 _FIRST = ("ping", "log")
 _LIVING = ("loopback-serving-certificate", "etcd")

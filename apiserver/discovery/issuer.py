@@ -7,10 +7,9 @@ from collections.abc import Callable
 
 from aiohttp import hdrs, web
 
-from inkube.apiserver.auth.serviceaccounts import ServiceAccountTokens
-from inkube.apiserver.http import negotiation, responses
-from inkube.apiserver.http.requests import RequestInfo
-from inkube.apiserver.registry.calls import User
+from inkube.apiserver.auth import ServiceAccountTokens
+from inkube.apiserver.http import RequestInfo, negotiation, responses
+from inkube.apiserver.registry import User
 from inkube.schemas import status
 from inkube.schemas.status import StatusError
 

@@ -15,13 +15,8 @@ import orjson
 from aiohttp import hdrs, web
 from multidict import CIMultiDict
 
-from inkube.apiserver.http import negotiation
-from inkube.apiserver.http.delivery import Answer
-from inkube.apiserver.http.requests import RequestInfo
-from inkube.apiserver.registry.calls import User
-from inkube.apiserver.registry.delegates import Delegate
-from inkube.apiserver.registry.resources import Resources
-from inkube.apiserver.registry.worker import HEAVY, Worker
+from inkube.apiserver.http import Answer, RequestInfo, negotiation
+from inkube.apiserver.registry import HEAVY, Delegate, Resources, User, Worker
 from inkube.schemas import status, wordings
 from inkube.schemas.definitions import Definition
 from inkube.schemas.objects import Object

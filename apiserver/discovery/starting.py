@@ -11,7 +11,7 @@ from aiohttp import web
 from inkube.apiserver.discovery.health import CHECKS, Health
 from inkube.apiserver.discovery.stages import LOADING, Stage
 from inkube.apiserver.http import negotiation, requests, responses
-from inkube.apiserver.registry.calls import User
+from inkube.apiserver.registry import User
 from inkube.schemas import status
 
 _NOBODY = User("system:anonymous")

@@ -10,3 +10,7 @@ names; `commands` calls all three.
     etcd        the etcd: nothing but the standard library, so that it starts at once
     assets      the folder of programs
 """
+
+from inkube.schemas import lazy
+
+__getattr__ = lazy.exports(__name__)

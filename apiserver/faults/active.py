@@ -9,11 +9,9 @@ from operator import attrgetter
 
 from inkube.apiserver import faults
 from inkube.apiserver.faults.trouble import Trouble
-from inkube.apiserver.http.requests import RequestInfo
-from inkube.apiserver.registry import keys
-from inkube.apiserver.registry.calls import User
-from inkube.storage.entry import Change
-from inkube.storage.store import Store
+from inkube.apiserver.http import RequestInfo
+from inkube.apiserver.registry import User, keys
+from inkube.storage import Change, Store
 
 GROUP, PLURAL = "world.inkube.dev", "faults"
 _PREFIX = keys.prefix(PLURAL, GROUP)

@@ -6,9 +6,7 @@ from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 
 from inkube.apiserver.faults.trouble import Trouble
-from inkube.apiserver.http import budget
-from inkube.apiserver.http.delivery import Answer, Piece
-from inkube.apiserver.http.incoming import Request
+from inkube.apiserver.http import Answer, Piece, Request, budget
 
 PIECES = 10  # per second: an answer that trickles comes in so many pieces
 Serve = Callable[[], Awaitable[web.StreamResponse]]

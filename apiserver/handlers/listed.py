@@ -10,8 +10,7 @@ from typing import Any
 import orjson
 
 from inkube.apiserver import http
-from inkube.apiserver.http import responses
-from inkube.apiserver.http.delivery import PIECE, Body
+from inkube.apiserver.http import PIECE, Body, responses
 
 Object = dict[str, Any]
 # Bytes of a piece of YAML, which takes a thousand times as long to be made as JSON: 5 ms.

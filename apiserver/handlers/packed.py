@@ -12,14 +12,12 @@ from typing import Final
 import orjson
 
 from inkube.apiserver.handlers import listed, stored, tables
-from inkube.apiserver.http.delivery import Body
-from inkube.apiserver.http.negotiation import Form
-from inkube.apiserver.registry.calls import Call
-from inkube.apiserver.registry.listing import Page
+from inkube.apiserver.http import Body, Form
+from inkube.apiserver.registry import Call, Page
 from inkube.schemas import caches
-from inkube.schemas.builtin.protobuf import envelopes
+from inkube.schemas.builtin import envelopes
 from inkube.schemas.served import Served
-from inkube.storage.entry import Entry
+from inkube.storage import Entry
 
 ENTRIES = 65_536
 BYTES = 64 * 1024 * 1024

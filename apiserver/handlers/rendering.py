@@ -8,13 +8,9 @@ import orjson
 from inkube.apiserver import handlers
 from inkube.apiserver.handlers import listed, rows, stored, tables
 from inkube.apiserver.handlers.stored import data_of
-from inkube.apiserver.http import responses
-from inkube.apiserver.http.delivery import Answer, Body
-from inkube.apiserver.http.negotiation import YAML, Form
-from inkube.apiserver.registry.calls import Call
-from inkube.apiserver.registry.listing import Page
-from inkube.apiserver.registry.stamps import Stamps
-from inkube.storage.entry import Entry
+from inkube.apiserver.http import YAML, Answer, Body, Form, responses
+from inkube.apiserver.registry import Call, Page, Stamps
+from inkube.storage import Entry
 
 Object = dict[str, Any]
 PLACE = 32

@@ -11,18 +11,13 @@ from dataclasses import dataclass
 
 from aiohttp import hdrs, web
 
-from inkube.apiserver.faults.trouble import Trouble
+from inkube.apiserver.faults import Trouble
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.verbs import Exchange, Handler, Handlers
-from inkube.apiserver.http import incoming, negotiation, requests
-from inkube.apiserver.http.incoming import Request
-from inkube.apiserver.http.negotiation import Form
-from inkube.apiserver.http.requests import RequestInfo
-from inkube.apiserver.registry.calls import Call, User
-from inkube.apiserver.registry.resources import Resource, Resources
-from inkube.apiserver.registry.worker import Worker
+from inkube.apiserver.http import Form, Request, RequestInfo, incoming, negotiation, requests
+from inkube.apiserver.registry import Call, Resource, Resources, User, Worker
 from inkube.schemas import status
-from inkube.schemas.golang.gotext import quote
+from inkube.schemas.golang import quote
 from inkube.schemas.served import Served
 
 WATCHES = frozenset({"watch", "watchone"})

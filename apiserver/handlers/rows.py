@@ -13,14 +13,11 @@ import orjson
 
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.listed import begun, joined
-from inkube.apiserver.http.delivery import Body
-from inkube.apiserver.http.negotiation import Form
-from inkube.apiserver.registry.calls import Call
-from inkube.apiserver.registry.listing import Page
+from inkube.apiserver.http import Body, Form
+from inkube.apiserver.registry import Call, Page
 from inkube.schemas import caches, durations
 from inkube.schemas.served import Served
-from inkube.storage import columns
-from inkube.storage.entry import Entry
+from inkube.storage import Entry, columns
 
 Object = dict[str, Any]
 ENTRIES = 32_768

@@ -6,13 +6,9 @@ from typing import Any
 import orjson
 
 from inkube.apiserver.handlers import listed
-from inkube.apiserver.http import responses
-from inkube.apiserver.http.delivery import Body
-from inkube.apiserver.registry import storedbytes
-from inkube.apiserver.registry.calls import Call
-from inkube.apiserver.registry.listing import Page
-from inkube.storage import columns
-from inkube.storage.entry import Entry
+from inkube.apiserver.http import Body, responses
+from inkube.apiserver.registry import Call, Page, storedbytes
+from inkube.storage import Entry, columns
 
 Object = dict[str, Any]
 

@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from inkube.apiserver.http.negotiation import Form
-from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.http import Form
+from inkube.apiserver.registry import Call
 from inkube.schemas import durations, jsonpath, status
 from inkube.schemas.definitions import Column
-from inkube.schemas.golang.gotext import compact_json, quote
-from inkube.schemas.metadata.columns import AGE, NAME
+from inkube.schemas.golang import compact_json, quote
+from inkube.schemas.metadata import AGE, NAME
 from inkube.schemas.objects import Object
 
 logger = logging.getLogger(__name__)

@@ -11,26 +11,32 @@ from typing import Any, NamedTuple
 from aiohttp import hdrs, web
 from multidict import MultiDictProxy
 
-from inkube.apiserver.faults.trouble import Trouble
+from inkube.apiserver.faults import Trouble
 from inkube.apiserver.handlers.rendering import Renderer
-from inkube.apiserver.http import bodies, responses
-from inkube.apiserver.http.delivery import Answer
-from inkube.apiserver.http.negotiation import Form
-from inkube.apiserver.http.options import (
+from inkube.apiserver.http import (
+    Answer,
+    Form,
+    RequestInfo,
+    bodies,
     manager_name,
     read_delete_options,
     read_list_options,
     read_timeout,
     read_write_options,
+    responses,
 )
-from inkube.apiserver.http.requests import RequestInfo
-from inkube.apiserver.registry import changes, intake, listing
-from inkube.apiserver.registry.calls import Call, WriteOptions
-from inkube.apiserver.registry.commits import Outcome
-from inkube.apiserver.registry.registry import Registry
-from inkube.apiserver.registry.worker import Worker
+from inkube.apiserver.registry import (
+    Call,
+    Outcome,
+    Registry,
+    Worker,
+    WriteOptions,
+    changes,
+    intake,
+    listing,
+)
 from inkube.schemas import status
-from inkube.storage.entry import Entry
+from inkube.storage import Entry
 
 Object = dict[str, Any]
 

@@ -8,22 +8,15 @@ from dataclasses import dataclass
 
 import orjson
 
-from inkube.apiserver.auth.attributes import of_call
-from inkube.apiserver.auth.authorizer import Authorizer
-from inkube.apiserver.auth.celauthorizer import ResourceCheck, UserAuthorizer
-from inkube.apiserver.registry import conversions, keys
-from inkube.apiserver.registry.admission import Attributes
-from inkube.apiserver.registry.calls import Call
-from inkube.apiserver.registry.resources import Resource, Resources
+from inkube.apiserver.auth import Authorizer, ResourceCheck, UserAuthorizer, of_call
+from inkube.apiserver.registry import Attributes, Call, Resource, Resources, conversions, keys
 from inkube.schemas import status
 from inkube.schemas.meta import split_api_version
 from inkube.schemas.objects import Object
-from inkube.schemas.policies.matching import Target, matched_version
-from inkube.schemas.policies.validating import CompiledPolicy, Denial
+from inkube.schemas.policies import CompiledPolicy, Denial, Target, matched_version
 from inkube.schemas.selectors import selects
 from inkube.schemas.served import Served
-from inkube.storage.entry import Entry
-from inkube.storage.store import BaseStore
+from inkube.storage import BaseStore, Entry
 
 _FAILURE = "validation.policy.admission.k8s.io/validation_failure"
 _CODES = {"Forbidden": 403, "RequestEntityTooLarge": 413, "Unauthorized": 401}

@@ -3,14 +3,11 @@
 import orjson
 
 from inkube.apiserver.policies.judging import Bound, ConfigError
-from inkube.apiserver.registry import conversions, keys
-from inkube.apiserver.registry.admission import Attributes
-from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry import Attributes, Call, conversions, keys
 from inkube.schemas import status
-from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.golang import DecodeError
 from inkube.schemas.objects import Object
-from inkube.schemas.policies.mutating import MutatingPolicy, MutationError
-from inkube.schemas.policies.validating import CompiledPolicy
+from inkube.schemas.policies import CompiledPolicy, MutatingPolicy, MutationError
 
 
 class Mutator(Bound):

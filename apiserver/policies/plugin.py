@@ -7,12 +7,17 @@ may be made by other servers that share what is stored.
 from functools import cached_property, partial
 
 from inkube.apiserver import policies
-from inkube.apiserver.auth.authorizer import Authorizer
-from inkube.apiserver.registry import keys
-from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
-from inkube.apiserver.registry.derived import Derived
-from inkube.apiserver.registry.resources import Resource, Resources
-from inkube.storage.store import Store
+from inkube.apiserver.auth import Authorizer
+from inkube.apiserver.registry import (
+    Attributes,
+    Derived,
+    Operation,
+    Plugin,
+    Resource,
+    Resources,
+    keys,
+)
+from inkube.storage import Store
 
 GROUP = "admissionregistration.k8s.io"
 _JUDGING = keys.prefix("validatingadmissionpolicybindings")

@@ -8,13 +8,17 @@ from inkube.apiserver.root import lazyaiohttp as lazyaiohttp
 from inkube.apiserver.root import leading as leading
 from inkube.apiserver.root import manifests as manifests
 from inkube.apiserver.root import scenarios as scenarios
+from inkube.apiserver.root import security as security
 from inkube.apiserver.root import trimming as trimming
 from inkube.apiserver.root import workloads as workloads
+from inkube.apiserver.root.client import InProcessClient as InProcessClient
 from inkube.apiserver.root.manifests import ManifestError as ManifestError
+from inkube.apiserver.root.manifests import Source as Source
 from inkube.apiserver.root.sharedkeys import SharedKeys as SharedKeys
 from inkube.apiserver.root.sources import past as past
 from inkube.apiserver.root.sources import replay as replay
 from inkube.apiserver.root.sources import snapshots as snapshots
+from inkube.apiserver.root.sources.snapshots import Snapshot as Snapshot
 from inkube.controllers.core import accounts as accounts
 from inkube.controllers.core import flowcontrol as flowcontrol
 from inkube.controllers.core import identity as identity

@@ -1,6 +1,9 @@
 from inkube.apiserver.streaming import commands as commands
 from inkube.apiserver.streaming import forwards as forwards
 from inkube.apiserver.streaming import logs as logs
+from inkube.apiserver.streaming import proxying as proxying
 from inkube.apiserver.streaming import sockets as sockets
+from inkube.apiserver.streaming.proxying import UnreachableError as UnreachableError
+from inkube.apiserver.streaming.proxying import session_over as session_over
 from inkube.apiserver.streaming.takeover import Feed as Feed
 from inkube.apiserver.streaming.takeover import Takeover as Takeover

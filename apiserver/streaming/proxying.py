@@ -18,8 +18,7 @@ from aiohttp.http import StreamWriter
 from multidict import CIMultiDict
 
 from inkube.apiserver import http
-from inkube.apiserver.http import incoming
-from inkube.apiserver.http.requests import RequestInfo
+from inkube.apiserver.http import RequestInfo, incoming
 from inkube.apiserver.streaming.takeover import Feed, Takeover
 from inkube.schemas import status
 

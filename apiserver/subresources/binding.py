@@ -9,12 +9,8 @@ from dataclasses import replace
 
 from aiohttp import web
 
-from inkube.apiserver.handlers.verbs import Exchange
-from inkube.apiserver.registry import intake
-from inkube.apiserver.registry.admission import Attributes
-from inkube.apiserver.registry.calls import Call
-from inkube.apiserver.registry.registry import MAX_RETRIES, Registry
-from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.handlers import Exchange
+from inkube.apiserver.registry import MAX_RETRIES, Attributes, Call, Registry, Resource, intake
 from inkube.apiserver.subresources import posted
 from inkube.schemas import fielderrors, status
 from inkube.schemas.builtin import podstatus

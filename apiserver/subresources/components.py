@@ -8,10 +8,9 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from inkube.apiserver.handlers import tables
-from inkube.apiserver.handlers.verbs import Exchange
+from inkube.apiserver.handlers import Exchange, tables
 from inkube.apiserver.http import responses
-from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.registry import Stamps
 from inkube.apiserver.subresources import posted
 from inkube.apiserver.subresources.metrics import selected
 from inkube.schemas import status

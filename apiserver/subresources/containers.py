@@ -12,17 +12,13 @@ from typing import Any, NamedTuple, Protocol
 from aiohttp import web
 
 from inkube.apiserver import streaming
-from inkube.apiserver.auth import attributes
-from inkube.apiserver.auth.authorizer import Authorizer, require
-from inkube.apiserver.handlers.verbs import Exchange
-from inkube.apiserver.http.options import Query
-from inkube.apiserver.registry import keys
-from inkube.apiserver.registry.registry import Registry
+from inkube.apiserver.auth import Authorizer, attributes, require
+from inkube.apiserver.handlers import Exchange
+from inkube.apiserver.http import Query
+from inkube.apiserver.registry import Registry, keys
 from inkube.apiserver.subresources import nodeless
 from inkube.schemas import status
-from inkube.schemas.golang import rfc3339, strconv
-from inkube.schemas.golang.unmarshal import DecodeError
-from inkube.schemas.golang.urlquery import truthy
+from inkube.schemas.golang import DecodeError, rfc3339, strconv, truthy
 from inkube.schemas.objects import Object
 
 SESSIONS = 1000

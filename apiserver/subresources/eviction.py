@@ -8,19 +8,16 @@ from dataclasses import replace
 
 from aiohttp import web
 
-from inkube.apiserver.handlers.verbs import Exchange
-from inkube.apiserver.http.options import delete_options
-from inkube.apiserver.registry import keys
-from inkube.apiserver.registry.admission import Attributes
-from inkube.apiserver.registry.calls import Call, DeleteOptions
-from inkube.apiserver.registry.registry import MAX_RETRIES, Registry
+from inkube.apiserver.handlers import Exchange
+from inkube.apiserver.http import delete_options
+from inkube.apiserver.registry import MAX_RETRIES, Attributes, Call, DeleteOptions, Registry, keys
 from inkube.apiserver.subresources import posted
 from inkube.schemas import selectors, status
 from inkube.schemas.builtin import podstatus
 from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Object
+from inkube.storage import Entry
 from inkube.storage import errors as storage_errors
-from inkube.storage.entry import Entry
 
 KIND = GVK("policy", "v1", "Eviction")
 MAX_DISRUPTED = 2000  # pods that the budget's controller has not seen go yet

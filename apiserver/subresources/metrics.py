@@ -11,9 +11,9 @@ from typing import Any, Protocol
 
 from aiohttp import web
 
-from inkube.apiserver.handlers.verbs import Exchange
+from inkube.apiserver.handlers import Exchange
 from inkube.apiserver.http import responses
-from inkube.apiserver.registry.registry import Registry
+from inkube.apiserver.registry import Registry
 from inkube.schemas import meta, selectors, status
 from inkube.schemas.definitions import Definition, Names, Origin, Version
 from inkube.schemas.objects import Object

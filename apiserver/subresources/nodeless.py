@@ -3,8 +3,8 @@
 Follows pkg/registry/core/{pod,node} (LogLocation, streamLocation) and pkg/registry/core/pod/rest.
 """
 
-from inkube.apiserver.http.options import Query, parse_int
-from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.http import Query, parse_int
+from inkube.apiserver.registry import Call
 from inkube.schemas import fielderrors, status
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object

@@ -6,7 +6,7 @@ update with a strategy of its own (`BuiltinStrategy.prepare_part`, `check_part`)
 
 from aiohttp import web
 
-from inkube.apiserver.handlers.verbs import Exchange, Handlers
+from inkube.apiserver.handlers import Exchange, Handlers
 from inkube.apiserver.subresources import posted
 
 READ_AND_WRITTEN = ("get", "update", "patch")

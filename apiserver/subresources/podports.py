@@ -16,7 +16,7 @@ from aiohttp import hdrs, web
 from multidict import CIMultiDict
 from yarl import URL
 
-from inkube.apiserver.handlers.verbs import Exchange
+from inkube.apiserver.handlers import Exchange
 from inkube.apiserver.streaming import proxying
 from inkube.schemas import status
 from inkube.schemas.status import StatusError

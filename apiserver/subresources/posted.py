@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from aiohttp import web
 
-from inkube.apiserver.handlers.verbs import Exchange
+from inkube.apiserver.handlers import Exchange
 from inkube.apiserver.http import bodies, responses
-from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry import Call
 from inkube.schemas import bodies as decoding
 from inkube.schemas import status
 from inkube.schemas.builtin import decoding as builtin_decoding

@@ -14,17 +14,15 @@ from typing import Any, NamedTuple
 from aiohttp import web
 
 from inkube.apiserver import subresources
-from inkube.apiserver.handlers.verbs import Exchange, Handler
-from inkube.apiserver.registry import keys
-from inkube.apiserver.registry.calls import Call
-from inkube.apiserver.registry.registry import Registry
+from inkube.apiserver.handlers import Exchange, Handler
+from inkube.apiserver.registry import Call, Registry, keys
 from inkube.apiserver.subresources import posted
 from inkube.apiserver.subresources.containers import Kubelet, Sessions
 from inkube.apiserver.subresources.nodeless import unreachable
 from inkube.schemas import status
 from inkube.schemas.golang import gotext
 from inkube.schemas.objects import Object
-from inkube.storage.entry import Entry
+from inkube.storage import Entry
 
 _VERBS = ("get", "create", "update", "patch", "delete")
 _HTTP = 80

@@ -8,16 +8,10 @@ from collections.abc import Callable
 
 from aiohttp import web
 
-from inkube.apiserver.auth.attributes import Attributes
-from inkube.apiserver.auth.authenticators import Authenticator
-from inkube.apiserver.auth.authorizer import Authorizer
-from inkube.apiserver.auth.serviceaccounts import TokenRefused
-from inkube.apiserver.handlers import tables
-from inkube.apiserver.handlers.verbs import Exchange
+from inkube.apiserver.auth import Attributes, Authenticator, Authorizer, TokenRefused
+from inkube.apiserver.handlers import Exchange, tables
 from inkube.apiserver.http import bodies, responses
-from inkube.apiserver.registry import intake, ownership
-from inkube.apiserver.registry.calls import Call, User
-from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.registry import Call, Stamps, User, intake, ownership
 from inkube.apiserver.subresources import reviewchecks
 from inkube.schemas import status
 from inkube.schemas.objects import Object

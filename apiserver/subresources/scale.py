@@ -2,16 +2,12 @@
 
 from aiohttp import web
 
-from inkube.apiserver.handlers import tables
-from inkube.apiserver.handlers.verbs import Exchange
+from inkube.apiserver.handlers import Exchange, tables
 from inkube.apiserver.http import bodies, responses
-from inkube.apiserver.registry import intake, listing, scales, scaling
-from inkube.apiserver.registry.registry import Registry
-from inkube.apiserver.registry.scales import SCALE
-from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.registry import SCALE, Registry, Stamps, intake, listing, scales, scaling
 from inkube.schemas import status
 from inkube.schemas.objects import Object
-from inkube.storage.entry import Entry
+from inkube.storage import Entry
 
 
 class ScaleHandler:

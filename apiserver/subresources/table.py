@@ -5,12 +5,9 @@ A part of the composition root that `server` imports at the first request for on
 
 from collections.abc import Callable, Mapping
 
-from inkube.apiserver.auth.authenticators import Authenticator
-from inkube.apiserver.auth.authorizer import Authorizer
-from inkube.apiserver.handlers.verbs import Handler, Handlers
-from inkube.apiserver.registry.registry import Registry
-from inkube.apiserver.registry.resources import Resource, Resources
-from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.auth import Authenticator, Authorizer
+from inkube.apiserver.handlers import Handler, Handlers
+from inkube.apiserver.registry import Registry, Resource, Resources, Stamps
 from inkube.apiserver.subresources.binding import BindingHandler
 from inkube.apiserver.subresources.components import ComponentStatuses
 from inkube.apiserver.subresources.containers import PodStreams

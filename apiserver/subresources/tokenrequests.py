@@ -7,19 +7,15 @@ from datetime import timedelta
 
 from aiohttp import web
 
-from inkube.apiserver.auth.serviceaccounts import ServiceAccountTokens
-from inkube.apiserver.handlers.verbs import Exchange
+from inkube.apiserver.auth import ServiceAccountTokens
+from inkube.apiserver.handlers import Exchange
 from inkube.apiserver.http import bodies, responses
-from inkube.apiserver.registry import keys
-from inkube.apiserver.registry.admission import Attributes
-from inkube.apiserver.registry.calls import Call
-from inkube.apiserver.registry.registry import Registry
-from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.registry import Attributes, Call, Registry, Stamps, keys
 from inkube.schemas import bodies as decoding
 from inkube.schemas import fielderrors, meta, status
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.golang.gotext import quote
+from inkube.schemas.golang import quote
 from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Object
 

@@ -1,4 +1,4 @@
-from inkube.apiserver.root.sources.snapshots import Snapshot as Snapshot
+from inkube.apiserver.root import Snapshot as Snapshot
 from inkube.apiserver.testing import plans as plans
 from inkube.apiserver.testing.cases import KubeTestCase as KubeTestCase
 from inkube.apiserver.testing.clients import AsyncClient as AsyncClient

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.root.sources.snapshots import Snapshot
+from inkube.apiserver.root import Snapshot
 from inkube.apiserver.testing.clients import BlockingClient
 from inkube.apiserver.testing.kube import Kube, Plan, running
 from inkube.apiserver.testing.thread import LoopThread

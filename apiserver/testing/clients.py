@@ -9,8 +9,7 @@ import functools
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from inkube.apiserver.root import manifests
-from inkube.apiserver.root.client import InProcessClient
+from inkube.apiserver.root import InProcessClient, manifests
 from inkube.apiserver.testing.thread import LoopThread
 from inkube.controllers.client import Event, Object, PatchType, Selection
 from inkube.schemas import models

@@ -5,8 +5,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
-from inkube.apiserver.http.records import RequestRecord
-from inkube.apiserver.watching.streams import OpenWatch
+from inkube.apiserver.http import RequestRecord
+from inkube.apiserver.watching import OpenWatch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,9 +16,7 @@ from typing import Any, Self, TypeVar
 import yaml
 
 from inkube.apiserver.registry import keys
-from inkube.apiserver.root import manifests
-from inkube.apiserver.root.manifests import Source
-from inkube.apiserver.root.sources.snapshots import Snapshot
+from inkube.apiserver.root import Snapshot, Source, manifests
 from inkube.apiserver.server import APIServer, Options
 from inkube.apiserver.testing import patience
 from inkube.apiserver.testing.clients import AsyncClient, BlockingClient, Face
@@ -29,7 +27,7 @@ from inkube.controllers.clock import FakeClock
 from inkube.controllers.environment import Environment
 from inkube.controllers.manager import Controller
 from inkube.schemas.status import Reason, StatusError
-from inkube.storage.store import Following, Store
+from inkube.storage import Following, Store
 
 T = TypeVar("T")
 LOOK_AGAIN = 0.05

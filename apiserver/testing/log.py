@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from inkube.apiserver.http.records import RequestRecord
+from inkube.apiserver.http import RequestRecord
 from inkube.apiserver.testing.criteria import Criteria
-from inkube.apiserver.watching.streams import OpenWatch
-from inkube.storage.entry import Change
+from inkube.apiserver.watching import OpenWatch
+from inkube.storage import Change
 
 Object = dict[str, Any]
 SHOWN = 60

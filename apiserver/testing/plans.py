@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.root.manifests import Source
+from inkube.apiserver.root import Source
 from inkube.apiserver.testing.kube import Plan
 from inkube.controllers import workloads
 from inkube.controllers.kinds import KindModule

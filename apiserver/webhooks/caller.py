@@ -12,11 +12,10 @@ import aiohttp
 from yarl import URL
 
 from inkube.apiserver import http
-from inkube.apiserver.registry.serviceaddresses import ServiceAddresses, UnresolvedError
+from inkube.apiserver.registry import ServiceAddresses, UnresolvedError
 from inkube.schemas import releases
 from inkube.schemas.objects import Object
-from inkube.schemas.webhooks import replies
-from inkube.schemas.webhooks.replies import ReplyError
+from inkube.schemas.webhooks import ReplyError, replies
 
 MAX_ANSWER = 16 * 1024 * 1024
 _HEADERS = {"Content-Type": "application/json", "Accept": "application/json, */*"}

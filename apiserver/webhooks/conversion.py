@@ -11,13 +11,11 @@ from hashlib import blake2b
 
 import orjson
 
-from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.registry import Stamps
 from inkube.apiserver.webhooks.caller import WebhookCaller
 from inkube.schemas import status
 from inkube.schemas.objects import Object
-from inkube.schemas.webhooks import conversionreview
-from inkube.schemas.webhooks.conversionreview import ConversionError
-from inkube.schemas.webhooks.replies import ReplyError
+from inkube.schemas.webhooks import ConversionError, ReplyError, conversionreview
 
 SECONDS = 30.0
 KEPT = 1.0  # seconds

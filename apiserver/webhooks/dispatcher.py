@@ -9,19 +9,23 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from inkube.apiserver.auth.authorizer import Authorizer
-from inkube.apiserver.registry import intake
-from inkube.apiserver.registry.admission import Attributes
+from inkube.apiserver.auth import Authorizer
+from inkube.apiserver.registry import Attributes, intake
 from inkube.apiserver.webhooks.caller import WebhookCaller
 from inkube.apiserver.webhooks.views import Asking
 from inkube.schemas import patch as patches
 from inkube.schemas import status
 from inkube.schemas.objects import Object
-from inkube.schemas.webhooks import review
-from inkube.schemas.webhooks.matching import Hook
-from inkube.schemas.webhooks.replies import ReplyError
-from inkube.schemas.webhooks.review import Answer, InvalidAnswerError, Rejection, Seen
-from inkube.storage.store import BaseStore
+from inkube.schemas.webhooks import (
+    Answer,
+    Hook,
+    InvalidAnswerError,
+    Rejection,
+    ReplyError,
+    Seen,
+    review,
+)
+from inkube.storage import BaseStore
 
 
 class CallFailed(Exception):

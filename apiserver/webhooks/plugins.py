@@ -7,12 +7,9 @@ behind it, is loaded when there is one to ask.
 from collections.abc import Callable
 
 from inkube.apiserver import webhooks
-from inkube.apiserver.registry import keys
-from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
-from inkube.apiserver.registry.derived import Derived
-from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry import Attributes, Derived, Operation, Plugin, Resource, keys
 from inkube.schemas import webhooks as reviews
-from inkube.storage.store import Store
+from inkube.storage import Store
 
 _EXEMPT = frozenset(
     {

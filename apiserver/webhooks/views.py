@@ -8,19 +8,15 @@ from typing import Any
 import orjson
 
 from inkube.apiserver import auth
-from inkube.apiserver.auth.authorizer import Authorizer
-from inkube.apiserver.registry import conversions, keys, scales
-from inkube.apiserver.registry.admission import Attributes
-from inkube.apiserver.registry.calls import Call, DeleteOptions
+from inkube.apiserver.auth import Authorizer
+from inkube.apiserver.registry import Attributes, Call, DeleteOptions, conversions, keys, scales
 from inkube.schemas import selectors, status
-from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.golang import DecodeError
 from inkube.schemas.meta import GVK, GVR
 from inkube.schemas.objects import Object
 from inkube.schemas.served import Served
-from inkube.schemas.webhooks import conditions, matching, review
-from inkube.schemas.webhooks.matching import Hook
-from inkube.schemas.webhooks.review import Facts, Seen
-from inkube.storage.store import BaseStore
+from inkube.schemas.webhooks import Facts, Hook, Seen, conditions, matching, review
+from inkube.storage import BaseStore
 
 _VERBS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
 

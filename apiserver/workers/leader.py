@@ -15,8 +15,8 @@ from functools import partial
 from aiohttp import web
 
 from inkube.apiserver import aggregation, auth
-from inkube.apiserver.http.requests import RequestInfo
-from inkube.apiserver.registry.calls import User
+from inkube.apiserver.http import RequestInfo
+from inkube.apiserver.registry import User
 from inkube.apiserver.streaming import proxying
 from inkube.apiserver.workers.member import Worker
 

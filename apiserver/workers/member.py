@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from inkube.apiserver.auth.tls import Certificate
+from inkube.apiserver.auth import Certificate
 
 logger = logging.getLogger(__name__)
 

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
-from inkube.apiserver.auth.tls import Certificate
+from inkube.apiserver.auth import Certificate
 from inkube.apiserver.workers.member import ANNOUNCE, READY, TAKE, Worker, place
 
 logger = logging.getLogger(__name__)

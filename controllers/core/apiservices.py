@@ -13,9 +13,7 @@ from inkube.controllers.informer import Change, Informer, Key
 from inkube.controllers.manager import Controller, Manager, Result, Watch
 from inkube.controllers.workqueue import Backoff
 from inkube.schemas import meta
-from inkube.schemas.aggregation import availability, registrations
-from inkube.schemas.aggregation.availability import Finding
-from inkube.schemas.aggregation.registrations import Registration
+from inkube.schemas.aggregation import Finding, Registration, availability, registrations
 from inkube.schemas.clock import Clock
 from inkube.schemas.meta import GVR
 from inkube.schemas.status import StatusError

@@ -10,7 +10,7 @@ from inkube.controllers.informer import Change, Informer, Key
 from inkube.controllers.manager import Controller, Manager, Result, Watch
 from inkube.schemas import meta
 from inkube.schemas.clock import Clock
-from inkube.schemas.golang.gotext import quote
+from inkube.schemas.golang import quote
 from inkube.schemas.meta import GVR
 from inkube.schemas.status import StatusError
 

@@ -25,7 +25,7 @@ from inkube.controllers.porch.types import (
 from inkube.controllers.porch.variants import sets as variantsets
 from inkube.controllers.porch.variants import variants
 from inkube.controllers.porch.writes.engine import Engine
-from inkube.controllers.provisioning.outside.remotes import Remotes
+from inkube.controllers.provisioning import Remotes
 from inkube.controllers.transactions import Part, View
 
 LARGEST_BODY = 6 * 2**20

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from inkube.controllers.checks import (
+    Finding,
     Invalid,
     NotFound,
     NotSupported,
@@ -18,7 +19,6 @@ from inkube.controllers.checks import (
     status,
     validator,
 )
-from inkube.controllers.checks.status import Finding
 from inkube.controllers.client import Selection
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Key
@@ -30,9 +30,7 @@ from inkube.controllers.porch.git.depots import SecretMissing, SecretUnfit
 from inkube.controllers.porch.options import Options
 from inkube.controllers.porch.types import CONFIG, Repository
 from inkube.controllers.porch.writes.engine import Engine
-from inkube.controllers.provisioning.outside import urls
-from inkube.controllers.provisioning.outside.contents import TooMuch
-from inkube.controllers.provisioning.outside.hosts import NotAuthorized, RepositoryNotFound
+from inkube.controllers.provisioning import NotAuthorized, RepositoryNotFound, TooMuch, urls
 from inkube.controllers.transactions import Part, Write
 from inkube.controllers.workloads import cron
 from inkube.schemas import meta

@@ -3,8 +3,7 @@
 from inkube.controllers.checks import OutsideError
 from inkube.controllers.porch.git.depots import SecretMissing, SecretUnfit
 from inkube.controllers.porch.sync import BranchNotFound
-from inkube.controllers.provisioning.outside.contents import TooMuch
-from inkube.controllers.provisioning.outside.hosts import NotAuthorized, RepositoryNotFound
+from inkube.controllers.provisioning import NotAuthorized, RepositoryNotFound, TooMuch
 
 ASKING = (NotAuthorized, RepositoryNotFound, OutsideError)
 """What any question to a git repository may raise."""

@@ -14,3 +14,7 @@ webhook, authorize       what providers and users send in: events, codes of OAut
 jobs/                    what is done with files: pulls, pushes, moves, and by themselves
 outside/                 who holds repositories: the scripted world, git, providers
 """
+
+from inkube.schemas import lazy
+
+__getattr__ = lazy.exports(__name__)

@@ -2,8 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 
-from inkube.controllers.checks import Forbidden, Problem, Run
-from inkube.controllers.checks.controller import Report
+from inkube.controllers.checks import Forbidden, Problem, Report, Run
 from inkube.controllers.client import Object, Selection
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Change, Key

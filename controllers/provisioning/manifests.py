@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from inkube.controllers.client import Object
 from inkube.controllers.provisioning.outside.contents import File
 from inkube.schemas import bodies
-from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.golang import DecodeError
 
 DASHBOARDS = ("dashboard.grafana.app", "dashboards")
 FOLDERS = ("folder.grafana.app", "folders")

@@ -7,8 +7,7 @@ stays healthy, since only its next pull can find that there are fewer.
 
 from collections.abc import AsyncIterator, Iterable
 
-from inkube.controllers.checks import Check, Forbidden, Problem, Run, check
-from inkube.controllers.checks.status import Finding
+from inkube.controllers.checks import Check, Finding, Forbidden, Problem, Run, check
 from inkube.controllers.client import Object, Selection
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Change, Key

@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from inkube.controllers.checks import Run, status
-from inkube.controllers.checks.controller import Report
-from inkube.controllers.checks.status import Finding
+from inkube.controllers.checks import Finding, Report, Run, status
 from inkube.controllers.client import Object
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Change, Key

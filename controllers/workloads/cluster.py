@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from inkube.controllers.client import Client, Object
-from inkube.controllers.core.catalog import Kind
+from inkube.controllers.core import Kind
 from inkube.controllers.events import Recorder
 from inkube.controllers.informer import Index, Informer
 from inkube.controllers.manager import Manager

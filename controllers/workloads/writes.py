@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 
 from inkube.controllers.client import Client, Object
-from inkube.controllers.core.accounts import is_ending as is_ending
+from inkube.controllers.core import is_ending as is_ending
 from inkube.controllers.informer import Key
 from inkube.controllers.manager import Reconcile, Result
 from inkube.schemas.meta import GVR

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from inkube.schemas.aggregation import registrations
 from inkube.schemas.aggregation.registrations import Service
-from inkube.schemas.golang.gotext import quote
+from inkube.schemas.golang import quote
 from inkube.schemas.objects import Object
 
 _FAILED = "FailedDiscoveryCheck"

@@ -12,12 +12,11 @@ import orjson
 
 from inkube.schemas import bodies, fielderrors
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.golang import DecodeError
 from inkube.schemas.meta import GVK, split_api_version
 from inkube.schemas.metadata import metadecoding, names, objectmeta
 from inkube.schemas.objects import Object, same
-from inkube.schemas.ownership import resetfields
-from inkube.schemas.ownership.fieldsets import FieldSet
+from inkube.schemas.ownership import FieldSet, resetfields
 from inkube.schemas.served import Served
 from inkube.schemas.strategy import Context, Strategy
 from inkube.schemas.structural import scale

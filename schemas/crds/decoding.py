@@ -5,7 +5,7 @@ this package read.
 """
 
 from inkube.schemas import bodies
-from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.golang import DecodeError
 from inkube.schemas.gotypes import decoding, types
 from inkube.schemas.objects import Object
 

@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from inkube.schemas.caches import Memo
-from inkube.schemas.cel.rules.validation import run_on_default
+from inkube.schemas.cel import run_on_default
 from inkube.schemas.crds.schemastructure import EMBEDDED
 from inkube.schemas.fielderrors import FieldError, Type, invalid, told
-from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.golang import DecodeError
 from inkube.schemas.objects import Object
-from inkube.schemas.structural import embedded
-from inkube.schemas.structural.compiled import CompiledSchema
+from inkube.schemas.structural import CompiledSchema, embedded
 
 _META_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 _VALIDATION = {"apiVersion": "validation/v1", "kind": "Validation"}

@@ -6,7 +6,7 @@ Follows pkg/registry/customresourcedefinition/strategy.go (WarningsOnCreate, War
 from inkube.schemas.crds.schemastructure import SIMPLE
 from inkube.schemas.golang import gotext
 from inkube.schemas.objects import Object
-from inkube.schemas.structural.nodes import Node
+from inkube.schemas.structural import Node
 
 
 def warnings(crd: Object) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from inkube.schemas.caches import Memo
-from inkube.schemas.cel.rules.validation import validate_rules
+from inkube.schemas.cel import validate_rules
 from inkube.schemas.crds import defaultvalues, keywords, printing, schemastructure
 from inkube.schemas.fielderrors import FieldError, forbidden, invalid
 from inkube.schemas.objects import Object

@@ -5,3 +5,7 @@ it back, with the unknown fields named, or a DecodeError in Go's words. ObjectMe
 CustomResourceDefinitions and built-in kinds are decoded here and nowhere else; OpenAPI is made
 from the same table. What a kind does with its objects stands with the kind.
 """
+
+from inkube.schemas import lazy
+
+__getattr__ = lazy.exports(__name__)

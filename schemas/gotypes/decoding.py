@@ -9,8 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from inkube.schemas import quantity
-from inkube.schemas.golang import base64, gojson, gotext, microtime, rfc3339
-from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.golang import DecodeError, base64, gojson, gotext, microtime, rfc3339
 from inkube.schemas.gotypes.types import GoField, GoType
 from inkube.schemas.objects import Object
 

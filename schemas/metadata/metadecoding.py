@@ -7,8 +7,7 @@ apiextensions-apiserver/pkg/apiserver/schema/objectmeta/coerce.go.
 
 from typing import Any
 
-from inkube.schemas.golang import gojson
-from inkube.schemas.golang.unmarshal import DecodeError, cannot_unmarshal
+from inkube.schemas.golang import DecodeError, cannot_unmarshal, gojson
 from inkube.schemas.gotypes import decoding, types
 from inkube.schemas.objects import Object
 

@@ -1,1 +1,12 @@
+from inkube.schemas.policies import rules as rules
 from inkube.schemas.policies import typecheck as typecheck
+from inkube.schemas.policies.environment import NAMESPACE as NAMESPACE
+from inkube.schemas.policies.environment import REQUEST as REQUEST
+from inkube.schemas.policies.expressions import Expression as Expression
+from inkube.schemas.policies.expressions import all_hold as all_hold
+from inkube.schemas.policies.matching import Target as Target
+from inkube.schemas.policies.matching import matched_version as matched_version
+from inkube.schemas.policies.mutating import MutatingPolicy as MutatingPolicy
+from inkube.schemas.policies.mutating import MutationError as MutationError
+from inkube.schemas.policies.validating import CompiledPolicy as CompiledPolicy
+from inkube.schemas.policies.validating import Denial as Denial

@@ -4,13 +4,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from inkube.schemas.cel.declarations import types
-from inkube.schemas.cel.declarations.environment import Environment, functions
-from inkube.schemas.cel.declarations.functions import Overload
-from inkube.schemas.cel.declarations.string_formats import FORMATS
-from inkube.schemas.cel.declarations.types import Field, Fields, Kind, Shape, Type
-from inkube.schemas.cel.library.authorizer import AUTHORIZER, RESOURCE_CHECK
-from inkube.schemas.cel.running.libraries import FUNCTIONS
+from inkube.schemas.cel import (
+    AUTHORIZER,
+    FORMATS,
+    FUNCTIONS,
+    RESOURCE_CHECK,
+    Environment,
+    Field,
+    Fields,
+    Kind,
+    Overload,
+    Shape,
+    Type,
+    functions,
+    types,
+)
 
 _STRING: Final = Shape.of(types.STRING)
 _STRINGS: Final = Shape.of(types.LIST_STRING)

@@ -4,12 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from inkube.schemas.cel.declarations import types
-from inkube.schemas.cel.declarations.environment import Environment
-from inkube.schemas.cel.declarations.functions import CelError, EvalError
-from inkube.schemas.cel.declarations.types import Type
-from inkube.schemas.cel.language.source import CompileError
-from inkube.schemas.cel.running.program import CALL_LIMIT, Checked, Program, ProgramError, checked
+from inkube.schemas.cel import (
+    CALL_LIMIT,
+    CelError,
+    Checked,
+    CompileError,
+    Environment,
+    EvalError,
+    Program,
+    ProgramError,
+    Type,
+    checked,
+    types,
+)
 
 CONDITION: Final = (types.BOOL,)
 MESSAGE: Final = (types.STRING,)

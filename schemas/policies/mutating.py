@@ -3,14 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from inkube.schemas.cel.declarations import types
-from inkube.schemas.cel.declarations.functions import CelError
+from inkube.schemas.cel import CelError, types
 from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.objects import Object
-from inkube.schemas.ownership.listitems import UntypableError
-from inkube.schemas.ownership.mergetypes import Type
-from inkube.schemas.ownership.typed import TypedSchema
-from inkube.schemas.patch.json import JSONPatchFailure, apply_json_patch
+from inkube.schemas.ownership import Type, TypedSchema, UntypableError
+from inkube.schemas.patch import JSONPatchFailure, apply_json_patch
 from inkube.schemas.policies.expressions import Budget, Expression, compiled
 from inkube.schemas.policies.validating import CompiledPolicy, Variables
 

@@ -5,11 +5,7 @@ Follows apiserver/pkg/admission/plugin/policy/validating/typechecking.go.
 
 from collections.abc import Iterable, Sequence
 
-from inkube.schemas.cel.declarations import types
-from inkube.schemas.cel.declarations.schema_shapes import declare
-from inkube.schemas.cel.declarations.types import Shape
-from inkube.schemas.cel.language.source import CompileError
-from inkube.schemas.cel.running.program import checked
+from inkube.schemas.cel import CompileError, Shape, checked, declare, types
 from inkube.schemas.objects import Object
 from inkube.schemas.policies.environment import Scope, any_params
 

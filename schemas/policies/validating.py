@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from inkube.schemas.cel.declarations.functions import CelError, EvalError
+from inkube.schemas.cel import CelError, EvalError
 from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.objects import Object
 from inkube.schemas.policies.environment import Scope, any_params

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from inkube.schemas.fielderrors import FieldError, invalid, required
-from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.golang import DecodeError
 from inkube.schemas.metadata import metadecoding, names, objectmeta
 from inkube.schemas.structural.nodes import Node
 

@@ -1,2 +1,13 @@
 from inkube.schemas.webhooks import conditions as conditions
+from inkube.schemas.webhooks import conversionreview as conversionreview
+from inkube.schemas.webhooks import matching as matching
+from inkube.schemas.webhooks import replies as replies
+from inkube.schemas.webhooks import review as review
+from inkube.schemas.webhooks.conversionreview import ConversionError as ConversionError
 from inkube.schemas.webhooks.matching import Hook as Hook
+from inkube.schemas.webhooks.replies import ReplyError as ReplyError
+from inkube.schemas.webhooks.review import Answer as Answer
+from inkube.schemas.webhooks.review import Facts as Facts
+from inkube.schemas.webhooks.review import InvalidAnswerError as InvalidAnswerError
+from inkube.schemas.webhooks.review import Rejection as Rejection
+from inkube.schemas.webhooks.review import Seen as Seen

@@ -7,13 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from inkube.schemas import caches, cel, fielderrors
-from inkube.schemas.cel.declarations import types
-from inkube.schemas.cel.declarations.types import Shape
-from inkube.schemas.cel.library.authorizer import AUTHORIZER, RESOURCE_CHECK
+from inkube.schemas.cel import AUTHORIZER, RESOURCE_CHECK, Shape, types
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
-from inkube.schemas.policies.environment import NAMESPACE, REQUEST
-from inkube.schemas.policies.expressions import Expression, all_hold
+from inkube.schemas.policies import NAMESPACE, REQUEST, Expression, all_hold
 
 MAX_CONDITIONS: Final = 64
 _VARIABLES: Final[dict[str, Shape]] = {

@@ -9,8 +9,7 @@ from typing import Any
 import orjson
 
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.golang.gotext import quote
-from inkube.schemas.golang.unmarshal import cannot_unmarshal
+from inkube.schemas.golang import cannot_unmarshal, quote
 from inkube.schemas.metadata import objectmeta
 from inkube.schemas.objects import Object
 

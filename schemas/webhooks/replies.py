@@ -7,8 +7,7 @@ from typing import Any
 
 import orjson
 
-from inkube.schemas.golang import gojson, gotext
-from inkube.schemas.golang.unmarshal import cannot_unmarshal
+from inkube.schemas.golang import cannot_unmarshal, gojson, gotext
 from inkube.schemas.objects import Object
 from inkube.schemas.webhooks.review import GROUP, KIND
 

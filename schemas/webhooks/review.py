@@ -11,8 +11,7 @@ from typing import Any, Final
 import orjson
 
 from inkube.schemas import status
-from inkube.schemas.golang import gotext
-from inkube.schemas.golang.unmarshal import cannot_unmarshal
+from inkube.schemas.golang import cannot_unmarshal, gotext
 from inkube.schemas.meta import GVK, GVR
 from inkube.schemas.objects import Object
 

@@ -87,7 +87,7 @@ def test_an_import_of_something_private_is_found(text: str) -> None:
 
 def test_programs_were_found_on_pages_and_in_files() -> None:
     assert any(place.startswith("README.md:") for place in PROGRAMS)
-    assert "examples/probe.py" in PROGRAMS
+    assert "examples/probe/probe.py" in PROGRAMS
 
 
 @pytest.mark.parametrize("module", PUBLIC)

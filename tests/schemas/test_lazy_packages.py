@@ -33,6 +33,17 @@ def test_dir_shows_the_public_names_of_the_package() -> None:
     assert not [name for name in dir(package) if name != "__version__" and name.startswith("_")]
 
 
+@pytest.mark.parametrize("name", ROOMS)
+def test_a_stub_offers_exactly_what_it_imports(name: str) -> None:
+    """`lazy` reads stubs without their syntax tree."""
+    file = importlib.import_module(name).__file__
+    assert file is not None
+    tree = ast.parse(Path(file).with_suffix(".pyi").read_text())
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    named = [alias.asname or "" for node in imports for alias in node.names]
+    assert lazy.exports(name)("__all__") == sorted(named)
+
+
 def test_a_name_a_room_does_not_offer_is_an_attribute_error() -> None:
     room: Any = crds
     with pytest.raises(AttributeError, match=r"schemas\.crds' has no attribute 'nothing'"):

@@ -15,8 +15,7 @@ from ruamel.yaml.constructor import RoundTripConstructor
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.representer import RoundTripRepresenter
 
-from inkube.schemas.golang import goyaml
-from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.golang import DecodeError, goyaml
 from inkube.schemas.objects import Object
 
 Files = dict[str, str]

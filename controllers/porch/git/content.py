@@ -28,9 +28,14 @@ from dulwich.refs import Ref
 from dulwich.repo import BaseRepo, Repo
 
 from inkube.controllers.checks import OutsideError, Unavailable
-from inkube.controllers.provisioning.outside import allowances
-from inkube.controllers.provisioning.outside.contents import MAX_BYTES, MAX_FILES, TooMuch
-from inkube.controllers.provisioning.outside.hosts import NotAuthorized, RepositoryNotFound
+from inkube.controllers.provisioning import (
+    MAX_BYTES,
+    MAX_FILES,
+    NotAuthorized,
+    RepositoryNotFound,
+    TooMuch,
+    allowances,
+)
 
 HEADS, TAGS = "refs/heads/", "refs/tags/"
 Refs = dict[str, str]

@@ -23,10 +23,15 @@ from inkube.controllers.porch.git import content, layout
 from inkube.controllers.porch.git.content import Far, Near, Store
 from inkube.controllers.porch.git.layout import Layout
 from inkube.controllers.porch.git.scripted import Scripted
-from inkube.controllers.provisioning import outside
-from inkube.controllers.provisioning.outside import allowances, urls
-from inkube.controllers.provisioning.outside.hosts import Credentials, NotAuthorized, Target
-from inkube.controllers.provisioning.outside.remotes import Remotes
+from inkube.controllers.provisioning import (
+    Credentials,
+    NotAuthorized,
+    Remotes,
+    Target,
+    allowances,
+    outside,
+    urls,
+)
 from inkube.schemas.objects import Object
 from inkube.schemas.status import StatusError
 

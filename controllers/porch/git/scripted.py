@@ -12,7 +12,7 @@ from dulwich.repo import MemoryRepo
 from inkube.controllers.porch.files import documents
 from inkube.controllers.porch.git import layout
 from inkube.controllers.porch.git.content import HEADS, TAGS, Near, Update
-from inkube.controllers.provisioning.outside.world_types import HostedPackage, HostedRepository
+from inkube.controllers.provisioning import HostedPackage, HostedRepository
 
 MOST = 256
 """Repositories that are remembered."""

@@ -6,8 +6,7 @@ A controller judges the spec and writes conditions; a dry run says the same as c
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, TypeVar
 
-from inkube.controllers.checks import Invalid, Problem, check, status
-from inkube.controllers.checks.status import Finding
+from inkube.controllers.checks import Finding, Invalid, Problem, check, status
 from inkube.controllers.environment import Environment
 from inkube.controllers.kinds import KindModule
 from inkube.controllers.manager import Controller

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from inkube.controllers.checks.status import Finding
+from inkube.controllers.checks import Finding
 from inkube.controllers.client import Selection
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Change, Key

@@ -22,7 +22,7 @@ from inkube.controllers.porch.writes.acceptance import Acceptance
 from inkube.controllers.porch.writes.origin import Origin
 from inkube.controllers.porch.writes.readiness import Readiness
 from inkube.controllers.porch.writes.tasks import read
-from inkube.controllers.provisioning.outside.contents import TooMuch
+from inkube.controllers.provisioning import TooMuch
 from inkube.controllers.transactions import Write
 from inkube.schemas import fielderrors, status
 from inkube.schemas.objects import Object, same

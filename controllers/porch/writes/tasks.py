@@ -26,8 +26,7 @@ from inkube.controllers.porch.git import layout
 from inkube.controllers.porch.git.content import HEADS, TAGS, Store
 from inkube.controllers.porch.git.depots import Depot, Depots, SecretMissing, SecretUnfit
 from inkube.controllers.porch.refusals import Refusals
-from inkube.controllers.provisioning.outside.contents import TooMuch
-from inkube.controllers.provisioning.outside.hosts import NotAuthorized, RepositoryNotFound
+from inkube.controllers.provisioning import NotAuthorized, RepositoryNotFound, TooMuch
 from inkube.schemas import fielderrors
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object

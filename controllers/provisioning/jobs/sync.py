@@ -6,8 +6,7 @@ that, each interval, an incremental one if its branch has moved. `status.sync` f
 
 from typing import Any
 
-from inkube.controllers.checks import OutsideError, Run, status
-from inkube.controllers.checks.status import Finding
+from inkube.controllers.checks import Finding, OutsideError, Run, status
 from inkube.controllers.client import Object
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Change, Key

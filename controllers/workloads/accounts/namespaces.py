@@ -6,8 +6,7 @@ Follows pkg/controller/certificates/rootcacertpublisher.
 from collections.abc import Callable, Iterator
 
 from inkube.controllers.client import Object
-from inkube.controllers.core import accounts
-from inkube.controllers.core.accounts import NAMESPACES
+from inkube.controllers.core import NAMESPACES, accounts
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.manager import Controller, Watch
 from inkube.controllers.workloads import writes

@@ -7,7 +7,7 @@ import base64
 from collections.abc import Iterator
 
 from inkube.controllers.client import Object
-from inkube.controllers.core.accounts import ACCOUNTS
+from inkube.controllers.core import ACCOUNTS
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.manager import Controller, Watch
 from inkube.controllers.workloads import pods, templates, writes

@@ -8,7 +8,7 @@ pkg/scheduler/framework/plugins/volumebinding.
 from collections.abc import Callable, Iterator
 
 from inkube.controllers.client import Client, Object
-from inkube.controllers.core.protection import claims_of
+from inkube.controllers.core import claims_of
 from inkube.controllers.informer import Key
 from inkube.controllers.workloads import templates, writes
 from inkube.controllers.workloads.cluster import Cluster

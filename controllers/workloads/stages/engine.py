@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from inkube.controllers.client import Client, Object
-from inkube.controllers.core.catalog import Kind
+from inkube.controllers.core import Kind
 from inkube.controllers.events import Recorder
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.manager import Controller, Manager, Result, Watch

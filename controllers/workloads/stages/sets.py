@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from inkube.schemas import bodies, caches, documents
-from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.golang import DecodeError
 from inkube.schemas.objects import Object
 
 FOLDER = Path(__file__).with_name("builtin")

@@ -20,8 +20,7 @@ from inkube.controllers.workloads.stages.gotemplates import (
 )
 from inkube.schemas import bodies, fielderrors
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.golang import gotime, rfc3339
-from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.golang import DecodeError, gotime, rfc3339
 from inkube.schemas.objects import Object
 
 Renderer = Callable[[Object], Any]

@@ -1,0 +1,13 @@
+from inkube.controllers.provisioning import outside as outside
+from inkube.controllers.provisioning.outside import allowances as allowances
+from inkube.controllers.provisioning.outside import urls as urls
+from inkube.controllers.provisioning.outside.contents import MAX_BYTES as MAX_BYTES
+from inkube.controllers.provisioning.outside.contents import MAX_FILES as MAX_FILES
+from inkube.controllers.provisioning.outside.contents import TooMuch as TooMuch
+from inkube.controllers.provisioning.outside.hosts import Credentials as Credentials
+from inkube.controllers.provisioning.outside.hosts import NotAuthorized as NotAuthorized
+from inkube.controllers.provisioning.outside.hosts import RepositoryNotFound as RepositoryNotFound
+from inkube.controllers.provisioning.outside.hosts import Target as Target
+from inkube.controllers.provisioning.outside.remotes import Remotes as Remotes
+from inkube.controllers.provisioning.outside.world_types import HostedPackage as HostedPackage
+from inkube.controllers.provisioning.outside.world_types import HostedRepository as HostedRepository

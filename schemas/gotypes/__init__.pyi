@@ -1,0 +1,4 @@
+from inkube.schemas.gotypes import decoding as decoding
+from inkube.schemas.gotypes import internal as internal
+from inkube.schemas.gotypes import table as table
+from inkube.schemas.gotypes import types as types

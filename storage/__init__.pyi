@@ -1,0 +1,15 @@
+from inkube.storage import columns as columns
+from inkube.storage import errors as errors
+from inkube.storage import repair as repair
+from inkube.storage import writes as writes
+from inkube.storage.entry import Change as Change
+from inkube.storage.entry import Entry as Entry
+from inkube.storage.errors import Compacted as Compacted
+from inkube.storage.errors import StorageError as StorageError
+from inkube.storage.log import Log as Log
+from inkube.storage.log import Range as Range
+from inkube.storage.log import Record as Record
+from inkube.storage.store import BaseStore as BaseStore
+from inkube.storage.store import Following as Following
+from inkube.storage.store import Store as Store
+from inkube.storage.store import StoreOptions as StoreOptions

@@ -1,0 +1,79 @@
+"""A room is entered by its door: others import what its `__init__` names, and nothing behind it."""
+
+from pathlib import Path
+
+import pytest
+from doors import House, by_room
+
+ROOT = Path(__file__).parent.parent
+BASELINE: dict[str, int] = {
+    "apiserver.admission": 5,
+    "apiserver.auth": 22,
+    "apiserver.discovery": 9,
+    "apiserver.faults": 5,
+    "apiserver.handlers": 8,
+    "apiserver.http": 13,
+    "apiserver.policies": 1,
+    "apiserver.registry": 63,
+    "apiserver.root": 11,
+    "apiserver.subresources": 2,
+    "apiserver.watching": 7,
+    "apiserver.webhooks": 2,
+    "controllers.core": 18,
+    "controllers.provisioning": 6,
+    "controllers.workloads": 3,
+    "schemas.aggregation": 3,
+    "schemas.builtin": 6,
+    "schemas.cel": 15,
+    "schemas.crds": 1,
+    "schemas.golang": 14,
+    "schemas.gotypes": 3,
+    "schemas.metadata": 2,
+    "schemas.ownership": 14,
+    "schemas.policies": 4,
+    "storage": 83,
+}
+"""Imports past a door that there still are, by room. Numbers only become smaller."""
+
+
+def test_others_import_what_a_room_offers() -> None:
+    imports = House(ROOT).deep()
+    found = by_room(imports)
+    new = {room: count for room, count in found.items() if count > BASELINE.get(room, 0)}
+    told = "\n".join(str(each) for each in imports if each.room.removeprefix("inkube.") in new)
+    assert not new, f"offer these names in the stub of the room, and import the room:\n{told}"
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Path:
+    """A tree with one room, which offers one name, and somebody outside."""
+    room = tmp_path / "schemas" / "room"
+    room.mkdir(parents=True)
+    (tmp_path / "schemas" / "__init__.py").touch()
+    (room / "__init__.py").touch()
+    (room / "__init__.pyi").write_text("from inkube.schemas.room.inner import known as known\n")
+    (room / "inner.py").write_text("known = other = 1\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("from inkube.schemas.room import known", 0),
+        ("from inkube.schemas import room", 0),
+        ("from inkube.schemas.room.inner import known", 1),
+        ("from inkube.schemas.room.inner import known, other", 2),
+        ("from inkube.schemas.room import inner", 1),
+        ("import inkube.schemas.room.inner", 1),
+    ],
+)
+def test_an_import_past_a_door_is_found(house: Path, text: str, count: int) -> None:
+    (house / "schemas" / "outside.py").write_text(text + "\n")
+    assert by_room(House(house).deep()) == ({"schemas.room": count} if count else {})
+
+
+def test_a_room_may_look_into_itself(house: Path) -> None:
+    (house / "schemas" / "room" / "more.py").write_text(
+        "from inkube.schemas.room.inner import other\n"
+    )
+    assert House(house).deep() == []
