@@ -22,8 +22,8 @@ from typing import Any, Protocol
 from aiohttp import hdrs, web
 from aiohttp.http import HttpVersion11
 
-from inkube.apiserver import console, faults, http
-from inkube.apiserver.auth import ANONYMOUS, Access, Flows
+from inkube.apiserver import console, faults, http, watching
+from inkube.apiserver.auth import ANONYMOUS, AUTHENTICATED, Access, Flows
 from inkube.apiserver.discovery import Endpoint
 from inkube.apiserver.faults import Faults, Trouble
 from inkube.apiserver.handlers import STREAMED, WATCHES, Routes
@@ -199,8 +199,9 @@ class App:
             streamed = info.subresource in STREAMED
             if self._parts.resources.delegates and not streamed:
                 streamed = self._delegate(info) is not None and hdrs.UPGRADE in request.headers
-            with self._parts.guard.admit(request, long=streamed or info.verb in WATCHES):
-                if streamed or (info.verb in WATCHES and hdrs.UPGRADE in request.headers):
+            watches = info.verb in WATCHES or info.path == watching.SHARED
+            with self._parts.guard.admit(request, long=streamed or watches):
+                if streamed or (watches and hdrs.UPGRADE in request.headers):
                     self._parts.origins.check(request)  # browsers open WebSockets unasked
                 if streamed or request.method in _READS:
                     response = await self._serve(request, info, heard)
@@ -363,6 +364,10 @@ class App:
         except status.StatusError:
             if self._is_open(info) and self._delegate(info) is None:
                 return ANONYMOUS
+            if info.path.startswith(watching.SHARED):  # each of its watches is authorized by itself
+                user = self._parts.access.identify(request)
+                if AUTHENTICATED in user.groups:
+                    return user
             raise
 
     def _is_open(self, info: RequestInfo) -> bool:

@@ -28,6 +28,7 @@ from inkube.apiserver import (
     http,
     root,
     subresources,
+    watching,
     webhooks,
     workers,
 )
@@ -591,6 +592,7 @@ class APIServer:
             "/metrics": plain.metrics,
             "/metrics/slis": plain.levels,
             "/debug/": later(self._debugging),
+            "/inkube/": later(self._shared_streams),
             "/debug/requests": later(self._request_log),
             "/api/": discovery,
             "/apis/": discovery,
@@ -620,6 +622,11 @@ class APIServer:
         log = console.RequestLog(self._tell_requests)
         self._streaming.callback(log.close)
         return log
+
+    def _shared_streams(self) -> Endpoint:
+        shared = watching.shared.SharedStreams(self._http.request_handler)
+        self.streams.closing.append(shared.close)
+        return shared
 
     def _tell_requests(self, listener: "http.audit.Listener") -> Callable[[], None]:
         """Tell somebody of finished requests, until what is returned is called."""

@@ -10,6 +10,7 @@ from inkube.apiserver.auth import signers as signers
 from inkube.apiserver.auth import signing as signing
 from inkube.apiserver.auth.access import Access as Access
 from inkube.apiserver.auth.attributes import ANONYMOUS as ANONYMOUS
+from inkube.apiserver.auth.attributes import AUTHENTICATED as AUTHENTICATED
 from inkube.apiserver.auth.attributes import MASTERS as MASTERS
 from inkube.apiserver.auth.attributes import Attributes as Attributes
 from inkube.apiserver.auth.attributes import of_call as of_call

@@ -126,6 +126,8 @@ class Routes:
         resource, wording = route.resource, route.resource.wording
         if resource.definition.max_body:
             incoming.allow(request, resource.definition.max_body)
+        if info.verb in WATCHES and request.headers.get(hdrs.ACCEPT) == negotiation.EVENTS:
+            return negotiation.PLAIN
         if wording.is_routed:
             lists = info.verb in ("list", "watch")
             negotiation.route(request.headers.get(hdrs.ACCEPT), lists=lists)

@@ -116,6 +116,11 @@ class Counted(RequestHandler):
         super().pause_writing()
         self._budget.add(self)
 
+    def recount(self) -> None:
+        """Count anew what waits: several write to this connection, and go on while it is full."""
+        if self._paused:
+            self._budget.add(self)
+
     def resume_writing(self) -> None:
         """See asyncio.Protocol."""
         self._budget.remove(self)

@@ -5,6 +5,7 @@ what is refused before costs nobody a body. Answers do not name the software the
 """
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 from aiohttp import hdrs, web
 from aiohttp.http import HttpVersion, HttpVersion11
@@ -12,6 +13,7 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_request import BaseRequest
 
 from inkube.apiserver.http.cors import Origins
+from inkube.schemas import status
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _NOBODY = Origins((), protects=False)
@@ -32,6 +34,9 @@ class Request(BaseRequest):
     """Who asks, once that is known."""
     is_current = False
     """Whether the store has come to what was newest when this came."""
+    channel: Any = None
+    """The part of a connection that a watch is written to (`watching.shared`): this request shares
+    the connection with others, and nothing else may answer on it."""
     sent = b""
     """The body, once it is read."""
     _asked = False
@@ -126,6 +131,12 @@ class Request(BaseRequest):
             self.origins.tell(self, response)
 
     async def _prepare_hook(self, response: web.StreamResponse) -> None:
+        if self.channel is not None:
+            raise status.StatusError(
+                501,
+                status.Reason.NOT_IMPLEMENTED,
+                "another process answers this watch: it takes a connection of its own",
+            )
         response.headers.popall(hdrs.SERVER, None)
         self.complete(response)
 

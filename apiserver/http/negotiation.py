@@ -14,6 +14,9 @@ from inkube.schemas import caches, status
 JSON = "application/json"
 YAML = "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
+EVENTS = "text/event-stream"
+"""Server-Sent Events, which an EventSource asks for: a form of watches alone, and none of
+kube-apiserver's."""
 ACCEPTED = f"{JSON}, {YAML}, {PROTOBUF}"
 WITHOUT_TABLES = ("PartialObjectMetadata", "PartialObjectMetadataList")
 _ROUTED = (JSON, YAML, PROTOBUF, "*/*")

@@ -9,7 +9,7 @@ from multidict import CIMultiDict
 
 from inkube.apiserver import http
 from inkube.apiserver.http.delivery import Answer, Body, Head
-from inkube.apiserver.http.negotiation import JSON, PROTOBUF, YAML, Form
+from inkube.apiserver.http.negotiation import EVENTS, JSON, PROTOBUF, YAML, Form
 from inkube.schemas import status, warningtexts
 from inkube.schemas.builtin import protobuf
 from inkube.schemas.status import StatusError
@@ -40,6 +40,14 @@ def stream(warnings: Collection[str] = (), media: str = JSON) -> web.StreamRespo
     headers = _HEADS[media].headers.copy()
     _warn(headers, warnings)
     return web.StreamResponse(headers=headers)
+
+
+def events(warnings: Collection[str] = ()) -> web.StreamResponse:
+    """The start of a stream of Server-Sent Events, which no proxy should hold back."""
+    headers = {"Content-Type": EVENTS, "Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+    response = web.StreamResponse(headers=headers)
+    _warn(response.headers, warnings)
+    return response
 
 
 def _warn(headers: "CIMultiDict[str]", warnings: Collection[str]) -> None:

@@ -1,2 +1,5 @@
 from inkube.apiserver.watching import messages as messages
+from inkube.apiserver.watching import shared as shared
 from inkube.apiserver.watching.streams import OpenWatch as OpenWatch
+
+SHARED: str

@@ -26,11 +26,21 @@ SharedFrames = dict[Hashable, tuple[Sequence[Change], bytes]]
 """By sort of watcher: the changes told last, and their bytes on the wire."""
 
 
+def _unmarked(revision: int) -> bytes:
+    return b""
+
+
 class Wire(NamedTuple):
-    """How a frame lies on a connection: `pack` puts it there, `name` tells wires apart."""
+    """How a frame lies on a connection: `pack` puts it there, `name` tells wires apart.
+
+    `mark`: what stands before a frame and tells from which revision a client goes on that has read
+    it; 0 where it has to begin anew. `begun` tells it after what was there already.
+    """
 
     name: str
     pack: Callable[[bytes], bytes]
+    mark: Callable[[int], bytes] = _unmarked
+    begun: Callable[[int], bytes] = _unmarked
 
 
 def chunked(data: bytes) -> bytes:
@@ -38,8 +48,29 @@ def chunked(data: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(data), data)
 
 
+def _event(frame: bytes) -> bytes:
+    return b"data: %b\n\n" % frame.rstrip(b"\n")
+
+
+def _id(revision: int) -> bytes:
+    return b"id: %d\n" % revision if revision else b"id\n"
+
+
+def _id_alone(revision: int) -> bytes:
+    return b"id: %d\n\n" % revision
+
+
 PLAIN = Wire("", bytes)
 CHUNKS = Wire("chunk", chunked)
+EVENTS = Wire("event", _event, mark=_id, begun=_id_alone)
+"""Server-Sent Events of HTTP/1.0, where the end of the connection is the end of the answer."""
+CHUNKED_EVENTS = Wire(
+    "chunked event",
+    lambda frame: chunked(_event(frame)),
+    mark=lambda revision: chunked(_id(revision)),
+    begun=lambda revision: chunked(_id_alone(revision)),
+)
+"""Server-Sent Events. An EventSource that connects again sends the last id that it was told."""
 
 
 class Framer:
@@ -54,6 +85,9 @@ class Framer:
         self._form = form
         self._stamps = stamps
         self._pack = wire.pack
+        self._mark = wire.mark
+        self.begun = wire.begun
+        """What follows on all that was there at a revision."""
         self._keys = {kind: (kind, self._call.served, form, wire.name) for kind in TYPES}
         self._makers = {kind: partial(self._make, kind) for kind in TYPES}
         self._first = form.kind == "Table"
@@ -84,7 +118,7 @@ class Framer:
         if not kind:
             return b""
         if self._first:
-            return self._headed(kind, self._state(change, kind))
+            return self._mark(change.revision) + self._headed(kind, self._state(change, kind))
         return self._cache.get(change, self._keys[kind], self._makers[kind])
 
     def _type_of(self, change: Change) -> str:
@@ -108,14 +142,14 @@ class Framer:
         """A BOOKMARK event."""
         shown = bookmark(self._call, revision, end=end)
         if self._form.kind == "Table":
-            return self._frame("BOOKMARK", self._bookmark_table(shown))
-        if self._form.kind:
+            shown = self._bookmark_table(shown)
+        elif self._form.kind:
             shown = tables.partial(shown, self._form.version)
-        return self._frame("BOOKMARK", shown)
+        return self._mark(revision) + self._frame("BOOKMARK", shown)
 
     def error(self, error: StatusError) -> bytes:
         """An ERROR event; the stream ends after it."""
-        return self._frame("ERROR", error.body())
+        return self._mark(0) + self._frame("ERROR", error.body())
 
     def _state(self, change: Change, kind: str) -> Object:
         if kind == "DELETED":
@@ -124,8 +158,10 @@ class Framer:
 
     def _make(self, kind: str, change: Change) -> bytes:
         if kind == "DELETED" or self._form.kind:
-            return self._event(kind, self._state(change, kind))
-        return self._stored(kind, change.entry)
+            frame = self._event(kind, self._state(change, kind))
+        else:
+            frame = self._stored(kind, change.entry)
+        return self._mark(change.revision) + frame
 
     def _headed(self, kind: str, value: Object) -> bytes:
         """The first event of a table, which alone tells the columns."""

@@ -53,11 +53,15 @@ class Socket:
         self.response = socket
         self._listening = asyncio.create_task(_listen(socket, gone))
 
+    def sink(self, request: web.BaseRequest) -> asyncio.Transport | None:
+        """See Connection."""
+        return request.transport
+
     async def drain(self) -> None:
         """See Connection."""
         await self._request.writer.drain()
 
-    async def close(self) -> None:
+    async def finish(self) -> None:
         """See Connection."""
         socket = self.response
         if isinstance(socket, web.WebSocketResponse):

@@ -10,7 +10,7 @@ streams end at once when the server stops.
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from aiohttp import hdrs, web
@@ -22,6 +22,8 @@ from inkube.apiserver.handlers.verbs import Exchange
 from inkube.apiserver.http import negotiation, responses
 from inkube.apiserver.http.budget import FULL
 from inkube.apiserver.http.delivery import PIECE
+from inkube.apiserver.http.incoming import Request
+from inkube.apiserver.http.negotiation import Form
 from inkube.apiserver.http.options import read_list_options
 from inkube.apiserver.registry import conversions
 from inkube.apiserver.registry.registry import Registry
@@ -29,7 +31,15 @@ from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.watching.bursts import Bursts
 from inkube.apiserver.watching.endings import Ending
 from inkube.apiserver.watching.framecache import FrameCache
-from inkube.apiserver.watching.frames import CHUNKS, PLAIN, Framer, SharedFrames, Wire
+from inkube.apiserver.watching.frames import (
+    CHUNKED_EVENTS,
+    CHUNKS,
+    EVENTS,
+    PLAIN,
+    Framer,
+    SharedFrames,
+    Wire,
+)
 from inkube.apiserver.watching.watch import Watcher, too_old
 from inkube.schemas import status
 from inkube.storage import errors as storage_errors
@@ -42,6 +52,7 @@ GATHERED = 256 * 1024  # bytes of changes that wait for their burst
 SHORTEST = 1800.0  # --min-request-timeout: a watch without a timeout ends after 1 to 2 times this
 LOOK = 2.0  # how often an idle stream looks whether its client is still there
 BOOKMARK = 60.0
+LAST_TOLD = "Last-Event-ID"
 BEFORE_END = 2.0  # a bookmark is sent so long before the timeout
 
 
@@ -58,14 +69,43 @@ class OpenWatch(NamedTuple):
     user_agent: str
 
 
-class Connection(Protocol):
-    """How a watch is answered: by a body of HTTP, or a WebSocket (`messages`).
+class Sink(Protocol):
+    """What packed frames are written to: a transport (asyncio.Transport), or a part of one."""
 
-    Once it is open the stream alone writes to its transport, frames packed by `wire`.
+    def write(self, data: bytes) -> None:
+        """Write without waiting."""
+        ...
+
+    def is_closing(self) -> bool:
+        """Whether nothing arrives any more."""
+        ...
+
+    def get_write_buffer_size(self) -> int:
+        """Bytes that wait for the reader."""
+        ...
+
+    def abort(self) -> None:
+        """Cut the reader off."""
+        ...
+
+    def close(self) -> None:
+        """End, once what was written has arrived."""
+        ...
+
+
+class Connection(Protocol):
+    """How a watch is answered: by a body of HTTP, a WebSocket (`messages`), or a part of a
+    connection (`shared`).
+
+    Once it is open the stream alone writes to its sink, frames packed by `wire`.
     """
 
     wire: Wire
     response: web.StreamResponse
+
+    def sink(self, request: web.BaseRequest) -> Sink | None:
+        """Where frames are written once it is open; None where the client has gone."""
+        ...
 
     async def open(self, request: web.BaseRequest, gone: Callable[[], None]) -> None:
         """Answer; `gone` is called when the client says that it leaves. Raises StatusError."""
@@ -75,7 +115,7 @@ class Connection(Protocol):
         """Wait for a reader who does not keep up. Raises ConnectionError."""
         ...
 
-    async def close(self) -> None:
+    async def finish(self) -> None:
         """Say that this was all. Raises ConnectionError."""
         ...
 
@@ -87,12 +127,15 @@ class Connection(Protocol):
 class _Http:
     """See `Connection`."""
 
-    def __init__(self, response: web.StreamResponse, *, chunks: bool) -> None:
+    def __init__(self, response: web.StreamResponse, wire: Wire) -> None:
         self.response = response
         self._writer: AbstractStreamWriter
-        self.wire = CHUNKS if chunks else PLAIN
-        if chunks:
+        self.wire = wire
+        if wire in (CHUNKS, CHUNKED_EVENTS):
             response.enable_chunked_encoding()
+
+    def sink(self, request: web.BaseRequest) -> Sink | None:
+        return request.transport
 
     async def open(self, request: web.BaseRequest, gone: Callable[[], None]) -> None:
         await self.response.prepare(request)
@@ -101,11 +144,23 @@ class _Http:
     async def drain(self) -> None:
         await self._writer.drain()
 
-    async def close(self) -> None:
+    async def finish(self) -> None:
         await self.response.write_eof()
 
     def release(self) -> None:
         pass  # aiohttp looks after an answer
+
+
+def _reads_events(request: web.BaseRequest) -> bool:
+    return request.headers.get(hdrs.ACCEPT) == negotiation.EVENTS
+
+
+def _over_http(request: web.BaseRequest, warnings: Collection[str], form: Form) -> _Http:
+    chunks = request.version >= HttpVersion11
+    if _reads_events(request):
+        return _Http(responses.events(warnings), CHUNKED_EVENTS if chunks else EVENTS)
+    media = responses.WATCH if form.protobuf else negotiation.JSON
+    return _Http(responses.stream(warnings, media), CHUNKS if chunks else PLAIN)
 
 
 class Streams:
@@ -118,6 +173,8 @@ class Streams:
         self._frames = FrameCache()
         self._open: set[_Stream] = set()
         self._closed = False
+        self.closing: list[Callable[[], None]] = []
+        """What else ends with all streams: the connections that some of them share."""
 
     @property
     def count(self) -> int:
@@ -132,6 +189,9 @@ class Streams:
         """Answer a watch request; returns when the stream is over."""
         call, request = exchange.call, exchange.request
         options = read_list_options(exchange.query, watching=call.verb == "watch")
+        told = request.headers.get(LAST_TOLD, "")
+        if told.isdecimal() and _reads_events(request):  # an EventSource that connects again
+            options = options._replace(resource_version=told, match="", initial_events=None)
         if exchange.form.media == negotiation.YAML:
             raise status.not_acceptable(
                 f"only the following media types are accepted: {negotiation.JSON}"
@@ -139,12 +199,13 @@ class Streams:
         watcher = Watcher(self._registry, call, options)
         form = exchange.form._replace(pretty=False)  # lines are what the client reads
         connection: Connection
-        if hdrs.UPGRADE in request.headers and streaming.sockets.is_wanted(request):
+        if isinstance(request, Request) and request.channel is not None:
+            connection = request.channel
+            request.channel.warnings = call.warnings
+        elif hdrs.UPGRADE in request.headers and streaming.sockets.is_wanted(request):
             connection = watching.messages.Socket(request, is_text=not form.protobuf)
         else:
-            media = responses.WATCH if form.protobuf else negotiation.JSON
-            response = responses.stream(call.warnings, media)
-            connection = _Http(response, chunks=request.version >= HttpVersion11)
+            connection = _over_http(request, call.warnings, form)
         framer = Framer(watcher, form, self._stamps, self._frames, wire=connection.wire)
         trouble = None if exchange.trouble is None else exchange.trouble.watching
         ending = None if trouble is None else Ending(trouble)
@@ -167,11 +228,11 @@ class Streams:
         self._open.add(stream)
         try:
             await stream.connection.open(exchange.request, stream.stop)
-            transport = exchange.request.transport
-            if transport is not None and not head and not self._closed:
-                await stream.run(transport, failure)
-            if transport is not None and not transport.is_closing():
-                await stream.connection.close()
+            sink = stream.connection.sink(exchange.request)
+            if sink is not None and not head and not self._closed:
+                await stream.run(sink, failure)
+            if sink is not None and not sink.is_closing():
+                await stream.connection.finish()
         finally:
             self._open.discard(stream)
             stream.close()
@@ -180,6 +241,8 @@ class Streams:
     def close(self) -> None:
         """End every stream, and each that would still begin."""
         self._closed = True
+        for close in self.closing:
+            close()
         for stream in tuple(self._open):
             stream.stop()
 
@@ -205,7 +268,7 @@ class _Stream:
         self._initial: Iterable[bytes] = ()
         self._gathered: list[Change] = []
         self._gathered_bytes = 0
-        self._transport: asyncio.Transport
+        self._sink: Sink
         self._loop = asyncio.get_running_loop()
         self._woken: asyncio.Future[None] | None = None
         self._over = False
@@ -220,12 +283,10 @@ class _Stream:
         self._subscription, found = await self.watcher.begin()
         self._initial = self._framer.added(found)
 
-    async def run(
-        self, transport: asyncio.Transport, failure: status.StatusError | None = None
-    ) -> None:
+    async def run(self, sink: Sink, failure: status.StatusError | None = None) -> None:
         """Write until the client leaves, the time is over, or it is cut off; where there is a
         `failure`, why nothing is told."""
-        self._transport = transport
+        self._sink = sink
         if failure is not None:
             await self._fail(failure)
             return
@@ -239,7 +300,7 @@ class _Stream:
                 if not self._over:
                     await self._follow(subscription)
         except storage_errors.SlowConsumer:
-            transport.abort()
+            sink.abort()
         except storage_errors.Compacted as error:
             await self._fail(too_old(self.watcher.start, error.compacted))
         except status.StatusError as error:  # of a conversion webhook
@@ -256,7 +317,7 @@ class _Stream:
         self._flush({})
         self._pause()
         if self._writing:
-            self._transport.abort()
+            self._sink.abort()
 
     def close(self) -> None:
         """Let go of everything."""
@@ -277,6 +338,8 @@ class _Stream:
             if self._over:
                 return
         self._end_as_told()
+        if not self._over:
+            self._send(self._framer.begun(self.watcher.start))
         if self.watcher.tells_end and self._tells_bookmarks and not self._over:
             self._send(self._framer.bookmark(self.watcher.start, end=True))
 
@@ -290,7 +353,7 @@ class _Stream:
             start = self.watcher.start
             self._send(self._framer.error(too_old(start, start + 1)))
         elif ending.how == "Cut":
-            self._transport.close()  # what was written arrives, the end of the answer does not
+            self._sink.close()  # what was written arrives, the end of the answer does not
         self.stop()
 
     @property
@@ -360,7 +423,7 @@ class _Stream:
             logger.exception("a change cannot be told and its watch ends")
             self.stop()
             return
-        if not self._over and self._transport.get_write_buffer_size() > FULL:
+        if not self._over and self._sink.get_write_buffer_size() > FULL:
             self._pause()
 
     def _tell_changes(self, changes: Sequence[Change], told: SharedFrames) -> None:
@@ -373,10 +436,10 @@ class _Stream:
 
     def _send(self, data: bytes) -> None:
         """Write frames; all that is written goes through here."""
-        if self._transport.is_closing():
+        if self._sink.is_closing():
             self.stop()
         elif data:
-            self._transport.write(data)
+            self._sink.write(data)
 
     def _pause(self) -> None:
         if self._subscription is not None:
@@ -398,7 +461,7 @@ class _Stream:
         now = self._loop.time()
         subscription = self._subscription
         ended = subscription is not None and subscription.over
-        if now >= self._until or ended or self._transport.is_closing():
+        if now >= self._until or ended or self._sink.is_closing():
             self.stop()
             return
         if now >= self._bookmark_at:

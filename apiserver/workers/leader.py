@@ -14,7 +14,7 @@ from functools import partial
 
 from aiohttp import web
 
-from inkube.apiserver import aggregation, auth
+from inkube.apiserver import aggregation, auth, watching
 from inkube.apiserver.http import RequestInfo
 from inkube.apiserver.registry import User
 from inkube.apiserver.streaming import proxying
@@ -29,6 +29,7 @@ STREAMS = frozenset(
     }
 )
 METRICS = "metrics.k8s.io"
+_STREAMS = f"{watching.SHARED}/"
 STOP_SECONDS = 1.5
 
 Passed = Callable[[web.BaseRequest, RequestInfo, User], Awaitable[web.StreamResponse]]
@@ -61,6 +62,8 @@ class Leader:
 
     def concerns(self, info: RequestInfo) -> Passed | None:
         """Who passes a request on, if that is to be done."""
+        if not info.is_resource and info.path.startswith(_STREAMS):
+            return self._of_stream(info.path.removeprefix(_STREAMS))
         if info.group in self._groups or (
             self._pods and not info.group and (info.resource, info.subresource) in STREAMS
         ):
@@ -69,17 +72,30 @@ class Leader:
                 return partial(self._pass_on, pid)
         return None
 
+    def _of_stream(self, name: str) -> Passed | None:
+        """Who has a shared stream: its name begins with the process."""
+        process = name.partition("-")[0]
+        if not process.isdecimal() or len(process) > 10 or int(process) == os.getpid():
+            return None
+        pid = int(process)
+        return partial(self._pass_on, pid) if self._worker.place(pid).exists() else None
+
     async def close(self) -> None:
         """Cut what is passed on."""
         neighbours, self._neighbours = self._neighbours, {}
         for each in neighbours.values():
             await each.close()
 
+    async def _forget_the_gone(self) -> None:
+        """Let go of processes that have ended."""
+        for pid in [pid for pid in self._neighbours if not self._worker.place(pid).exists()]:
+            await self._neighbours.pop(pid).close()
+
     async def _pass_on(
         self, pid: int, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
         if pid not in self._neighbours:
-            await self.close()  # of one who led before
+            await self._forget_the_gone()
             self._neighbours[pid] = aggregation.Neighbour(str(self._worker.place(pid)))
         changes = proxying.Changes(auth.frontproxy.is_own, auth.frontproxy.headers(user))
         return await proxying.pass_on(self._neighbours[pid], request, info, changes, failed=_silent)

@@ -60,6 +60,7 @@ LATER = (
     "inkube.controllers.environment",
     "inkube.controllers.core.flowcontrol",
     "inkube.apiserver.watching.messages",
+    "inkube.apiserver.watching.shared",
     "inkube.apiserver.webhooks.conversion",
     "inkube.apiserver.discovery.groups",
     "inkube.apiserver.discovery.openapi",

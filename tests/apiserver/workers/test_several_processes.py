@@ -298,3 +298,25 @@ async def test_what_lives_in_the_worker_that_leads_answers_at_every_worker(
     assert asked == ["given\n"] * 4
     names = Counter(line.split()[0] for line in served.log if "/pods/p/exec" in line)
     assert set(names) == {"worker-1", "worker-2"}, "each was asked"
+
+
+async def test_messages_for_a_shared_stream_are_taken_by_every_worker(
+    serve: Serve, http: Any, tmp_path: Path
+):
+    served = await serve("--data", str(tmp_path / "inkube.db"))
+    stream = f"{served.url}/inkube/v1/watch"
+
+    async def read(answer: Any) -> Any:
+        while not (line := await answer.content.readline()).startswith(b"data: "):
+            pass
+        return json.loads(line.removeprefix(b"data: "))
+
+    async with patience.within(), http.get(stream) as answer:
+        name = (await read(answer))["stream"]
+        for number in range(8):  # connections go to the workers by turns
+            message = {"open": str(number), "path": MAPS}
+            async with http.post(f"{stream}/{name}", json=message) as taken:
+                assert taken.status == 200, await taken.text()
+            assert (await read(answer))["watch"] == str(number)
+        async with http.post(f"{stream}/1-gone", json={"close": "1"}) as taken:
+            assert taken.status == 404

@@ -1,0 +1,509 @@
+"""Many watches over one connection: a WebSocket or Server-Sent Events at `/inkube/v1/watch`.
+
+A browser opens six connections to a server, so the seventh watch of a page would hold up all its
+requests. On a shared stream the client opens and closes watches by messages, JSON objects:
+
+    client    {"open": ID, "path": "/api/v1/pods?labelSelector=a", "accept": MEDIA_TYPE}
+              {"close": ID}
+    server    {"stream": NAME}                    once, at the beginning
+              {"watch": ID, "opened": {"warnings": [TEXT]}}
+              {"watch": ID, "event": EVENT}       EVENT is what a watch over HTTP sends as a line
+              {"watch": ID, "closed": STATUS}     refused, over, cut off, or closed by the client
+              {"refused": STATUS}                 a message that cannot be understood
+
+Over a WebSocket both sides send text messages. An `EventSource`, or `fetch`, reads the server's as
+events; its own messages are the bodies of `POST /inkube/v1/watch/NAME`, or stand in the address as
+`open=ID=PATH`. Each watch is a request by itself to all of the server: authorized, counted, logged
+and met by Faults like any other. kube-apiserver has no such thing.
+"""
+
+import asyncio
+import contextlib
+import os
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import orjson
+from aiohttp import hdrs, web
+from aiohttp.http import HttpVersion11, WSMsgType
+from multidict import CIMultiDict
+from yarl import URL
+
+from inkube.apiserver import watching
+from inkube.apiserver.handlers.routes import WATCHES
+from inkube.apiserver.http import bodies, negotiation, requests, responses
+from inkube.apiserver.http.budget import Counted
+from inkube.apiserver.http.delivery import STALLED
+from inkube.apiserver.http.incoming import Request
+from inkube.apiserver.http.requests import RequestInfo
+from inkube.apiserver.registry.calls import User
+from inkube.apiserver.streaming import sockets
+from inkube.apiserver.watching.frames import Wire, chunked
+from inkube.apiserver.watching.watch import SLOW
+from inkube.schemas import status
+from inkube.schemas.objects import Object
+
+MOST = 100
+"""Watches of one stream."""
+LONGEST_NAME = 64
+"""Characters of a watch's name."""
+LARGEST = 64 * 1024
+"""Bytes of one message of a client."""
+LOOK = 2.0
+"""Seconds after which a stream of events looks whether its client is still there, …"""
+BEAT = 15.0
+"""… and after which it sends a line that means nothing, so that proxies keep it open."""
+FAREWELL = 1.0
+"""Seconds that a client has to answer when its WebSocket is closed."""
+_OF_CONNECTION = (
+    hdrs.UPGRADE,
+    hdrs.CONNECTION,
+    hdrs.ACCEPT_ENCODING,
+    hdrs.CONTENT_LENGTH,
+    hdrs.CONTENT_TYPE,
+    hdrs.SEC_WEBSOCKET_PROTOCOL,
+    "Last-Event-ID",
+)
+"""Headers of a stream's request that say nothing about its watches."""
+
+Serve = Callable[[Request], Awaitable[web.StreamResponse]]
+Take = Callable[[bytes], None]
+
+
+class Message(NamedTuple):
+    """What a client asks for: to open a watch, or to close it where there is no path."""
+
+    watch: str
+    path: str = ""
+    accept: str = negotiation.JSON
+
+
+class Carrier(Protocol):
+    """How messages lie on a connection."""
+
+    name: str
+
+    def pack(self, message: bytes) -> bytes:
+        """A message as it is written to the transport."""
+        ...
+
+    async def open(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer. Raises StatusError."""
+        ...
+
+    async def listen(self, take: Take, over: asyncio.Event) -> None:
+        """Hand over each message of the client, until it leaves or `over` is set."""
+        ...
+
+    async def close(self) -> None:
+        """Say that this was all. Raises ConnectionError."""
+        ...
+
+
+class Events:
+    """See Carrier: `text/event-stream`, as the HTML standard has it."""
+
+    def __init__(self, request: web.BaseRequest) -> None:
+        self._request = request
+        self._is_chunked = request.version >= HttpVersion11
+        self.name = "events" if self._is_chunked else "unchunked events"
+        self._response = responses.events()
+
+    def pack(self, message: bytes) -> bytes:
+        """See Carrier."""
+        event = b"data: %b\n\n" % message
+        return chunked(event) if self._is_chunked else event
+
+    async def open(self, request: web.BaseRequest) -> web.StreamResponse:
+        """See Carrier."""
+        if self._is_chunked:
+            self._response.enable_chunked_encoding()
+        await self._response.prepare(request)
+        await self._response.write(b": \n\n")  # the headers go with the first bytes
+        return self._response
+
+    async def listen(self, take: Take, over: asyncio.Event) -> None:
+        """See Carrier: the client's messages come as requests of their own."""
+        loop = asyncio.get_running_loop()
+        beat = loop.time() + BEAT
+        while not over.is_set() and self._is_there:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LOOK):
+                    await over.wait()
+            if loop.time() >= beat and self._is_there:
+                beat = loop.time() + BEAT
+                async with asyncio.timeout(STALLED):
+                    await self._response.write(b": \n\n")
+
+    async def close(self) -> None:
+        """See Carrier."""
+        await self._response.write_eof()
+
+    @property
+    def _is_there(self) -> bool:
+        transport = self._request.transport
+        return transport is not None and not transport.is_closing()
+
+
+class Socket:
+    """See Carrier: text messages of a WebSocket."""
+
+    name = "socket"
+
+    def __init__(self) -> None:
+        self._socket: web.WebSocketResponse
+
+    def pack(self, message: bytes) -> bytes:
+        """See Carrier."""
+        return sockets.message(message)
+
+    async def open(self, request: web.BaseRequest) -> web.StreamResponse:
+        """See Carrier."""
+        self._socket = await sockets.accept(
+            request, sockets.offered(request)[:1], is_optional=True, max_size=LARGEST
+        )
+        return self._socket
+
+    async def listen(self, take: Take, over: asyncio.Event) -> None:
+        """See Carrier."""
+        tasks = [asyncio.create_task(self._read(take)), asyncio.create_task(over.wait())]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def close(self) -> None:
+        """See Carrier."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(FAREWELL):
+                await self._socket.close()
+
+    async def _read(self, take: Take) -> None:
+        with contextlib.suppress(ConnectionError):
+            async for message in self._socket:
+                if message.type in (WSMsgType.TEXT, WSMsgType.BINARY):
+                    data = message.data
+                    take(data.encode() if isinstance(data, str) else data)
+
+
+class Channel:
+    """One watch of a stream; see `streams.Connection` and `streams.Sink`."""
+
+    def __init__(self, stream: "Stream", name: str) -> None:
+        self.response: web.StreamResponse = web.StreamResponse()
+        self.warnings: Sequence[str] = ()
+        self.is_open = False
+        self._is_leaving = False
+        self._is_cut = False
+        self._stream = stream
+        self._name = orjson.dumps(name)
+        self._stop: Callable[[], None] | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._head = b'{"watch":%b,"event":' % self._name
+        self.wire = Wire(f"{stream.carrier.name} {name}", self._packed)
+
+    def start(self, request: Request, serve: Serve, done: Callable[[], None]) -> None:
+        """Have the watch served; `done` is called when it is over."""
+        self._task = asyncio.create_task(self._run(request, serve))
+        self._task.add_done_callback(lambda _: done())
+
+    def leave(self) -> None:
+        """End it, as the client wishes."""
+        self._is_leaving = True
+        if self._stop is not None:
+            self._stop()
+        elif self._task is not None:
+            self._task.cancel()
+
+    async def ended(self) -> None:
+        """End it, and wait until it has."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    def sink(self, request: web.BaseRequest) -> "Channel":
+        """See Connection."""
+        return self
+
+    async def open(self, request: web.BaseRequest, gone: Callable[[], None]) -> None:
+        """See Connection."""
+        self._stop = gone
+        self.is_open = True
+        self._tell("opened", {"warnings": list(self.warnings)})
+
+    def write(self, data: bytes) -> None:
+        """See Sink."""
+        self._stream.write(data)
+
+    async def drain(self) -> None:
+        """See Connection."""
+        await self._stream.drain()
+
+    def is_closing(self) -> bool:
+        """See Sink."""
+        return self._is_cut or self._is_leaving or self._stream.is_closing()
+
+    def get_write_buffer_size(self) -> int:
+        """See Sink."""
+        return self._stream.unsent
+
+    def abort(self) -> None:
+        """See Sink: this watch is cut off, and no other."""
+        self._is_cut = True
+        if self._task is not None and self._task is not asyncio.current_task():
+            self._task.cancel()
+
+    def close(self) -> None:
+        """See Sink."""
+        self._is_cut = True
+
+    async def finish(self) -> None:
+        """See Connection: `closed` is told when the request is over."""
+
+    def release(self) -> None:
+        """See Connection."""
+
+    async def _run(self, request: Request, serve: Serve) -> None:
+        refused: Object | None = None
+        with contextlib.suppress(asyncio.CancelledError, ConnectionError):
+            answer = await serve(request)
+            if not self.is_open:
+                refused = _status_of(answer)
+        if not self._stream.is_closing():
+            self._tell("closed", refused or self._end())
+
+    def _end(self) -> Object:
+        if self._is_cut:
+            return status.too_many_requests(SLOW).body()
+        return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+
+    def _tell(self, what: str, value: Object) -> None:
+        self._stream.write(
+            self._stream.carrier.pack(
+                b'{"watch":%b,"%b":%b}' % (self._name, what.encode(), orjson.dumps(value))
+            )
+        )
+
+    def _packed(self, frame: bytes) -> bytes:
+        return self._stream.carrier.pack(b"%b%b}" % (self._head, frame.rstrip(b"\n")))
+
+
+class Stream:
+    """One connection and its watches."""
+
+    def __init__(self, request: Request, user: User, carrier: Carrier, serve: Serve) -> None:
+        self.carrier = carrier
+        self.user = user.name
+        self.name = f"{os.getpid()}-{secrets.token_urlsafe(16)}"
+        """Nobody guesses it; the process is named first, for other workers."""
+        self._request = request
+        self._serve = serve
+        self._channels: dict[str, Channel] = {}
+        self._draining: asyncio.Task[None] | None = None
+        self.over = asyncio.Event()
+        """Set when the server stops."""
+
+    async def run(self, first: Sequence[Message]) -> web.StreamResponse:
+        """Serve until the client leaves or the server stops. Raises StatusError before that."""
+        response = await self.carrier.open(self._request)
+        try:
+            self.tell({"stream": self.name})
+            for message in first:
+                self.obey(message)
+            await self.carrier.listen(self._take, self.over)
+        except (ConnectionError, TimeoutError):
+            pass  # the client is gone
+        finally:
+            await asyncio.gather(*(channel.ended() for channel in self._channels.values()))
+        if not self.is_closing():
+            with contextlib.suppress(ConnectionError):
+                await self.carrier.close()
+        return response
+
+    def obey(self, message: Message) -> None:
+        """Open or close a watch. Raises StatusError 400, 404, 406, 409 or 429."""
+        if message.path:
+            self._open(message)
+        elif message.watch in self._channels:
+            self._channels[message.watch].leave()
+        else:
+            raise status.StatusError(
+                404, status.Reason.NOT_FOUND, f"no watch {message.watch!r} is open on this stream"
+            )
+
+    def tell(self, message: Object) -> None:
+        """Send a message."""
+        self.write(self.carrier.pack(orjson.dumps(message)))
+
+    def write(self, data: bytes) -> None:
+        """Send what is packed already; nothing where the client has gone."""
+        transport, protocol = self._request.transport, self._request.protocol
+        if transport is not None and not transport.is_closing():
+            transport.write(data)
+            if isinstance(protocol, Counted):
+                protocol.recount()
+
+    async def drain(self) -> None:
+        """Wait until the transport is not full any more. Whoever gives up waiting leaves the others
+        waiting. Raises ConnectionError."""
+        if self._draining is None or self._draining.done():
+            self._draining = asyncio.create_task(self._request.writer.drain())
+        await asyncio.shield(self._draining)
+
+    def is_closing(self) -> bool:
+        """Whether the client has gone."""
+        transport = self._request.transport
+        return transport is None or transport.is_closing()
+
+    @property
+    def unsent(self) -> int:
+        """Bytes that wait in the transport."""
+        transport = self._request.transport
+        return 0 if transport is None else transport.get_write_buffer_size()
+
+    def _take(self, data: bytes) -> None:
+        try:
+            self.obey(read(data))
+        except status.StatusError as error:
+            self.tell({"refused": error.body()})
+
+    def _open(self, message: Message) -> None:
+        if message.watch in self._channels:
+            raise status.StatusError(
+                409, status.Reason.CONFLICT, f"a watch {message.watch!r} is open on this stream"
+            )
+        if len(self._channels) >= MOST:
+            raise status.too_many_requests(f"a stream has at most {MOST} watches")
+        request = self._request_of(message)
+        channel = request.channel = Channel(self, message.watch)
+        self._channels[message.watch] = channel
+        channel.start(request, self._serve, lambda: self._forget(message.watch))
+
+    def _forget(self, name: str) -> None:
+        del self._channels[name]
+
+    def _request_of(self, message: Message) -> Request:
+        """The request that one watch is. Raises StatusError 400 or 406."""
+        path, _, query = message.path.partition("?")
+        if requests.parse("GET", path, query).verb == "list":
+            query = f"{query}&watch=true" if query else "watch=true"
+        if requests.parse("GET", path, query).verb not in WATCHES:
+            raise status.bad_request(
+                f"{path} cannot be watched: the path of a watch is that of a list, "
+                "/api/v1/namespaces/default/pods"
+            )
+        if negotiation.choose(message.accept).media != negotiation.JSON:
+            raise status.not_acceptable(
+                f"a shared stream tells JSON: {negotiation.JSON}, also as Table and "
+                "PartialObjectMetadata"
+            )
+        headers = CIMultiDict(self._request.headers)
+        for name in _OF_CONNECTION:
+            headers.popall(name, None)
+        token = sockets.token(self._request)  # a browser's, among the subprotocols
+        if token:
+            headers[hdrs.AUTHORIZATION] = f"Bearer {token}"
+        headers[hdrs.ACCEPT] = message.accept
+        made = self._request.clone(
+            method="GET", rel_url=URL(f"{path}?{query}", encoded=True), headers=headers
+        )
+        assert isinstance(made, Request), "a clone is of the same class"
+        return made
+
+
+class SharedStreams:
+    """Every shared stream of a server; an endpoint of `app`. `serve` answers a request."""
+
+    def __init__(self, serve: Serve) -> None:
+        self._serve = serve
+        self._streams: dict[str, Stream] = {}
+
+    async def __call__(
+        self, request: web.BaseRequest, info: RequestInfo, user: User
+    ) -> web.StreamResponse:
+        """Open a stream, or take a message for one. Raises StatusError: 400, 404, 405, 413,
+        and those of `Stream.obey`."""
+        assert isinstance(request, Request), "as webserver makes them"
+        name = info.path.rstrip("/").removeprefix(watching.SHARED).removeprefix("/")
+        if info.method == "GET" and not name:
+            return await self._open(request, info, user)
+        if info.method == "POST" and name:
+            return await self._hear(request, name, user)
+        raise status.method_not_allowed()
+
+    def close(self) -> None:
+        """End every stream."""
+        for stream in self._streams.values():
+            stream.over.set()
+
+    async def _open(self, request: Request, info: RequestInfo, user: User) -> web.StreamResponse:
+        first = [_of_query(text) for text in info.query.getall("open", ())]
+        is_socket = hdrs.UPGRADE in request.headers and sockets.is_wanted(request)
+        carrier = Socket() if is_socket else Events(request)
+        stream = Stream(request, user, carrier, self._serve)
+        self._streams[stream.name] = stream
+        try:
+            return await stream.run(first)
+        finally:
+            del self._streams[stream.name]
+
+    async def _hear(self, request: Request, name: str, user: User) -> web.StreamResponse:
+        stream = self._streams.get(name)
+        if stream is None or stream.user != user.name:
+            raise status.StatusError(
+                404, status.Reason.NOT_FOUND, f"stream {name!r} is not open, or is not yours"
+            )
+        body = await bodies.read(request)
+        if len(body) > LARGEST:
+            raise status.too_large(f"a message has at most {LARGEST} bytes")
+        stream.obey(read(body))
+        return responses.render({"status": "Success"}, negotiation.PLAIN)
+
+
+def read(data: bytes) -> Message:
+    """A message of a client. Raises StatusError 400."""
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise status.bad_request(f"a message is a JSON object: {error}") from error
+    if isinstance(value, dict):
+        match value:
+            case {"open": str(watch), "path": str(path), **rest} if path:
+                accept = rest.get("accept", negotiation.JSON)
+                if isinstance(accept, str):
+                    return _checked(Message(watch, path, accept))
+            case {"close": str(watch)}:
+                return _checked(Message(watch))
+    raise status.bad_request(
+        'a message is {"open": ID, "path": PATH} or {"close": ID}, each a text'
+    )
+
+
+def _of_query(text: str) -> Message:
+    """A watch that stands in the address. Raises StatusError 400."""
+    watch, mark, path = text.partition("=")
+    if not mark or not path:
+        raise status.bad_request(f"open={text}: write open=ID=PATH, such as open=pods=/api/v1/pods")
+    return _checked(Message(watch, path))
+
+
+def _checked(message: Message) -> Message:
+    if not 0 < len(message.watch) <= LONGEST_NAME:
+        raise status.bad_request(f"the ID of a watch has 1 to {LONGEST_NAME} characters")
+    if message.path and not message.path.startswith("/"):
+        raise status.bad_request(f"{message.path}: a path begins with /")
+    return message
+
+
+def _status_of(answer: web.StreamResponse) -> Object:
+    """What an answer says that is no stream: a Status, whatever its body is."""
+    body: Any = getattr(answer, "body", None)
+    text = body if isinstance(body, bytes) else b""
+    with contextlib.suppress(orjson.JSONDecodeError):
+        found = orjson.loads(text)
+        if isinstance(found, dict):
+            return found
+    return status.unknown(text.decode(errors="replace").strip(), answer.status).body()

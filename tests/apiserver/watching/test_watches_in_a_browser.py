@@ -1,0 +1,150 @@
+"""A page with more watches than a browser has connections to a server, and other requests between.
+
+A browser has six connections to a host. No test here is a coroutine: see `browsers`.
+"""
+
+import functools
+import http.server
+import threading
+from contextlib import ExitStack
+
+import browsers
+import pytest
+
+from inkube.apiserver.configuration import Options
+from inkube.apiserver.testing.kube import Plan, running
+from inkube.apiserver.testing.thread import LoopThread
+
+PROMPT = 100
+"""Milliseconds in which a request beside the watches is answered."""
+MAPS = "v1/configmaps"
+PAGE = """<!doctype html><title>watches</title>"""
+
+FETCH = """async ({ server, count }) => {
+  const { WatchStream } = await import("/lib/stream.js");
+  const stream = new WatchStream(server);
+  window.seen = {};
+  for (let number = 0; number < count; number++) {
+    (async () => {
+      const path = `/api/v1/namespaces/default/configmaps?labelSelector=watch%3D${number}`;
+      for await (const { object } of stream.watch(path)) window.seen[number] = object.metadata.name;
+    })();
+  }
+}"""
+
+SOURCE = """async ({ server, count }) => {
+  const open = [...Array(count).keys()].map((number) =>
+    `${number}=/api/v1/namespaces/default/configmaps?labelSelector=watch%3D${number}`);
+  const query = new URLSearchParams(open.map((each) => ["open", each]));
+  const source = new EventSource(`${server}/inkube/v1/watch?${query}`);
+  window.seen = {};
+  source.onmessage = ({ data }) => {
+    const { watch, event } = JSON.parse(data);
+    if (event) window.seen[watch] = event.object.metadata.name;
+  };
+  await new Promise((done) => (source.onopen = done));
+}"""
+
+ASK = """async (server) => {
+  const times = [];
+  for (let number = 0; number < 20; number++) {
+    const begun = performance.now();
+    const answer = await fetch(`${server}/api/v1/namespaces/default/configmaps`);
+    await answer.json();
+    times.push(performance.now() - begun);
+  }
+  return times.sort((a, b) => a - b);
+}"""
+
+
+class Files(http.server.SimpleHTTPRequestHandler):
+    """The typed client's files, and an empty page."""
+
+    def do_GET(self):
+        if self.path == "/":
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(PAGE.encode())
+        else:
+            super().do_GET()
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def origin(request):
+    """Where the page comes from: another origin than the server's."""
+    folder = request.config.rootpath / "examples" / "frontend"
+    handler = functools.partial(Files, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def kube(origin):
+    with ExitStack() as stack:
+        thread = stack.enter_context(LoopThread())
+        yield stack.enter_context(running(thread, Plan(Options(allow_origins=[origin]))))
+
+
+@pytest.mark.parametrize("watches", [FETCH, SOURCE], ids=["fetch", "EventSource"])
+def test_ten_watches_of_a_page_leave_room_for_its_requests(kube, origin, watches):
+    for number in range(10):
+        kube.client.create({
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {
+                "name": f"map{number}",
+                "namespace": "default",
+                "labels": {"watch": str(number)},
+            },
+        })  # fmt: skip
+    with browsers.launched() as browser:
+        page = browser.new_page()
+        page.set_default_timeout(browsers.PATIENCE)
+        page.goto(origin)
+        page.evaluate(watches, {"server": kube.url, "count": 10})
+        page.wait_for_function("() => Object.keys(window.seen).length === 10")
+        assert page.evaluate("window.seen") == {str(n): f"map{n}" for n in range(10)}
+        assert kube.server.streams.count == 10
+        times = page.evaluate(ASK, kube.url)
+        # a busy machine delays some; a page without connections left would wait for good
+        assert times[len(times) // 2] < PROMPT, times
+        kube.client.create({
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "news", "namespace": "default", "labels": {"watch": "7"}},
+        })  # fmt: skip
+        page.wait_for_function("() => window.seen[7] === 'news'")
+
+
+def test_an_event_source_reads_one_watch(kube, origin):
+    with browsers.launched() as browser:
+        page = browser.new_page()
+        page.set_default_timeout(browsers.PATIENCE)
+        page.goto(origin)
+        page.evaluate(
+            """(server) => {
+              window.seen = [];
+              const source = new EventSource(`${server}/api/v1/configmaps?watch=true`);
+              source.onmessage = ({ data }) => {
+                const { type, object } = JSON.parse(data);
+                window.seen.push(`${type} ${object.metadata.name}`);
+              };
+            }""",
+            kube.url,
+        )
+        kube.client.create({
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "one", "namespace": "default"},
+        })  # fmt: skip
+        page.wait_for_function("() => window.seen.includes('ADDED one')")
+        kube.client.delete(MAPS, "one", "default")
+        page.wait_for_function("() => window.seen.includes('DELETED one')")
