@@ -1,5 +1,5 @@
 /** A typed client for any kind, over fetch, without dependencies. */
-import type { Finding } from "./forms.js";
+import { type Cause } from "./answers.js";
 export interface Meta {
     name: string;
     uid?: string;
@@ -16,34 +16,19 @@ export interface Resource<Spec, Status> {
     spec: Spec;
     status?: Status;
 }
-/** Why a request was refused: a finding, and how Kubernetes' clients read it. */
-export interface Cause extends Finding {
-    /** The same as `type`. */
-    reason: string;
-    /** The detail with the value before it. */
-    message: string;
-}
 /** One event of a watch; an ERROR holds a Status. */
 export interface WatchEvent<T> {
     type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
     object: T;
 }
-/** What the server refused: its Status. */
-export declare class StatusError extends Error {
-    readonly code: number;
-    readonly reason: string;
-    readonly causes: Cause[];
-    constructor(code: number, body: {
-        message?: string;
-        reason?: string;
-        details?: {
-            causes?: Cause[];
-        };
-    });
-}
-/** The objects of one kind; `path` is its list, `/apis/GROUP/VERSION/namespaces/NAME/PLURAL`. */
+/**
+ * The objects of one kind; `path` is its list, `/apis/GROUP/VERSION/namespaces/NAME/PLURAL`. Watches of all clients of
+ * a server share one connection.
+ */
 export declare class Client<T extends Resource<unknown, unknown>> {
+    private readonly path;
     private readonly base;
+    private readonly stream;
     constructor(server: string, path: string);
     get(name: string): Promise<T>;
     list(): Promise<T[]>;

@@ -1,21 +1,19 @@
 /** A typed client for any kind, over fetch, without dependencies. */
-/** What the server refused: its Status. */
-export class StatusError extends Error {
-    code;
-    reason;
-    causes;
-    constructor(code, body) {
-        super(body.message ?? `HTTP ${code}`);
-        this.code = code;
-        this.reason = body.reason ?? "";
-        this.causes = body.details?.causes ?? [];
-    }
-}
-/** The objects of one kind; `path` is its list, `/apis/GROUP/VERSION/namespaces/NAME/PLURAL`. */
+import { refusal, StatusError } from "./answers.js";
+import { sharedStream } from "./stream.js";
+/**
+ * The objects of one kind; `path` is its list, `/apis/GROUP/VERSION/namespaces/NAME/PLURAL`. Watches of all clients of
+ * a server share one connection.
+ */
 export class Client {
+    path;
     base;
+    stream;
     constructor(server, path) {
-        this.base = server.replace(/\/$/, "") + path;
+        const root = server.replace(/\/$/, "");
+        this.path = path;
+        this.base = root + path;
+        this.stream = sharedStream(root);
     }
     get(name) {
         return this.ask("GET", `/${name}`);
@@ -105,20 +103,8 @@ export class Client {
         const { resourceVersion = "" } = metadata;
         yield* this.changes(new URLSearchParams({ resourceVersion, fieldSelector }), signal);
     }
-    async *changes(query, signal) {
-        query.set("watch", "true");
-        const stop = new AbortController();
-        signal?.addEventListener("abort", () => stop.abort(), { once: true });
-        try {
-            const answer = await fetch(`${this.base}?${query}`, { signal: stop.signal });
-            if (!answer.ok || answer.body === null)
-                throw await refusal(answer);
-            for await (const line of lines(answer.body))
-                yield JSON.parse(line);
-        }
-        finally {
-            stop.abort();
-        }
+    changes(query, signal) {
+        return this.stream.watch(`${this.path}?${query}`, signal);
     }
     async ask(method, path, body, type = "application/json") {
         const answer = await fetch(this.base + path, {
@@ -132,18 +118,3 @@ export class Client {
     }
 }
 const isNotFound = (error) => error instanceof StatusError && error.code === 404;
-async function refusal(answer) {
-    return new StatusError(answer.status, await answer.json().catch(() => ({})));
-}
-async function* lines(stream) {
-    const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
-    let rest = "";
-    for (;;) {
-        const { done, value } = await reader.read();
-        if (done)
-            return;
-        const parts = (rest + value).split("\n");
-        rest = parts.pop() ?? "";
-        yield* parts.filter((part) => part !== "");
-    }
-}

@@ -2,7 +2,7 @@
  * The page of index.html: a form with live field errors, a list that follows a watch, and the detail of
  * one repository with its jobs. `?server=URL&namespace=NAME` say where the objects are.
  */
-import { StatusError } from "./client.js";
+import { StatusError } from "./answers.js";
 import { jobs, pull, recent, resources } from "./jobs.js";
 import { toFormErrors } from "./forms.js";
 import { badge, FIELDS, repositories, toRepository } from "./repositories.js";

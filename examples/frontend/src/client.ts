@@ -1,6 +1,7 @@
 /** A typed client for any kind, over fetch, without dependencies. */
 
-import type { Finding } from "./forms.js";
+import { refusal, StatusError, type Cause } from "./answers.js";
+import { sharedStream, type WatchStream } from "./stream.js";
 
 export interface Meta {
   name: string;
@@ -20,40 +21,26 @@ export interface Resource<Spec, Status> {
   status?: Status;
 }
 
-/** Why a request was refused: a finding, and how Kubernetes' clients read it. */
-export interface Cause extends Finding {
-  /** The same as `type`. */
-  reason: string;
-  /** The detail with the value before it. */
-  message: string;
-}
-
 /** One event of a watch; an ERROR holds a Status. */
 export interface WatchEvent<T> {
   type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
   object: T;
 }
 
-/** What the server refused: its Status. */
-export class StatusError extends Error {
-  readonly code: number;
-  readonly reason: string;
-  readonly causes: Cause[];
-
-  constructor(code: number, body: { message?: string; reason?: string; details?: { causes?: Cause[] } }) {
-    super(body.message ?? `HTTP ${code}`);
-    this.code = code;
-    this.reason = body.reason ?? "";
-    this.causes = body.details?.causes ?? [];
-  }
-}
-
-/** The objects of one kind; `path` is its list, `/apis/GROUP/VERSION/namespaces/NAME/PLURAL`. */
+/**
+ * The objects of one kind; `path` is its list, `/apis/GROUP/VERSION/namespaces/NAME/PLURAL`. Watches of all clients of
+ * a server share one connection.
+ */
 export class Client<T extends Resource<unknown, unknown>> {
+  private readonly path: string;
   private readonly base: string;
+  private readonly stream: WatchStream;
 
   constructor(server: string, path: string) {
-    this.base = server.replace(/\/$/, "") + path;
+    const root = server.replace(/\/$/, "");
+    this.path = path;
+    this.base = root + path;
+    this.stream = sharedStream(root);
   }
 
   get(name: string): Promise<T> {
@@ -150,17 +137,8 @@ export class Client<T extends Resource<unknown, unknown>> {
     yield* this.changes(new URLSearchParams({ resourceVersion, fieldSelector }), signal);
   }
 
-  private async *changes(query: URLSearchParams, signal?: AbortSignal): AsyncGenerator<WatchEvent<T>> {
-    query.set("watch", "true");
-    const stop = new AbortController();
-    signal?.addEventListener("abort", () => stop.abort(), { once: true });
-    try {
-      const answer = await fetch(`${this.base}?${query}`, { signal: stop.signal });
-      if (!answer.ok || answer.body === null) throw await refusal(answer);
-      for await (const line of lines(answer.body)) yield JSON.parse(line) as WatchEvent<T>;
-    } finally {
-      stop.abort();
-    }
+  private changes(query: URLSearchParams, signal?: AbortSignal): AsyncGenerator<WatchEvent<T>> {
+    return this.stream.watch(`${this.path}?${query}`, signal);
   }
 
   private async ask<R = T>(method: string, path: string, body?: object, type = "application/json"): Promise<R> {
@@ -175,19 +153,3 @@ export class Client<T extends Resource<unknown, unknown>> {
 }
 
 const isNotFound = (error: unknown) => error instanceof StatusError && error.code === 404;
-
-async function refusal(answer: Response): Promise<StatusError> {
-  return new StatusError(answer.status, await answer.json().catch(() => ({})));
-}
-
-async function* lines(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
-  const reader = stream.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();
-  let rest = "";
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    const parts = (rest + value).split("\n");
-    rest = parts.pop() ?? "";
-    yield* parts.filter((part) => part !== "");
-  }
-}

@@ -3,7 +3,7 @@
  * one repository with its jobs. `?server=URL&namespace=NAME` say where the objects are.
  */
 
-import { StatusError } from "./client.js";
+import { StatusError } from "./answers.js";
 import { jobs, pull, recent, resources, type JobStatus } from "./jobs.js";
 import { toFormErrors, type Findings, type FormErrors } from "./forms.js";
 import { badge, FIELDS, repositories, toRepository, type Repository, type RepositoryForm } from "./repositories.js";

@@ -1,0 +1,184 @@
+/**
+ * Many watches over one connection. A browser opens six connections to a server, so a page whose watches have one
+ * each stops at the seventh. Here all watches of a page share one:
+ *
+ *   const stream = new WatchStream("http://127.0.0.1:8001");
+ *   for await (const { type, object } of stream.watch("/api/v1/pods?resourceVersion=0")) …
+ *
+ * It is opened with the first watch and closed with the last. A server that has no shared streams, such as a
+ * cluster's, is asked for each watch by itself.
+ */
+import { lines, refusal, StatusError } from "./answers.js";
+const SHARED = "/inkube/v1/watch";
+const UNKNOWN = new Set([403, 404, 406]);
+/** One connection, as long as it lives. */
+class Connection {
+    watches = new Map();
+    /** Resolves to its name, or to undefined where the server has no such streams. */
+    name;
+    /** Resolves when it is over. */
+    ended;
+    stop = new AbortController();
+    named;
+    failed;
+    constructor(address) {
+        this.name = new Promise((resolve, reject) => {
+            this.named = resolve;
+            this.failed = reject;
+        });
+        this.name.catch(() => { }); // those who wait for it handle the error
+        this.ended = this.read(address);
+    }
+    close() {
+        this.stop.abort();
+    }
+    async read(address) {
+        let error = new Error("the connection to the server was lost");
+        try {
+            const answer = await fetch(address, { headers: { Accept: "text/event-stream" }, signal: this.stop.signal });
+            if (UNKNOWN.has(answer.status))
+                return this.named(undefined);
+            if (!answer.ok || answer.body === null)
+                throw await refusal(answer);
+            for await (const line of lines(answer.body)) {
+                if (line.startsWith("data: "))
+                    this.take(JSON.parse(line.slice("data: ".length)));
+            }
+        }
+        catch (reason) {
+            error = reason;
+        }
+        finally {
+            this.failed(error);
+            for (const watch of this.watches.values())
+                watch.fail(error);
+        }
+    }
+    take(message) {
+        if (message.stream !== undefined)
+            this.named(message.stream);
+        const watch = message.watch === undefined ? undefined : this.watches.get(message.watch);
+        if (message.event !== undefined)
+            watch?.tell(message.event);
+        if (message.closed !== undefined)
+            watch?.end(message.closed);
+    }
+}
+/** The events of one watch that were not read yet. */
+class Waiting {
+    isOver = false;
+    events = [];
+    error;
+    wake = () => { };
+    tell(event) {
+        this.events.push(event);
+        this.wake();
+    }
+    end({ status, code = 500, ...rest }) {
+        this.isOver = true;
+        if (status !== "Success")
+            this.error = new StatusError(code, rest);
+        this.wake();
+    }
+    fail(error) {
+        this.isOver = true;
+        this.error = error;
+        this.wake();
+    }
+    async *read() {
+        for (;;) {
+            while (this.events.length > 0)
+                yield this.events.shift();
+            if (this.error !== undefined)
+                throw this.error;
+            if (this.isOver)
+                return;
+            await new Promise((resolve) => (this.wake = resolve));
+        }
+    }
+}
+export class WatchStream {
+    server;
+    connection;
+    count = 0;
+    constructor(server) {
+        this.server = server.replace(/\/$/, "");
+    }
+    /**
+     * The events of a watch until the server ends it, the signal aborts it, or the caller stops listening. `path` is a
+     * list's, with what selects its objects. Throws StatusError where the server refuses it.
+     */
+    async *watch(path, signal) {
+        const connection = (this.connection ??= this.connect());
+        const id = String(++this.count);
+        const waiting = new Waiting();
+        connection.watches.set(id, waiting);
+        const abort = () => waiting.fail(signal?.reason);
+        signal?.addEventListener("abort", abort, { once: true });
+        try {
+            const name = await connection.name;
+            if (signal?.aborted)
+                return;
+            if (name === undefined)
+                return yield* this.alone(path, signal);
+            await this.send(name, { open: id, path });
+            yield* waiting.read();
+        }
+        finally {
+            signal?.removeEventListener("abort", abort);
+            connection.watches.delete(id);
+            if (connection.watches.size === 0)
+                this.disconnect(connection);
+            else if (!waiting.isOver)
+                await this.forget(connection, id);
+        }
+    }
+    connect() {
+        const made = new Connection(this.server + SHARED);
+        void made.ended.then(() => this.disconnect(made));
+        return made;
+    }
+    disconnect(connection) {
+        connection.close();
+        if (this.connection === connection)
+            this.connection = undefined;
+    }
+    /** Have the server close a watch; where it cannot be asked, the watch ends with the connection. */
+    async forget(connection, id) {
+        const name = await connection.name.catch(() => undefined);
+        if (name !== undefined)
+            await this.send(name, { close: id }).catch(() => { });
+    }
+    async send(name, message) {
+        const answer = await fetch(`${this.server}${SHARED}/${name}`, {
+            method: "POST",
+            headers: { "Content-Type": "application/json" },
+            body: JSON.stringify(message),
+        });
+        if (!answer.ok)
+            throw await refusal(answer);
+    }
+    /** A watch with a connection of its own. */
+    async *alone(path, signal) {
+        const stop = new AbortController();
+        signal?.addEventListener("abort", () => stop.abort(), { once: true });
+        try {
+            const address = `${this.server}${path}${path.includes("?") ? "&" : "?"}watch=true`;
+            const answer = await fetch(address, { signal: stop.signal });
+            if (!answer.ok || answer.body === null)
+                throw await refusal(answer);
+            for await (const line of lines(answer.body))
+                yield JSON.parse(line);
+        }
+        finally {
+            stop.abort();
+        }
+    }
+}
+const streams = new Map();
+/** The stream of a server that all of a page share. */
+export function sharedStream(server) {
+    const found = streams.get(server) ?? new WatchStream(server);
+    streams.set(server, found);
+    return found;
+}

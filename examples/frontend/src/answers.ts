@@ -1,0 +1,52 @@
+/** What a server answers: refusals as errors, streams as lines. */
+
+import type { Finding } from "./forms.js";
+
+/** Why a request was refused: a finding, and how Kubernetes' clients read it. */
+export interface Cause extends Finding {
+  /** The same as `type`. */
+  reason: string;
+  /** The detail with the value before it. */
+  message: string;
+}
+
+/** The members of a Status that say why something was refused. */
+export interface Status {
+  status?: string;
+  code?: number;
+  message?: string;
+  reason?: string;
+  details?: { causes?: Cause[] };
+}
+
+/** What the server refused: its Status. */
+export class StatusError extends Error {
+  readonly code: number;
+  readonly reason: string;
+  readonly causes: Cause[];
+
+  constructor(code: number, body: Status) {
+    super(body.message ?? `HTTP ${code}`);
+    this.code = code;
+    this.reason = body.reason ?? "";
+    this.causes = body.details?.causes ?? [];
+  }
+}
+
+/** The error that an answer is. */
+export async function refusal(answer: Response): Promise<StatusError> {
+  return new StatusError(answer.status, await answer.json().catch(() => ({})));
+}
+
+/** The lines of a body that are not empty, as they arrive. */
+export async function* lines(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const reader = stream.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();
+  let rest = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const parts = (rest + value).split("\n");
+    rest = parts.pop() ?? "";
+    yield* parts.filter((part) => part !== "");
+  }
+}
