@@ -1,49 +1,120 @@
-// Watches over WebSocket. A browser has six connections to a server for all its tabs, and far more
-// WebSockets; where a proxy lets none through, a watch is a stream of lines as ever.
-import { getToken, readLines } from "./api.js";
+// Watches of the page, all over one WebSocket: a browser has six connections to a server for all its
+// tabs. Where a proxy lets none through, a watch is a stream of lines of its own.
+import { ApiError, getToken, readLines } from "./api.js";
 
+const SHARED = "/inkube/v1/watch";
 const PROTOCOL = "base64.binary.k8s.io"; // said back by the server; a token has to have one beside it
 const BEARER = "base64url.bearer.authorization.k8s.io.";
+const ELSEWHERE = 501; // answered by another process, which does not share the stream
 let passes = true;
+let shared = null;
+let count = 0;
 
-/** As `readLines`: call `onLine` with every message until the end, or until `signal` aborts it. */
-export async function readMessages(path, onLine, options) {
-  if (passes && (await readSocket(path, onLine, options))) return;
-  if (options.signal.aborted) return;
+/**
+ * Call `onEvent` with every event of a watch, parsed, until the server ends it or `signal` aborts it. Throws ApiError
+ * where it is refused, and what `onEvent` throws.
+ */
+export async function readEvents(path, onEvent, options) {
+  if (passes) {
+    const ended = await readShared(path, onEvent, options);
+    if (ended || options.signal.aborted) return;
+  }
+  const onLine = (line) => line && onEvent(JSON.parse(line));
   await readLines(path, onLine, options); // which tells why, where it is refused
-  passes = false;
 }
 
-/** Whether there was a WebSocket at all. Throws what `onLine` throws. */
-function readSocket(path, onLine, { signal, onOpen }) {
-  const address = new URL(path, location.href);
-  address.protocol = address.protocol.replace("http", "ws");
-  const socket = new WebSocket(address, protocols());
-  return new Promise((done, fail) => {
-    let opened = false;
-    const stop = () => socket.close();
-    signal.addEventListener("abort", stop, { once: true });
-    socket.onopen = () => {
-      opened = true;
-      onOpen?.();
-    };
-    socket.onmessage = ({ data }) => {
-      try {
-        onLine(data);
-      } catch (error) {
-        fail(error);
-        socket.close();
-      }
-    };
-    socket.onclose = () => {
-      signal.removeEventListener("abort", stop);
-      done(opened);
-    };
-  });
-}
-
-function protocols() {
+/** Whether the stream told the watch; where it did not, the caller reads it by itself. */
+async function readShared(path, onEvent, { accept, signal, onOpen }) {
   const token = getToken();
+  if (shared?.token !== token) shared = new Stream(token);
+  const stream = shared;
+  const id = String(++count);
+  try {
+    return await new Promise((done, fail) => {
+      signal.addEventListener("abort", () => done(true), { once: true });
+      stream.add(id, { open: id, path, ...(accept && { accept }) }, {
+        onOpen,
+        onEvent: (event) => {
+          try {
+            onEvent(event);
+          } catch (error) {
+            fail(error);
+          }
+        },
+        onClosed: ({ status, code, ...rest }) => {
+          if (status === "Success" || code === 429) done(true);
+          else if (code === ELSEWHERE) done(false);
+          else fail(new ApiError(code, rest));
+        },
+        onLost: (opened) => done(opened),
+      });
+    });
+  } finally {
+    stream.remove(id);
+  }
+}
+
+/** One WebSocket, opened with the first watch and closed after the last. */
+class Stream {
+  #socket;
+  #watches = new Map();
+  #waiting = [];
+
+  constructor(token) {
+    this.token = token;
+    const address = new URL(SHARED, location.href);
+    address.protocol = address.protocol.replace("http", "ws");
+    this.#socket = new WebSocket(address, protocols(token));
+    let opened = false;
+    this.#socket.onopen = () => {
+      opened = passes = true;
+      for (const message of this.#waiting) this.#send(message);
+      this.#waiting = [];
+    };
+    this.#socket.onmessage = ({ data }) => this.#take(JSON.parse(data));
+    this.#socket.onclose = () => {
+      if (shared === this) shared = null;
+      passes &&= opened;
+      for (const watch of this.#watches.values()) watch.onLost(opened);
+    };
+  }
+
+  add(id, message, watch) {
+    this.#watches.set(id, watch);
+    if (this.#socket.readyState === WebSocket.CONNECTING) this.#waiting.push(message);
+    else this.#send(message);
+  }
+
+  remove(id) {
+    if (!this.#watches.delete(id)) return;
+    this.#waiting = this.#waiting.filter((message) => message.open !== id);
+    if (this.#watches.size === 0) this.#close();
+    else if (this.#socket.readyState === WebSocket.OPEN) this.#send({ close: id });
+  }
+
+  #close() {
+    if (shared === this) shared = null;
+    this.#socket.close();
+  }
+
+  #send(message) {
+    this.#socket.send(JSON.stringify(message));
+  }
+
+  #take({ watch: id, opened, event, closed }) {
+    const watch = this.#watches.get(id);
+    if (!watch) return;
+    if (opened) watch.onOpen?.();
+    if (event) watch.onEvent(event);
+    if (closed) {
+      this.#watches.delete(id);
+      watch.onClosed(closed);
+      if (this.#watches.size === 0) this.#close();
+    }
+  }
+}
+
+function protocols(token) {
   if (!token) return [];
   const text = btoa(token).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
   return [PROTOCOL, BEARER + text];

@@ -1,6 +1,6 @@
 // Lists and watches: what is there, then every change, for as long as somebody looks.
-import { ApiError, ask, query, readLines } from "./api.js";
-import { readMessages } from "./sockets.js";
+import { ApiError, ask, query } from "./api.js";
+import { readEvents } from "./sockets.js";
 import { watchHidden, whenShown } from "./visibility.js";
 
 const LONGEST_DELAY = 5000;
@@ -80,13 +80,9 @@ export function follow(path, sink, { accept, parameters = {}, pageSize = 0, list
     const asked = { ...parameters, watch: "true", allowWatchBookmarks: "true" };
     asked.resourceVersion = version;
     const onOpen = () => sink.state("live");
-    // tables are asked for by a header, which a WebSocket of a browser cannot send
-    const read = accept ? readLines : readMessages;
-    await read(path + query(asked), onLine, { accept, signal: until, onOpen });
+    await readEvents(path + query(asked), onEvent, { accept, signal: until, onOpen });
 
-    function onLine(line) {
-      if (!line) return;
-      const { type, object } = JSON.parse(line);
+    function onEvent({ type, object }) {
       if (type === "ERROR") throw new ApiError(object.code || 500, object);
       seen(versionOf(object));
       if (type !== "BOOKMARK") sink.event(type, object);

@@ -1,5 +1,7 @@
 """A reader signs in, finds objects, and sees them change."""
 
+import re
+
 import pytest
 
 CONFIG_MAPS = "v1/configmaps"
@@ -229,13 +231,22 @@ def test_a_tab_that_nobody_sees_lets_go_of_its_watches(kube, read, expect):
     expect(page.get_by_label("The object as YAML")).to_contain_text("colour: blue")
 
 
-def test_a_lost_connection_is_told_and_taken_up_again(kube, read, expect):
+def test_a_lost_connection_is_told_and_taken_up_again(kube, read, expect, server_thread):
     kube.client.create(config_map("a"))
     reader = read(kube)
+    is_away = False
+    reader.page.route_web_socket(
+        re.compile("/inkube/v1/watch"),
+        lambda socket: socket.close() if is_away else socket.connect_to_server(),
+    )
     page = reader.go("kind/core/v1/configmaps")
     expect(page.locator(".state")).to_have_text("live")
-    page.context.set_offline(True)
-    page.evaluate("() => 0")
-    kube.server.streams.close()
+    page.route(re.compile("watch=true"), lambda route: route.abort())
+    is_away = True
+
+    async def cut():
+        kube.server.streams.close()
+
+    server_thread.run(cut())
     expect(page.locator(".state")).to_have_text("connection lost")
     reader.errors.clear()  # the browser tells each attempt that fails
