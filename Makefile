@@ -26,7 +26,7 @@ lint: $(STAMP)  ## format check, lint, layers, words, types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
-	$(BIN)/python tools/prose.py README.md CONTRIBUTING.md docs examples
+	$(BIN)/python tools/prose.py
 	$(MAKE) types
 
 types: $(STAMP)

@@ -13,8 +13,8 @@
 
     asyncio.run(main())
 
-It answers what kube-apiserver v1.36 answers and needs no Go, no etcd and no Docker. On the command
-line it is `inkube serve`.
+It behaves like kube-apiserver 1.36 and needs no Go, no etcd and no Docker. On the command line,
+use `inkube serve`.
 
 The public modules are
 
@@ -23,9 +23,8 @@ The public modules are
     inkube.client     clients in the same process, blocking and awaited
     inkube.testing    fixtures of pytest, unittest, faults, snapshots, clocks, a scripted world
 
-What they offer is changed with care, and every change of it stands in the changelog. Everything
-else (inkube.apiserver, inkube.controllers, inkube.schemas, inkube.storage) is private: it may
-change in any release, without notice.
+The changelog lists every change of these modules. Everything else (inkube.apiserver,
+inkube.controllers, inkube.schemas, inkube.storage) is private: it can change in any release.
 
 Names are loaded when they are first used, so that `import inkube` takes a few milliseconds.
 """

@@ -26,8 +26,8 @@ A `KindModule` joins a model with what the kind does. It may have
     transactions   `Transaction`: what happens around each write; `View` for two faces of one object
     secrets        `SecureValues`: values that are kept apart from the object
 
-Functions get an `Environment` with a client, clock, caches and services. What a kind refuses it
-raises as `StatusError`; `status` makes one for each reason.
+Functions get an `Environment` with a client, clock, caches and services. To reject a
+request, raise a `StatusError`; `status` has a constructor for each reason.
 
 The guide is docs/kinds.md, a first kind docs/howto/kinds.md. Names are loaded when they are first
 used.

@@ -8,7 +8,7 @@ With pytest nothing is imported: the plugin comes with the package.
         assert kube_client.get("v1/configmaps", "a")
 
 The names of this module are for annotations (`kube: Kube`), for unittest (`KubeTestCase`), and for
-servers of one's own:
+your own servers:
 
     with LoopThread() as thread, running(thread, Plan()) as kube:
         kube.client.list("v1/namespaces")

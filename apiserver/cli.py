@@ -101,92 +101,134 @@ def main() -> None:
     metavar="1.NN",
     help=f"Kubernetes to serve, from {_OLDEST} on.  [default: {_NEWEST}]",
 )
-@click.option("--data", type=_FILE, help=f"SQLite file that keeps everything.  [default: {LOCAL}]")
-@click.option("--database", metavar="URL", default="", help="postgresql://… shared by servers.")
-@click.option("--in-memory", is_flag=True, help="Keep nothing.")
+@click.option("--data", type=_FILE, help=f"SQLite file for all data.  [default: {LOCAL}]")
+@click.option("--database", metavar="URL", default="", help="postgresql://… that servers share.")
+@click.option("--in-memory", is_flag=True, help="Keep data in memory only.")
 @click.option(
-    "--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes."
+    "--workers",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    help="Number of processes.",
 )
-@click.option("--snapshot", type=_FILE, help="Begin with this state and keep nothing.")
-@click.option("--no-fsync", is_flag=True, help="Faster writes that a power cut may lose.")
-@click.option("--keep-history", is_flag=True, help="Never forget what was replaced or deleted.")
-@click.option("--at", type=Moment(), help="Show the data as it was then, and write nothing.")
-@click.option("--replay", type=_FILE, help="Play a file of inkube capture --follow, in memory.")
-@click.option("--speed", default=1.0, show_default=True, help="How much faster --replay goes.")
-@click.option("--definitions", type=_PATH, multiple=True, help="CRDs and objects to begin with.")
-@click.option("--kubeconfig", type=_FILE, help="Where to write the kubeconfig.")
-@click.option("--token-auth-file", type=_FILE, help="CSV: token,user,uid,groups.")
-@click.option("--client-ca-file", type=_FILE, help="Accept client certificates of this authority.")
-@click.option("--tls", is_flag=True, help="Serve TLS with a certificate made on the spot.")
-@click.option("--tls-cert-file", type=_FILE)
-@click.option("--tls-private-key-file", type=_FILE)
+@click.option("--snapshot", type=_FILE, help="Start with this state; keep changes in memory only.")
+@click.option("--no-fsync", is_flag=True, help="Faster writes; a power failure can lose them.")
+@click.option("--keep-history", is_flag=True, help="Store replaced and deleted states forever.")
+@click.option("--at", type=Moment(), help="Show the data at this revision or time; read-only.")
+@click.option("--replay", type=_FILE, help="Replay a file of inkube capture --follow, in memory.")
 @click.option(
-    "--authorization-mode", type=click.Choice(["AlwaysAllow", "RBAC"]), default="AlwaysAllow"
+    "--speed", default=1.0, show_default=True, help="Speed of --replay; 10 is ten times as fast."
+)
+@click.option(
+    "--definitions", type=_PATH, multiple=True, help="CRDs and objects to load at the start."
+)
+@click.option("--kubeconfig", type=_FILE, help="Write the kubeconfig to this file.")
+@click.option(
+    "--token-auth-file", type=_FILE, help="Users with tokens; CSV: token,user,uid,groups."
+)
+@click.option("--client-ca-file", type=_FILE, help="Accept client certificates of this authority.")
+@click.option("--tls", is_flag=True, help="Serve TLS with a new certificate.")
+@click.option("--tls-cert-file", type=_FILE, help="Serve TLS with this certificate.")
+@click.option("--tls-private-key-file", type=_FILE, help="Private key of the certificate.")
+@click.option(
+    "--authorization-mode",
+    type=click.Choice(["AlwaysAllow", "RBAC"]),
+    default="AlwaysAllow",
+    help="RBAC needs roles and bindings.",
 )
 @click.option(
     "--enable-admission-plugins",
     multiple=True,
     metavar="NAME,…",
-    help="ServiceAccount, which --workloads asks anyway.",
+    help="Add plugins: ServiceAccount; --workloads includes it.",
 )
 @click.option(
-    "--disable-admission-plugins", multiple=True, metavar="NAME,…", help="Those not to be asked."
+    "--disable-admission-plugins", multiple=True, metavar="NAME,…", help="Remove plugins."
 )
 @click.option("--audit-log", type=_FILE, help="Append audit events to this file.")
-@click.option("--audit-policy-file", type=_FILE, help="Which requests the audit log tells of.")
-@click.option("--allow-origin", multiple=True, help="Origin of web pages that may ask (CORS).")
+@click.option("--audit-policy-file", type=_FILE, help="Policy of the audit log.")
+@click.option("--allow-origin", multiple=True, help="Allow web pages of this origin (CORS).")
 @click.option(
     "--service-address",
     multiple=True,
     metavar="NAMESPACE/NAME=HOST:PORT",
-    help="Where webhooks and API servers of a Service are.",
+    help="Address of a Service, for webhooks and API servers.",
 )
-@click.option("--workloads", is_flag=True, help="Run Deployments, Jobs … on simulated nodes.")
-@click.option("--nodes", default=2, show_default=True, help="Simulated nodes of --workloads.")
-@click.option("--stages", multiple=True, help="Stages of --workloads: a set's name or files.")
 @click.option(
-    "--pods", type=_FILE, multiple=True, help="Python files with functions that containers run."
+    "--workloads", is_flag=True, help="Run Deployments, Jobs and so on, on simulated nodes."
 )
-@click.option("--system-pods", is_flag=True, help="coredns, kube-proxy, metrics-server, simulated.")
-@click.option("--bare-pods-run", is_flag=True, help="Pods that may end and have no owner run on.")
+@click.option(
+    "--nodes", default=2, show_default=True, help="Number of simulated nodes of --workloads."
+)
+@click.option("--stages", multiple=True, help="Stages of --workloads: name of a set, or files.")
+@click.option(
+    "--pods", type=_FILE, multiple=True, help="Python files with functions for containers."
+)
+@click.option(
+    "--system-pods", is_flag=True, help="Simulate coredns, kube-proxy and metrics-server."
+)
+@click.option("--bare-pods-run", is_flag=True, help="Pods without owners do not end.")
 @click.option(
     "--modules",
     default="default",
     show_default=True,
     metavar="default|all|none|NAME,…",
-    help="Kinds beside Kubernetes' own: provisioning, world; porch is none of the default.",
+    help="Additional kinds: provisioning, world, porch; the default excludes porch.",
 )
-@click.option("--porch-errors", type=click.Choice(["document", "upstream"]), default="document")
-@click.option("--porch-functions", type=click.Choice(["builtin", "skip"]), default="builtin")
-@click.option("--porch-enforce-readiness", is_flag=True, help="Publish with all gates True only.")
-@click.option("--porch-sync-interval", default=0.0, help="Seconds; 0 is as healthy objects.")
-@click.option("--no-controllers", is_flag=True, help="Run none of kube-controller-manager's.")
+@click.option(
+    "--porch-errors",
+    type=click.Choice(["document", "upstream"]),
+    default="document",
+    help="Status codes of Porch: by its documents, or by the real server.",
+)
+@click.option(
+    "--porch-functions",
+    type=click.Choice(["builtin", "skip"]),
+    default="builtin",
+    help="Unknown functions are errors, or are skipped.",
+)
+@click.option("--porch-enforce-readiness", is_flag=True, help="Publish only if all gates are True.")
+@click.option("--porch-sync-interval", default=0.0, help="Seconds; 0 means --recheck-healthy.")
+@click.option(
+    "--no-controllers", is_flag=True, help="Do not run the controllers of kube-controller-manager."
+)
 @click.option(
     "--lease-duration",
     default=15,
     show_default=True,
-    help="Seconds until another server runs the controllers of one that is silent.",
+    help="Seconds until another server takes over the controllers.",
 )
-@click.option("--offline", is_flag=True, help="Outside systems are those of the world's kinds.")
-@click.option("--scenario", default="", metavar="NAME", help="How the world is; inkube world list.")
-@click.option("--recheck-healthy", default=300.0, show_default=True, help="Seconds.")
-@click.option("--recheck-unhealthy", default=60.0, show_default=True, help="Seconds.")
-@click.option("--allow-private-hosts", is_flag=True, help="Checks may reach private addresses.")
-@click.option("--local-path-prefix", type=_PATH, multiple=True, help="Where local paths may lie.")
+@click.option("--offline", is_flag=True, help="Use scripted outside systems only.")
 @click.option(
-    "--max-repositories", default=10, show_default=True, help="Per namespace; 0 is no limit."
+    "--scenario",
+    default="",
+    metavar="NAME",
+    help="Start with this scenario; see inkube world list.",
 )
-@click.option("--max-resources-per-repository", default=0, show_default=True, help="0 is no limit.")
-@click.option("--min-sync-interval", default=10, show_default=True, help="Seconds.")
-@click.option("--job-history", default=600.0, show_default=True, help="Seconds.")
-@click.option("--seed", type=int, help="The same uids, names and times in every run.")
-@click.option("--log-format", type=click.Choice(["text", "json"]), default="text")
+@click.option(
+    "--recheck-healthy", default=300.0, show_default=True, help="Seconds between live checks."
+)
+@click.option("--recheck-unhealthy", default=60.0, show_default=True, help="Seconds, after errors.")
+@click.option("--allow-private-hosts", is_flag=True, help="Live checks can use private addresses.")
+@click.option(
+    "--local-path-prefix", type=_PATH, multiple=True, help="Allow local paths in this folder."
+)
+@click.option(
+    "--max-repositories", default=10, show_default=True, help="Limit per namespace; 0: none."
+)
+@click.option("--max-resources-per-repository", default=0, show_default=True, help="0: no limit.")
+@click.option(
+    "--min-sync-interval", default=10, show_default=True, help="Shortest sync, in seconds."
+)
+@click.option("--job-history", default=600.0, show_default=True, help="Seconds to keep jobs.")
+@click.option("--seed", type=int, help="Make uids, names and times repeatable.")
+@click.option(
+    "--log-format", type=click.Choice(["text", "json"]), default="text", help="Format of the log."
+)
 @click.option("-q", "--quiet", is_flag=True, help="Log warnings and errors only.")
-@click.option(
-    "-v", "--verbose", count=True, help="Log requests, a line each; -vv what controllers do, too."
-)
+@click.option("-v", "--verbose", count=True, help="Log each request; -vv also logs controllers.")
 def serve(**arguments: Any) -> None:
-    """Serve until interrupted."""
+    """Run a server until you interrupt it."""
     style = _configure_logs(arguments)
     target = arguments.pop("kubeconfig") or Path("inkube.kubeconfig")
     count = arguments.pop("workers")

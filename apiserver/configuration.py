@@ -1,4 +1,4 @@
-"""What a server can be told: one frozen dataclass, the same for Python and the command line."""
+"""Options of a server: one frozen dataclass, the same for Python and the command line."""
 
 import math
 import re
@@ -16,12 +16,12 @@ MODULES = {
     "world": ("world.inkube.dev",),
     "porch": ("porch.kpt.dev", "config.porch.kpt.dev"),
 }
-"""Kinds that come with inkube and are none of Kubernetes', by the groups they are in."""
+"""Additional kinds that come with inkube: the groups of each module."""
 DEFAULT_MODULES = ("provisioning", "world")
 _NEEDED = {"porch": ("world",)}
-"""What a module needs beside it: packages lie in git, and offline there are scripted hosts only."""
+"""Modules that a module needs: packages are in git, and offline all git hosts are scripted."""
 LOCAL = Path("inkube.db")
-"""Where the command line keeps everything unless it is told otherwise."""
+"""The default data file of the command line."""
 _POSITIVE = ("event_ttl", "recheck_healthy", "recheck_unhealthy", "outside_timeout")
 _NOT_NEGATIVE = (
     "retry_seconds", "max_repositories", "min_sync_interval", "job_history", "porch_sync_interval",
@@ -47,152 +47,152 @@ class Options:
     """Options of `APIServer` and, by the same names, of `inkube serve`. Raises BadOption."""
 
     host: str = "127.0.0.1"
-    """The address to listen on; another than loopback's takes credentials."""
+    """The address to listen on; other addresses than loopback need credentials."""
     port: int = 0
-    """0 takes a free port."""
+    """The port to listen on; 0 takes a free port."""
     kubernetes_version: str = ""
-    """The version of Kubernetes that is served, such as `1.33`, `1.33.5` or `v1.33.5`; empty is
+    """The version of Kubernetes to serve, such as `1.33`, `1.33.5` or `v1.33.5`; empty is
     the newest."""
     data: Path | None = None
     """The SQLite file; None keeps everything in memory."""
     database: str = ""
-    """postgresql://… of a database that several servers share, in place of `data`."""
+    """postgresql://… of a database that several servers share, instead of `data`."""
     snapshot: Any = None
-    """What an in-memory server begins with: an `inkube.testing.Snapshot`, or the path of a file."""
+    """The initial state of a server in memory: an `inkube.testing.Snapshot`, or a file."""
     durable: bool = True
-    """Whether an acknowledged write survives a power cut (`synchronous=FULL`)."""
+    """Whether a confirmed write survives a power failure (`synchronous=FULL`)."""
     keep_history: bool = False
-    """Whether every revision is kept; else what was replaced or deleted is forgotten after
+    """Whether to store every revision; otherwise, replaced and deleted states are removed after
     5 minutes or 100,000 revisions."""
     at: int | datetime | None = None
-    """A revision, or a moment (with its time zone), at which `data` or `database` is shown: what
-    was there then is served, and nothing is written."""
+    """A revision, or a time with a time zone: serve `data` or `database` as it was, read-only."""
     replay: Path | None = None
-    """A file of `inkube capture --follow`: what happened then happens again, in memory."""
+    """A file of `inkube capture --follow`: replay its changes, in memory."""
     speed: float = 1.0
-    """How much faster than it happened."""
+    """The speed of `replay`; 10 is ten times as fast."""
     definitions: Sequence[Path | str | Mapping[str, Any]] = ()
-    """CRDs and objects that are there from the start: files, folders, or objects themselves."""
+    """CRDs and objects to load at the start: files, folders, or objects."""
     kinds: Sequence[Any] = ()
-    """`inkube.kinds.KindModule`s: kinds that are served beside Kubernetes' own."""
+    """`inkube.kinds.KindModule`s: kinds to serve in addition to those of Kubernetes."""
     modules: str | Sequence[str] = "default"
-    """Which of `MODULES` are served: `default` (all but Porch), `all`, `none`, or names. With none
-    there are Kubernetes' kinds and those of `kinds` and `definitions` only."""
+    """The `MODULES` to serve: `default` (all except Porch), `all`, `none`, or names. With `none`,
+    there are only the kinds of Kubernetes, of `kinds` and of `definitions`."""
     aggregated: Mapping[str, Any] = field(default_factory=dict)
     """Aggregated API servers of this process: the name of an APIService, `v1.example.com`, and an
     `aiohttp.web.Application` or a coroutine function of aiohttp's requests."""
     controllers: bool = True
-    """Whether controllers run that kube-controller-manager has elsewhere: without them namespaces
-    stay terminating until somebody finalizes them, and owners' dependents stay. Kinds declared in
-    Python are not looked after either, but for Porch's."""
+    """Whether to run controllers of kube-controller-manager. Without them, namespaces stay in
+    Terminating until a client finalizes them, and dependents of deleted owners stay. Controllers
+    of kinds declared in Python do not run either, except Porch's."""
     lease_duration: int = 15
-    """Seconds without a sign of life after which another server on the same data runs the
-    controllers."""
+    """Seconds without a renewal until another server on the same data runs the controllers."""
     workloads: Any = False
-    """Whether workloads live: true, or an `inkube.Workloads`."""
+    """Whether to simulate workloads: true, or an `inkube.Workloads`."""
     event_ttl: float = 3600.0
-    """Seconds that events stay after they were last written."""
+    """Seconds to keep an event after its last write."""
     offline: bool = False
-    """Outside systems are those of the world's kinds only."""
+    """Whether to use scripted outside systems only."""
     scenario: str = ""
-    """How the scripted world is at the start; `inkube world list` names the scenarios."""
+    """The scenario of the scripted world at the start; `inkube world list` lists them."""
     recheck_healthy: float = 300.0
-    """Seconds after which live checks look again at an object that they found healthy."""
+    """Seconds between live checks of a healthy object."""
     recheck_unhealthy: float = 60.0
-    """The same for one that they found unhealthy."""
+    """Seconds between live checks of an unhealthy object."""
     outside_timeout: float = 10.0
-    """At most so long one question to an outside system may take."""
+    """Timeout of one request to an outside system, in seconds."""
     retry_seconds: float = 12.0
-    """So long a failing outside service is asked again with back-off, before rechecks go on."""
+    """Seconds in which a failed request to an outside system is repeated with back-off."""
     allow_private_hosts: bool = False
-    """Whether live checks may reach addresses of private networks."""
+    """Whether live checks can use addresses of private networks."""
     local_path_prefixes: Sequence[Path] = ()
-    """Directories in which local paths of objects may lie."""
+    """Folders that local paths in objects can point into."""
     max_repositories: int = 10
-    """So many Repositories a namespace may have; 0 means no limit."""
+    """Limit of Repositories per namespace; 0 means no limit."""
     max_resources_per_repository: int = 0
-    """So many resources the files of a Repository may declare; 0 means no limit."""
+    """Limit of resources in the files of a Repository; 0 means no limit."""
     min_sync_interval: int = 10
-    """Seconds; shorter intervals of a sync are raised to it."""
+    """The shortest sync interval, in seconds; shorter ones are raised."""
     job_history: float = 600.0
-    """Seconds that finished jobs of provisioning are kept."""
+    """Seconds to keep finished jobs of provisioning."""
     porch_errors: str = "document"
-    """How Porch's refusals are coded: as its documents say, or as the real server (`upstream`)."""
+    """Status codes of Porch's errors: by its documents, or by the real server (`upstream`)."""
     porch_functions: str = "builtin"
-    """What becomes of functions that are not built in: they fail, or are passed by (`skip`)."""
+    """Whether functions that are not built in fail, or are skipped (`skip`)."""
     porch_enforce_readiness: bool = False
-    """Whether a package revision is published only with its readiness gates fulfilled."""
+    """Whether to publish a package revision only if its readiness gates are fulfilled."""
     porch_sync_interval: float = 0.0
     """Seconds between full syncs of a repository of packages; 0 means `recheck_healthy`."""
     github_api_url: str = "https://api.github.com"
-    """Where GitHub is asked."""
+    """The URL of GitHub's API."""
     bitbucket_api_url: str = "https://api.bitbucket.org/2.0"
-    """Where Bitbucket is asked."""
+    """The URL of Bitbucket's API."""
     token_auth_file: Path | None = None
-    """CSV of users with bearer tokens: token,user,uid,"group1,group2"."""
+    """Users with bearer tokens; CSV: token,user,uid,"group1,group2"."""
     client_ca_file: Path | None = None
-    """The authority, in PEM, of users with certificates."""
+    """The authority of client certificates, in PEM."""
     tls: bool = False
-    """Whether to serve TLS with a certificate made on the spot."""
+    """Whether to serve TLS with a new certificate."""
     tls_cert_file: Path | None = None
-    """A certificate of one's own, in PEM."""
+    """The certificate of the server, in PEM."""
     tls_private_key_file: Path | None = None
     """Its private key."""
     authorization_mode: str = "AlwaysAllow"
     """`AlwaysAllow` or `RBAC`."""
     service_account_issuer: Sequence[str] = ()
-    """Who signs the tokens of service accounts, as they say; the first in new ones."""
+    """Accepted issuers of service account tokens; new tokens contain the first one."""
     service_account_signing_key_file: Path | None = None
-    """An EC or RSA key in PEM; without it there is one beside the data."""
+    """An EC or RSA key in PEM; by default, a key next to the data file."""
     service_account_key_file: Sequence[Path] = ()
-    """What their tokens are checked with: keys and certificates in PEM; none: the signing key."""
+    """Keys and certificates in PEM that verify service account tokens; default: the signing key."""
     api_audiences: Sequence[str] = ()
-    """Whom their tokens are for when nobody says; none is the first issuer."""
+    """Default audiences of service account tokens; if empty, the first issuer."""
     service_cluster_ip_range: str = "10.0.0.0/16"
-    """Where the addresses of services are from."""
+    """The range of service addresses."""
     advertise_address: str = ""
-    """Where the service `kubernetes` leads; empty is the address listened on."""
+    """The endpoint of the service `kubernetes`; if empty, the address to listen on."""
     enable_admission_plugins: Sequence[str] = ()
-    """Admission plugins that are asked beside the usual ones, by Kubernetes' names: ServiceAccount,
-    which refuses pods whose account is not there and mounts tokens."""
+    """Additional admission plugins, by the names of Kubernetes: ServiceAccount, which rejects pods
+    without an existing account and mounts tokens."""
     disable_admission_plugins: Sequence[str] = ()
-    """Admission plugins that are not asked, by Kubernetes' names."""
+    """Admission plugins to disable, by the names of Kubernetes."""
     audit_log: Path | None = None
-    """A file that audit events are appended to, one line of JSON each."""
+    """The file for audit events, one line of JSON each."""
     audit_policy_file: Path | None = None
-    """An `audit.k8s.io/v1` Policy: which requests are told, and how much of them."""
+    """An `audit.k8s.io/v1` Policy: which requests to log, with how much detail."""
     allow_origins: Sequence[str] = ()
-    """Origins of web pages that may ask (CORS), such as http://localhost:3000; `*` is every one."""
+    """Origins of web pages to allow (CORS), such as http://localhost:3000; `*` allows all."""
     service_addresses: Sequence[str] = ()
-    """Where Services are reached for webhooks, conversion and aggregated API servers:
-    `NAMESPACE/NAME=HOST:PORT`. Others are by their EndpointSlices or Endpoints."""
+    """Addresses of Services of webhooks, conversion and aggregated API servers:
+    `NAMESPACE/NAME=HOST:PORT`. Other Services use their EndpointSlices or Endpoints."""
     clock: Any = None
     """An `inkube.testing.Clock`; None is real time."""
     seed: int | None = None
-    """Makes uids, generated names, times and revisions the same in every run that sends the same
-    requests one after the other: each waits until the controllers have done what they had to."""
+    """Makes uids, generated names, times and revisions repeatable, if clients send the same
+    requests in the same order. Each request then waits until the controllers are idle."""
     services: dict[str, Any] = field(default_factory=dict)
-    """Outside services for checks, by parameter name."""
+    """Outside services for checks, by the name of a parameter."""
     worker: Any = None
-    """What makes this server one of several processes behind one port: a `workers.Worker`."""
+    """A `workers.Worker`, if this server is one of several processes behind one port."""
     on_request: Callable[[RequestRecord], None] | None = None
-    """Called with every finished request, for a fixture's log."""
+    """A function that is called with every finished request."""
     record_bodies: bool = False
-    """Whether `on_request` is told what was sent and answered, too."""
+    """Whether `on_request` also receives both bodies."""
 
     def __post_init__(self) -> None:
-        """Refuse what can mean nothing."""
+        """Reject values without a meaning."""
         if not 0 <= self.port <= 65535:
-            raise BadOption("port", f"{self.port} is no port; ports are 0 to 65535, 0 a free one")
+            raise BadOption(
+                "port", f"{self.port} is not a port; use 0 to 65535, where 0 takes a free port"
+            )
         for name in _POSITIVE:
             if not 0 < (value := getattr(self, name)) < math.inf:
-                raise BadOption(name, f"{value} is no time; it takes seconds, more than 0")
+                raise BadOption(name, f"{value} is not a duration; use a number of seconds above 0")
         for name in _NOT_NEGATIVE:
             if not 0 <= (value := getattr(self, name)) < math.inf:
-                raise BadOption(name, f"{value} is out of range; it takes 0 or more")
+                raise BadOption(name, f"{value} is out of range; use 0 or more")
         for name, choices in _CHOICES.items():
             if (value := getattr(self, name)) not in choices:
-                raise BadOption(name, f"{value!r} is none of {', '.join(choices)}")
+                raise BadOption(name, f"{value!r} is not one of {', '.join(choices)}")
         try:
             releases.parse(self.kubernetes_version)
         except ValueError as error:
@@ -201,21 +201,21 @@ class Options:
             raise BadOption("scenario", "the kinds of the module world are not served")
         if self.lease_duration < 1:
             raise BadOption(
-                "lease_duration", f"{self.lease_duration} is too short; it takes 1 second or more"
+                "lease_duration", f"{self.lease_duration} is too short; use 1 second or more"
             )
         for text in self.service_addresses:
             found = _SERVICE.fullmatch(text)
             if found is None or not 0 < int(found[3]) < 65536:
                 raise BadOption(
                     "service_addresses",
-                    f"{text!r} is no NAMESPACE/NAME=HOST:PORT, such as system/hook=127.0.0.1:9443",
+                    f"{text!r} is not NAMESPACE/NAME=HOST:PORT, such as system/hook=127.0.0.1:9443",
                 )
         for origin in self.allow_origins:
             if origin != "*" and _ORIGIN.fullmatch(origin) is None:
                 raise BadOption(
                     "allow_origins",
-                    f"{origin!r} is no origin; one is a scheme, a host and a port, "
-                    "such as http://localhost:3000, without a path; * is every one",
+                    f"{origin!r} is not an origin; use scheme, host and port without a path, "
+                    "such as http://localhost:3000, or * for all origins",
                 )
 
     @property
@@ -236,7 +236,7 @@ class Options:
 
     @property
     def shows_the_past(self) -> bool:
-        """Whether the state is that of a moment or a recording: whatever was done is part of it."""
+        """Whether the state is an old one or a replay, which contains the work of controllers."""
         return self.at is not None or self.replay is not None
 
     @property

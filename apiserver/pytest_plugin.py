@@ -4,7 +4,7 @@
         kube_client.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})
 
 It is loaded in every run of pytest where inkube is installed, so nothing heavy is imported before
-a test asks for a fixture: what the fixtures are made of is `apiserver.testing`.
+a test requests a fixture. The fixtures use `apiserver.testing`.
 """
 
 import contextlib
@@ -83,7 +83,7 @@ def kube_thread() -> "Iterator[testing.LoopThread]":
 def kube_api(
     request: pytest.FixtureRequest, kube_thread: "testing.LoopThread"
 ) -> "Iterator[testing.Kube]":
-    """One server for the whole session (of each xdist worker): what tests leave in it stays."""
+    """One server for the session, or for each xdist worker. It keeps objects of earlier tests."""
     with testing.running(kube_thread, testing.Plan(testing.plans.default(request.config))) as kube:
         yield kube
 

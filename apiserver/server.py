@@ -141,7 +141,7 @@ class APIServer:
 
     @property
     def stage(self) -> Stage | None:
-        """What a start is busy with, and how far that is; None once it is over."""
+        """The current phase of the start and its progress; None after the start."""
         read = self._loading.progress if self._loading else None
         if read is None:
             return self._stage
@@ -391,7 +391,7 @@ class APIServer:
 
     @cached_property
     def environment(self) -> "root.declared.Environment":
-        """What kinds declared in Python work with; they are served from when it is first read."""
+        """The environment of kinds declared in Python; the first access starts to serve them."""
         parts = root.declared.Parts(
             self.options,
             self.store,
@@ -700,7 +700,7 @@ class APIServer:
 
     @cached_property
     def client_authority(self) -> "auth.tls.Authority":
-        """Who signs certificates of clients; trusted from now on where clients may show any."""
+        """The authority of client certificates; from now on trusted, if clients can present one."""
         shown = self.security.certificate
         if shown is not None and shown.clients is not None:
             return shown.clients

@@ -22,7 +22,7 @@ class Event(NamedTuple):
 
 
 class ObjectList(NamedTuple):
-    """What a list found, and the revision it is true at."""
+    """The result of a list, and its revision."""
 
     items: list[Object]
     resource_version: str
@@ -58,7 +58,7 @@ class Client(Protocol):
     async def revision(self, resource: GVR | str) -> str:
         """The revision of the resource's newest change, deletions included.
 
-        Whoever watches the resource sees an event or bookmark of at least this revision.
+        Watchers of the resource receive an event or bookmark of at least this revision.
         """
         ...
 

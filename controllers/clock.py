@@ -37,7 +37,7 @@ class SystemClock:
 
 
 class FakeClock:
-    """A clock that `advance` moves, from any thread; whoever sleeps until then wakes up.
+    """A clock that `advance` moves, from any thread, and that wakes up sleepers.
 
     A frozen one stands still otherwise. A ticking one also runs with real time, so that back-offs
     pass by themselves while a test jumps over the long waits (rechecks, leases, lifetimes). It
@@ -87,7 +87,7 @@ class FakeClock:
             self._forget(entry)
 
     def advance(self, seconds: float) -> None:
-        """Move the clock forward and wake everybody who is due."""
+        """Move the clock forward and wake up all due sleepers."""
         if seconds < 0:
             raise ValueError("a clock only goes forward")
         with self._lock:

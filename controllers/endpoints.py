@@ -46,7 +46,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What is answered: a JSON value, or bytes of another media type."""
+    """A response: a JSON value, or bytes of another media type."""
 
     body: Object | bytes
     code: int = 200

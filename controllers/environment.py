@@ -49,7 +49,7 @@ class Environment:
 
 
 class Memo:
-    """Answers shared by the checks of one run: what two of them ask is asked once."""
+    """Results shared by the checks of one run, so that equal questions are asked once."""
 
     def __init__(self) -> None:
         self._answers: dict[Any, asyncio.Future[Any]] = {}
@@ -71,7 +71,7 @@ class Memo:
         return future.result()
 
     async def close(self) -> None:
-        """End questions that nobody waits for any longer."""
+        """Cancel questions without a waiting check."""
         pending = [future for future in self._answers.values() if not future.done()]
         for future in pending:
             future.cancel()

@@ -41,7 +41,7 @@ class Key(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What happened to one object: no `old` when it appeared, no `new` when it went."""
+    """A change of one object: no `old` for a new object, no `new` for a deleted one."""
 
     old: Object | None
     new: Object | None
@@ -86,7 +86,7 @@ class Index:
                 self._keys.setdefault(value, set()).add(Key.of(change.new))
 
     def keys(self, value: str) -> list[Key]:
-        """Who has that value, in the order of their keys."""
+        """The objects with that value, in the order of their keys."""
         return sorted(self._keys.get(value, ()))
 
     def count(self, value: str) -> int:
@@ -142,7 +142,7 @@ class Informer:
         return self.summary(name, Index, lambda: Index(values))
 
     def summary(self, name: str, kind: type[S], make: Callable[[], S]) -> S:
-        """What is kept under that name; `make` is used by the first to ask."""
+        """The summary with that name; the first call creates it with `make`."""
         if name not in self._summaries:
             made = make()
             for obj in self._objects.values():
@@ -164,7 +164,7 @@ class Informer:
 
     @property
     def is_used(self) -> bool:
-        """Does anybody listen to it or keep an index or another summary of it?"""
+        """Whether it has a listener, an index or another summary."""
         return bool(self._subscribers or self._summaries)
 
     async def synced(self) -> None:

@@ -49,7 +49,7 @@ class KindModule(Generic[R]):
     A write passes through it in this order: mutators, validation by the model's schema,
     validators, checks (of a dry run only), storing of secret values (of a real write only), the
     transaction, the store. A create also asks `creation_guards`, a deletion `deletion_guards`.
-    Reconciler, finalizers, work and `extra_controllers` run beside the requests. Raises TypeError
+    Reconciler, finalizers, work and `extra_controllers` run in the background. Raises TypeError
     where the model has secure values and no place for them is given.
     """
 
@@ -110,7 +110,7 @@ class KindModule(Generic[R]):
 
     @cached_property
     def definition(self) -> Definition:
-        """What the registry serves."""
+        """The definition, which the registry serves."""
         declared, own = self.model.definition, tuple(self._own_subresources())
         if self.checks and self.reports_checks:
             declared = models.telling_errors(declared)
@@ -139,7 +139,7 @@ class KindModule(Generic[R]):
                 yield definitions.Subresource(part.name, verbs=part.verbs)
 
     def strategy(self) -> Strategy:
-        """What the registry asks about objects."""
+        """The strategy, which decides about objects."""
         return crds.CustomStrategy(
             self.validate,
             prefix_of=self.make_name,
@@ -157,7 +157,7 @@ class KindModule(Generic[R]):
         """Bring an incoming object into its normal form, in place; `old` is None on create.
 
         An object that does not fit its model is left to schema validation. Secure values leave
-        the object here, whatever else is wrong with it.
+        the object here, also if it is invalid.
         """
         if self.secure is not None:
             self.secure.take(obj, old)
@@ -176,7 +176,7 @@ class KindModule(Generic[R]):
     def validate(self, obj: Object, old: Object | None) -> list[FieldError]:
         """The static rules, on every write; an object that is being deleted passes.
 
-        Where members cannot be read, the rules about others are asked all the same.
+        If some members cannot be read, the rules about other members still run.
         """
         if obj["metadata"].get("deletionTimestamp"):
             return []
@@ -228,7 +228,7 @@ class KindModule(Generic[R]):
             await self.secure.persist(obj, reservation)
 
     def controllers(self, env: Environment) -> list[Controller]:
-        """What the manager runs for this kind."""
+        """The controllers of this kind."""
         found: list[Controller] = []
         if self.checks and self.reports_checks:
             reconciler = CheckReconciler(self.check_set, self.validate, env, report=self.report)

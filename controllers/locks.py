@@ -13,11 +13,11 @@ WAITING = 512
 
 
 class Busy(Exception):
-    """Somebody else holds the lock, or too many wait for it."""
+    """The lock is taken, or too many tasks wait for it."""
 
 
 class Locks:
-    """One lock per key that anybody holds or waits for."""
+    """One lock per key."""
 
     def __init__(self) -> None:
         self._locks: dict[Hashable, asyncio.Lock] = {}
@@ -38,7 +38,7 @@ class Locks:
 
     @asynccontextmanager
     async def attempt(self, key: Hashable) -> AsyncIterator[None]:
-        """Hold the lock. Raises Busy where anybody has it."""
+        """Hold the lock. Raises Busy if it is taken."""
         if key in self._users:
             raise Busy
         async with self.hold(key):

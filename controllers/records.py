@@ -17,8 +17,8 @@ MOST = 200
 class Record(NamedTuple):
     """One object's part of a commit.
 
-    An update or delete holds for the resourceVersion that its object names. A created object gets
-    uid, creationTimestamp and generation where it has none.
+    An update or delete applies only to the resourceVersion in its object. A created object gets
+    missing members: uid, creationTimestamp and generation.
     """
 
     change: Literal["create", "update", "delete"]

@@ -78,10 +78,10 @@ def _no_errors(obj: Object, old: Object | None) -> list[FieldError]:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """An address that updates an object, with rules of its own; "" is the object's.
+    """A path that updates an object, with separate rules; "" is the path of the object.
 
-    `prepare` puts back in place what this address leaves alone (of an update; of a create `old` is
-    None), `validate` says what is wrong with the rest. Both see plain objects; `validate` may raise
+    `prepare` restores fields that this path must not change, in place (`old` is None on create).
+    `validate` returns the errors of the other fields. Both see plain objects; `validate` may raise
     a StatusError of any code.
     """
 
@@ -93,11 +93,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Objects that are those of another kind in other words, under the same names.
+    """The objects of another kind in another form, under the same names.
 
-    `show` makes them, a batch at a time and in its order. Lists, gets, tables and selectors follow
-    from it; what an update of a view stores is decided by its kind's transaction, which changes
-    `Write.record`.
+    `show` converts a batch of objects and keeps their order. Lists, gets, tables and selectors use
+    it. An update goes through the transaction of the view's kind, which changes `Write.record`.
     """
 
     of: GVR

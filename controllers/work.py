@@ -70,10 +70,10 @@ def _own_turn(obj: Object) -> Key:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is done with the objects of a kind.
+    """The work for the objects of a kind.
 
-    `turn`: jobs with the same one run one after the other. `labels`: given while at work, by the
-    time of day. `put_away`: what becomes of a finished job.
+    `turn`: jobs with the same value run one after the other. `labels`: labels during the work, by
+    the time of day. `put_away`: called with a finished job.
     """
 
     do: Do

@@ -20,5 +20,5 @@ class Clock(Protocol):
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Return when so many seconds of this clock have passed."""
+        """Return after this number of seconds of this clock."""
         ...

@@ -95,10 +95,10 @@ class Column(NamedTuple):
 
 
 class SelectableField(NamedTuple):
-    """A field that field selectors may name.
+    """A field for field selectors.
 
-    `path` says where its value stands, members divided by dots, alternatives by `|` (the first that
-    is no "" counts); `zero` is what an absent value reads.
+    `path` is the path of its value, with dots between members and `|` between alternatives (the
+    first one that is not "" counts). `zero` replaces a missing value.
     """
 
     label: str

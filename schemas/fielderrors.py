@@ -81,7 +81,7 @@ class FieldError(NamedTuple):
         return f"{text}: {self.detail}" if self.detail else text
 
     def text(self) -> str:
-        """Field and message: what a Status message joins."""
+        """Field and message, as in the message of a Status."""
         return f"{self.field}: {self.message()}" if self.field else self.message()
 
     def cause(self) -> dict[str, str]:
@@ -92,9 +92,9 @@ class FieldError(NamedTuple):
         return cause
 
     def item(self) -> dict[str, Any]:
-        """A `status.fieldErrors` item; what is empty is left out, but for the refused value.
+        """A `status.fieldErrors` item without empty members, except the rejected value.
 
-        What stands below `secure` is never shown.
+        Values below `secure` are never shown.
         """
         item: dict[str, Any] = {"type": str(self.type)}
         for name in ("field", "detail", "origin"):

@@ -120,7 +120,7 @@ class Condition(Model):
 
 
 class Health(Model):
-    """What the last checks found."""
+    """The result of the last checks."""
 
     healthy: bool = Field(description="Whether no check found anything.")
     checked: int = Field(
@@ -133,7 +133,7 @@ class Health(Model):
 
 
 class Status(Model):
-    """What the framework of live checks writes; a kind may add members in a subclass."""
+    """The status that live checks write; a kind can add members in a subclass."""
 
     observed_generation: int | None = Field(
         default=None,
@@ -160,14 +160,14 @@ class Resource(Model):
     `!=` in field selectors.
 
     `also_served`: further versions with the same schema; objects are stored in `version` and
-    stamped with the one a request names. `zero_status`: what `status` shows until a controller has
-    looked, as a Go struct shows its zero values. Its members are defaults of the schema, so that a
-    write to /status which leaves one out has it too; a null stands at the beginning only.
+    stamped with the one a request names. `zero_status`: the status of an object
+    that no controller has processed, like the zero values of a Go struct. Its members are defaults
+    of the schema, also for a write to /status that omits one; a null exists only initially.
 
-    `unknown_field`: what a field selector by another field than `selectable_fields` is told, with
-    `{label}` for the field. `status_subresource`: whether status is written apart (default) or with
-    the object. `verbs`: what clients may do; controllers may do everything. `instead`:
-    what the refusal of another write proposes.
+    `unknown_field`: the error for a field selector outside `selectable_fields`, with `{label}` for
+    the field. `status_subresource`: whether status is written separately (default) or with the
+    object. `verbs`: the verbs of clients; controllers can use all verbs. `instead`: the alternative
+    that the error for another verb suggests.
     """
 
     api_version: str = ""

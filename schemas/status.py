@@ -4,7 +4,7 @@
       made by not_found, conflict, invalid, …     one constructor per reason
 
 Only constructors in this module decide code and reason together. `apiserver.http.responses` turns a
-StatusError into HTTP; nobody else builds a Status. Texts follow
+StatusError into HTTP; no other module builds a Status. Texts follow
 apimachinery/pkg/api/errors/errors.go.
 """
 

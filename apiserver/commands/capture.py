@@ -16,12 +16,14 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 @click.command("capture")
 @click.argument("file", type=_FILE)
-@click.option("--kubeconfig", type=_FILE, help="Of the cluster; as kubectl finds it without.")
+@click.option(
+    "--kubeconfig", type=_FILE, help="Kubeconfig of the cluster; default: as for kubectl."
+)
 @click.option("--context", default="", help="A context of the kubeconfig.")
-@click.option("-r", "--resource", multiple=True, help="A kind or plural; all kinds without.")
-@click.option("-n", "--namespace", multiple=True, help="Of these namespaces alone.")
-@click.option("--secrets", is_flag=True, help="Secrets, too.")
-@click.option("--follow", is_flag=True, help="Go on with what happens until interrupted.")
+@click.option("-r", "--resource", multiple=True, help="A kind or plural to copy; default: all.")
+@click.option("-n", "--namespace", multiple=True, help="Copy only these namespaces.")
+@click.option("--secrets", is_flag=True, help="Also copy Secrets.")
+@click.option("--follow", is_flag=True, help="Keep copying changes until you interrupt it.")
 def capture_command(
     file: Path,
     *,
@@ -32,13 +34,13 @@ def capture_command(
     secrets: bool,
     follow: bool,
 ) -> None:
-    """Copy a live cluster into FILE, which must not be there yet.
+    """Copy a live cluster into FILE, which must not exist yet.
 
-    Namespaces and CRDs are always part of it; Secrets, webhook configurations and APIServices are
-    not unless they are named. It takes kubectl on PATH.
+    Namespaces and CRDs are always copied. Secrets, webhook configurations and APIServices are
+    copied only if you name them. kubectl must be in PATH.
     """
     if file.exists():
-        raise click.ClickException(f"{file} is there already")
+        raise click.ClickException(f"{file} exists already")
     logs.configure()
     wanted = Wanted(resources=resource, namespaces=namespace, secrets=secrets)
 

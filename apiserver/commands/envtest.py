@@ -58,7 +58,7 @@ def kube_apiserver(arguments: tuple[str, ...]) -> None:
 @click.command("etcd", context_settings=_WHOLE)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def etcd_command(arguments: tuple[str, ...]) -> None:
-    """Say where kube-apiserver keeps its data, as etcd's place in a folder of assets."""
+    """Replace etcd in a folder of assets: report where kube-apiserver stores its data."""
     given = _parsed("etcd", arguments, etcd.KNOWN, single=True)
     if given is None:
         return

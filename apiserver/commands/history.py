@@ -97,8 +97,8 @@ def _source(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options both have."""
     file = click.Path(path_type=Path, dir_okay=False)
     for option in (
-        click.option("--show-secrets", is_flag=True, help="Show what Secrets hold."),
-        click.option("-n", "--namespace", default="", help="Of this namespace alone."),
+        click.option("--show-secrets", is_flag=True, help="Show the contents of Secrets."),
+        click.option("-n", "--namespace", default="", help="Show only this namespace."),
         click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text"),
         click.option("--database", metavar="URL", default="", help="postgresql://…"),
         click.option("--data", type=file, help=f"A server's file.  [default: {LOCAL}]"),
@@ -110,9 +110,9 @@ def _source(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.command("log")
 @click.argument("resource", default="")
 @click.argument("name", default="")
-@click.option("--since", type=moments.Moment(), default=0, help="Changes after it.")
-@click.option("--until", type=moments.Moment(), help="Changes up to it.")
-@click.option("--limit", type=int, default=0, help="At most so many; the first ones.")
+@click.option("--since", type=moments.Moment(), default=0, help="Show changes after it.")
+@click.option("--until", type=moments.Moment(), help="Show changes up to it.")
+@click.option("--limit", type=int, default=0, help="Show only this number of changes.")
 @_source
 def log_command(
     resource: str,
@@ -127,7 +127,7 @@ def log_command(
     output: str,
     show_secrets: bool,
 ) -> None:
-    """Show who changed what and when, as diffs, the oldest first.
+    """Show changes as diffs with their times and field managers, the oldest first.
 
     RESOURCE is a plural or a kind (configmaps, ConfigMap).
     """
@@ -163,7 +163,7 @@ def diff_command(
     output: str,
     show_secrets: bool,
 ) -> None:
-    """Show what is different between two moments: revisions or times."""
+    """Show the differences between two revisions or times."""
 
     async def show(log: Log) -> None:
         before, after = [

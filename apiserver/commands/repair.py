@@ -16,7 +16,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 @click.command("check")
 @click.argument("file", type=_FILE)
 def check_command(file: Path) -> None:
-    """Tell what is damaged in a data file; fails when something is."""
+    """Report damage in a data file. Exits with code 1 if there is any."""
     try:
         problems = [f"the file: {text}" for text in rows.structure(file)]
         problems += [str(each) for each in rows.breaks(file)]
@@ -35,11 +35,11 @@ def check_command(file: Path) -> None:
 @click.command("repair")
 @click.argument("file", type=_FILE)
 def repair_command(file: Path) -> None:
-    """Drop what is damaged from a data file, after a copy is made beside it.
+    """Copy a data file, then remove damaged entries from the original.
 
-    Of each damaged object the newest sound state that the log still has is served again. Where
-    revisions are missing or contradict each other, the past up to there is forgotten, and clients
-    that watch list anew. Stop every server of the file first.
+    A damaged object returns to its newest intact state in the log. If
+    revisions are missing or contradict each other, the earlier history is removed, and watching
+    clients list again. Stop every server of the file first.
     """
     copy = file.with_name(f"{file.name}.before-repair")
     try:

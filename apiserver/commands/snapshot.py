@@ -14,16 +14,16 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 @click.group("snapshot")
 def snapshot_command() -> None:
-    """Keep the state of a server in a file, and begin with it again."""
+    """Save the state of a server to a file, and restore it."""
 
 
 @snapshot_command.command()
 @click.argument("file", type=_FILE)
 @click.option("--data", type=_FILE, default=LOCAL, show_default=True, help="The server's data.")
 def save(file: Path, data: Path) -> None:
-    """Copy a server's data to FILE, while it runs or not.
+    """Copy the data of a server to FILE, whether it runs or not.
 
-    Secret keys stay where they are, beside the data.
+    Secret keys are in other files and are not copied.
     """
     try:
         found = asyncio.run(root.snapshots.load(data))
@@ -35,9 +35,9 @@ def save(file: Path, data: Path) -> None:
 
 @snapshot_command.command()
 @click.argument("file", type=_FILE)
-@click.option("--data", type=_FILE, default=LOCAL, show_default=True, help="A file to be made.")
+@click.option("--data", type=_FILE, default=LOCAL, show_default=True, help="The file to create.")
 def restore(file: Path, data: Path) -> None:
-    """Make a server's data out of FILE; there must be none yet."""
+    """Create the data of a server from FILE. The data file must not exist."""
     try:
         found = asyncio.run(root.snapshots.load(file))
         asyncio.run(found.save(data))

@@ -38,7 +38,7 @@ def validate_command(
     """Check objects and CRDs in files and folders; `-` is standard input.
 
     Every error is shown with its file, line and field; the exit code is 1 when there are any.
-    As a server, it warns of fields that nobody declared and drops them; `--strict` refuses them.
+    Like a server, it warns about unknown fields and drops them; `--strict` makes them errors.
     """
     kinds = offline.Kinds.builtin(_minor(kubernetes_version))
     wanted = list(_read(files))

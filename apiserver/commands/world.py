@@ -13,12 +13,12 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 @click.group("world")
 def world_command() -> None:
-    """Let something happen outside: scenarios of the scripted world."""
+    """Use scenarios of the scripted outside world."""
 
 
 @world_command.command("list")
 def list_scenarios() -> None:
-    """Name the scenarios and say what happens in each."""
+    """List the scenarios with a description of each."""
     width = max(map(len, root.scenarios.SCENARIOS))
     for scenario in root.scenarios.SCENARIOS.values():
         click.echo(f"{scenario.name:{width}}  {scenario.text}")
@@ -27,20 +27,20 @@ def list_scenarios() -> None:
 @world_command.command()
 @click.argument("name")
 def example(name: str) -> None:
-    """Print an object that shows what happens in a scenario, for kubectl create -f -."""
+    """Print an object that shows the effect of a scenario, for kubectl create -f -."""
     click.echo(yaml.safe_dump(named(name).example, sort_keys=False), nl=False)
 
 
 @world_command.command()
 @click.argument("name")
-@click.option("--server", metavar="URL", default="", help="Where the server is.")
+@click.option("--server", metavar="URL", default="", help="URL of the server.")
 @click.option(
     "--kubeconfig",
     type=_FILE,
-    help="Where the server is said otherwise; without it $KUBECONFIG or inkube.kubeconfig.",
+    help="Kubeconfig of the server; default: $KUBECONFIG or inkube.kubeconfig.",
 )
 def load(name: str, server: str, kubeconfig: Path | None) -> None:
-    """Set up the world of a running server; objects of the same names are replaced."""
+    """Set up the world of a running server. Objects with the same names are replaced."""
     found = named(name)
     config = kubeconfig or Path(os.environ.get("KUBECONFIG") or "inkube.kubeconfig")
     try:

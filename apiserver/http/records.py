@@ -40,12 +40,12 @@ class RequestRecord(NamedTuple):
 
     @property
     def body(self) -> Any:
-        """What was sent, decoded; None where that is no JSON or YAML."""
+        """The decoded request body; None if it is not JSON or YAML."""
         return _decoded(self.sent)
 
     @property
     def answer(self) -> Any:
-        """What was answered, decoded; None where that is no JSON or YAML."""
+        """The decoded response body; None if it is not JSON or YAML."""
         return _decoded(self.answered)
 
     def __str__(self) -> str:

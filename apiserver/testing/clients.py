@@ -150,7 +150,7 @@ class BlockingClient(Face):
 
 
 class AsyncClient(Face):
-    """For coroutines on a loop of their own: while one waits here, the others go on."""
+    """For coroutines on another event loop: a call blocks only its own coroutine."""
 
     get = _awaiting(Calls.get)
     list = _awaiting(Calls.list)

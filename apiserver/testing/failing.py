@@ -34,9 +34,9 @@ class Server(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """How requests fail, in a test's words: the spec of a Fault, whose fields say what is meant.
+    """How requests fail: the spec of a Fault, whose fields have descriptions.
 
-    What fails nowise else is answered 500.
+    By default, the server returns 500.
     """
 
     # which requests
@@ -136,7 +136,7 @@ class Failure:
 
 
 class Failing:
-    """A context manager, awaited or not: what it says fails inside of the block.
+    """A context manager, sync or async: matching requests fail inside its block.
 
     `matched` and `injected` count; the Fault itself is `name` of world.inkube.dev/v1.
     """

@@ -42,7 +42,7 @@ TURNS = 20
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to start; `controllers` run beside the built-in ones."""
+    """The server to start; `controllers` run in addition to the built-in ones."""
 
     options: Options = field(default_factory=lambda: Options(offline=True, retry_seconds=0.0))
     controllers: Sequence[Controller | Callable[[Environment], Controller]] = ()
@@ -75,8 +75,8 @@ class Kube:
     def settled(self, within: float = patience.SETTLED, *, quiet: float = 0.0) -> None:
         """Wait until every controller has seen the newest state and has nothing to do.
 
-        With `quiet`, for operators outside of the server: until nobody has written anything for so
-        many seconds. Raises TimeoutError.
+        With `quiet`, for operators outside the server: until no client has written for this number
+        of seconds. Raises TimeoutError.
         """
         __tracebackhide__ = True
         self._thread.run(self.calm(within, quiet))
@@ -186,9 +186,9 @@ class AsyncKube(AsyncClient):
 
 
 class KubeNamespace:
-    """A server as one of its tests sees it that has a namespace of its own there.
+    """A server and a new namespace for one test.
 
-    `client` and `aio` mean this namespace where they are told none, lists included.
+    `client` and `aio` use this namespace by default, also in lists.
     """
 
     def __init__(self, kube: Kube, name: str, thread: LoopThread) -> None:
@@ -209,7 +209,7 @@ class KubeNamespace:
         return self.kube.server.kubeconfig(self.name)
 
     def delete(self) -> None:
-        """Delete it; what lives in it goes by and by."""
+        """Delete the namespace; its contents are deleted in the background."""
         self.client.delete("v1/namespaces", self.name)
 
 

@@ -106,7 +106,7 @@ class TestLog:
             self._bytes[1] -= sum(len(each.data) for each in gone)
 
     def miss_changes(self) -> None:
-        """Called by the store when another process did more than can be told."""
+        """Called by the store if it missed changes of another process."""
         self.gaps += 1
 
     def _forget(self, entries: list[Any]) -> list[Any]:
@@ -130,8 +130,8 @@ class TestLog:
         return [watch for watch in self.open_watches() if not wanted.misses_watch(watch)]
 
     def expect(self, times: int | None = None, **criteria: Any) -> Requests:
-        """The requests that fit: one at least, or just so many. Raises AssertionError, which names
-        the ones that come nearest."""
+        """The matching requests: at least one, or exactly `times`. Raises AssertionError with the
+        most similar requests."""
         __tracebackhide__ = True
         wanted = Criteria.of(criteria)
         every = Requests(self.requests)
@@ -155,8 +155,8 @@ class TestLog:
         return "\n".join(lines)
 
     def needless_writes(self, times: int = 2) -> list[Needless]:
-        """Objects written to what they were already, or back to what they had been, so many times
-        at least; the busiest first.
+        """Objects that were written without a change, or back to an earlier state, at least this
+        number of times; the most frequent first.
 
         Times, versions, generations and managedFields do not count. A write over HTTP that changes
         nothing makes no revision; it is known by the version it is answered.

@@ -30,7 +30,8 @@ class ScriptedWorld:
     ) -> Object:
         """A host with its repositories and their branches, the first one the default.
 
-        `tokens`: which are accepted, and whether they may write; without any everybody may.
+        `tokens`: the accepted tokens, and whether they can write; without tokens, all clients can
+        write.
         """
         listed = [
             {"path": path, "branches": list(branches)} for path, branches in repositories.items()
@@ -68,7 +69,7 @@ class ScriptedWorld:
         return found
 
     def outage(self, host: str, code: int | None = None, *, delay: float = 0.0) -> None:
-        """From now on the host answers with the code, after so many seconds, or both."""
+        """The host now returns this code, or delays responses by these seconds, or both."""
         outage = {"delayMilliseconds": round(delay * 1000), "code": code}
         self._patch(HOSTS, host, {"outage": outage})
 

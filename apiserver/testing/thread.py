@@ -37,7 +37,7 @@ class LoopThread:
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Block until the thread has done the work; its exception is raised here.
 
-        A refusal is raised without the frames of the server, which nobody wants to read.
+        An error of the server is raised without the frames of the server.
         """
         __tracebackhide__ = True
         self._check_caller(work)

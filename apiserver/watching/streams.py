@@ -57,7 +57,7 @@ BEFORE_END = 2.0  # a bookmark is sent so long before the timeout
 
 
 class OpenWatch(NamedTuple):
-    """A watch that hears of every change from now on; `name` where it is of one object."""
+    """A watch that receives every change from now on; with `name`, those of one object."""
 
     group: str
     resource: str

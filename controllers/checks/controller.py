@@ -51,14 +51,13 @@ async def _asks_outside(run: Run[Any]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a kind may say differently about the result of its checks.
+    """How a kind reports the result of its checks.
 
-    `reason`: the Ready condition's. `error`: `health.error`. `conditions`: those beside Ready.
-    `members`: further members of status. `findings`: a JSON patch of the object itself, for what
-    the checks looked up on its behalf (a default branch); while it is not empty the status waits.
-    `interval`: the recheck interval of one object. `is_watched`: whether all that the checks of a
-    healthy object asked is watched, so that a recheck by the clock alone would ask the same again;
-    it is left out until something is heard.
+    `reason`: the Ready condition's. `error`: `health.error`. `conditions`: additional ones.
+    `members`: further members of status. `findings`: a JSON patch of the object itself, for values
+    that the checks found (a default branch); while it is not empty the status waits.
+    `interval`: the recheck interval of one object. `is_watched`: whether all sources of a healthy
+    object's checks are watched; periodic rechecks are then skipped until a source changes.
     """
 
     reason: Callable[[Sequence[FieldError]], str] = status.reason_of

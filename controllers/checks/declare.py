@@ -125,7 +125,7 @@ def check(
 def validator(
     model: type[R], *, field: Field = ""
 ) -> Callable[[Callable[[R, R | None], Iterable[Problem]]], Rule[R]]:
-    """Declare a static rule: it yields problems, asks nobody outside and runs on every write."""
+    """Declare a static rule: it yields problems, uses no outside system and runs on every write."""
 
     def declare(function: Callable[[R, R | None], Iterable[Problem]]) -> Rule[R]:
         _refuse_vague(function)

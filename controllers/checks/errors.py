@@ -41,7 +41,7 @@ def is_vague(detail: str) -> bool:
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing wrong. `field` "" is the check's own, None is no field at all.
+    """One thing wrong. `field` "" means the field of the check, None means no field.
 
     Where no `value` is given, the object's value at the field is shown. `supported` are values
     that would be right, for forms to offer.
@@ -76,7 +76,7 @@ class Invalid(Problem):
 
 
 class NotFound(Problem):
-    """What the value names does not exist."""
+    """The named thing does not exist."""
 
     type = Type.NOT_FOUND
 
@@ -94,13 +94,13 @@ class Forbidden(Problem):
 
 
 class Duplicate(Problem):
-    """Somebody else has it."""
+    """Another object has this value."""
 
     type = Type.DUPLICATE
 
 
 class NotSupported(Problem):
-    """The value is none of the choices; the detail lists them."""
+    """The value is not one of the choices, which the detail lists."""
 
     type = Type.NOT_SUPPORTED
 

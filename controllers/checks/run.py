@@ -51,7 +51,7 @@ class Run(Generic[R]):
         """Of checks that an outside system failed, and that may be answered soon."""
 
     def arguments(self, names: Iterable[str]) -> dict[str, Any]:
-        """What the parameters of a check are filled with. Raises LookupError on an unknown one."""
+        """The arguments for the parameters of a check. Raises LookupError on an unknown one."""
         own: dict[str, Callable[[], Any]] = {
             "env": lambda: self.env,
             "client": lambda: self.env.client,

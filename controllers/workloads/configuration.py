@@ -40,7 +40,7 @@ _SUFFIX = "-controller"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workloads:
-    """What lives on a server: how many nodes, what their kubelets do, which controllers run."""
+    """Simulated workloads: the number of nodes, the stages of their kubelets, the controllers."""
 
     nodes: int = 2
     """Simulated nodes `kube-node-1` … that are there from the start."""

@@ -51,7 +51,7 @@ Serve = Callable[["Container", "Connection"], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command that somebody runs in a container (`kubectl exec`)."""
+    """A command in a container (`kubectl exec`)."""
 
     arguments: list[str]
     read: Callable[[], Awaitable[bytes]]
@@ -98,7 +98,7 @@ class PodFunction:
 
 
 def pod(*, image: str) -> Callable[[Main], PodFunction]:
-    """Decorator: what containers do whose image fits the pattern (`*`, `?`, `[…]`).
+    """Decorator: run this function for containers with a matching image (`*`, `?`, `[…]`).
 
     Nothing runs by itself: give the functions to `Workloads(pods=[…])`.
     """
@@ -138,7 +138,7 @@ def _in_file(path: Path) -> list[PodFunction]:
 
 @dataclass(slots=True)
 class Container:
-    """What a function sees of the container it is."""
+    """The container, as its function sees it."""
 
     pod: Object
     name: str
@@ -161,7 +161,7 @@ class Container:
         await self.clock.sleep(seconds)
 
     async def read(self) -> bytes:
-        """What somebody who is attached has typed."""
+        """The input of an attached user."""
         return await self.input.get()
 
 

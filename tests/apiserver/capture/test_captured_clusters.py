@@ -140,7 +140,7 @@ async def test_what_cannot_be_captured_is_said(tmp_path):
     (tmp_path / "there.db").write_text("")
     done = CliRunner().invoke(main, ["capture", str(tmp_path / "there.db")])
     assert done.exit_code == 1
-    assert "is there already" in done.output
+    assert "exists already" in done.output
     with pytest.raises(ClusterError):
         await Cluster(tmp_path / "missing").__aenter__()
 

@@ -133,12 +133,12 @@ async def test_other_addresses_than_loopback_need_credentials_and_are_told_how(t
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--port", "99999"], "--port: 99999 is no port"),
-        (["--recheck-healthy", "-1"], "--recheck-healthy: -1.0 is no time"),
-        (["--recheck-unhealthy", "nan"], "--recheck-unhealthy: nan is no time"),
+        (["--port", "99999"], "--port: 99999 is not a port"),
+        (["--recheck-healthy", "-1"], "--recheck-healthy: -1.0 is not a duration"),
+        (["--recheck-unhealthy", "nan"], "--recheck-unhealthy: nan is not a duration"),
         (["--job-history", "-3"], "--job-history: -3.0 is out of range"),
-        (["--allow-origin", "foo"], "--allow-origin: 'foo' is no origin"),
-        (["--allow-origin", "http://a.example/page"], "is no origin"),
+        (["--allow-origin", "foo"], "--allow-origin: 'foo' is not an origin"),
+        (["--allow-origin", "http://a.example/page"], "is not an origin"),
     ],
 )
 async def test_values_that_can_mean_nothing_are_refused_by_their_option(tmp_path, arguments, told):
