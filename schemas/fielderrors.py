@@ -43,7 +43,8 @@ LONGEST = 2**20
 SUPPORTED = 100  # right values that one error names
 SECURE = "secure"
 """Where kinds declared in Python keep secret values."""
-_WITHOUT_VALUE = frozenset({Type.REQUIRED, Type.FORBIDDEN, Type.TOO_LONG, Type.INTERNAL})
+WITHOUT_VALUE = frozenset({Type.REQUIRED, Type.FORBIDDEN, Type.TOO_LONG, Type.INTERNAL})
+"""Types of errors that show no value."""
 
 
 class _Omitted:
@@ -76,7 +77,7 @@ class FieldError(NamedTuple):
     def message(self) -> str:
         """The text without the field: `Invalid value: 10: must be less`. Go's `ErrorBody`."""
         text = _TITLES[self.type]
-        if self.type not in _WITHOUT_VALUE and self.value is not OMITTED:
+        if self.type not in WITHOUT_VALUE and self.value is not OMITTED:
             text = f"{text}: {show(self.value)}"
         return f"{text}: {self.detail}" if self.detail else text
 
@@ -148,6 +149,14 @@ def told(errors: Iterable[FieldError]) -> tuple[list[dict[str, str]], list[str],
         size += len(text)
         texts[f"{error.field}: {text}" if error.field else text] = None
     return causes, list(texts), left
+
+
+def joined(errors: Iterable[FieldError]) -> str:
+    """What a Status message says of errors: `[a: Required value, b: …]`."""
+    _, texts, left = told(errors)
+    if left:
+        texts = [*texts, f"and at least {left} more errors"]
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 
 def required(field: str, detail: str = "") -> FieldError:

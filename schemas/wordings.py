@@ -13,9 +13,10 @@ from datetime import datetime
 from itertools import zip_longest
 from typing import Any, ClassVar
 
-from inkube.schemas import fielderrors, status
+from inkube.schemas import caches, dialects, fielderrors, releases, status
 from inkube.schemas.builtin import columns, decoding
 from inkube.schemas.definitions import Definition, Origin, Scale, Subresource
+from inkube.schemas.dialects import Dialect
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotext
 from inkube.schemas.gotypes import table
@@ -36,7 +37,10 @@ _STREAMED = (
 
 
 class Wording:
-    """The words of custom resources."""
+    """The words of custom resources. A `dialect` rewords refusals as an older minor does."""
+
+    def __init__(self, dialect: Dialect | None = None) -> None:
+        self._dialect = dialect
 
     unknown_is_plain: ClassVar[bool] = True
     """Whether a path nobody serves is answered in plain text, by the outer mux, not by a Status."""
@@ -132,7 +136,7 @@ class Wording:
 
     def refusal(self, error: StatusError) -> StatusError:
         """A refusal as the kind's clients read it; changed in place."""
-        return error
+        return error if self._dialect is None else self._dialect.reword(error)
 
     def check_admitted_type(self, served: Served, obj: Object) -> None:
         """The same of what webhooks made."""
@@ -348,7 +352,14 @@ _WORDINGS = {Origin.BUILTIN: KUBERNETES, Origin.CUSTOM: EXTENSIONS, Origin.PYTHO
 
 def of(definition: Definition) -> Wording:
     """How the server speaks that a kind belongs to."""
-    return _WORDINGS[definition.origin]
+    if definition.minor == releases.NEWEST.minor:
+        return _WORDINGS[definition.origin]
+    return _older(definition.origin, definition.minor)
+
+
+@caches.of_values(len(Origin) * len(releases.RECORDED))
+def _older(origin: Origin, minor: int) -> Wording:
+    return type(_WORDINGS[origin])(dialects.of(minor))
 
 
 def read_path(obj: Object, path: str) -> Any:

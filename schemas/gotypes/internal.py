@@ -14,13 +14,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from inkube.schemas import caches
+from inkube.schemas import caches, releases
 from inkube.schemas.fielderrors import Verbatim
 from inkube.schemas.golang import gotext
 from inkube.schemas.gotypes import types
 from inkube.schemas.gotypes.types import GoField, GoType
 from inkube.schemas.objects import Object
 
+_NEWEST: Final = releases.NEWEST.minor
 MAX_COMPARED = 4_000
 """Lines of a text that are compared, which takes their number squared; of longer ones a diff shows
 all between the first line that differs and the last. A pod with eighty containers has as many."""
@@ -32,7 +33,7 @@ _ZEROS: Final[dict[str, Any]] = {
 }  # fmt: skip
 
 
-class _Field(NamedTuple):
+class Field(NamedTuple):
     """A field of an internal type: its name, its key in v1 and how its value is printed."""
 
     name: str
@@ -40,38 +41,88 @@ class _Field(NamedTuple):
     show: Callable[[Any], Any]
     omitted: bool
     """Whether it is left out when it is not given, and not printed as zero."""
+    type: GoType
+    pointer: bool
+    """What it is in Go: its v1 type, and whether the internal type has a pointer to it."""
 
 
-class _Struct(NamedTuple):
-    fields: tuple[_Field, ...]
+class Struct(NamedTuple):
+    """An internal type."""
+
+    fields: tuple[Field, ...]
     embedded: str
     """The key of the struct that is embedded before these fields, or ""."""
 
 
-def text(name: str, value: Object | None) -> str:
+class Shown(Verbatim):
+    """A value of an internal type in an error, or a list of such; other minors print it otherwise.
+
+    `name` is that of the type, `given` the v1 value.
+    """
+
+    name: str
+    given: Any
+
+    def of(self, minor: int) -> Verbatim:
+        """The same value in a minor: without the fields that it does not have."""
+        if isinstance(self.given, list):
+            return items(self.name, self.given, minor)
+        return value(self.name, self.given, minor)
+
+
+class Difference(str):
+    """The detail of an error that ends with what changed; see `difference`."""
+
+    __slots__ = ("lead", "name", "new", "old")
+    lead: str
+    name: str
+    old: Object | None
+    new: Object | None
+
+    def of(self, minor: int) -> str:
+        """The same in a minor."""
+        return self.lead + diff(self.name, self.old, self.new, minor)
+
+
+def difference(lead: str, name: str, old: Object | None, new: Object | None) -> Difference:
+    """`lead` and then what changed of a v1 value, as `diff` tells it."""
+    made = Difference(lead + diff(name, old, new))
+    made.lead, made.name, made.old, made.new = lead, name, old, new
+    return made
+
+
+def text(name: str, value: Object | None, minor: int = _NEWEST) -> str:
     """Compact JSON of a v1 value as the internal type of that name, such as `core.PodSpec`.
 
     Raises KeyError if `internal.txt` has no such type.
     """
-    return _json(view(name, value))
+    return _json(view(name, value, minor))
 
 
-def value(name: str, given: Object | None) -> Verbatim:
+def value(name: str, given: Object | None, minor: int = _NEWEST) -> Verbatim:
     """`text` as the bad value of a field error."""
-    return Verbatim(text(name, given))
+    return _shown(name, text(name, given, minor), given)
 
 
-def items(name: str, values: list[Object] | None) -> Verbatim:
+def items(name: str, values: list[Object] | None, minor: int = _NEWEST) -> Verbatim:
     """A list of such values as the bad value of a field error."""
-    return Verbatim(_json(None if values is None else [view(name, each) for each in values]))
+    viewed = None if values is None else [view(name, each, minor) for each in values]
+    shown = _json(viewed)
+    return _shown(name, shown, values)
 
 
-def diff(name: str, old: Object | None, new: Object | None) -> str:
+def _shown(name: str, text: str, given: Any) -> Shown:
+    made = Shown(text)
+    made.name, made.given = name, given
+    return made
+
+
+def diff(name: str, old: Object | None, new: Object | None, minor: int = _NEWEST) -> str:
     """What changed, as a unified diff of both values' JSON, indented by one space.
 
     Follows apimachinery/pkg/util/diff, whose differ is a port of Python's.
     """
-    return unified(_lines(view(name, old)), _lines(view(name, new)))
+    return unified(_lines(view(name, old, minor)), _lines(view(name, new, minor)))
 
 
 def unified(before: list[str], after: list[str]) -> str:
@@ -81,16 +132,16 @@ def unified(before: list[str], after: list[str]) -> str:
     return _replaced(before, after)
 
 
-def view(name: str, given: Object | None) -> Any:
+def view(name: str, given: Object | None, minor: int = _NEWEST) -> Any:
     """A v1 value as JSON of the internal type: names, order and zeros are as they are printed."""
     if given is None:
         return None
-    struct, prepare = _struct(name), _PREPARED.get(name)
+    struct, prepare = struct_of(name, minor), _PREPARED.get(name)
     if prepare is not None:
         given = prepare(given)
     made: Object = {}
     if struct.embedded:
-        made |= view("meta.ObjectMeta", given.get(struct.embedded) or {})
+        made |= view("meta.ObjectMeta", given.get(struct.embedded) or {}, minor)
     for field in struct.fields:
         inner = given.get(field.key)
         if inner is not None or not field.omitted:
@@ -151,8 +202,8 @@ def _range(start: int, length: int) -> str:
     return f"{start + 1 if length else start},{length}"
 
 
-_TYPES: Final[caches.Table[str, _Struct]] = caches.Table(__name__, "_TYPES", 512)
-"""What was printed so far, of fewer than 512 types there are."""
+_TYPES: Final[caches.Table[tuple[str, int], Struct]] = caches.Table(__name__, "_TYPES", 3072)
+"""What was printed so far, of fewer than 512 types there are in a minor."""
 
 
 @caches.of_values(1)
@@ -172,38 +223,51 @@ def v1_name(name: str) -> str:
     return f"io.k8s.{'apimachinery.pkg.apis' if group == 'meta' else 'api'}.{group}.{rest}"
 
 
-def _struct(name: str) -> _Struct:
-    return _TYPES.get(name) or _TYPES.keep(name, _read(name))
+def struct_of(name: str, minor: int = _NEWEST) -> Struct:
+    """The fields of an internal type in a minor. Raises KeyError."""
+    key = (name, minor)
+    return _TYPES.get(key) or _TYPES.keep(key, _read(name, minor))
 
 
-def _read(name: str) -> _Struct:
+def _read(name: str, minor: int) -> Struct:
     head, _, body = names()[name].partition("\n")
-    go = types.of(v1_name(name))
+    go = types.of(v1_name(name), minor)
     fields = {key.lower(): key for key in go.fields}
     words = body.split()
     embedded = words[0][1:] if words[0].startswith("+") else ""
     plain = head.endswith(" json")
-    made = [_field(name, word, go, fields, plain=plain) for word in words[bool(embedded) :]]
-    return _Struct(tuple(made), embedded)
+    found = (
+        _field(name, word, go, fields, plain=plain, minor=minor) for word in words[bool(embedded) :]
+    )
+    return Struct(tuple(each for each in found if each is not None), embedded)
 
 
-def _field(owner: str, word: str, go: GoType, keys: dict[str, str], *, plain: bool) -> _Field:
+def _field(
+    owner: str, word: str, go: GoType, keys: dict[str, str], *, plain: bool, minor: int
+) -> Field | None:
+    """None for a field that the minor does not have."""
     name, _, kind = word.partition("=")
     if kind:
         key = name[0].lower() + name[1:]
         zero = None if kind.startswith("*") else _ZEROS[kind]
-        return _Field(name, key, lambda given: zero if given is None else given, omitted=False)
+        scalar = GoType(kind.lstrip("*"), kind.lstrip("*"))
+        show: Callable[[Any], Any] = lambda given: zero if given is None else given  # noqa: E731
+        return Field(name, key, show, omitted=False, type=scalar, pointer=zero is None)
     name, _, key = name.partition(":")
     bare = name.rstrip("*!")
-    known = go.fields[key or keys[bare.lower()]]
+    key = key or keys.get(bare.lower(), "")
+    if key not in go.fields:
+        return None
+    known = go.fields[key]
     is_pointer = {"*": True, "!": False}.get(name[len(bare) :], known.pointer)
-    show = _shown(owner, known, is_pointer=is_pointer)
-    return _Field(bare, key or keys[bare.lower()], show, omitted=plain and not known.always)
+    show = _show(owner, known, is_pointer=is_pointer, minor=minor)
+    omitted = plain and not known.always
+    return Field(bare, key, show, omitted=omitted, type=known.type, pointer=is_pointer)
 
 
-def _shown(owner: str, known: GoField, *, is_pointer: bool) -> Callable[[Any], Any]:
+def _show(owner: str, known: GoField, *, is_pointer: bool, minor: int) -> Callable[[Any], Any]:
     """How a field's value is printed, given or not."""
-    inner = _printer(owner, known.type)
+    inner = _printer(owner, known.type, minor)
     if is_pointer or known.type.kind in ("list", "map"):
         return lambda given: None if given is None else inner(given)
     if known.type.kind == "struct":
@@ -212,20 +276,21 @@ def _shown(owner: str, known: GoField, *, is_pointer: bool) -> Callable[[Any], A
     return lambda given: zero if given is None else inner(given)
 
 
-def _printer(owner: str, go: GoType) -> Callable[[Any], Any]:
+def _printer(owner: str, go: GoType, minor: int) -> Callable[[Any], Any]:
     """How a value that was given is printed."""
     if go.kind == "struct":
-        found = _internal_name(owner, go.struct)
-        return lambda given: view(found, given)
+        found = internal_name(owner, go.struct)
+        return lambda given: view(found, given, minor)
     if go.item is not None:
-        inner = _printer(owner, go.item)
+        inner = _printer(owner, go.item, minor)
         if go.kind == "list":
             return lambda given: [inner(each) for each in given]
         return lambda given: {key: inner(given[key]) for key in sorted(given)}
     return lambda given: given
 
 
-def _internal_name(owner: str, struct: str) -> str:
+def internal_name(owner: str, struct: str) -> str:
+    """The internal type that a struct within a type of `owner`'s group is printed as."""
     group = owner.partition(".")[0]
     return next(
         (found for each in (group, "core", "meta") if (found := f"{each}.{struct}") in names()),

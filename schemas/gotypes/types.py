@@ -28,6 +28,8 @@ _UNIONS = {
     f"{_PROPS}OrStringArray": "orstrings",
 }
 _NEVER_ZERO = ("quantity", "intstr", "raw", "json", *_UNIONS.values())
+_EMBEDDED_SINCE = 35
+"""The minor since which errors name the embedded struct that a field is in (Go 1.25)."""
 Leaf = type[str] | type[bool]
 _LEAVES: dict[str, Leaf] = {"string": str, "bool": bool}
 
@@ -115,10 +117,10 @@ def _fill(made: GoType, name: str, unfinished: Made) -> None:
         made.item = _make(_PROPS, unfinished)
     elif made.kind == "struct":
         node = unfinished.nodes[name]
-        required = frozenset(node.get("required", ()))
+        required, minor = frozenset(node.get("required", ())), unfinished.minor
         made.struct = name.rpartition(".")[2]
         made.fields = {
-            key: _field(key, _type(child, unfinished), child, required=key in required)
+            key: _field(key, _type(child, unfinished), child, required=key in required, minor=minor)
             for key, child in node.get("properties", {}).items()
         }
         made.always = [
@@ -133,13 +135,14 @@ def _short(name: str) -> str:
     return ".".join(name.split(".")[-2:])
 
 
-def _field(key: str, made: GoType, node: Schema, *, required: bool) -> GoField:
+def _field(key: str, made: GoType, node: Schema, *, required: bool, minor: int) -> GoField:
     fact = node.get("x-go")
     struct = made.kind == "struct"
     default = node.get("default")
     always = (required and fact != "hidden") or fact == "emitted"
     pointer = fact == "pointer" or (struct and default is None and not required)
     value = struct and default is not None
+    names_embedded = minor >= _EMBEDDED_SINCE and "x-go-in" in node
     return GoField(
         type=made,
         always=always,
@@ -148,7 +151,7 @@ def _field(key: str, made: GoType, node: Schema, *, required: bool) -> GoField:
         default=None if struct or not (default or fact == "pointer") else default,
         leaf=_LEAVES.get(made.kind),
         zero_kept=always or pointer or value or made.kind in _NEVER_ZERO,
-        place=f"{node['x-go-in']}.{key}" if "x-go-in" in node else key,
+        place=f"{node['x-go-in']}.{key}" if names_embedded else key,
     )
 
 

@@ -109,7 +109,7 @@ def validate(obj: Object, old: Object) -> list[FieldError]:
     if before.get("schedulingGates"):
         errors += _gated(fixed, kept)
     if not same(fixed, kept):
-        why = _FIXED + internal.diff("core.PodSpec", before, _munged(spec, before))
+        why = internal.difference(_FIXED, "core.PodSpec", before, _munged(spec, before))
         errors.append(fielderrors.forbidden("spec", why))
     return errors
 

@@ -155,7 +155,7 @@ def volume_kept(value: Object, _path: str, frame: Frame) -> list[FieldError]:
     if old.get("csi") and added and not old["csi"].get("controllerExpandSecretRef"):
         new = {**new, "csi": {**new["csi"], "controllerExpandSecretRef": None}}
     if new.keys() != old.keys() or not same(new, old):
-        why = _FIXED_SOURCE + internal.diff("core.PersistentVolumeSource", old, new)
+        why: str = internal.difference(_FIXED_SOURCE, "core.PersistentVolumeSource", old, new)
         errors.append(fielderrors.forbidden("spec.persistentvolumesource", why))
     if not same(spec.get("volumeMode"), before.get("volumeMode")):
         errors.append(fielderrors.invalid("volumeMode", spec.get("volumeMode"), IMMUTABLE))
@@ -285,7 +285,7 @@ def claim_kept(value: Object, _path: str, frame: Frame) -> list[FieldError]:
         }}  # fmt: skip
         spec["volumeAttributesClassName"] = before.get("volumeAttributesClassName")
     if not same(spec, before):
-        why = _FIXED_CLAIM + internal.diff("core.PersistentVolumeClaimSpec", before, spec)
+        why = internal.difference(_FIXED_CLAIM, "core.PersistentVolumeClaimSpec", before, spec)
         errors.append(fielderrors.forbidden("spec", why))
     errors += _not_smaller(value, old)
     mode = value["spec"].get("volumeMode")

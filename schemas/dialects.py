@@ -1,0 +1,119 @@
+"""How older minors of Kubernetes word errors: other texts, and bad values as Go prints them.
+
+`dialects.txt` is the data; its head says how it reads. Only refusals are reworded, when they are
+about to be answered, so the newest minor pays nothing and the others nothing for what succeeds.
+"""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from inkube.schemas import caches, fielderrors, releases
+from inkube.schemas.fielderrors import FieldError, Verbatim
+from inkube.schemas.golang import gotext
+from inkube.schemas.gotypes import gosource, internal
+from inkube.schemas.status import StatusError
+
+_PRINTS_GO = 33
+"""The last minor whose errors show values as Go source (`%#v`), and not as JSON."""
+
+
+class _Change(NamedTuple):
+    """`fields` is None where a text may be about any field, or about none."""
+
+    fields: re.Pattern[str] | None
+    pattern: re.Pattern[str]
+    text: str
+
+
+class Dialect:
+    """The words of one minor."""
+
+    def __init__(self, minor: int) -> None:
+        self.minor = minor
+        self._changes = _changes(minor)
+
+    def reword(self, error: StatusError) -> StatusError:
+        """A refusal as the minor words it; changed in place."""
+        if not error.field_errors:
+            error.message = self._text(error.message, "")
+            return error
+        before, errors = fielderrors.joined(error.field_errors), self.errors(error.field_errors)
+        if error.message.endswith(before):
+            error.message = error.message.removesuffix(before) + fielderrors.joined(errors)
+        for cause, found in zip((error.details or {}).get("causes", ()), errors, strict=False):
+            cause["message"] = found.message()
+        error.field_errors = errors
+        return error
+
+    def errors(self, errors: Iterable[FieldError]) -> list[FieldError]:
+        """Errors in the minor's words."""
+        return [self._error(each) for each in errors]
+
+    def _error(self, error: FieldError) -> FieldError:
+        value = error.value
+        if error.type not in fielderrors.WITHOUT_VALUE:
+            value = self._value(value)
+        detail = error.detail
+        if isinstance(detail, internal.Difference):
+            detail = detail.of(self.minor)
+        return error._replace(value=value, detail=self._text(detail, error.field))
+
+    def _value(self, value: Any) -> Any:
+        if self.minor <= _PRINTS_GO:
+            return _go_value(value, self.minor)
+        return value.of(self.minor) if isinstance(value, internal.Shown) else value
+
+    def _text(self, text: str, field: str) -> str:
+        for change in self._changes:
+            if change.fields is None or change.fields.fullmatch(field):
+                text = change.pattern.sub(change.text, text)
+        return text
+
+
+def of(minor: int) -> Dialect | None:
+    """The words of a minor; None for the newest, whose words stand in the code."""
+    return None if minor == releases.NEWEST.minor else _made(minor)
+
+
+@caches.of_values(len(releases.RECORDED))
+def _made(minor: int) -> Dialect:
+    return Dialect(minor)
+
+
+def _changes(minor: int) -> list[_Change]:
+    found: list[_Change] = []
+    applies = False
+    text = Path(__file__).with_name("dialects.txt").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        if line.startswith("  ") and applies:
+            found.append(_change(line.strip()))
+        elif line and not line.startswith((" ", "#")):
+            applies = releases.holds(line, minor)
+    return found
+
+
+def _change(line: str) -> _Change:
+    said, _, text = line.partition(" => ")
+    fields, divider, pattern = said.rpartition(" :: ")
+    return _Change(re.compile(fields) if divider else None, re.compile(pattern), text)
+
+
+def _go_value(value: Any, minor: int) -> Any:
+    """A bad value as `%#v` prints it, where it is none of the plain ones."""
+    if value is fielderrors.OMITTED or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, internal.Shown):
+        print_value = gosource.items if isinstance(value.given, list) else gosource.value
+        return Verbatim(print_value(value.name, value.given, minor))
+    if isinstance(value, Verbatim):
+        return value
+    if value is None:
+        return "null"
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return Verbatim(f"[]string{{{', '.join(map(gotext.quote, value))}}}")
+    if isinstance(value, dict) and all(isinstance(each, str) for each in value.values()):
+        pairs = (f"{gotext.quote(key)}:{gotext.quote(value[key])}" for key in sorted(value))
+        return Verbatim(f"map[string]string{{{', '.join(pairs)}}}")
+    return value

@@ -1,0 +1,141 @@
+"""Values of internal types as Go source: `core.Taint{Key:"k", Value:"", …, TimeAdded:<nil>}`.
+
+Errors of minors before 1.34 show values so (`%#v`). What a pointer leads to has an address there,
+which is another in each run; here it is always the same. Follows fmt/print.go.
+"""
+
+from typing import Any
+
+from inkube.schemas import quantity
+from inkube.schemas.golang import gotext
+from inkube.schemas.gotypes import internal
+from inkube.schemas.gotypes.types import GoType
+from inkube.schemas.objects import Object
+
+_ADDRESS = "(0xc000000000)"
+_ZEROS = {"string": '""', "bool": "false", "int32": "0", "int64": "0", "float": "0"}
+_META = "meta."
+
+
+def value(name: str, given: Object | None, minor: int) -> str:
+    """A v1 value as its internal type, such as `core.Taint`. Raises KeyError."""
+    struct = internal.struct_of(name, minor)
+    members = []
+    if struct.embedded:
+        inner = value("meta.ObjectMeta", (given or {}).get(struct.embedded), minor)
+        members.append(f"ObjectMeta:{inner}")
+    for field in struct.fields:
+        shown = _field(name, field, (given or {}).get(field.key), minor)
+        members.append(f"{_exported(field.name)}:{shown}")
+    return f"{_package(name)}{{{', '.join(members)}}}"
+
+
+def items(name: str, given: list[Object] | None, minor: int) -> str:
+    """A list of such values."""
+    if given is None:
+        return f"[]{_package(name)}(nil)"
+    return f"[]{_package(name)}{{{', '.join(value(name, each, minor) for each in given)}}}"
+
+
+def _field(owner: str, field: internal.Field, given: Any, minor: int) -> str:
+    go = field.type
+    if go.kind in ("time", "microtime") and given is None:
+        return "<nil>" if field.pointer else "time.Date(1, time.January, 1, 0, 0, 0, 0, time.UTC)"
+    if field.pointer and go.kind not in ("list", "map"):
+        return f"(*{_type(owner, go)}){'(nil)' if given is None else _ADDRESS}"
+    return _value(owner, go, given, minor)
+
+
+def _value(owner: str, go: GoType, given: Any, minor: int) -> str:
+    if go.kind == "struct":
+        return value(internal.internal_name(owner, go.struct), given, minor)
+    if go.item is not None:
+        return _held(owner, go, given, minor)
+    if go.kind == "quantity":
+        return _quantity(given)
+    if go.kind == "intstr":
+        return _int_or_string(given)
+    if given is None:
+        return _ZEROS.get(go.kind, "<nil>")
+    if isinstance(given, str):
+        return gotext.quote(given)
+    if isinstance(given, bool):
+        return "true" if given else "false"
+    return gotext.number(given)
+
+
+def _held(owner: str, go: GoType, given: Any, minor: int) -> str:
+    """A list or a map."""
+    name, item = _type(owner, go), go.item
+    assert item is not None
+    if given is None:
+        return f"{name}(nil)"
+    if go.kind == "list":
+        return f"{name}{{{', '.join(_value(owner, item, each, minor) for each in given)}}}"
+    pairs = (
+        f"{gotext.quote(key)}:{_value(owner, item, given[key], minor)}" for key in sorted(given)
+    )
+    return f"{name}{{{', '.join(pairs)}}}"
+
+
+def _quantity(given: Any) -> str:
+    """Small ones, as all are that anybody writes: resource.int64Amount."""
+    text = "0" if given is None else str(given)
+    digits, scale = _decimal(text)
+    kind = "BinarySI" if text.endswith("i") else "DecimalSI"
+    shown = gotext.quote(str(quantity.parse(text))) if given is not None else '""'
+    return (
+        f"resource.Quantity{{i:resource.int64Amount{{value:{digits}, scale:{scale}}}, "
+        f"d:resource.infDecAmount{{Dec:(*inf.Dec)(nil)}}, s:{shown}, "
+        f'Format:"{kind if given is not None else ""}"}}'
+    )
+
+
+_SCALES = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+
+
+def _decimal(text: str) -> tuple[int, int]:
+    """Digits and a power of ten."""
+    number = text.rstrip("numkMGTPEi")
+    suffix = text[len(number) :]
+    whole, _, fraction = number.partition(".")
+    digits = int(whole + fraction or "0")
+    if suffix in _BINARY:
+        return digits << _BINARY[suffix], -len(fraction)
+    return digits, _SCALES.get(suffix, 0) - len(fraction)
+
+
+def _int_or_string(given: Any) -> str:
+    if isinstance(given, str):
+        return f"intstr.IntOrString{{Type:1, IntVal:0, StrVal:{gotext.quote(given)}}}"
+    return f'intstr.IntOrString{{Type:0, IntVal:{given or 0}, StrVal:""}}'
+
+
+def _type(owner: str, go: GoType) -> str:
+    """What Go calls the type, with internal packages for those of v1."""
+    if go.kind == "struct":
+        return _package(internal.internal_name(owner, go.struct))
+    if go.kind == "list" and go.item is not None:
+        return go.name if go.item.kind == "bytes" else f"[]{_type(owner, go.item)}"
+    if go.kind == "map" and go.item is not None:
+        if go.name == "v1.ResourceList":
+            return "core.ResourceList"
+        return f"map[string]{_type(owner, go.item)}"
+    if go.name.startswith("v1."):
+        return f"{owner.partition('.')[0]}.{go.name.removeprefix('v1.')}"
+    return go.name
+
+
+def _package(name: str) -> str:
+    return f"v1.{name.removeprefix(_META)}" if name.startswith(_META) else name
+
+
+def _exported(name: str) -> str:
+    """The Go name of a field that is told by its JSON name."""
+    if name[0].isupper():
+        return name
+    return _JSON_NAMES.get(name) or name[0].upper() + name[1:]
+
+
+_JSON_NAMES = {"apiVersion": "APIVersion", "uid": "UID"}
