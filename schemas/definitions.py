@@ -201,6 +201,9 @@ class Definition:
     generation: tuple[str, ...] | None = None
     """Which members count the generation of a built-in kind; () keeps it at 1, None means that the
     kind has none. Custom resources count all but metadata and status."""
+    revalidates: bool = False
+    """Whether an update of a built-in kind judges the new object twice, since the kind's strategy
+    and its ValidateUpdate both do: clients see each error twice in `details.causes`."""
     named_by_uid: bool = False
     """Whether a new object without a name gets a uid for one."""
     keeps_empty: tuple[str, ...] = ()

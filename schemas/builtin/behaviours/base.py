@@ -88,6 +88,8 @@ class BuiltinStrategy(Strategy):
         subresource = context.subresource
         errors = self.validate_metadata(obj["metadata"], old["metadata"], subresource)
         if not subresource:
+            if self.definition.revalidates:
+                errors += self.validate(context, obj)
             return errors + self.check_update(obj, old)
         if subresource == "status":
             return errors + self.check_status(obj, old)

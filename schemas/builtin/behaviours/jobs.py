@@ -7,7 +7,6 @@ import re
 import zoneinfo
 
 from inkube.schemas import fielderrors, selectors
-from inkube.schemas.builtin import rules
 from inkube.schemas.builtin.behaviours import checks, naming
 from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, same
 from inkube.schemas.builtin.behaviours.pods import defaults as poddefaults
@@ -44,7 +43,7 @@ class Jobs(BuiltinStrategy):
         ):  # fmt: skip
             spec.setdefault(member, value)
         spec.setdefault("completionMode", "NonIndexed")
-        rules.fill("batch.v1.JobSpec", spec)
+        self.rules.fill("batch.v1.JobSpec", spec)
         has_policy = spec.get("podFailurePolicy") is not None
         replacement = "Failed" if has_policy else "TerminatingOrFailed"
         spec.setdefault("podReplacementPolicy", replacement)
@@ -64,7 +63,7 @@ class Jobs(BuiltinStrategy):
 
     def check(self, obj: Object) -> list[FieldError]:
         spec = obj.get("spec") or {}
-        errors = rules.errors("batch.v1.JobSpec", spec, "spec")
+        errors = self.rules.errors("batch.v1.JobSpec", spec, "spec")
         selector = spec.get("selector")
         if selector is None:
             errors.append(fielderrors.required("spec.selector"))
@@ -222,7 +221,7 @@ class CronJobs(BuiltinStrategy):
             spec.setdefault(member, value)
         job = spec.setdefault("jobTemplate", {}).setdefault("spec", {})
         poddefaults.pod_spec(job.setdefault("template", {}).setdefault("spec", {}))
-        rules.fill("batch.v1.JobSpec", job)
+        self.rules.fill("batch.v1.JobSpec", job)
 
     def check(self, obj: Object) -> list[FieldError]:
         spec = obj.get("spec") or {}
@@ -238,7 +237,7 @@ class CronJobs(BuiltinStrategy):
         if zone is not None:
             errors += _zone(zone, "spec.timeZone")
         job, place = (spec.get("jobTemplate") or {}).get("spec") or {}, "spec.jobTemplate.spec"
-        errors += rules.errors("batch.v1.JobSpec", job, place)
+        errors += self.rules.errors("batch.v1.JobSpec", job, place)
         if job.get("selector") is not None:
             why = "`selector` will be auto-generated"
             shown = internal.value("meta.LabelSelector", job["selector"])

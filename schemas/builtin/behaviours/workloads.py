@@ -4,7 +4,6 @@ Follows pkg/apis/apps/v1/defaults.go, pkg/apis/apps/validation and pkg/registry/
 """
 
 from inkube.schemas import fielderrors, selectors
-from inkube.schemas.builtin import rules
 from inkube.schemas.builtin.behaviours import checks, naming
 from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, same
 from inkube.schemas.builtin.behaviours.pods import defaults as poddefaults
@@ -35,6 +34,8 @@ class _Workload(BuiltinStrategy):
     """What is said of a selector that is wrong in itself; its template is not looked at then."""
     owner = "ReplicaSet"
     """What the message about a deadline calls the kind."""
+    template = "core.v1.PodTemplateSpec"
+    """What its template has to be."""
     warns_of_names = False
     counts: tuple[str, ...] = ("replicas", "minReadySeconds", "revisionHistoryLimit")
     told: tuple[str, ...] = ()
@@ -54,7 +55,9 @@ class _Workload(BuiltinStrategy):
             claim.get("metadata", {}).get("name", "")
             for claim in spec.get("volumeClaimTemplates") or []
         ]
-        errors += podvalidation.template(template, "spec.template", claims)
+        errors += podvalidation.template(
+            self.rules, template, "spec.template", claims, self.template
+        )
         return errors + podvalidation.always_restarting(template, "spec.template", self.owner)
 
     def check_status(self, obj: Object, old: Object) -> list[FieldError]:
@@ -209,7 +212,7 @@ class ReplicationControllers(BuiltinStrategy):
             claim.get("metadata", {}).get("name", "")
             for claim in spec.get("volumeClaimTemplates") or []
         ]
-        errors += podvalidation.template(template, "spec.template", claims)
+        errors += podvalidation.template(self.rules, template, "spec.template", claims)
         return errors + podvalidation.always_restarting(template, "spec.template", "ReplicaSet")
 
 
@@ -254,7 +257,7 @@ class DaemonSets(_Workload):
             why = f"empty selector is invalid for {self.word}"
             shown = internal.value(_SELECTOR, selector)
             errors.append(fielderrors.invalid("spec.selector", shown, why))
-        errors += podvalidation.template(template, "spec.template")
+        errors += podvalidation.template(self.rules, template, "spec.template")
         errors += podvalidation.always_restarting(template, "spec.template", self.owner)
         errors += checks.not_negative(spec, "spec", "minReadySeconds")
         errors += _daemon_strategy(spec.get("updateStrategy") or {}, "spec.updateStrategy")
@@ -308,6 +311,7 @@ def _count_template(obj: Object, count: int) -> None:
 class StatefulSets(_Workload):
     """Ordered pods with claims of their own."""
 
+    template = "core.v1.PodTemplateSpec/stateful"
     word = "statefulset"
     owner = "StatefulSet"
     unreadable = ""
@@ -365,8 +369,8 @@ class StatefulSets(_Workload):
         """The claims' templates are judged when they come; they stay for good."""
         errors = super().validate(context, obj)
         for index, claim in enumerate(obj["spec"].get("volumeClaimTemplates") or ()):
-            place = f"spec.volumeClaimTemplates[{index}].spec"
-            errors += rules.errors("core.v1.PersistentVolumeClaimSpec", claim["spec"], place)
+            place = f"spec.volumeClaimTemplates[{index}]"
+            errors += self.rules.errors("core.v1.PersistentVolumeClaim/template", claim, place)
         return errors
 
     def warnings(self, obj: Object) -> list[str]:

@@ -61,8 +61,9 @@ class Rules:
         return findings
 
     def _is_later(self, line: Line) -> bool:
-        """Whether the line is about a field that came with a later minor."""
-        return shapes.is_later(self._name, line.path, self._minor)
+        """Whether the line is about a field that came with a later minor, or of items, which says
+        what is dropped alone."""
+        return "[]." in line.field or shapes.is_later(self._name, line.path, self._minor)
 
     def _step(self, line: Line) -> Step | None:
         made = _LineCompiler(self._name, self._occasion, self._minor, line)

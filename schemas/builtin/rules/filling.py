@@ -149,12 +149,14 @@ def _maker(text: str, shape: Shape, file: str, where: str) -> Callable[[Object],
 class Dropper:
     """The fields of one type, and of all it holds, whose gate is off in a minor."""
 
-    __slots__ = ("_minor", "_name", "_parts")
+    __slots__ = ("_minor", "_name", "_of_items", "_parts")
 
     def __init__(self, name: str, minor: int) -> None:
         self._name = name
         self._minor = minor
         self._parts: tuple[list[str], list[tuple[str, int, Dropper]]] | None = None
+        self._of_items: list[tuple[str, str]] = []
+        """Fields of items (`containers[].restartPolicy`): the list, and the field."""
 
     def drop(self, obj: Object, old: Object | None) -> None:
         """Take away, in place, what is off and was not there before."""
@@ -162,6 +164,10 @@ class Dropper:
         for field in own:
             if field in obj and not (old or {}).get(field):
                 del obj[field]
+        for name, field in self._of_items:
+            if not any(field in each for each in (old or {}).get(name) or ()):
+                for each in obj.get(name) or ():
+                    each.pop(field, None)
         for field, holds, dropper in inner:
             value, before = obj.get(field), (old or {}).get(field)
             if not value:
@@ -184,7 +190,12 @@ class Dropper:
         return _prunes(self._name, self._minor)
 
     def _compile(self) -> tuple[list[str], list[tuple[str, int, "Dropper"]]]:
-        own, minor = sorted(_gated(self._name, self._minor)), self._minor
+        gated, minor = sorted(_gated(self._name, self._minor)), self._minor
+        own = [field for field in gated if "[]." not in field]
+        for field in gated:
+            name, of_items, inside = field.partition("[].")
+            if of_items:
+                self._of_items.append((name, inside))
         inner = [
             (field, _HOLDS[shape.kind], dropper(shape.struct, minor))
             for field, shape in shapes.fields(self._name, minor).items()

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from inkube.schemas import releases
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
 
@@ -14,16 +15,25 @@ class Frame:
     """One struct on the way down. `old` is the same place before an update, None where there is
     none; `prefix` is the struct's path with a dot behind it, "" at the root."""
 
-    __slots__ = ("_facts", "obj", "old", "prefix", "up", "updates")
+    __slots__ = ("_facts", "minor", "obj", "old", "prefix", "up", "updates")
 
     def __init__(
-        self, obj: Object, prefix: str, old: Object | None, up: "Frame | None", *, updates: bool
+        self,
+        obj: Object,
+        prefix: str,
+        old: Object | None,
+        up: "Frame | None",
+        *,
+        updates: bool,
+        minor: int = releases.NEWEST.minor,
     ) -> None:
         self.obj = obj
         self.old = old
         self.prefix = prefix
         self.up = up
         self._facts: dict[str, Any] | None = None
+        self.minor = minor
+        """Of whose rules the check is one."""
         self.updates = updates
         """Whether something is changed, and not created."""
 
@@ -57,4 +67,6 @@ class Frame:
 
 def child(obj: Object, prefix: str, old: Any, up: Frame) -> Frame:
     """The frame of a struct inside of another."""
-    return Frame(obj, prefix, old if isinstance(old, dict) else None, up, updates=up.updates)
+    return Frame(
+        obj, prefix, old if isinstance(old, dict) else None, up, updates=up.updates, minor=up.minor
+    )

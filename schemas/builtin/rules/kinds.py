@@ -49,12 +49,12 @@ class Rulebook:
 
     def warnings(self, obj: Object, gvk: GVK, old: Object | None) -> list[str]:
         """What a client is warned of."""
-        frame = Frame(obj, "", old, None, updates=old is not None)
+        frame = Frame(obj, "", old, None, updates=old is not None, minor=self.minor)
         return compiler.rules(_name(obj, gvk), "warnings", self.minor).run(frame)
 
     def _run(self, name: str, occasion: str, value: Any, path: str, old: Any) -> list[FieldError]:
         prefix = f"{path}." if path else ""
-        frame = Frame(value, prefix, old, None, updates=old is not None)
+        frame = Frame(value, prefix, old, None, updates=old is not None, minor=self.minor)
         return compiler.rules(name, occasion, self.minor).run(frame)
 
 

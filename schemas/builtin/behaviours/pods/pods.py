@@ -40,7 +40,7 @@ class Pods(BuiltinStrategy):
             reset_metadata(obj, old)
             obj["spec"] = spec
         keep(obj, old, "status")
-        if not same(obj["spec"], old["spec"]):
+        if self.definition.generation and not same(obj["spec"], old["spec"]):
             obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
     def check_graceful_delete(self, obj: Object, asked: int | None) -> int | None:

@@ -9,14 +9,20 @@ from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
 
 
-def template(given: Object, path: str, claims: Sequence[str] = ()) -> list[FieldError]:
-    """ValidatePodTemplateSpec; `claims` are names of volumes that the kind itself adds."""
+def template(
+    book: "rules.Rulebook",
+    given: Object,
+    path: str,
+    claims: Sequence[str] = (),
+    kind: str = "core.v1.PodTemplateSpec",
+) -> list[FieldError]:
+    """What a `kind` of template demands; `claims` are names of volumes that the owner adds."""
     if claims:
         spec = given.get("spec") or {}
         added = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in claims]
         spec = {**spec, "volumes": [*(spec.get("volumes") or ()), *added]}
         given = {**given, "spec": spec}
-    return rules.errors("core.v1.PodTemplateSpec", given, path)
+    return book.errors(kind, given, path)
 
 
 def name_warnings(name: str, where: str) -> list[str]:

@@ -3,6 +3,7 @@
 import itertools
 
 from inkube.schemas import fielderrors
+from inkube.schemas.builtin import rules
 from inkube.schemas.builtin.behaviours import checks
 from inkube.schemas.builtin.behaviours.pods import validation as podvalidation
 from inkube.schemas.builtin.rules.frames import Frame
@@ -66,10 +67,10 @@ def many_indexes(spec: Object, path: str, _frame: Frame) -> list[FieldError]:
     return errors
 
 
-def pod_template(spec: Object, path: str, _frame: Frame) -> list[FieldError]:
+def pod_template(spec: Object, path: str, frame: Frame) -> list[FieldError]:
     """Pods that come to an end."""
     template = spec.get("template") or {}
-    errors = podvalidation.template(template, f"{path}.template")
+    errors = podvalidation.template(rules.book(frame.minor), template, f"{path}.template")
     policy = (template.get("spec") or {}).get("restartPolicy", "")
     place = f"{path}.template.spec.restartPolicy"
     if policy in ("", "Always"):
