@@ -1,1 +1,1 @@
-"""The HTTP server: requests, registry, admission; `server` is the only composition root."""
+"""The HTTP server: requests, registry, admission; `root` is the only composition root."""

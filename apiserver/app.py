@@ -70,7 +70,7 @@ class Defaults(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the application is made of; put together by `server`."""
+    """What the application is made of; put together by `root.serving`."""
 
     registry: Registry
     resources: Resources

@@ -20,7 +20,9 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
+
+T_co = TypeVar("T_co", covariant=True)
 
 _IMPORT = re.compile(r"^from (\S+) import (?:\(\s*)?(\w+) as (\w+)", re.MULTILINE)
 """One name of a stub, as ruff formats it. Reading the syntax tree takes 20 times as long, which a
@@ -79,3 +81,31 @@ def _found(module: str, name: str) -> Any:
         if error.name != f"{module}.{name}":
             raise
         return getattr(loaded, name)  # something that `module` itself offers late
+
+
+class Late(Generic[T_co]):
+    """A value that is made when it is first asked for: `late()` gives it, each time the same one.
+
+    Modules are loaded late by `exports`, values are made late by this. What makes the value takes
+    its class from a room that loads late, so that only a server that needs it loads it:
+
+        dispatcher = Late(lambda: webhooks.Dispatcher(store))
+        dispatcher().call(...)
+    """
+
+    __slots__ = ("_made", "_make")
+
+    def __init__(self, make: Callable[[], T_co]) -> None:
+        self._make = make
+        self._made: list[T_co] = []
+
+    def __call__(self) -> T_co:
+        """The value. Raises what making it does, and then makes it anew the next time."""
+        if not self._made:
+            self._made.append(self._make())
+        return self._made[0]
+
+    @property
+    def made(self) -> T_co | None:
+        """The value where it was made already; reading this makes nothing."""
+        return self._made[0] if self._made else None

@@ -3,7 +3,6 @@
 The kinds are `controllers.kinds.KindModule`s, of which this sees only a protocol.
 """
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
@@ -45,14 +44,13 @@ class DeclaredKind(Protocol):
 class DeclaredKinds(Plugin):
     """Runs the mutators of every kind, its live checks under dry run, its deletion guards."""
 
-    def __init__(self, environment: Callable[[], Any]) -> None:
-        self._environment = environment
-        self._kinds: dict[tuple[str, str], DeclaredKind] = {}
+    def __init__(self) -> None:
+        self._kinds: dict[tuple[str, str], tuple[DeclaredKind, Any]] = {}
 
-    def add(self, kind: DeclaredKind) -> None:
-        """Take a kind in."""
+    def add(self, kind: DeclaredKind, environment: Any) -> None:
+        """Take a kind in, with what its checks work with."""
         definition = kind.definition
-        self._kinds[definition.group, definition.names.plural] = kind
+        self._kinds[definition.group, definition.names.plural] = kind, environment
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
         return (resource.group, resource.plural) in self._kinds
@@ -62,6 +60,9 @@ class DeclaredKinds(Plugin):
         return False  # mutators and guards are their authors' own
 
     def _kind(self, attributes: Attributes) -> DeclaredKind:
+        return self._found(attributes)[0]
+
+    def _found(self, attributes: Attributes) -> tuple[DeclaredKind, Any]:
         resource = attributes.call.resource
         return self._kinds[resource.group, resource.plural]
 
@@ -71,10 +72,10 @@ class DeclaredKinds(Plugin):
             attributes.call.served.schema.default(attributes.object)
 
     async def validate(self, attributes: Attributes) -> None:
-        kind, call = self._kind(attributes), attributes.call
+        call = attributes.call
         if call.subresource:
             return
-        errors = await self._errors(kind, attributes)
+        errors = await self._errors(attributes)
         if errors:
             raise status.invalid(call.resource.group, call.resource.kind, call.name, errors)
 
@@ -85,8 +86,8 @@ class DeclaredKinds(Plugin):
 
         return partial(kind.persist, obj)
 
-    async def _errors(self, kind: DeclaredKind, attributes: Attributes) -> list[FieldError]:
-        env, obj, old = self._environment(), attributes.object, attributes.old
+    async def _errors(self, attributes: Attributes) -> list[FieldError]:
+        (kind, env), obj, old = self._found(attributes), attributes.object, attributes.old
         if obj is None:
             assert old is not None, "a deletion has an old object"
             return await kind.check_delete(old, env)

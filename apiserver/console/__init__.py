@@ -1,9 +1,9 @@
 """The web console: the files of its page, and the requests of the server as they are answered.
 
 A request for `/console/…` or `/debug/requests` comes in, a file or a stream of events leaves; `app`
-calls them by path, and `server` makes them when they are first asked for. All else that the page
-shows it reads from the ordinary API, with the rights of whoever signed in. Nothing here is loaded
-before somebody asks.
+calls them by path, and `root.serving` has them made when they are first asked for. All else that
+the page shows it reads from the ordinary API, with the rights of whoever signed in. Nothing here is
+loaded before somebody asks.
 
     pages       path → a file below `assets`, with its type, its ETag and a strict policy
     requestlog  finished requests → audit events, kept while somebody listens

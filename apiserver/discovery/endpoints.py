@@ -13,6 +13,7 @@ from inkube.apiserver.discovery import health, issuer
 from inkube.apiserver.http import Answer, Metrics, RequestInfo, negotiation, responses
 from inkube.apiserver.registry import Resources, User
 from inkube.schemas import caches, status
+from inkube.schemas.lazy import Late
 from inkube.schemas.objects import Object
 from inkube.schemas.releases import Release
 
@@ -34,15 +35,11 @@ METRICS = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
 _OF_THE_LOG = ("log", "etcd")
 
 
-def later(make: Callable[[], Endpoint]) -> Endpoint:
-    """An endpoint that its first request makes, and whose module that imports."""
-    made: Endpoint | None = None
+def made_late(endpoint: Late[Endpoint]) -> Endpoint:
+    """The endpoint that its first request makes."""
 
     async def serve(request: web.BaseRequest, info: RequestInfo, user: User) -> web.StreamResponse:
-        nonlocal made
-        if made is None:
-            made = make()
-        return await made(request, info, user)
+        return await endpoint()(request, info, user)
 
     return serve
 
@@ -95,12 +92,13 @@ class Endpoints:
         stored_bytes: Callable[[], int | None],
         failures: Callable[[], Mapping[str, str]],
         release: Release,
+        siblings: Siblings | None = None,
     ) -> None:
         self.health = health.Health(failures)
+        self.requests = metrics
+        """What is counted of requests."""
         self._release = release
-        self.siblings: Siblings | None = None
-        """The other processes of this server, where there are some."""
-        self._metrics = metrics
+        self._siblings = siblings
         self._resources = resources
         self._count = count
         self._stored_bytes = stored_bytes
@@ -108,14 +106,14 @@ class Endpoints:
     def figures(self) -> Object:
         """What this process has counted, for the others."""
         return {
-            "requests": self._metrics.told(),
+            "requests": self.requests.told(),
             "caches": {cache.name: cache.entries() for cache in caches.every()},
             "checks": [[*check, number] for check, number in self.health.asked.items()],
         }
 
     async def _every(self) -> list[Object]:
         """The figures of all processes, this one's first."""
-        others = [] if self.siblings is None else await self.siblings.ask()
+        others = [] if self._siblings is None else await self._siblings.ask()
         return [self.figures(), *others]
 
     async def root(
@@ -152,7 +150,7 @@ class Endpoints:
         told = http.exposition.Figures(
             requests=total,
             entries=entries,
-            workers=0 if self.siblings is None else len(found),
+            workers=0 if self._siblings is None else len(found),
             objects={
                 (each.group, each.plural): self._count(each.prefix)
                 for each in self._resources.installed()

@@ -1,6 +1,6 @@
 """aiohttp's server, as it takes bytes here: the bounds of a request and the class of requests.
 
-`server` and the workers' private port make one each.
+`root.listening` and the workers' private port make one each.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
-"""The parts a server is put together from: objects it starts with, declared kinds, the client.
+"""The composition root: which parts a server has, and how they start and stop.
 
-Only here, in `server` and in `testing` does apiserver know `controllers`. `server.APIServer` calls
-it.
+In come options, out comes a running server: `parts` builds, `lifespan` runs. Only here and in
+`testing` does apiserver know `controllers`. `server.APIServer` calls it.
 """
 
 from inkube.schemas import lazy

@@ -1,6 +1,6 @@
 """The built-in admission plugins of a server, in the order in which they are asked.
 
-Follows pkg/kubeapiserver/options/plugins.go, AllOrderedPlugins. `server` makes the chain of them.
+Follows pkg/kubeapiserver/options/plugins.go, AllOrderedPlugins. `core` makes the chain of them.
 """
 
 from collections.abc import Callable, Collection

@@ -1,6 +1,6 @@
 """The scripted world as a scenario wants it, in a server of this process or in another.
 
-`commands` lists and loads scenarios, `server` begins with one, `testing` loads them for tests.
+`commands` lists and loads scenarios, `lifespan` begins with one, `testing` loads them for tests.
 """
 
 import json

@@ -21,6 +21,7 @@ from inkube.apiserver.auth.serviceaccounts import (
     SigningKeys,
 )
 from inkube.apiserver.configuration import Options
+from inkube.apiserver.http.cors import Origins
 from inkube.apiserver.http.guards import is_loopback
 from inkube.apiserver.registry.admission import Plugin
 from inkube.apiserver.registry.calls import ADMIN, User
@@ -65,6 +66,18 @@ def shared(options: Options) -> tls.Certificate | None:
 def new_authority() -> tls.Authority:
     """The server's own authority of clients."""
     return auth.signers.new_authority("inkube-clients")
+
+
+def client_authority(
+    shown: tls.Certificate | None, context: ssl.SSLContext | None, options: Options
+) -> tls.Authority:
+    """Who signs certificates of clients; trusted from now on where clients may show any."""
+    if shown is not None and shown.clients is not None:
+        return shown.clients
+    made = new_authority()
+    if context is not None and options.client_ca_file is not None:
+        context.load_verify_locations(cadata=made.certificate.decode())
+    return made
 
 
 def administrator(authority: tls.Authority) -> tuple[bytes, bytes]:
@@ -126,6 +139,12 @@ def _authority(
 def has_credentials(options: Options) -> bool:
     """Whether the server knows users."""
     return options.token_auth_file is not None or options.client_ca_file is not None
+
+
+def origins(options: Options) -> Origins:
+    """Which web pages may ask; others may not send where browsers come in without a token."""
+    trusts = not has_credentials(options) or options.client_ca_file is not None
+    return Origins(options.allow_origins, protects=trusts)
 
 
 def check(options: Options) -> None:

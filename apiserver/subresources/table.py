@@ -1,6 +1,6 @@
 """What answers under an object's name or instead of its kind: scale, tokens, evictions, reviews.
 
-A part of the composition root that `server` imports at the first request for one of them.
+A part of the composition root that is imported at the first request for one of them.
 """
 
 from collections.abc import Callable, Mapping

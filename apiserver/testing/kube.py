@@ -256,7 +256,7 @@ async def _start(server: APIServer, plan: Plan, log: TestLog) -> Following:
     try:
         for wanted in plan.controllers:
             if not isinstance(wanted, Controller):
-                wanted = wanted(server.environment)
+                wanted = wanted(server.parts.environment())
             server.manager.add(wanted)
     except BaseException:
         await server.stop()

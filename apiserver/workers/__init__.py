@@ -2,7 +2,7 @@
 
 What comes in: the options of a server and how many. What leaves: connections, each with one of the
 workers; their logs as those of one; `Worker`, which tells a server that it is one of several. The
-command line calls `Parent`, `server` calls `Intake` and `Siblings`: what each worker knows a part
+command line calls `Parent`, `root` calls `Intake` and `Siblings`: what each worker knows a part
 of, somebody has to put together.
 
 The parent takes connections and hands them over by turns, as open files: the kernel's own ways

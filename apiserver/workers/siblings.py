@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,16 +25,15 @@ SECONDS = 1.0
 class Siblings:
     """The other workers, and what they are told of this one."""
 
-    def __init__(self, worker: Worker, figures: Callable[[], Figures]) -> None:
+    def __init__(self, worker: Worker) -> None:
         self._worker = worker
-        self._figures = figures
         self._server: asyncio.Server | None = None
 
-    async def start(self) -> None:
-        """Answer the others. Raises OSError."""
+    async def start(self, figures: Callable[[], Figures]) -> None:
+        """Answer the others with the figures of this worker. Raises OSError."""
         path = self._path(self._worker.number)
         path.unlink(missing_ok=True)  # of the one whose place this is
-        self._server = await asyncio.start_unix_server(self._answer, path)
+        self._server = await asyncio.start_unix_server(partial(_tell, figures), path)
 
     async def close(self) -> None:
         """Answer no more."""
@@ -59,10 +59,13 @@ class Siblings:
             logger.warning("worker %d does not tell its figures: %r", number, error)
             return None
 
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.closing(writer), contextlib.suppress(OSError):
-            writer.write(orjson.dumps(self._figures()))
-            await writer.drain()
-
     def _path(self, number: int) -> Path:
         return self._worker.folder / f"{number}.sock"
+
+
+async def _tell(
+    figures: Callable[[], Figures], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    with contextlib.closing(writer), contextlib.suppress(OSError):
+        writer.write(orjson.dumps(figures()))
+        await writer.drain()

@@ -214,12 +214,12 @@ async def test_a_server_alone_leads_before_it_is_ready_whatever_became_of_the_on
     await node.told("leads")
     await node.end(signal.SIGKILL)
     async with APIServer(data=path, durable=False) as server:
-        assert server.leadership.is_leading
+        assert server.parts.leadership.is_leading
         lease = await server.client.get(*LEASE)
-        assert lease["spec"]["holderIdentity"] == server.leadership.elector.identity
+        assert lease["spec"]["holderIdentity"] == server.parts.leadership.elector.identity
         assert lease["spec"]["leaseTransitions"] == 1
     async with APIServer(data=path, durable=False) as server:
-        assert server.leadership.is_leading
+        assert server.parts.leadership.is_leading
         assert (await server.client.get(*LEASE))["spec"]["leaseTransitions"] == 2
 
 
@@ -231,7 +231,10 @@ async def test_a_server_in_memory_has_no_lease():
 async def test_controllers_that_others_could_do_without_run_in_one_server(tmp_path: Path):
     options: dict[str, Any] = {"data": tmp_path / "inkube.db", "durable": False}
     async with APIServer(**options) as here, APIServer(**options) as there:
-        assert (here.leadership.is_leading, there.leadership.is_leading) == (True, False)
+        assert (here.parts.leadership.is_leading, there.parts.leadership.is_leading) == (
+            True,
+            False,
+        )
         names = [set(server.manager.names) for server in (here, there)]
         assert names[1] == {"crds", "apiservice-availability"} & names[0]
         assert {"namespaces", "garbage"} <= names[0]
@@ -239,10 +242,10 @@ async def test_controllers_that_others_could_do_without_run_in_one_server(tmp_pa
 
 async def test_a_lease_that_somebody_removes_is_taken_again(tmp_path: Path):
     async with APIServer(data=tmp_path / "inkube.db", durable=False) as server:
-        assert server.leadership.is_leading
+        assert server.parts.leadership.is_leading
         gone = await server.client.delete(*LEASE)
         version = gone["metadata"]["resourceVersion"]
         async for event in server.client.watch(LEASE[0], resource_version=version):
             if event.type == "ADDED":
                 break
-        assert event.object["spec"]["holderIdentity"] == server.leadership.elector.identity
+        assert event.object["spec"]["holderIdentity"] == server.parts.leadership.elector.identity

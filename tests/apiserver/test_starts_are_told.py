@@ -11,6 +11,7 @@ from inkube import APIServer
 from inkube.apiserver import cli
 from inkube.apiserver.commands import terminal
 from inkube.apiserver.discovery.stages import IMPORTING, LOADING, Stage
+from inkube.apiserver.root.sources import foundation
 from inkube.storage import writer
 from inkube.storage.sql.sqlite import sqlite_log
 
@@ -24,32 +25,21 @@ def config_map(number):
 
 
 class SlowLog:
-    """A log that is read on when a test says so."""
+    """A log that is read on when a test says so; `held` is set when it waits for that."""
 
-    def __init__(self, log, held):
+    def __init__(self, log):
         self._log = log
-        self._held = held
+        self.held = asyncio.Event()
         self.turns = asyncio.Semaphore(2)
 
     async def rows(self, revision, limit):
         if self.turns.locked():
-            self._held.set()
+            self.held.set()
         await self.turns.acquire()
         return await self._log.rows(revision, limit)
 
     def __getattr__(self, name):
         return getattr(self._log, name)
-
-
-class SlowServer(APIServer):
-    def __init__(self, **options):
-        super().__init__(**options)
-        self.held = asyncio.Event()
-
-    def _log(self):
-        assert self.options.data is not None
-        self.slow = SlowLog(sqlite_log(self.options.data), self.held)
-        return self.slow
 
 
 @pytest.fixture
@@ -60,9 +50,16 @@ async def file(tmp_path):
     return tmp_path / "a.db"
 
 
-async def test_while_a_file_is_read_a_server_lives_and_says_how_far_it_is(file, monkeypatch):
+@pytest.fixture
+def log(file, monkeypatch):
     monkeypatch.setattr(writer, "LOADED", 5)
-    server = SlowServer(data=file)
+    slow = SlowLog(sqlite_log(file))
+    monkeypatch.setattr(foundation, "log", lambda options, begun: slow)
+    return slow
+
+
+async def test_while_a_file_is_read_a_server_lives_and_says_how_far_it_is(file, log):
+    server = APIServer(data=file)
     start = asyncio.create_task(server.__aenter__())
     async with aiohttp.ClientSession() as http:
 
@@ -71,7 +68,7 @@ async def test_while_a_file_is_read_a_server_lives_and_says_how_far_it_is(file, 
                 return answer.status, await answer.text(), answer.headers.get("Retry-After")
 
         async with within():
-            await server.held.wait()
+            await log.held.wait()
         try:
             assert (await ask("/healthz"))[0] == 500
             code, text, _ = await ask("/readyz?verbose")
@@ -84,7 +81,7 @@ async def test_while_a_file_is_read_a_server_lives_and_says_how_far_it_is(file, 
             assert "the server is starting: loading: " in text
         finally:
             for _ in range(20):
-                server.slow.turns.release()
+                log.turns.release()
         await start
         assert server.stage is None
         assert await ask("/readyz") == (200, "ok", None)
@@ -92,13 +89,12 @@ async def test_while_a_file_is_read_a_server_lives_and_says_how_far_it_is(file, 
     await server.stop()
 
 
-async def test_a_start_that_takes_long_can_be_ended(file, monkeypatch):
-    monkeypatch.setattr(writer, "LOADED", 5)
-    server, stop = SlowServer(data=file), asyncio.Event()
+async def test_a_start_that_takes_long_can_be_ended(file, log):
+    server, stop = APIServer(data=file), asyncio.Event()
     async with contextlib.AsyncExitStack() as stack:
         ending = asyncio.create_task(cli._started(server, stack, stop))
         async with within():
-            await server.held.wait()
+            await log.held.wait()
             stop.set()
             assert await ending is False
     with pytest.raises(OSError, match="Connect"):

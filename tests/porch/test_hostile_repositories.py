@@ -120,7 +120,7 @@ async def test_a_repository_whose_refs_are_the_same_is_not_read_again(looked):
         await api.host()
         found = await api.register()
         assert len(looked) == 1
-        env = api.server.environment
+        env = api.server.parts.environment()
         engine = env.services["porch"]
         depot = await engine.depots.open(found)
         first = await sync.sync(env, engine.depots, found, depot)

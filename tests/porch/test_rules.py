@@ -202,7 +202,7 @@ async def test_l4_l5_lifecycles_nobody_knows(api):
     for approval in (False, True):
         answer = await api.lifecycle("blueprints.a.v1", "Odd", approval=approval)
         refused(api, 400, 422, answer, sentence)
-    records = api.server.environment.records
+    records = api.server.parts.environment().records
     from inkube.controllers.records import Record
 
     stored = await api.get("blueprints.a.v1")
@@ -297,7 +297,7 @@ async def test_v1_v2_versions_are_needed_and_compared(api):
 
 
 async def test_v3_another_write_of_the_same_revision(api):
-    name, engine = "blueprints.a.v1", api.server.environment.services["porch"]
+    name, engine = "blueprints.a.v1", api.server.parts.environment().services["porch"]
     async with engine.locks.attempt(("revision", "default", name)):
         code, answer = await api.create("a")
         assert code == 409
@@ -523,5 +523,5 @@ async def test_locks_are_free_after_every_refusal(api):
     for _ in range(2):
         await asyncio.gather(*(api.create("a") for _ in range(5)))
         await api.lifecycle("blueprints.a.v1", "Published", approval=True)
-    engine = api.server.environment.services["porch"]
+    engine = api.server.parts.environment().services["porch"]
     assert len(engine.locks) == 0

@@ -83,8 +83,8 @@ class Node:
 
 def holder_of(server: APIServer) -> str:
     """As the Lease names it where it leads."""
-    assert server.leadership is not None, "others may write to the log"
-    return server.leadership.elector.identity
+    assert server.parts.leadership is not None, "others may write to the log"
+    return server.parts.leadership.elector.identity
 
 
 def tell(**what: Any) -> None:

@@ -1,3 +1,2 @@
-from inkube.apiserver.root.declared.kinds import Parts as Parts
 from inkube.apiserver.root.declared.kinds import install as install
 from inkube.controllers.environment import Environment as Environment

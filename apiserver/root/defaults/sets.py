@@ -45,15 +45,15 @@ _SETS: Mapping[tuple[str, str], str] = {
 
 
 class Defaults:
-    """Makes each set once. `address` tells where the server listens, as soon as it does;
-    `cidr` is the range that addresses of services are from."""
+    """Makes each set once. `address` is the host and port of the server; `cidr` is the range that
+    addresses of services are from."""
 
     def __init__(
         self,
         store: Store,
         stamps: Stamps,
         *,
-        address: Callable[[], tuple[str, int]],
+        address: tuple[str, int],
         cidr: str,
         authority: str = "",
         may_make: bool = True,
@@ -123,7 +123,7 @@ class Defaults:
         if name == "versions":
             return defaults.objects.registered_versions(now)
         if name == "service":
-            return defaults.objects.own_service(now, *self._address(), self._cidr)
+            return defaults.objects.own_service(now, *self._address, self._cidr)
         if name == IDENTITY:
             return defaults.objects.identity(self._stamps.now(), self._stamps.uid())
         if name == "config":

@@ -1,17 +1,88 @@
-"""What a server's store stands on, as the options say: memory, a file, a database, or a moment.
+"""What a server stands on, as the options say: memory, a file, a database, a moment, a recording.
 
-`server` opens its store on it; snapshots, replays and moments of the past are loaded where they
-are asked for.
+`lifespan` opens it and builds all other parts over it; snapshots, replays and moments of the past
+are loaded where they are asked for.
 """
 
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from inkube.apiserver import root
+from inkube.apiserver.auth.keyfiles import KeyFiles, Keys
 from inkube.apiserver.configuration import Options
+from inkube.apiserver.registry.codec import JSONCodec
+from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.root.progress import Progress
+from inkube.controllers.clock import Clock, RevisionClock, SystemClock
 from inkube.storage.compaction import CompactionOptions
 from inkube.storage.log import Log, MemoryLog
-from inkube.storage.store import StoreOptions
+from inkube.storage.store import Store, StoreOptions
 from inkube.storage.writer import WriterOptions
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Foundation:
+    """What every other part of a server stands on."""
+
+    store: Store
+    clock: Clock
+    stamps: Stamps
+    keys: Keys
+    snapshot: "root.snapshots.Snapshot | None"
+    """What the store began with."""
+    player: "root.replay.Player | None"
+    """Who plays what was captured, once the server is ready for it."""
+    shares: bool
+    """Whether other servers may run controllers on the same log."""
+
+
+async def opened(
+    options: Options, progress: Progress, stack: contextlib.AsyncExitStack
+) -> Foundation:
+    """Open the store, until `stack` is left. Raises StorageError, ValueError, OSError."""
+    begun, playing = await snapshot(options), await player(options)
+    clock = _clock(options, lambda: store.revision)
+    stamps = Stamps(now=clock.now, seed=options.seed)
+    store = Store(
+        await _log(options, begun, playing),
+        JSONCodec(),
+        store_options(options),
+        now=lambda: stamps.now().timestamp(),
+    )
+    with progress.reading(store):
+        await stack.enter_async_context(store)
+    if playing is not None:
+        await stack.enter_async_context(playing)
+    keys = await _keys(options, store, begun)
+    shares = store.shared and options.at is None
+    return Foundation(store, clock, stamps, keys, begun, playing, shares)
+
+
+def _clock(options: Options, revision: Callable[[], int]) -> Clock:
+    if options.clock is not None:
+        given: Clock = options.clock
+        return given
+    return SystemClock() if options.seed is None else RevisionClock(revision)
+
+
+async def _log(
+    options: Options,
+    begun: "root.snapshots.Snapshot | None",
+    playing: "root.replay.Player | None",
+) -> Log:
+    if playing is not None:
+        return await playing.begin()
+    own = log(options, begun)
+    return own if options.at is None else await root.past.at(own, options)
+
+
+async def _keys(options: Options, store: Store, begun: "root.snapshots.Snapshot | None") -> Keys:
+    if options.database:
+        return await root.SharedKeys.read(store)
+    token = options.worker.admin_token if options.worker else ""
+    return KeyFiles(options.data, None if begun is None else begun.keys, token)
 
 
 def checked(options: Options) -> Options:
@@ -50,9 +121,11 @@ async def snapshot(options: Options) -> "root.snapshots.Snapshot | None":
     return found
 
 
-def player(options: Options) -> "root.replay.Player | None":
-    """Who plays what was captured, where that is asked for."""
-    return None if options.replay is None else root.replay.Player(options.replay, options.speed)
+async def player(options: Options) -> "root.replay.Player | None":
+    """Who plays what was captured, where that is asked for. Raises StorageError, ValueError."""
+    if options.replay is None:
+        return None
+    return await root.replay.opened(options.replay, options.speed)
 
 
 def log(options: Options, begun: "root.snapshots.Snapshot | None") -> Log:

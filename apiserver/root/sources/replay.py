@@ -42,28 +42,19 @@ def checked(options: Options) -> Options:
 class Player:
     """An open recording: `begin`, then `play`; leaving it ends both."""
 
-    def __init__(self, path: Path, speed: float) -> None:
-        self._path = path
+    def __init__(self, log: Log, start: Record, speed: float) -> None:
+        self._log = log
+        self._start = start
         self._speed = speed
-        self._log: Log = root.sqlite_log(path)
         self._task: asyncio.Task[None] | None = None
 
     async def begin(self) -> MemoryLog:
-        """What was there at first. Raises StorageError, ValueError for what is no capture."""
-        await self._log.open()
+        """What was there at first. Raises StorageError."""
         try:
-            self._start = await self._first()
             return await past.copied(self._log, revision=self._start.revision)
         except BaseException:
             await self._log.close()
             raise
-
-    async def _first(self) -> Record:
-        """What says that everything that was there at first is written."""
-        marks = await self._log.changes(keys.CAPTURED, (await self._log.horizon()).compacted, 1)
-        if not marks:
-            raise ValueError(f"{self._path} is no file of inkube capture")
-        return marks[0][0]
 
     def play(self, store: Store) -> None:
         """Begin with what happened then."""
@@ -98,6 +89,25 @@ class Player:
             logger.error("the replay ends: %s", error)
             return
         logger.info("the replay has come to its end")
+
+
+async def opened(path: Path, speed: float) -> Player:
+    """The recording in a file. Raises StorageError, ValueError for what is no capture."""
+    log: Log = root.sqlite_log(path)
+    await log.open()
+    try:
+        return Player(log, await _start(path, log), speed)
+    except BaseException:
+        await log.close()
+        raise
+
+
+async def _start(path: Path, log: Log) -> Record:
+    """What says that everything that was there at first is written."""
+    marks = await log.changes(keys.CAPTURED, (await log.horizon()).compacted, 1)
+    if not marks:
+        raise ValueError(f"{path} is no file of inkube capture")
+    return marks[0][0]
 
 
 async def _repeat(store: Store, record: Record) -> None:

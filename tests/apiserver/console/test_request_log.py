@@ -98,7 +98,7 @@ async def test_nothing_is_kept_while_nobody_listens(web_of, monkeypatch):
     monkeypatch.setattr(requestlog.RequestLog, "hear", lambda self, *event: told.append(event))
     async with APIServer() as server, web_of(server) as web:
         await web.ask("GET", "/version")
-        assert server._listeners == []
+        assert told == []
         async with listening(server):
             await web.ask("GET", "/version")
         for _ in range(20):  # the server learns by writing that the listener has left

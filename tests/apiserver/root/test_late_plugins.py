@@ -14,7 +14,7 @@ async def test_a_late_plugin_is_asked_about_every_kind_it_handles():
             server.resources,
             server.security,
             declared=Plugin(),
-            dispatcher=lambda: server._dispatcher,
+            dispatcher=server.parts.core.webhooks.dispatcher,
             generate_name=str,
             enabled=plugins.OPTIONAL,
             disabled=(),

@@ -76,7 +76,7 @@ async def test_secure_values_can_be_read_in_a_fork():
         taken = await server.snapshot()
     name = made["secure"]["token"]["name"]
     async with APIServer(offline=True, snapshot=taken) as fork:
-        vault = fork.environment.services["vaults"].repositories
+        vault = fork.parts.environment().services["vaults"].repositories
         assert await vault.read(fork.client, Key("default", "a"), "token", name) == "hidden"
     assert "hidden" not in repr(taken)
 

@@ -150,7 +150,7 @@ async def heard(tmp_path, caplog):
                 await ear.ask(f"{path} as {accept}", "GET", path, headers={"Accept": accept})
         await ear.ask("watch", "GET", WATCH)
         kept = (await server.client.get(REPOSITORY_KIND, "a", "default"))["secure"]["token"]
-        vault = server.environment.services["vaults"].repositories
+        vault = server.parts.environment().services["vaults"].repositories
         ear.kept = [entry.value for entry in await vault._store.owned("default", OWNER)]
         ear.reference = kept
     return ear

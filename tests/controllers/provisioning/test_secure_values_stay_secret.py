@@ -41,7 +41,7 @@ async def server(provisioned):
 
 
 def vault(server):
-    return server.api.environment.services["vaults"].repositories
+    return server.api.parts.environment().services["vaults"].repositories
 
 
 async def value_of(server, obj):

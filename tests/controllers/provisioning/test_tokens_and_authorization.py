@@ -53,7 +53,7 @@ def oauth(kind="gitlab", **spec):
 async def value_of(server, kind, name):
     """What `secure.token` stands for, which no answer tells."""
     obj = await server.get(kind, name)
-    vaults = server.api.environment.services["vaults"]
+    vaults = server.api.parts.environment().services["vaults"]
     held = obj["secure"]["token"]
     assert sorted(held) == ["name"]
     vault = getattr(vaults, kind)

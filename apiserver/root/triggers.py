@@ -1,4 +1,4 @@
-"""Notices the first object of a sort, so that a start loads nothing for those to come.
+"""Acts at the first object of a sort, so that a start loads nothing for objects to come.
 
 Most servers never have an APIService that leads elsewhere, or a flow schema of their own.
 """
@@ -13,36 +13,40 @@ from inkube.storage.store import Following, Store
 _OWN, _SERVICE, _URL = MANAGED.encode(), b'"service":', URL.encode()
 
 
-class Notice:
-    """Calls `load` once, at the first object of a kind that is `wanted`, before its writer is
-    answered; at once where there is one."""
+class Trigger:
+    """Calls `act` once, at the first object of a kind that is `wanted`, before its writer is
+    answered; at once where there is one when the store is looked at first."""
 
     def __init__(
-        self, store: Store, plural: str, wanted: Callable[[Entry], bool], load: Callable[[], None]
+        self, store: Store, plural: str, wanted: Callable[[Entry], bool], act: Callable[[], object]
     ) -> None:
         self._store = store
         self._prefix = keys.prefix(plural)
         self._wanted = wanted
-        self._load = load
-        self._following: Following | None = store.follow(self._prefix, self._hear, anew=self._look)
+        self._act = act
+        self._following: Following | None = None
+
+    def start(self) -> None:
+        """Look at what there is, and follow the store from now on."""
+        self._following = self._store.follow(self._prefix, self._hear, anew=self._look)
         self._look()
 
     def close(self) -> None:
-        """Notice nothing more."""
+        """Follow the store no longer."""
         if self._following is not None:
             self._following.close()
             self._following = None
 
     def _look(self) -> None:
-        self._notice(self._store.list(self._prefix))
+        self._judge(self._store.list(self._prefix))
 
     def _hear(self, changes: Sequence[Change]) -> None:
-        self._notice(change.entry for change in changes)
+        self._judge(change.entry for change in changes)
 
-    def _notice(self, entries: Iterable[Entry]) -> None:
+    def _judge(self, entries: Iterable[Entry]) -> None:
         if self._following is not None and any(map(self._wanted, entries)):
             self.close()
-            self._load()
+            self._act()
 
 
 def leads_elsewhere(entry: Entry) -> bool:

@@ -1,0 +1,135 @@
+"""What every request and every controller of a server needs, built over an open store.
+
+`parts` builds the rest on it. Nothing is started here.
+"""
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from inkube.apiserver import webhooks
+from inkube.apiserver.admission.declaredkinds import DeclaredKinds
+from inkube.apiserver.configuration import Options
+from inkube.apiserver.faults.active import Faults
+from inkube.apiserver.registry.admission import Chain
+from inkube.apiserver.registry.registry import Registry
+from inkube.apiserver.registry.resources import Converter, Resources
+from inkube.apiserver.registry.serviceaddresses import ServiceAddresses
+from inkube.apiserver.root import bootstrap, plugins, security
+from inkube.apiserver.root.client import InProcessClient
+from inkube.apiserver.root.listening import Door
+from inkube.apiserver.root.security import Security
+from inkube.apiserver.root.sources.foundation import Foundation
+from inkube.apiserver.root.troubled import TroubledClient
+from inkube.controllers.manager import Manager
+from inkube.schemas.lazy import Late
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Webhooks:
+    """What asks webhooks, loaded with the first one that is to be asked."""
+
+    dispatcher: "Late[webhooks.Dispatcher]"
+    """Asks those of admission."""
+    converter: Callable[[dict[str, Any]], Converter]
+    """What converts with the webhook that a definition names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Core:
+    """See the module."""
+
+    options: Options
+    door: Door
+    base: Foundation
+    security: Security
+    resources: Resources
+    addresses: ServiceAddresses
+    webhooks: Webhooks
+    declared: DeclaredKinds
+    """Admission of kinds declared in Python."""
+    registry: Registry
+    client: InProcessClient
+    """The client of those who embed the server; its requests meet no faults."""
+    faults: Faults
+    manager: Manager
+    closing: contextlib.AsyncExitStack
+    """Takes what must be closed after the last request and after the controllers."""
+
+    @property
+    def read_only(self) -> bool:
+        """Whether a moment of the past is shown, which takes no writes."""
+        return self.options.at is not None
+
+
+def build(options: Options, door: Door, base: Foundation) -> Core:
+    """The core of a server. Raises ValueError or OSError for options that cannot be."""
+    store, stamps, clock = base.store, base.stamps, base.clock
+    closing = contextlib.AsyncExitStack()
+    guards = security.build(options, store, stamps, base.keys, door.certificate)
+    addresses = ServiceAddresses(store, options.given_services)
+    resources = _builtin_kinds(options, base)
+    asked = _webhooks(options, base, guards, addresses, closing)
+    declared = DeclaredKinds()
+    chain = plugins.in_order(
+        store,
+        resources,
+        guards,
+        declared=declared,
+        dispatcher=asked.dispatcher,
+        generate_name=stamps.generate_name,
+        enabled=options.enable_admission_plugins,
+        disabled=options.disable_admission_plugins,
+    )
+    registry = Registry(store, Chain(chain), stamps)
+    client, faults = InProcessClient(registry, resources), Faults(store)
+    return Core(
+        options=options,
+        door=door,
+        base=base,
+        security=guards,
+        resources=resources,
+        addresses=addresses,
+        webhooks=asked,
+        declared=declared,
+        registry=registry,
+        client=client,
+        faults=faults,
+        manager=Manager(TroubledClient(client, faults, clock), clock, leads=not base.shares),
+        closing=closing,
+    )
+
+
+def _builtin_kinds(options: Options, base: Foundation) -> Resources:
+    resources = Resources()
+    minor, cidr = options.release.minor, options.service_cluster_ip_range
+    services = partial(bootstrap.services_of, base.store, cidr, minor)
+    claims = bootstrap.claims_of(base.store, minor)
+    bootstrap.install_builtin(resources, {("", "services"): services, **claims}, minor)
+    return resources
+
+
+def _webhooks(
+    options: Options,
+    base: Foundation,
+    guards: Security,
+    addresses: ServiceAddresses,
+    closing: contextlib.AsyncExitStack,
+) -> Webhooks:
+    def caller() -> "webhooks.WebhookCaller":
+        made = webhooks.WebhookCaller(addresses, options.release)
+        closing.push_async_callback(made.close)
+        return made
+
+    def dispatcher() -> "webhooks.Dispatcher":
+        return webhooks.Dispatcher(
+            base.store, one(), authorizer=guards.authorizer, uid=base.stamps.review_uid
+        )
+
+    def converter(webhook: dict[str, Any]) -> Converter:
+        return webhooks.WebhookConverter(webhook, one(), base.stamps)
+
+    one = Late(caller)
+    return Webhooks(Late(dispatcher), converter)

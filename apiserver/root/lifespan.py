@@ -1,0 +1,108 @@
+"""How a server starts and stops: in which order its parts are opened, and closed again."""
+
+import contextlib
+
+from inkube.apiserver import root
+from inkube.apiserver.configuration import Options
+from inkube.apiserver.registry import keys
+from inkube.apiserver.registry.worker import HEAVY
+from inkube.apiserver.root import bootstrap, calm, parts, reconcilers, serving, triggers
+from inkube.apiserver.root.core import Core
+from inkube.apiserver.root.defaults import sets
+from inkube.apiserver.root.listening import Door
+from inkube.apiserver.root.parts import Parts
+from inkube.apiserver.root.progress import Progress
+from inkube.apiserver.root.sources import foundation
+from inkube.apiserver.root.triggers import Trigger
+
+
+async def lifespan(
+    options: Options, door: Door, progress: Progress, stack: contextlib.AsyncExitStack
+) -> Parts:
+    """Start a server behind an open door. Its parts are returned when all is done that the options
+    ask for; leaving `stack` stops it, after a start that failed as well.
+
+    Raises ValueError, TypeError, OSError, StorageError or StatusError for what cannot be started.
+    """
+    base = await foundation.opened(options, progress, stack)
+    made = parts.build(options, door, base)
+    _close_at_the_end(made.core, stack)
+    _defer_kinds(made)
+    await _make_first_objects(made)
+    reconcilers.add(made.core)
+    for trigger in (*reconcilers.at_first_object(made.core), *await _aggregation(made)):
+        stack.callback(trigger.close)
+        trigger.start()
+    await serving.begin(made, progress, stack)
+    await stack.enter_async_context(made.core.manager)
+    if made.leadership is not None:
+        await stack.enter_async_context(made.leadership.taken())
+    await _install_what_is_wanted(made, progress)
+    if base.player is not None:
+        base.player.play(base.store)
+    return made
+
+
+def _close_at_the_end(core: Core, stack: contextlib.AsyncExitStack) -> None:
+    stack.callback(core.registry.selections.close)
+    stack.callback(core.registry.worker.close)
+    stack.callback(core.faults.close)
+    stack.push_async_exit(core.closing)
+
+
+def _defer_kinds(made: Parts) -> None:
+    """Leave kinds declared in Python out until they are asked for, unless there is work."""
+    core, options = made.core, made.core.options
+    groups = options.module_groups
+
+    async def prepare() -> None:  # most of what loading them takes
+        await core.registry.worker.run(HEAVY, getattr, root.declared, "install")
+
+    if groups or options.kinds:
+        core.resources.defer(groups, made.environment, prepare)
+    if options.kinds or any(core.base.store.count(keys.of_group(name)) for name in groups):
+        core.resources.load()
+
+
+async def _make_first_objects(made: Parts) -> None:
+    options = made.core.options
+    if not made.core.read_only:
+        await bootstrap.first_objects(made.core.client)
+    if options.authorization_mode == "RBAC":
+        await made.defaults.make_set(sets.ROLES)
+        if "provisioning" in options.module_names:
+            await made.defaults.make_set(sets.PROVISIONING_ROLES)
+
+
+async def _aggregation(made: Parts) -> list[Trigger]:
+    """Pass requests on where an APIService says so; what waits for the first of them."""
+    handlers = made.core.options.aggregated
+    if made.core.read_only:
+        return []
+    if not handlers:
+        store = made.core.base.store
+        return [
+            Trigger(
+                store, "apiservices", triggers.leads_elsewhere, lambda: made.aggregator().start()
+            )
+        ]
+    root.aggregation.check(handlers)
+    await made.aggregator().serve(handlers)
+    made.aggregator().start()
+    return []
+
+
+async def _install_what_is_wanted(made: Parts, progress: Progress) -> None:
+    """Kinds stored before and those of the options: served once controllers have seen them."""
+    core, options = made.core, made.core.options
+    stored = core.base.snapshot is not None and core.base.store.count(calm.DEFINITIONS)
+    if options.workloads or stored:
+        await made.settled()
+    if options.aggregated:
+        await root.aggregation.register(core.client, options.aggregated)
+        await made.settled()
+    if options.definitions:
+        found = root.manifests.read(options.definitions)
+        await root.manifests.install(core.client, found, made.settled, tell=progress.importing)
+    if options.scenario:
+        await root.scenarios.load(core.client, options.scenario)

@@ -1,0 +1,109 @@
+"""The parts of a server, built from its options over an open store; `lifespan` runs them.
+
+Pure functions decide what there is. They start nothing, and what they build is frozen; those parts
+that few servers need are `Late`.
+"""
+
+import asyncio
+from dataclasses import dataclass
+
+from inkube.apiserver import aggregation, auth, root
+from inkube.apiserver.configuration import Options
+from inkube.apiserver.root import core as cores
+from inkube.apiserver.root import security
+from inkube.apiserver.root.core import Core
+from inkube.apiserver.root.defaults.sets import Defaults
+from inkube.apiserver.root.listening import Door
+from inkube.apiserver.root.sources.foundation import Foundation
+from inkube.apiserver.watching.streams import Streams
+from inkube.schemas.lazy import Late
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Parts:
+    """What one server is made of."""
+
+    core: Core
+    streams: Streams
+    defaults: Defaults
+    aggregator: "Late[aggregation.Aggregator]"
+    """Made with the first APIService that leads to another server."""
+    environment: "Late[root.declared.Environment]"
+    """What kinds declared in Python work with; they are served from when it is made."""
+    client_authority: "Late[auth.tls.Authority]"
+    """Who signs certificates of clients; trusted, where clients may show any, once it is made."""
+    leadership: "root.leading.Leadership | None"
+    """The part taken in the election of who runs controllers; None where nobody else may."""
+    cluster: "root.Cluster | None"
+    """Nodes and what runs on them, where workloads live."""
+
+    async def settled(self, within: float = 60.0) -> None:
+        """Wait until every controller that runs here has seen the newest revision and has nothing
+        to do. Raises TimeoutError after so many seconds."""
+        async with asyncio.timeout(within):
+            await self.core.manager.settled()
+
+
+def build(options: Options, door: Door, base: Foundation) -> Parts:
+    """Every part of a server.
+
+    Raises ValueError, TypeError or OSError for options that cannot be.
+    """
+    core = cores.build(options, door, base)
+    front_proxy = Late(lambda: auth.frontproxy.load(base.keys))
+    defaults = _defaults(core, front_proxy)
+    authority = Late(lambda: security.client_authority(door.certificate, door.tls, options))
+    return Parts(
+        core=core,
+        streams=Streams(core.registry, base.stamps),
+        defaults=defaults,
+        aggregator=Late(lambda: _aggregator(core, front_proxy, defaults)),
+        environment=Late(lambda: root.declared.install(core)),
+        client_authority=authority,
+        leadership=_leadership(core) if base.shares else None,
+        cluster=_cluster(core, authority),
+    )
+
+
+def _defaults(core: Core, front_proxy: "Late[auth.frontproxy.Identity]") -> Defaults:
+    options, door = core.options, core.door
+    authority = door.certificate.authority.decode() if door.certificate else ""
+    return Defaults(
+        core.base.store,
+        core.base.stamps,
+        address=(options.advertise_address or door.host, door.port),
+        cidr=options.service_cluster_ip_range,
+        authority=authority,
+        may_make=not core.read_only,
+        may_identify=options.modules != "none",
+        proxies=lambda: auth.frontproxy.trust(front_proxy()),
+    )
+
+
+def _aggregator(
+    core: Core, front_proxy: "Late[auth.frontproxy.Identity]", defaults: Defaults
+) -> "aggregation.Aggregator":
+    made = root.aggregation.make(
+        core.base.store,
+        core.addresses,
+        core.resources,
+        core.manager,
+        identity=front_proxy,
+        publish=defaults.trust_proxies,
+    )
+    core.closing.push_async_callback(made.close)
+    return made
+
+
+def _leadership(core: Core) -> "root.leading.Leadership":
+    options = core.options
+    return root.leading.Leadership(
+        core.manager, options.lease_duration, on_one_machine=not options.database
+    )
+
+
+def _cluster(core: Core, authority: "Late[auth.tls.Authority]") -> "root.Cluster | None":
+    if not core.options.workloads:
+        return None
+    config = root.workloads.wanted(core.options.workloads)
+    return root.workloads.install(config, core, authority)

@@ -1,0 +1,53 @@
+"""Which controllers of Kubernetes a server runs, and which of them only once there is work.
+
+Those of kinds declared in Python and of workloads come with their kinds (`declared`, `workloads`).
+"""
+
+from collections.abc import Callable, Mapping
+
+from inkube.apiserver import root
+from inkube.apiserver.registry.crds import Installer
+from inkube.apiserver.root import triggers
+from inkube.apiserver.root.catalog import LiveCatalog
+from inkube.apiserver.root.core import Core
+from inkube.apiserver.root.liveschemas import LiveSchemas
+from inkube.apiserver.root.triggers import Trigger
+from inkube.controllers.core import aggregation as roles
+from inkube.controllers.core import crds, expiry, garbage, namespaces, policies, quotas
+from inkube.storage.entry import Entry
+
+
+def add(core: Core) -> None:
+    """Let the manager run what the options ask for."""
+    options, manager = core.options, core.manager
+    crds.add(manager, Installer(core.resources, core.webhooks.converter, options.release.minor))
+    if not core.read_only:
+        expiry.add(manager, options.event_ttl)
+    if options.controllers:
+        catalog = LiveCatalog(core.base.store, core.resources)
+        roles.add(manager, manager.client)
+        namespaces.add(manager, catalog)
+        garbage.add(manager, catalog)
+        quotas.add(manager, catalog)
+        policies.add(manager, LiveSchemas(core.resources))
+        if options.asks_accounts and not options.workloads:
+            root.accounts.add(manager, manager.client)
+
+
+def at_first_object(core: Core) -> list[Trigger]:
+    """What adds the controllers that have nothing to do before there is an object of a sort."""
+    options, manager = core.options, core.manager
+    client = manager.client
+    found: list[tuple[str, Callable[[Entry], bool], Callable[[], None]]] = []
+    if not core.read_only:
+        found += [("flowschemas", triggers.says_nothing, lambda: root.flowcontrol.add(manager))]
+    if options.controllers:
+        found += [("leases", triggers.is_identity, lambda: root.identity.add(manager))]
+    if options.controllers and not options.workloads:  # which name themselves what runs
+        protection: Mapping[str, Callable[[], None]] = {
+            "persistentvolumeclaims": lambda: root.protection.add_claims(manager, client),
+            "persistentvolumes": lambda: root.protection.add_volumes(manager, client),
+            "volumeattributesclasses": lambda: root.protection.add_classes(manager, client),
+        }
+        found += [(plural, triggers.is_to_go, add) for plural, add in protection.items()]
+    return [Trigger(core.base.store, *each) for each in found]

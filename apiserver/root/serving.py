@@ -1,0 +1,283 @@
+"""From parts to answers: the application, and the requests of other workers.
+
+`lifespan` calls `begin` when everything that requests need is there.
+"""
+
+import contextlib
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+
+from inkube.apiserver import app as apps
+from inkube.apiserver import console, discovery, http, subresources, watching, workers
+from inkube.apiserver.app import App
+from inkube.apiserver.auth.flows import Flows
+from inkube.apiserver.configuration import Options
+from inkube.apiserver.discovery import issuer
+from inkube.apiserver.discovery.endpoints import Endpoint, Endpoints, made_late
+from inkube.apiserver.discovery.stages import LOADING
+from inkube.apiserver.handlers.rendering import Renderer
+from inkube.apiserver.handlers.routes import Routes, Subresources
+from inkube.apiserver.handlers.verbs import Handlers
+from inkube.apiserver.http import webserver
+from inkube.apiserver.http.cors import Origins
+from inkube.apiserver.http.guards import Guard
+from inkube.apiserver.http.metrics import Metrics
+from inkube.apiserver.root import calm
+from inkube.apiserver.root.core import Core
+from inkube.apiserver.root.parts import Parts
+from inkube.apiserver.root.progress import Progress
+from inkube.schemas import golang
+from inkube.schemas.lazy import Late
+
+_NO_ORIGINS = Origins((), protects=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Streaming:
+    """What may be under way for as long as it likes, and is ended when the server stops."""
+
+    sessions: "Late[subresources.containers.Sessions]"
+    request_log: "Late[console.RequestLog]"
+
+    def close(self) -> None:
+        """End it."""
+        for each in (self.request_log.made, self.sessions.made):
+            if each is not None:
+                each.close()
+
+
+async def begin(parts: Parts, progress: Progress, stack: contextlib.AsyncExitStack) -> None:
+    """Answer requests until `stack` is left. Raises OSError or ValueError of the audit log."""
+    core, door = parts.core, parts.core.door
+    options, worker = core.options, core.options.worker
+    listeners: list[http.audit.Listener] = []
+    audit = _audit_log(options)
+    if audit is not None:
+        stack.callback(audit.close)
+        listeners.append(audit.write)
+    streaming = Streaming(
+        Late(lambda: subresources.containers.Sessions()),  # noqa: PLW0108 # its name loads it
+        Late(lambda: console.RequestLog(_telling(listeners))),
+    )
+    siblings = None if worker is None else workers.Siblings(worker)
+    endpoints = _endpoints(core, progress, siblings)
+    if siblings is not None:
+        await siblings.start(endpoints.figures)
+        stack.push_async_callback(siblings.close)
+    others = calm.OtherServers(core.base.store, core.manager) if core.base.shares else None
+    if others is not None:
+        stack.callback(others.close)
+    made = _application(parts, endpoints, streaming, others, listeners)
+    if worker is not None:
+        made = await _behind_others(parts, made, stack)
+    app = App(made)
+    stack.callback(app.close)
+    # once more, so that requests end while there is a store; what is cleaned up stays so
+    stack.push_async_callback(door.runner.cleanup)
+    # before the runner waits for what is under way: watches would never end by themselves
+    stack.callback(parts.streams.close)
+    stack.push_async_callback(_hang_up, parts)
+    stack.callback(streaming.close)
+    door.serve(app)
+
+
+async def _hang_up(parts: Parts) -> None:
+    """Cut what is passed on: no watch of another server ends by itself."""
+    aggregator = parts.aggregator.made
+    if aggregator is not None:
+        await aggregator.close()
+
+
+def _application(
+    parts: Parts,
+    endpoints: Endpoints,
+    streaming: Streaming,
+    others: calm.OtherServers | None,
+    listeners: "list[http.audit.Listener]",
+) -> apps.Parts:
+    core, options = parts.core, parts.core.options
+    handlers = Handlers(core.registry, Renderer(core.base.stamps))
+    return apps.Parts(
+        registry=core.registry,
+        resources=core.resources,
+        defaults=parts.defaults,
+        routes=Routes(
+            core.resources,
+            handlers,
+            parts.streams.serve,
+            Late(lambda: _subresources(parts, handlers, streaming)),
+            core.registry.worker,
+        ),
+        access=core.security.access,
+        flows=Flows(core.base.store),
+        origins=core.door.origins,
+        guard=Guard(loopback_only=core.security.is_open),
+        metrics=endpoints.requests,
+        endpoints=_paths(parts, endpoints, streaming),
+        faults=core.faults,
+        sleep=core.base.clock.sleep,
+        calm=_calm(parts, others),
+        before_write=calm.of_workloads(core.manager) if options.workloads else None,
+        on_request=options.on_request,
+        records_bodies=options.record_bodies,
+        pages=made_late(Late(lambda: console.Pages())),  # noqa: PLW0108 # its name loads it
+        listeners=listeners,
+    )
+
+
+def _calm(parts: Parts, others: calm.OtherServers | None) -> Callable[[], Awaitable[bool]] | None:
+    """What each request waits for before it is looked at."""
+    if parts.core.options.seed is not None:
+        return calm.of_controllers(parts.core.manager)
+    return None if others is None else others.caught_up
+
+
+def _endpoints(core: Core, progress: Progress, siblings: "workers.Siblings | None") -> Endpoints:
+    store, data = core.base.store, core.options.data
+
+    def stored_bytes() -> int | None:
+        return None if data is None else data.stat().st_size
+
+    def failures() -> Mapping[str, str]:
+        if store.failure:
+            return {LOADING: store.failure}
+        stage = progress.stage
+        return {} if stage is None else {stage.check: str(stage)}
+
+    return Endpoints(
+        Metrics(),
+        core.resources,
+        store.count,
+        stored_bytes,
+        failures,
+        core.options.release,
+        siblings,
+    )
+
+
+def _paths(parts: Parts, plain: Endpoints, streaming: Streaming) -> dict[str, Endpoint]:
+    """What answers at paths that are no resources; one that ends in a slash at those below."""
+    core = parts.core
+    documents = issuer.Issuer(core.security.authenticator.accounts, lambda: core.door.url)
+    groups = made_late(Late(lambda: discovery.Discovery(core.resources)))
+    return {
+        "/": plain.root,
+        "/index.html": plain.root,
+        "/flagz": plain.pages,
+        "/statusz": plain.pages,
+        issuer.CONFIGURATION: documents.configuration,
+        issuer.KEYS: documents.keys,
+        "/healthz/": plain.health,
+        "/livez/": plain.health,
+        "/readyz/": plain.health,
+        "/version": plain.version,
+        "/metrics": plain.metrics,
+        "/metrics/slis": plain.levels,
+        "/debug/": made_late(Late(lambda: discovery.Debugging(core.base.store))),
+        "/inkube/": made_late(Late(lambda: _shared_streams(parts))),
+        "/debug/requests": made_late(streaming.request_log),
+        "/api/": groups,
+        "/apis/": groups,
+        "/openapi/": made_late(
+            Late(
+                lambda: discovery.OpenAPI(
+                    core.resources, core.registry.worker, core.options.release.minor
+                )
+            )
+        ),
+    }
+
+
+def _shared_streams(parts: Parts) -> "watching.shared.SharedStreams":
+    shared = watching.shared.SharedStreams(parts.core.door.server.request_handler)
+    parts.streams.closing.append(shared.close)
+    return shared
+
+
+def _subresources(parts: Parts, handlers: Handlers, streaming: Streaming) -> Subresources:
+    core, cluster, sessions = parts.core, parts.cluster, streaming.sessions()
+    guards, registry = core.security, core.registry
+
+    def kubelet() -> "subresources.containers.Kubelet | None":
+        return None if cluster is None else cluster.containers
+
+    return subresources.table.table(
+        registry,
+        core.resources,
+        handlers,
+        stamps=core.base.stamps,
+        authenticator=guards.authenticator,
+        authorizer=guards.authorizer,
+        streams=subresources.containers.PodStreams(registry, guards.authorizer, kubelet, sessions),
+        proxies=subresources.proxies.Proxies(registry, kubelet, sessions),
+        running=lambda: _running(parts),
+        usage=lambda: None if cluster is None else cluster.usage,
+    )
+
+
+def _running(parts: Parts) -> dict[str, bool]:
+    """Which components of a cluster this server is beside an API server, by name."""
+    cluster = parts.cluster
+    return {
+        "controller-manager": parts.core.options.controllers,
+        "scheduler": cluster is not None and cluster.config.runs("kube-scheduler"),
+        "etcd-0": not parts.core.base.store.failure,
+    }
+
+
+async def _behind_others(
+    parts: Parts, made: apps.Parts, stack: contextlib.AsyncExitStack
+) -> apps.Parts:
+    """Answer what other workers pass on; what passes on what only the one that leads can
+    answer."""
+    options = parts.core.options
+    own = App(
+        replace(
+            made,
+            access=workers.Believed(),
+            origins=_NO_ORIGINS,
+            guard=Guard(loopback_only=False),
+            # what a request is counted and told as, and meets, it did where it came from
+            metrics=Metrics(),
+            faults=None,
+            listeners=[],
+            logs_requests=False,
+            on_request=None,
+        )
+    )
+    stack.callback(own.close)
+    runner = await workers.listening(
+        options.worker, webserver.make(own, _NO_ORIGINS, parts.core.door.budget)
+    )
+    stack.push_async_callback(runner.cleanup)
+    leader = workers.Leader(
+        options.worker,
+        lambda: parts.leadership.leading_process if parts.leadership else 0,
+        options.module_groups,
+        pods=bool(options.workloads),
+    )
+    stack.push_async_callback(leader.close)
+    return replace(made, elsewhere=leader.concerns)
+
+
+def _audit_log(options: Options) -> "http.audit.AuditLog | None":
+    """The audit log, where one is asked for. Raises OSError, ValueError."""
+    if options.audit_log is None:
+        return None
+    path = options.audit_policy_file
+    policy = None if path is None else golang.goyaml.loads(path.read_bytes()).value
+    if policy is not None and not isinstance(policy, dict):
+        raise ValueError(f"{path} holds no audit policy")
+    return http.audit.AuditLog(options.audit_log, policy)
+
+
+def _telling(
+    listeners: "list[http.audit.Listener]",
+) -> "Callable[[http.audit.Listener], Callable[[], None]]":
+    """Adds one who is told of finished requests, until what is returned is called."""
+
+    def listen(listener: "http.audit.Listener") -> Callable[[], None]:
+        listeners.append(listener)
+        return lambda: listeners.remove(listener)
+
+    return listen

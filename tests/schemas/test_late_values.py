@@ -1,0 +1,48 @@
+"""What is made late is made once, by the first who asks for it."""
+
+import pytest
+
+from inkube.schemas.lazy import Late
+
+
+def test_a_late_value_is_made_once() -> None:
+    made: list[object] = []
+
+    def make() -> object:
+        made.append(object())
+        return made[-1]
+
+    late = Late(make)
+    assert made == []
+    assert late() is late()
+    assert len(made) == 1
+
+
+def test_to_look_whether_it_was_made_makes_nothing() -> None:
+    late = Late(list)
+    assert late.made is None
+    value = late()
+    assert late.made is value
+
+
+def test_none_is_a_value() -> None:
+    calls: list[int] = []
+    late = Late(lambda: calls.append(1))
+    assert late() is None
+    assert late() is None
+    assert calls == [1]
+
+
+def test_what_could_not_be_made_is_made_anew() -> None:
+    wishes = [ValueError("not yet"), None]
+
+    def make() -> str:
+        error = wishes.pop(0)
+        if error is not None:
+            raise error
+        return "made"
+
+    late = Late(make)
+    with pytest.raises(ValueError, match="not yet"):
+        late()
+    assert late() == "made"
