@@ -17,22 +17,20 @@ from typing import Any, Self, TypeVar
 
 from inkube.apiserver import root, workers
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.discovery.stages import Stage
-from inkube.apiserver.faults.active import Faults
-from inkube.apiserver.registry.registry import Registry
-from inkube.apiserver.registry.resources import Resources
-from inkube.apiserver.root import listening, security
-from inkube.apiserver.root.client import InProcessClient
+from inkube.apiserver.discovery import Stage
+from inkube.apiserver.faults import Faults
+from inkube.apiserver.registry import Registry, Resources
+from inkube.apiserver.root import InProcessClient, listening, security
 from inkube.apiserver.root.lifespan import lifespan
 from inkube.apiserver.root.listening import Door
 from inkube.apiserver.root.parts import Parts
 from inkube.apiserver.root.progress import Progress
 from inkube.apiserver.root.security import Security
 from inkube.apiserver.root.sources import foundation
-from inkube.apiserver.watching.streams import Streams
+from inkube.apiserver.watching import Streams
 from inkube.controllers.clock import Clock
 from inkube.controllers.manager import Manager
-from inkube.storage.store import Store
+from inkube.storage import Store
 
 __all__ = ["APIServer", "Options"]
 

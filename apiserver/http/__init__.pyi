@@ -10,7 +10,9 @@ from inkube.apiserver.http import outgoing as outgoing
 from inkube.apiserver.http import packing as packing
 from inkube.apiserver.http import requests as requests
 from inkube.apiserver.http import responses as responses
+from inkube.apiserver.http import webserver as webserver
 from inkube.apiserver.http import yamls as yamls
+from inkube.apiserver.http.budget import Budget as Budget
 from inkube.apiserver.http.cors import Origins as Origins
 from inkube.apiserver.http.deadlines import Deadlines as Deadlines
 from inkube.apiserver.http.delivery import PIECE as PIECE

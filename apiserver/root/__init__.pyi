@@ -23,7 +23,7 @@ from inkube.controllers.core import accounts as accounts
 from inkube.controllers.core import flowcontrol as flowcontrol
 from inkube.controllers.core import identity as identity
 from inkube.controllers.core import protection as protection
-from inkube.controllers.workloads.cluster import Cluster as Cluster
+from inkube.controllers.workloads import Cluster as Cluster
 from inkube.storage.sql.postgresql import postgresql_log as postgresql_log
 from inkube.storage.sql.sqlite import SqliteOptions as SqliteOptions
 from inkube.storage.sql.sqlite import sqlite_log as sqlite_log

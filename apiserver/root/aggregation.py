@@ -8,16 +8,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from inkube.apiserver import aggregation
-from inkube.apiserver.auth.frontproxy import Identity
-from inkube.apiserver.registry.resources import Resources
-from inkube.apiserver.registry.serviceaddresses import ServiceAddresses
+from inkube.apiserver.auth import Identity
+from inkube.apiserver.registry import Resources, ServiceAddresses
 from inkube.controllers.client import Client
 from inkube.controllers.core import apiservices
 from inkube.controllers.manager import Manager
 from inkube.schemas import status
-from inkube.schemas.aggregation import priorities
-from inkube.schemas.aggregation.marks import MANAGED
-from inkube.storage.store import Store
+from inkube.schemas.aggregation import MANAGED, priorities
+from inkube.storage import Store
 
 _VERSION_PRIORITY = 100
 

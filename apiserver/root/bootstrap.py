@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from inkube.apiserver.registry import keys
-from inkube.apiserver.registry.resources import Resource, Resources
+from inkube.apiserver.registry import Resource, Resources, keys
 from inkube.apiserver.root.client import InProcessClient
 from inkube.schemas import builtin, releases, status
 from inkube.schemas.builtin import behaviours, served
 from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Strategy
-from inkube.storage.store import Change, Store
+from inkube.storage import Store
+from inkube.storage.store import Change
 
 MakeStrategy = Callable[[], Strategy]
 _DEVICES = "resource.k8s.io"

@@ -13,9 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from inkube.apiserver.registry import keys
 from inkube.controllers.core import crds
 from inkube.controllers.manager import Manager
-from inkube.storage.entry import Change
-from inkube.storage.errors import StorageError
-from inkube.storage.store import Store
+from inkube.storage import Change, StorageError, Store
 from inkube.storage.turns import Turns
 
 CALM_SECONDS = 2.0

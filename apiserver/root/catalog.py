@@ -7,14 +7,12 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from inkube.apiserver.registry import keys
-from inkube.apiserver.registry.resources import Resource, Resources
+from inkube.apiserver.registry import Resource, Resources, keys
 from inkube.apiserver.registry.storedbytes import may_be_bound
-from inkube.controllers.core.catalog import Follower, Item, Kind, Step
+from inkube.controllers.core import Kind
+from inkube.controllers.core.catalog import Follower, Item, Step
 from inkube.schemas.meta import split_api_version
-from inkube.storage import columns
-from inkube.storage.entry import Change, Entry
-from inkube.storage.store import Following, Store
+from inkube.storage import Change, Entry, Following, Store, columns
 
 logger = logging.getLogger(__name__)
 _COUNTED = tuple(

@@ -8,19 +8,27 @@ import orjson
 
 from inkube.apiserver import registry
 from inkube.apiserver.handlers.stored import data_of
-from inkube.apiserver.http.options import read_delete_options
-from inkube.apiserver.registry import changes, conversions, intake, listing
-from inkube.apiserver.registry.calls import Call, DeleteOptions, User, WriteOptions
-from inkube.apiserver.registry.commits import Outcome
+from inkube.apiserver.http import read_delete_options
+from inkube.apiserver.registry import (
+    Call,
+    DeleteOptions,
+    Outcome,
+    Registry,
+    Resources,
+    User,
+    WriteOptions,
+    changes,
+    conversions,
+    intake,
+    listing,
+)
 from inkube.apiserver.registry.listing import ListOptions
-from inkube.apiserver.registry.registry import Registry
-from inkube.apiserver.registry.resources import Resources
 from inkube.apiserver.watching.watch import SLOW, Watcher, bookmark, copy_of, last_state, too_old
 from inkube.controllers.client import Event, Object, ObjectList, PatchType, Selection
 from inkube.schemas import status
 from inkube.schemas.meta import GVR, split_api_version
+from inkube.storage import Entry
 from inkube.storage import errors as storage_errors
-from inkube.storage.entry import Entry
 
 ALL = Selection()
 _OF_STATUS = ("apiVersion", "kind", "metadata", "status")

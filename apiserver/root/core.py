@@ -12,11 +12,10 @@ from typing import Any
 from inkube.apiserver import webhooks
 from inkube.apiserver.admission.declaredkinds import DeclaredKinds
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.faults.active import Faults
+from inkube.apiserver.faults import Faults
+from inkube.apiserver.registry import Registry, Resources, ServiceAddresses
 from inkube.apiserver.registry.admission import Chain
-from inkube.apiserver.registry.registry import Registry
-from inkube.apiserver.registry.resources import Converter, Resources
-from inkube.apiserver.registry.serviceaddresses import ServiceAddresses
+from inkube.apiserver.registry.resources import Converter
 from inkube.apiserver.root import bootstrap, plugins, security
 from inkube.apiserver.root.client import InProcessClient
 from inkube.apiserver.root.listening import Door

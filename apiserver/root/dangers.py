@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.http.guards import is_loopback
+from inkube.apiserver.http import is_loopback
 from inkube.apiserver.root import security
 
 

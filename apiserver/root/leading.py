@@ -24,8 +24,7 @@ from inkube.apiserver.registry import keys
 from inkube.controllers.election import Elector, Place, Term, Timing
 from inkube.controllers.manager import Manager
 from inkube.schemas import status
-from inkube.storage import fences
-from inkube.storage.entry import Entry
+from inkube.storage import Entry, fences
 
 KEY = keys.LEADER
 PLACE = Place(*KEY.split("/")[-2:])

@@ -4,8 +4,7 @@ import contextlib
 
 from inkube.apiserver import root
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.registry import keys
-from inkube.apiserver.registry.worker import HEAVY
+from inkube.apiserver.registry import HEAVY, keys
 from inkube.apiserver.root import bootstrap, calm, parts, reconcilers, serving, triggers
 from inkube.apiserver.root.core import Core
 from inkube.apiserver.root.defaults import sets

@@ -14,12 +14,10 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from inkube.apiserver import workers
-from inkube.apiserver.auth.tls import Certificate
+from inkube.apiserver.auth import Certificate
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.discovery.starting import Starting
-from inkube.apiserver.http import webserver
-from inkube.apiserver.http.budget import Budget
-from inkube.apiserver.http.cors import Origins
+from inkube.apiserver.discovery import Starting
+from inkube.apiserver.http import Budget, Origins, webserver
 from inkube.apiserver.root import security
 from inkube.apiserver.root.progress import Progress
 

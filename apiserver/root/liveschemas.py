@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from inkube.apiserver.registry.resources import Resource, Resources
+from inkube.apiserver.registry import Resource, Resources
 from inkube.controllers.core.policies import Known
 from inkube.schemas.gotypes import table
 from inkube.schemas.meta import GVK

@@ -13,7 +13,7 @@ from typing import Any
 from inkube.apiserver.root.client import InProcessClient
 from inkube.schemas import bodies, documents, status
 from inkube.schemas.crds import conditions
-from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.golang import DecodeError
 from inkube.schemas.meta import split_api_version
 from inkube.schemas.objects import Object
 from inkube.schemas.status import StatusError

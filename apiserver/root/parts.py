@@ -15,7 +15,7 @@ from inkube.apiserver.root.core import Core
 from inkube.apiserver.root.defaults.sets import Defaults
 from inkube.apiserver.root.listening import Door
 from inkube.apiserver.root.sources.foundation import Foundation
-from inkube.apiserver.watching.streams import Streams
+from inkube.apiserver.watching import Streams
 from inkube.schemas.lazy import Late
 
 

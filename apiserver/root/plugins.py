@@ -11,11 +11,11 @@ from inkube.apiserver.admission.lifecycle import NamespaceLifecycle
 from inkube.apiserver.admission.podsecurity import PodSecurity
 from inkube.apiserver.admission.quotas import QuotaAdmission
 from inkube.apiserver.policies.plugin import PolicyAdmission
-from inkube.apiserver.registry.admission import Later, Plugin
-from inkube.apiserver.registry.resources import Resources
+from inkube.apiserver.registry import Plugin, Resources
+from inkube.apiserver.registry.admission import Later
 from inkube.apiserver.root.security import Security
 from inkube.apiserver.webhooks.plugins import MutatingWebhooks, ValidatingWebhooks
-from inkube.storage.store import Store
+from inkube.storage import Store
 
 _PODS, _NODES = ("", "pods"), ("", "nodes")
 _CLAIMS, _VOLUMES = ("", "persistentvolumeclaims"), ("", "persistentvolumes")

@@ -6,8 +6,8 @@
 import contextlib
 from collections.abc import Iterator
 
-from inkube.apiserver.discovery.stages import IMPORTING, LOADING, Stage
-from inkube.storage.store import Store
+from inkube.apiserver.discovery import IMPORTING, LOADING, Stage
+from inkube.storage import Store
 
 
 class Progress:

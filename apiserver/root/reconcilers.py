@@ -14,7 +14,7 @@ from inkube.apiserver.root.liveschemas import LiveSchemas
 from inkube.apiserver.root.triggers import Trigger
 from inkube.controllers.core import aggregation as roles
 from inkube.controllers.core import crds, expiry, garbage, namespaces, policies, quotas
-from inkube.storage.entry import Entry
+from inkube.storage import Entry
 
 
 def add(core: Core) -> None:

@@ -8,25 +8,23 @@ import ssl
 from dataclasses import dataclass
 
 from inkube.apiserver import admission, auth
-from inkube.apiserver.auth import tls
-from inkube.apiserver.auth.access import Access, Guarded, Open
-from inkube.apiserver.auth.attributes import ANONYMOUS, AUTHENTICATED
-from inkube.apiserver.auth.authenticators import Authenticator
-from inkube.apiserver.auth.authorizer import AlwaysAllow, Authorizer
-from inkube.apiserver.auth.keyfiles import Keys
-from inkube.apiserver.auth.serviceaccounts import (
-    ISSUER,
-    Issuing,
+from inkube.apiserver.auth import (
+    ANONYMOUS,
+    Access,
+    Authenticator,
+    Authorizer,
     ServiceAccountTokens,
-    SigningKeys,
+    tls,
 )
+from inkube.apiserver.auth.access import Guarded, Open
+from inkube.apiserver.auth.attributes import AUTHENTICATED
+from inkube.apiserver.auth.authorizer import AlwaysAllow
+from inkube.apiserver.auth.keyfiles import Keys
+from inkube.apiserver.auth.serviceaccounts import ISSUER, Issuing, SigningKeys
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.http.cors import Origins
-from inkube.apiserver.http.guards import is_loopback
-from inkube.apiserver.registry.admission import Plugin
-from inkube.apiserver.registry.calls import ADMIN, User
-from inkube.apiserver.registry.stamps import Stamps
-from inkube.storage.store import BaseStore
+from inkube.apiserver.http import Origins, is_loopback
+from inkube.apiserver.registry import ADMIN, Plugin, Stamps, User
+from inkube.storage import BaseStore
 
 MODES = ("AlwaysAllow", "RBAC")
 

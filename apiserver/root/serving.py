@@ -10,18 +10,13 @@ from dataclasses import dataclass, replace
 from inkube.apiserver import app as apps
 from inkube.apiserver import console, discovery, http, subresources, watching, workers
 from inkube.apiserver.app import App
-from inkube.apiserver.auth.flows import Flows
+from inkube.apiserver.auth import Flows
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.discovery import issuer
-from inkube.apiserver.discovery.endpoints import Endpoint, Endpoints, made_late
-from inkube.apiserver.discovery.stages import LOADING
+from inkube.apiserver.discovery import LOADING, Endpoint, Endpoints, issuer, made_late
+from inkube.apiserver.handlers import Handlers, Routes
 from inkube.apiserver.handlers.rendering import Renderer
-from inkube.apiserver.handlers.routes import Routes, Subresources
-from inkube.apiserver.handlers.verbs import Handlers
-from inkube.apiserver.http import webserver
-from inkube.apiserver.http.cors import Origins
-from inkube.apiserver.http.guards import Guard
-from inkube.apiserver.http.metrics import Metrics
+from inkube.apiserver.handlers.routes import Subresources
+from inkube.apiserver.http import Guard, Metrics, Origins, webserver
 from inkube.apiserver.root import calm
 from inkube.apiserver.root.core import Core
 from inkube.apiserver.root.parts import Parts

@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Self
 
 from inkube.apiserver import auth
-from inkube.storage import errors
-from inkube.storage.store import Store
+from inkube.storage import Store, errors
 
 PREFIX = "/keys"
 

@@ -6,9 +6,9 @@ Most servers never have an APIService that leads elsewhere, or a flow schema of 
 from collections.abc import Callable, Iterable, Sequence
 
 from inkube.apiserver.registry import keys
-from inkube.schemas.aggregation.marks import MANAGED, URL
-from inkube.storage.entry import Change, Entry
-from inkube.storage.store import Following, Store
+from inkube.schemas.aggregation import MANAGED
+from inkube.schemas.aggregation.marks import URL
+from inkube.storage import Change, Entry, Following, Store
 
 _OWN, _SERVICE, _URL = MANAGED.encode(), b'"service":', URL.encode()
 

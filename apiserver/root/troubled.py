@@ -4,8 +4,7 @@ from collections.abc import AsyncGenerator, Coroutine
 from typing import Any, TypeVar
 
 from inkube.apiserver import faults
-from inkube.apiserver.faults.active import Faults
-from inkube.apiserver.faults.trouble import Trouble
+from inkube.apiserver.faults import Faults, Trouble
 from inkube.apiserver.root.client import CONTROLLER, InProcessClient
 from inkube.controllers.client import Event, Object, ObjectList, PatchType, Selection
 from inkube.schemas import status

@@ -6,11 +6,9 @@ from functools import partial
 from typing import Any
 
 from inkube.apiserver import auth
-from inkube.apiserver.auth.serviceaccounts import PREFIX, ServiceAccountTokens
-from inkube.apiserver.registry.calls import Call
-from inkube.apiserver.registry.registry import Registry
-from inkube.apiserver.registry.resources import Resource, Resources
-from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.auth import ServiceAccountTokens
+from inkube.apiserver.auth.serviceaccounts import PREFIX
+from inkube.apiserver.registry import Call, Registry, Resource, Resources, Stamps
 from inkube.apiserver.root.catalog import LiveCatalog
 from inkube.apiserver.root.client import CONTROLLER, InProcessClient
 from inkube.apiserver.root.core import Core
@@ -18,7 +16,7 @@ from inkube.apiserver.subresources import metrics
 from inkube.apiserver.subresources.binding import Binder
 from inkube.controllers import workloads
 from inkube.controllers.client import Client
-from inkube.controllers.workloads.cluster import Cluster, Outside
+from inkube.controllers.workloads import Cluster, Outside
 from inkube.controllers.workloads.stages import kinds
 from inkube.schemas import crds
 from inkube.schemas.lazy import Late

@@ -1,4 +1,6 @@
 from inkube.controllers.workloads import cron as cron
+from inkube.controllers.workloads.cluster import Cluster as Cluster
+from inkube.controllers.workloads.cluster import Outside as Outside
 from inkube.controllers.workloads.configuration import CONTROLLERS as CONTROLLERS
 from inkube.controllers.workloads.configuration import Workloads as Workloads
 from inkube.controllers.workloads.installation import add as add

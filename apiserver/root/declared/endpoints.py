@@ -6,10 +6,9 @@
 from aiohttp import hdrs, web
 
 from inkube.apiserver.discovery.endpoints import Endpoint as Handler
-from inkube.apiserver.handlers.verbs import Exchange
-from inkube.apiserver.http import bodies, negotiation, responses
-from inkube.apiserver.http.requests import RequestInfo
-from inkube.apiserver.registry.calls import User
+from inkube.apiserver.handlers import Exchange
+from inkube.apiserver.http import RequestInfo, bodies, negotiation, responses
+from inkube.apiserver.registry import User
 from inkube.controllers.endpoints import Endpoint, Question, Reply, Subresource
 from inkube.controllers.environment import Environment
 from inkube.schemas import status

@@ -8,7 +8,8 @@ what a start costs, and most servers never need them.
 from collections.abc import Mapping
 from typing import Any
 
-from inkube.apiserver.registry.resources import Handler, Resource
+from inkube.apiserver.registry import Resource
+from inkube.apiserver.registry.resources import Handler
 from inkube.apiserver.root.core import Core
 from inkube.apiserver.root.declared.endpoints import SubresourceHandler, endpoint
 from inkube.apiserver.root.declared.records import Shown, StoredRecords, transactor

@@ -7,8 +7,7 @@ from typing import Any
 
 import orjson
 
-from inkube.apiserver.registry.resources import Resource, Resources
-from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.registry import Resource, Resources, Stamps
 from inkube.apiserver.registry.transactions import Pending
 from inkube.controllers.environment import Environment
 from inkube.controllers.records import Record
@@ -16,9 +15,8 @@ from inkube.controllers.transactions import Transaction, View, Write
 from inkube.schemas import status
 from inkube.schemas.meta import split_api_version
 from inkube.schemas.objects import Object
+from inkube.storage import Store, writes
 from inkube.storage import errors as storage_errors
-from inkube.storage import writes
-from inkube.storage.store import Store
 
 _OPERATIONS: Any = {"CREATE": "create", "UPDATE": "update", "DELETE": "delete"}
 

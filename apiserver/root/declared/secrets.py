@@ -13,8 +13,7 @@ from typing import Any
 from inkube.apiserver import auth
 from inkube.apiserver.auth.keyfiles import Keys
 from inkube.controllers.secure import Entry
-from inkube.storage import errors
-from inkube.storage.store import Store
+from inkube.storage import Store, errors
 
 PREFIX = "/secure"
 

@@ -8,12 +8,10 @@ RBAC its roles are made at the start, since they decide who may ask.
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 
-from inkube.apiserver.registry import keys
-from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.registry import Stamps, keys
 from inkube.apiserver.root import defaults
 from inkube.schemas.objects import Object
-from inkube.storage import errors
-from inkube.storage.store import Store
+from inkube.storage import Store, errors
 
 Objects = Iterable[tuple[str, Object]]
 ROLES = "roles"

@@ -12,13 +12,12 @@ from pathlib import Path
 from inkube.apiserver import root
 from inkube.apiserver.auth.keyfiles import KeyFiles, Keys
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.registry.codec import JSONCodec
-from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.registry import JSONCodec, Stamps
 from inkube.apiserver.root.progress import Progress
 from inkube.controllers.clock import Clock, RevisionClock, SystemClock
+from inkube.storage import Log, Store, StoreOptions
 from inkube.storage.compaction import CompactionOptions
-from inkube.storage.log import Log, MemoryLog
-from inkube.storage.store import Store, StoreOptions
+from inkube.storage.log import MemoryLog
 from inkube.storage.writer import WriterOptions
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from inkube.apiserver.configuration import Options
-from inkube.storage import past
-from inkube.storage.log import Log, MemoryLog
+from inkube.storage import Log, past
+from inkube.storage.log import MemoryLog
 
 
 def checked(options: Options) -> Options:

@@ -18,9 +18,8 @@ import orjson
 from inkube.apiserver import root
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.registry import keys
-from inkube.storage import errors, past
-from inkube.storage.log import Log, MemoryLog, Record
-from inkube.storage.store import Store
+from inkube.storage import Log, Record, Store, errors, past
+from inkube.storage.log import MemoryLog
 
 logger = logging.getLogger(__name__)
 PAGE = 500

@@ -11,8 +11,7 @@ from datetime import datetime
 from pathlib import Path
 
 from inkube.apiserver import root
-from inkube.storage import log, store
-from inkube.storage.errors import StorageError
+from inkube.storage import StorageError, log, store
 
 
 @dataclass(frozen=True, slots=True)
