@@ -111,7 +111,7 @@ def options() -> Iterator[str]:
         if not isinstance(text, ast.Constant) or default is None:
             raise ValueError(f"the option {name} says nothing of itself: give it a docstring")
         shown = "{}" if "field(" in ast.unparse(default) else ast.unparse(default)
-        kind = ast.unparse(attribute.annotation).replace("|", "\\|")
+        kind = ast.unparse(attribute.annotation)
         about = " ".join(str(text.value).split()).replace("|", "\\|")
         yield f"| `{name}` | `{kind}` | `{shown}` | {about} |"
     yield ""

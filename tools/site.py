@@ -1,10 +1,14 @@
-"""What the site of docs/ is made of beside its pages: the reference, made from the code.
+"""The hook of MkDocs (`mkdocs.yml`) for the site of docs/.
 
-A hook of MkDocs (`mkdocs.yml`). A page that nobody listed, and a link out of docs/, are errors that
-say what to do.
+It adds the reference, which comes from the code, the version and a link to the repository, and the
+text that the copy button of a console copies: commands without prompts and output. A page that is
+not listed, and a link out of docs/, are errors with advice.
 """
 
+import html as markup
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,12 +16,42 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 
-import reference  # noqa: E402 # beside this file, which is no package
+import reference  # noqa: E402 # next to this file, which is not in a package
 from mkdocs.config.defaults import MkDocsConfig  # noqa: E402
 from mkdocs.exceptions import PluginError  # noqa: E402
 from mkdocs.structure.files import File, Files  # noqa: E402
 
+import inkube  # noqa: E402
+
 _OUTSIDE = re.compile(r"\]\(((?:\.\./)+[^)#]*)")
+_HIGHLIGHTED = re.compile(r'<div class="highlight">(.*?)</div>', re.DOTALL)
+_PROMPT = '<span class="gp">$ </span>'
+_CODE = re.compile(r"`[^`\n]+`")
+_SSH = re.compile(r"(?:ssh://)?git@([^:/]+)[:/](.+)")
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Show the version, and link to the repository where it is known."""
+    config.copyright = f"inkube {inkube.__version__} · Apache License 2.0"
+    config.extra["version_of_inkube"] = inkube.__version__
+    config.repo_url = repository()
+    return config
+
+
+def repository() -> str | None:
+    """The address of the repository's pages; None if there is no remote that has pages."""
+    server, name = os.environ.get("GITHUB_SERVER_URL"), os.environ.get("GITHUB_REPOSITORY")
+    found = os.environ.get("INKUBE_REPOSITORY") or (f"{server}/{name}" if server and name else "")
+    if not found:
+        command = ["git", "-C", str(ROOT), "remote", "get-url", "origin"]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        except OSError:  # no git
+            return None
+        found = done.stdout.strip()
+    if ssh := _SSH.fullmatch(found):
+        found = f"https://{ssh[1]}/{ssh[2]}"
+    return found.removesuffix(".git") if found.startswith(("https://", "http://")) else None
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
@@ -37,14 +71,45 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
-    """Pages stand by themselves: what lies outside of docs/ is named, not linked."""
+    """Refuse links out of docs/; show `a|b` in tables without the backslash that GitHub needs."""
     here = (Path(page.file.src_uri)).parent
     for link in _OUTSIDE.findall(markdown):
         if ".." in Path(*_resolved(here / link)).parts[:1]:
             raise PluginError(
                 f"docs/{page.file.src_uri} links to {link}, which is no page: name it in `code`"
             )
-    return markdown
+    lines = [
+        _CODE.sub(lambda code: code[0].replace("\\|", "|"), line) if line.startswith("|") else line
+        for line in markdown.split("\n")
+    ]
+    return "\n".join(lines)
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Let the copy button of a console copy its commands only."""
+    return _HIGHLIGHTED.sub(_copied, html)
+
+
+def _copied(block: re.Match[str]) -> str:
+    if _PROMPT not in block[1]:
+        return block[0]
+    text = markup.escape(commands(markup.unescape(re.sub(r"<[^>]+>", "", block[1]))))
+    return block[0].replace("<div", f'<div data-copy="{text}"', 1)
+
+
+def commands(console: str) -> str:
+    """The commands of a console, without prompts and output."""
+    found: list[str] = []
+    is_command = False
+    for line in console.splitlines():
+        if line.startswith("$ "):
+            is_command = True
+            found.append(line[2:])
+        elif is_command and line.startswith("> "):
+            found.append(line[2:])
+        else:
+            is_command = False
+    return "\n".join(found)
 
 
 def _listed(nav: Any) -> list[str]:

@@ -1,19 +1,32 @@
 """`make docs`: a site without a warning, without a network, on which every page has its place."""
 
+import html
 import os
 import re
 import shutil
 import subprocess
 import sys
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib import util
 from pathlib import Path
 
+import browsers
 import pages
 import pytest
 import yaml
 from patience import SECONDS
 
+import inkube
+
 CONFIG = pages.ROOT / "mkdocs.yml"
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    """Files of the site, without a log."""
+
+    def log_message(self, format: str, *args: object) -> None: ...
 
 
 def build(source: Path, target: Path) -> "subprocess.CompletedProcess[str]":
@@ -56,6 +69,66 @@ def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
 def test_search_works_from_the_disk(site: Path) -> None:
     assert (site / "assets" / "iframe-worker.js").exists()
     assert "two-phase" in (site / "search" / "search_index.js").read_text().lower()
+
+
+def test_a_console_copies_its_commands_only(site: Path) -> None:
+    text = html.unescape((site / "tutorials" / "kubectl.html").read_text())
+    copied = re.findall(r'data-copy="([^"]*)"', text)
+    assert (
+        "inkube example boats\ninkube serve --in-memory --definitions boats/definition.yaml"
+        in copied
+    )
+    programs = html.unescape((site / "howto" / "kinds.html").read_text())
+    assert "import asyncio" not in " ".join(re.findall(r'data-copy="([^"]*)"', programs))
+
+
+def test_types_of_options_have_no_backslashes(site: Path) -> None:
+    text = (site / "reference" / "options.html").read_text()
+    assert "<code>Path | None</code>" in text
+    assert "\\|" not in re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
+    assert "enum=A|B" in (site / "rules.html").read_text()
+
+
+def test_pages_have_a_logo_and_the_version(site: Path) -> None:
+    text = (site / "index.html").read_text()
+    assert re.search(r'<img src="assets/logo.svg" alt="logo">', text)
+    assert (site / "assets" / "logo.svg").exists()
+    assert f"inkube {inkube.__version__}" in text
+
+
+@pytest.mark.parametrize(
+    ("address", "link"),
+    [
+        ("https://git.example/team/inkube.git", "https://git.example/team/inkube"),
+        ("git@git.example:team/inkube.git", "https://git.example/team/inkube"),
+    ],
+)
+def test_pages_link_to_the_repository(
+    tmp_path: Path, copy: Path, monkeypatch: pytest.MonkeyPatch, address: str, link: str
+) -> None:
+    monkeypatch.setenv("INKUBE_REPOSITORY", address)
+    done = build(copy, tmp_path / "built")
+    assert done.returncode == 0, done.stderr
+    assert (
+        f'<a href="{link}" title="Go to repository"' in (tmp_path / "built/index.html").read_text()
+    )
+
+
+@pytest.mark.parametrize("word", ["cors", "allow-origin"])
+def test_search_finds_options_and_terms(site: Path, word: str) -> None:
+    handler = partial(QuietHandler, directory=str(site))
+    with (
+        browsers.launched() as browser,
+        ThreadingHTTPServer(("127.0.0.1", 0), handler) as server,
+    ):
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page = browser.new_page()
+        page.goto(f"http://127.0.0.1:{server.server_port}/index.html")
+        page.locator("input.md-search__input").focus()
+        page.keyboard.type(word)
+        page.locator(".md-search-result__item").first.wait_for(timeout=browsers.PATIENCE)
+        page.close()
+        server.shutdown()
 
 
 @pytest.fixture
