@@ -11,13 +11,19 @@ WAITING := $(addprefix tests/,storage/test_store_watch.py storage/test_store_sha
   http/test_slow_clients.py http/test_budget.py console/test_request_log.py) \
   controllers/test_leader_election.py controllers/test_manager_keeps_going.py)
 
-.PHONY: serve test crowded lint types exams rounds conformance bench docs dist binary
+# Requests, streams and recordings, which are answered alike by either loop for connections.
+ANSWERED := $(addprefix tests/,conformance $(addprefix apiserver/,http watching faults subresources))
+
+.PHONY: serve test plain crowded lint types exams rounds conformance bench docs dist binary
 
 serve: $(SERVING)  ## http://127.0.0.1:8001, data in ./inkube.db
 	$(BIN)/inkube serve $(ARGS)
 
 test: $(STAMP)  ## every test
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+
+plain: $(STAMP)  ## the tests of HTTP and the recordings, on aiohttp's own loop for connections
+	INKUBE_HTTP=plain $(BIN)/python -m pytest -n $(JOBS) $(ANSWERED) $(ARGS)
 
 crowded: $(STAMP)  ## the tests that wait, beside two busy loops per core
 	$(BIN)/python tests/support/crowd.py $(BIN)/python -m pytest -n $(JOBS) $(WAITING) $(ARGS)
@@ -36,6 +42,7 @@ types: $(STAMP)
 exams: $(STAMP)  ## the exams in full: kills, disks, bombs, growth, fuzz, a soak of half an hour
 	INKUBE_EXAMS=long $(BIN)/python -m pytest -s --timeout 7200 tests/exams tests/apiserver/test_leading_servers.py $(ARGS)
 	INKUBE_FUZZ=20000 $(BIN)/python -m pytest -s --timeout 7200 tests/apiserver/http/fuzz $(ARGS)
+	INKUBE_HTTP=plain INKUBE_FUZZ=20000 $(BIN)/python -m pytest -s --timeout 7200 tests/apiserver/http/fuzz $(ARGS)
 	INKUBE_EXAMS=long $(BIN)/python -m pytest -s --timeout 7200 tests/conformance/test_seeds.py $(ARGS)
 	INKUBE_FAULTS=1000 INKUBE_FAULT_SEEDS=3 $(BIN)/python -m pytest -s --timeout 7200 tests/apiserver/clients/test_clients_survive_faults.py $(ARGS)
 

@@ -101,6 +101,13 @@ def main() -> None:
     metavar="1.NN",
     help=f"Kubernetes to serve, from {_OLDEST} on.  [default: {_NEWEST}]",
 )
+@click.option(
+    "--http",
+    type=click.Choice(["fast", "plain"]),
+    default="fast",
+    show_default=True,
+    help="Loop for connections: a fast one, or aiohttp's own.",
+)
 @click.option("--data", type=_FILE, help=f"SQLite file for all data.  [default: {LOCAL}]")
 @click.option("--database", metavar="URL", default="", help="postgresql://… that servers share.")
 @click.option("--in-memory", is_flag=True, help="Keep data in memory only.")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from inkube.apiserver.http import RequestRecord
 from inkube.schemas import releases
@@ -26,7 +26,11 @@ _POSITIVE = ("event_ttl", "recheck_healthy", "recheck_unhealthy", "outside_timeo
 _NOT_NEGATIVE = (
     "retry_seconds", "max_repositories", "min_sync_interval", "job_history", "porch_sync_interval",
 )  # fmt: skip
-_CHOICES = {"porch_errors": ("document", "upstream"), "porch_functions": ("builtin", "skip")}
+_CHOICES = {
+    "http": ("fast", "plain"),
+    "porch_errors": ("document", "upstream"),
+    "porch_functions": ("builtin", "skip"),
+}
 _SERVICE = re.compile(
     r"([a-z0-9-]+/[a-z0-9-]+)=(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+):([0-9]{1,5})", re.ASCII
 )
@@ -53,6 +57,9 @@ class Options:
     kubernetes_version: str = ""
     """The version of Kubernetes to serve, such as `1.33`, `1.33.5` or `v1.33.5`; empty is
     the newest."""
+    http: Literal["fast", "plain"] = "fast"
+    """The loop for connections: a fast one, if it was tested with the installed version of
+    aiohttp, or aiohttp's own (`plain`)."""
     data: Path | None = None
     """The SQLite file; None keeps everything in memory."""
     database: str = ""

@@ -1,6 +1,7 @@
 """In CI every property is tried on the same examples, so that a red run can be repeated.
 
-Files of the package that came since an editable install are linked.
+Files of the package that came since an editable install are linked. INKUBE_HTTP=plain has servers
+in the tests' own processes serve connections by aiohttp's own loop.
 """
 
 import importlib
@@ -24,7 +25,10 @@ ROOT = Path(__file__).parents[1]
 
 
 def pytest_configure() -> None:
-    """Link what an editable install lacks: a pull or a checkout may bring files of the package."""
+    """Link what an editable install lacks: a pull or a checkout may bring files of the package.
+
+    Also choose the loop for connections.
+    """
     if (ROOT / ".editable").is_dir() and importlib.util.find_spec("hatchling") is not None:
         spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
         assert spec is not None
@@ -33,6 +37,10 @@ def pytest_configure() -> None:
         spec.loader.exec_module(module)
         module.link(ROOT)
         importlib.invalidate_caches()
+    if os.environ.get("INKUBE_HTTP", "fast") == "plain":
+        from inkube.apiserver.http.fast import versions
+
+        versions.TESTED.clear()  # as if the tests had passed with no version of aiohttp
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

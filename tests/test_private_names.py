@@ -1,25 +1,36 @@
-"""What inkube uses of libraries without their promise; each has no public way, and must not go."""
+"""What inkube uses of libraries without their promise; each has no public way, and must not go.
+
+Of aiohttp only the loop in `http/fast` does, which serves with versions that were tested; all else
+of HTTP goes without.
+"""
 
 import inspect
-import re
+from functools import partial
 from pathlib import Path
 from re import _constants, _parser  # type: ignore[attr-defined] # as patterns.py does
+from types import ModuleType
 from typing import Any
 
-import aiohttp.web
+import aiohttp
+import privates
 import pytest
 import re2
 import urllib3.connection
 from dulwich.client import Urllib3HttpGitClient
 
+from inkube.apiserver.http import fast
+
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("apiserver", "controllers", "schemas", "storage")
 USES = {
-    "apiserver/http/connections.py": {
-        "_ErrInfo", "_asyncio_future_blocking", "_enter_task", "_leave_task", "_task",
+    "apiserver/http/fast/connections.py": {
+        "_ErrInfo", "_asyncio_future_blocking", "_buffer_paused", "_close", "_current_request",
+        "_enter_task", "_force_close", "_handle_request", "_keepalive", "_keepalive_handle",
+        "_keepalive_timeout", "_leave_task", "_lingering_time", "_loop", "_make_error_handler",
+        "_manager", "_messages", "_msg_queue_resume_size", "_next_keepalive_close_time", "_parser",
+        "_paused", "_process_keepalive", "_request_factory", "_request_handler",
+        "_resume_reading_if_drained", "_task", "_task_handler", "_waiter",
     },
-    "apiserver/http/delivery.py": {"_serialize_headers"},
-    "apiserver/http/incoming.py": {"_buffer", "_prepare_hook"},
     "controllers/provisioning/outside/git.py": {"_new_conn"},
     "schemas/golang/patterns.py": {"_constants", "_parser"},
     "schemas/golang/regexp.py": {"_re2"},
@@ -27,25 +38,67 @@ USES = {
 """Files, and the private names of libraries each uses."""
 
 
-def uses(text: str) -> set[str]:
-    """Private names of others: what ruff was told to let pass, and overridden ones."""
-    told = re.findall(r"\.(_\w+).*# noqa: SLF001", text)
-    lines = re.findall(r"^from (?:re|asyncio|aiohttp)\b[\w.]* import (.+)", text, re.MULTILINE)
-    imported = re.findall(r"\b_\w+", " ".join(line.split("#")[0] for line in lines))
-    hooks = re.findall(r"def (_prepare_hook|_new_conn|_http_request)\(", text)
-    return {*told, *imported, *hooks}
-
-
 def test_every_use_is_known() -> None:
-    files = [path for name in FOLDERS for path in (ROOT / name).rglob("*.py")]
-    found = {str(path.relative_to(ROOT)): uses(path.read_text()) for path in files}
+    files = [str(path.relative_to(ROOT)) for f in FOLDERS for path in (ROOT / f).rglob("*.py")]
+    found = {}
+    for path in files:
+        text = (ROOT / path).read_text()
+        found[path] = privates.used(text, partial(privates.module_of, path))
     assert {path: names for path, names in found.items() if names} == USES
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("from aiohttp.web_protocol import _ErrInfo", {"_ErrInfo"}),
+        ("import aiohttp._websocket.reader", {"_websocket"}),
+        ("def end(request):\n    request._task = None", {"_task"}),
+        ("def end(request):\n    return getattr(request, '_task')", {"_task"}),
+        (
+            "class A(Handler):\n    def end(self):\n        self._force_close = True",
+            {"_force_close"},
+        ),
+        ("class A(Handler):\n    def end(self):\n        return self._messages", {"_messages"}),
+        ("class A(Handler):\n    def _make_error_handler(self): ...", {"_make_error_handler"}),
+        ("class A(Response):\n    _length_check = False", {"_length_check"}),
+        ("class A(Handler):\n    __slots__ = ('_own', '_loop')", {"_loop"}),
+        ("def make():\n    class A(Handler):\n        _loop = None", {"_loop"}),
+        ("class A(Handler):\n    def end(self):\n        self._own = self.transport", set()),
+        ("class A:\n    def end(self, other):\n        self._own = other._own", set()),
+        ("def renamed(record):\n    return record._replace(name='')", set()),
+    ],
+)
+def test_a_use_is_found_wherever_it_is(text: str, names: set[str]) -> None:
+    module = ModuleType("inkube.newcomer")
+    vars(module).update(Handler=aiohttp.web.RequestHandler, Response=aiohttp.web.StreamResponse)
+    assert privates.used(text, lambda: module) == names
+
+
+def test_the_loop_for_connections_has_been_tested_with_the_aiohttp_that_is_installed() -> None:
+    version = aiohttp.__version__
+    assert fast.is_tested(version), f"run the tests of HTTP with {version}, then say so in versions"
+
+
+@pytest.mark.parametrize(
+    ("version", "is_tested"),
+    [
+        ("3.11.0", True),
+        ("3.14.5", True),
+        ("3.14.6", False),
+        ("3.15.0", False),
+        ("3.10.11", False),
+        ("4.0.0", False),
+        ("3.14.0rc1", False),
+        ("3.14", False),
+    ],
+)
+def test_no_other_version_is_served_by_it(version: str, is_tested: bool) -> None:
+    assert fast.is_tested(version) == is_tested
 
 
 @pytest.mark.parametrize(
     ("caller", "hook"),
     [
-        (aiohttp.web.StreamResponse, "_prepare_hook"),
         (urllib3.connection.HTTPConnection.connect, "_new_conn"),
         (urllib3.connection.HTTPSConnection.connect, "_new_conn"),
         (Urllib3HttpGitClient, "pool_manager.request"),

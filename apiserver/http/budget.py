@@ -7,22 +7,13 @@ reads is never counted for long. A watcher who is cut off resumes from its last 
 """
 
 import asyncio
-import logging
 import socket
 import struct
-from typing import Any, Final, Protocol, cast
-
-from aiohttp.web_protocol import RequestHandler
-
-logger = logging.getLogger(__name__)
+from typing import Protocol
 
 MOST = 64 * 2**20  # bytes of all connections together
 FULL = 64 * 1024  # bytes that a transport holds back before it is full
-UNSENT = 128 * 1024  # bytes that the system takes and cannot send yet; Linux would take megabytes
-
 _NO_LINGER = struct.pack("ii", 1, 0)
-_INTERNET = (socket.AF_INET, socket.AF_INET6)
-_UNSENT_OPTION: Final[int | None] = getattr(socket, "TCP_NOTSENT_LOWAT", None)
 
 
 class Reader(Protocol):
@@ -54,6 +45,12 @@ class Budget:
         if self.held > self._most:
             self._make_room()
 
+    def recount(self, reader: Reader) -> None:
+        """Count anew what waits, if anything does: several write to this connection, and go on
+        while it is full."""
+        if reader in self._waiting:
+            self.add(reader)
+
     def remove(self, reader: Reader) -> None:
         """It has read what waited, or is gone; may be called twice."""
         self.held -= self._waiting.pop(reader, 0)
@@ -78,58 +75,6 @@ class Budget:
                 return
             self.remove(reader)
             reader.cut_off()
-
-
-class Counted(RequestHandler):
-    """A connection that counts in the budget of its server while its transport is full."""
-
-    __slots__ = ("_budget", "pinned")
-
-    def __init__(self, manager: Any, budget: Budget, **settings: Any) -> None:
-        super().__init__(manager, **settings)
-        self._budget = budget
-        self.pinned = 0
-        """Bytes that the answer under way keeps beside those of the transport."""
-
-    @property
-    def unread(self) -> int:
-        """See Reader."""
-        transport = self.transport
-        return 0 if transport is None else transport.get_write_buffer_size() + self.pinned
-
-    def cut_off(self) -> None:
-        """See Reader."""
-        logger.info("a client that does not read is cut off: %d bytes wait for it", self.unread)
-        cut_off(self.transport)
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """See asyncio.Protocol."""
-        super().connection_made(transport)
-        # cast: uvloop's transports have the methods of asyncio's and are none of its classes
-        cast("asyncio.Transport", transport).set_write_buffer_limits(FULL)
-        connection = transport.get_extra_info("socket")
-        if _UNSENT_OPTION is not None and connection.family in _INTERNET:
-            connection.setsockopt(socket.IPPROTO_TCP, _UNSENT_OPTION, UNSENT)
-
-    def pause_writing(self) -> None:
-        """See asyncio.Protocol."""
-        super().pause_writing()
-        self._budget.add(self)
-
-    def recount(self) -> None:
-        """Count anew what waits: several write to this connection, and go on while it is full."""
-        if self._paused:
-            self._budget.add(self)
-
-    def resume_writing(self) -> None:
-        """See asyncio.Protocol."""
-        self._budget.remove(self)
-        super().resume_writing()
-
-    def connection_lost(self, exc: BaseException | None) -> None:
-        """See asyncio.Protocol."""
-        self._budget.remove(self)
-        super().connection_lost(exc)
 
 
 def cut_off(transport: asyncio.Transport | None) -> None:

@@ -8,6 +8,7 @@ apiserver/pkg/server/filters/cors.go.
 from collections.abc import Sequence
 
 from aiohttp import hdrs, web
+from multidict import CIMultiDict
 
 from inkube.apiserver.http.guards import is_loopback
 from inkube.schemas import status
@@ -51,17 +52,16 @@ class Origins:
             return None
         return web.Response(status=204)
 
-    def tell(self, request: web.BaseRequest, response: web.StreamResponse) -> None:
-        """Put the headers on an answer."""
-        origin = request.headers.get(hdrs.ORIGIN, "")
+    def tell(self, origin: str, headers: "CIMultiDict[str]") -> None:
+        """Put on an answer what a page of that origin is to know."""
         if not self.allows(origin):
             return
-        response.headers["Access-Control-Allow-Origin"] = origin
-        response.headers["Access-Control-Allow-Methods"] = _METHODS
-        response.headers["Access-Control-Allow-Headers"] = _HEADERS
-        response.headers["Access-Control-Expose-Headers"] = "Date"
-        response.headers["Access-Control-Allow-Credentials"] = "true"
-        response.headers.add("Vary", "Origin")
+        headers["Access-Control-Allow-Origin"] = origin
+        headers["Access-Control-Allow-Methods"] = _METHODS
+        headers["Access-Control-Allow-Headers"] = _HEADERS
+        headers["Access-Control-Expose-Headers"] = "Date"
+        headers["Access-Control-Allow-Credentials"] = "true"
+        headers.add("Vary", "Origin")
 
 
 def _is_same(origin: str, request: web.BaseRequest) -> bool:

@@ -1,19 +1,22 @@
 """What a request does besides aiohttp's: it says what is expected of its sender.
 
 A body that its sender holds back (`Expect: 100-continue`) is asked for when somebody reads it, so
-what is refused before costs nobody a body. Answers do not name the software they come from.
+what is refused before costs nobody a body.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
 from aiohttp import hdrs, web
+from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http import HttpVersion, HttpVersion11
-from aiohttp.streams import StreamReader
+from aiohttp.http_parser import RawRequestMessage
 from aiohttp.web_request import BaseRequest
+from multidict import CIMultiDict, CIMultiDictProxy
+from yarl import URL
 
 from inkube.apiserver.http.cors import Origins
-from inkube.schemas import status
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _NOBODY = Origins((), protects=False)
@@ -42,28 +45,35 @@ class Request(BaseRequest):
     _asked = False
     _body: bytes | None = None
 
+    def __init__(self, head: RawRequestMessage, *rest: Any, **settings: Any) -> None:
+        super().__init__(head, *rest, **settings)
+        self.head = head
+
     @property
     def spoken(self) -> HttpVersion:
         """The version the client speaks."""
-        return self._version
+        return self.head.version
 
     @property
     def version(self) -> HttpVersion:
         """The version to answer in: 1.1 to who speaks one that is not served."""
-        return self._version if self._version.major == 1 else HttpVersion11
+        spoken = self.head.version
+        return spoken if spoken.major == 1 else HttpVersion11
 
     @property
     def keep_alive(self) -> bool:
         """Whether the connection serves another request: not when its body was not asked for."""
-        return not self._message.should_close and (self._asked or hdrs.EXPECT not in self._headers)
+        head = self.head
+        return not head.should_close and (self._asked or hdrs.EXPECT not in head.headers)
 
     @property
     def is_usual(self) -> bool:
         """Whether it is answered as most are: in HTTP/1.1, with a body, to no other web page, and
         another request may follow."""
+        head = self.head
         return (
-            self._version == HttpVersion11
-            and self._method != hdrs.METH_HEAD
+            head.version == HttpVersion11
+            and head.method != hdrs.METH_HEAD
             and self.keep_alive
             and not self.origins
         )
@@ -73,7 +83,7 @@ class Request(BaseRequest):
         if not self._asked and hdrs.EXPECT in self.headers:
             self._ask()
         if self._body is None:
-            self._body = _taken(self.content) if self._is_there else await self._read_all()
+            self._body = self.content.read_nowait() if self._is_there else await self._read_all()
         self.sent = self._body
         return self._body
 
@@ -125,29 +135,18 @@ class Request(BaseRequest):
         if self.version >= HttpVersion11 and not self.content.is_eof() and transport is not None:
             transport.write(_CONTINUE)
 
-    def complete(self, response: web.StreamResponse) -> None:
-        """Put on an answer what its sender's web page is to know."""
-        if self.origins:
-            self.origins.tell(self, response)
-
-    async def _prepare_hook(self, response: web.StreamResponse) -> None:
-        if self.channel is not None:
-            raise status.StatusError(
-                501,
-                status.Reason.NOT_IMPLEMENTED,
-                "another process answers this watch: it takes a connection of its own",
-            )
-        response.headers.popall(hdrs.SERVER, None)
-        self.complete(response)
-
-
-def _taken(content: StreamReader) -> bytes:
-    if not content.total_bytes:  # aiohttp's reader of nothing has no buffer
-        return b""
-    pieces = content._buffer  # noqa: SLF001 # what `read_nowait` joins
-    whole = b"".join(pieces)
-    pieces.clear()
-    return whole
+    def shared(
+        self, writer: AbstractStreamWriter, url: URL, headers: "CIMultiDict[str]"
+    ) -> "Request":
+        """A GET of its own by the same client, on the same connection; nothing but `writer` may
+        answer it there."""
+        head = self.head._replace(
+            method="GET", path=str(url), url=url, headers=CIMultiDictProxy(headers), raw_headers=()
+        )
+        loop = asyncio.get_running_loop()
+        most = self.client_max_size
+        parts = (self.content, self.protocol, writer, self.task, loop)
+        return type(self)(head, *parts, client_max_size=most)
 
 
 def allow(request: web.BaseRequest, largest: int) -> None:

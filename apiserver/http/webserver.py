@@ -1,41 +1,62 @@
 """aiohttp's server, as it takes bytes here: the bounds of a request and the class of requests.
 
-`root.listening` and the workers' private port make one each.
+`root.listening` and the workers' private port make one each. How connections are served is chosen
+here and known nowhere else: by the loop of `fast` where this version of aiohttp has been tested
+with it, else by aiohttp's own.
 """
 
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, Literal, cast
 
-from aiohttp import web
+import aiohttp
+from aiohttp import hdrs, web
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http_parser import RawRequestMessage
 from aiohttp.streams import StreamReader
-from aiohttp.web_protocol import RequestHandler
 from yarl import URL
 
-from inkube.apiserver.http import bodies, connections, logs
+from inkube.apiserver.http import bodies, fast, logs, plain
 from inkube.apiserver.http.budget import Budget
 from inkube.apiserver.http.cors import Origins
+from inkube.apiserver.http.delivery import Writer
 from inkube.apiserver.http.incoming import Request
 
+logger = logging.getLogger(__name__)
+
 MAX_HEADER = 64 * 1024  # a URL with a long selector, a token with many groups
+Serving = Literal["fast", "plain"]
+"""How connections are served; `fast` where it can be."""
 
 
-def make(handler: Callable[..., Any], origins: Origins, budget: Budget) -> web.Server:
+def make(
+    handler: Callable[..., Any], origins: Origins, budget: Budget, serving: Serving = "fast"
+) -> web.Server:
     """A server whose requests `handler` answers; `origins` are the pages that may send them,
     `budget` counts what waits for clients who do not read."""
-    return connections.Server(
+    return _kind(serving)(
         handler,
         budget,
-        request_factory=_request_factory(origins),
+        _request_factory(origins),
         access_log=None,
         auto_decompress=False,  # as the reference: no body is unpacked, so none is a bomb
         logger=logs.Protocol(logging.getLogger("inkube.protocol")),
         max_line_size=MAX_HEADER,
         max_field_size=MAX_HEADER,
     )
+
+
+def _kind(serving: Serving) -> type[plain.Server]:
+    if serving == "plain":
+        return plain.Server
+    if not fast.is_tested(aiohttp.__version__):
+        logger.info(
+            "aiohttp %s has not been tested with the faster loop for connections; its own serves",
+            aiohttp.__version__,
+        )
+        return plain.Server
+    return fast.Server
 
 
 def _request_factory(origins: Origins) -> Callable[..., Request]:
@@ -48,12 +69,14 @@ def _request_factory(origins: Origins) -> Callable[..., Request]:
     def make(
         message: RawRequestMessage,
         payload: StreamReader,
-        protocol: RequestHandler,
-        writer: AbstractStreamWriter,
+        protocol: web.RequestHandler,
+        _: AbstractStreamWriter | None,
         task: asyncio.Task[None],
     ) -> Request:
         if cast("URL | None", message.url) is None:  # of a CONNECT to nowhere, by aiohttp's parser
             message = message._replace(path="/", url=URL("/"))
+        origin = message.headers.get(hdrs.ORIGIN, "") if origins else ""
+        writer = Writer(protocol, loop, origins, origin)
         return kind(message, payload, protocol, writer, task, loop, client_max_size=bodies.MAX_BODY)
 
     return make

@@ -67,7 +67,7 @@ async def opened(options: Options, progress: Progress, stack: contextlib.AsyncEx
     tls = security.context(options, certificate)
     origins, budget = security.origins(options), Budget()
     starting = Starting(lambda: progress.stage)
-    server = webserver.make(starting, origins, budget)
+    server = webserver.make(starting, origins, budget, options.http)
     runner = web.ServerRunner(server, shutdown_timeout=STOP_SECONDS)
     await runner.setup()
     stack.push_async_callback(runner.cleanup)

@@ -242,7 +242,8 @@ async def _behind_others(
     )
     stack.callback(own.close)
     runner = await workers.listening(
-        options.worker, webserver.make(own, _NO_ORIGINS, parts.core.door.budget)
+        options.worker,
+        webserver.make(own, _NO_ORIGINS, parts.core.door.budget, options.http),
     )
     stack.push_async_callback(runner.cleanup)
     leader = workers.Leader(

@@ -20,7 +20,6 @@ class Takeover(web.StreamResponse):
     def __init__(self, protocol: str, headers: Mapping[str, str] | None = None) -> None:
         switch = {hdrs.CONNECTION: "Upgrade", hdrs.UPGRADE: protocol, **(headers or {})}
         super().__init__(status=101, headers=switch)
-        self._length_check = False
         self._reader = asyncio.StreamReader(BUFFER)
         self._request: web.BaseRequest | None = None
 

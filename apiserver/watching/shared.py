@@ -33,9 +33,10 @@ from yarl import URL
 from inkube.apiserver import watching
 from inkube.apiserver.handlers.routes import WATCHES
 from inkube.apiserver.http import bodies, negotiation, requests, responses
-from inkube.apiserver.http.budget import Counted
-from inkube.apiserver.http.delivery import STALLED
+from inkube.apiserver.http.cors import Origins
+from inkube.apiserver.http.delivery import STALLED, Writer
 from inkube.apiserver.http.incoming import Request
+from inkube.apiserver.http.plain import Connection
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import User
 from inkube.apiserver.streaming import sockets
@@ -44,6 +45,7 @@ from inkube.apiserver.watching.watch import SLOW
 from inkube.schemas import status
 from inkube.schemas.objects import Object
 
+NO_ORIGINS = Origins((), protects=False)
 MOST = 100
 """Watches of one stream."""
 LONGEST_NAME = 64
@@ -343,7 +345,7 @@ class Stream:
         transport, protocol = self._request.transport, self._request.protocol
         if transport is not None and not transport.is_closing():
             transport.write(data)
-            if isinstance(protocol, Counted):
+            if isinstance(protocol, Connection):
                 protocol.recount()
 
     async def drain(self) -> None:
@@ -407,11 +409,21 @@ class Stream:
         if token:
             headers[hdrs.AUTHORIZATION] = f"Bearer {token}"
         headers[hdrs.ACCEPT] = message.accept
-        made = self._request.clone(
-            method="GET", rel_url=URL(f"{path}?{query}", encoded=True), headers=headers
+        writer = Elsewhere(self._request.protocol, asyncio.get_running_loop(), NO_ORIGINS, "")
+        return self._request.shared(writer, URL(f"{path}?{query}", encoded=True), headers)
+
+
+class Elsewhere(Writer):
+    """The writer of a watch that is not to be answered on the connection by anything but its
+    channel."""
+
+    async def write_headers(self, status_line: str, headers: "CIMultiDict[str]") -> None:
+        """Refuse, whoever answers. Raises StatusError 501."""
+        raise status.StatusError(
+            501,
+            status.Reason.NOT_IMPLEMENTED,
+            "another process answers this watch: it takes a connection of its own",
         )
-        assert isinstance(made, Request), "a clone is of the same class"
-        return made
 
 
 class SharedStreams:

@@ -10,9 +10,9 @@ from patience import SECONDS, within
 
 from inkube.apiserver.http import webserver
 from inkube.apiserver.http.budget import Budget
-from inkube.apiserver.http.connections import Handler
 from inkube.apiserver.http.cors import Origins
 from inkube.apiserver.http.delivery import Answer
+from inkube.apiserver.http.plain import Handler
 
 GET = b"GET /%d HTTP/1.1\r\nHost: localhost\r\n\r\n"
 POST = b"POST /%d HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nbody"

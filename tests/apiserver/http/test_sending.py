@@ -7,8 +7,8 @@ from contextlib import AsyncExitStack
 import pytest
 from lines import answer, connected, serving
 
-from inkube.apiserver.http import sending
-from inkube.apiserver.http.sending import Outbox
+from inkube.apiserver.http.fast import sending
+from inkube.apiserver.http.fast.sending import Outbox
 
 
 class Transport(asyncio.Transport):

@@ -13,7 +13,7 @@ request has a context of its own. What is not a single whole request of an idle 
 still on its way, pipelined requests, an upgrade, no HTTP at all, the end of a long answer) is the
 task's as well, which does what aiohttp's does.
 
-Stands in for `aiohttp.web_protocol.RequestHandler.start` of versions 3.11 to 3.14.
+Stands in for `aiohttp.web_protocol.RequestHandler.start` of the versions in `versions`.
 """
 
 import asyncio
@@ -24,34 +24,31 @@ from typing import Any, NamedTuple, cast
 
 from aiohttp import web
 from aiohttp.http_parser import HttpRequestParser
-from aiohttp.http_writer import StreamWriter
 from aiohttp.streams import StreamReader
-from aiohttp.web_protocol import ERROR, PayloadAccessError, RequestHandler, _ErrInfo
+from aiohttp.web_protocol import ERROR, PayloadAccessError, _ErrInfo
 
-from inkube.apiserver.http.budget import Budget, Counted
+from inkube.apiserver.http import plain
+from inkube.apiserver.http.budget import Budget
 from inkube.apiserver.http.delivery import Answer
+from inkube.apiserver.http.fast.sending import Outbox
 from inkube.apiserver.http.incoming import Request
-from inkube.apiserver.http.sending import Outbox
 
-Handler = Callable[[Any], Coroutine[Any, Any, web.StreamResponse]]
 _IS_OVER = PayloadAccessError()
 _COUNTS_MESSAGES = hasattr(HttpRequestParser, "message_consumed")  # since 3.14
 
 
-class Server(web.Server):
-    """aiohttp's low-level server with such connections; `settings` are those of a connection."""
+class Server(plain.Server):
+    """A server with such connections."""
 
     def __init__(
-        self, handler: Handler, budget: Budget, *, request_factory: Any, **settings: Any
+        self, handler: plain.Handler, budget: Budget, request_factory: Any, **settings: Any
     ) -> None:
-        super().__init__(handler, request_factory=request_factory)
-        self._budget = budget
-        self._settings = settings
-        self._outbox = Outbox(self._loop.call_soon)
+        super().__init__(handler, budget, request_factory, **settings)
+        self.outbox = Outbox(self.loop.call_soon)
 
-    def __call__(self) -> RequestHandler:
+    def __call__(self) -> web.RequestHandler:
         """The protocol of one more connection."""
-        return Connection(self, self._budget, self._outbox, loop=self._loop, **self._settings)
+        return Connection(self, self.budget, self.outbox, loop=self.loop, **self.settings)
 
 
 class _Taken(NamedTuple):
@@ -105,7 +102,7 @@ class _Running:
         return await self
 
 
-class Connection(Counted):
+class Connection(plain.Connection):
     """One connection: its requests, one after the other."""
 
     __slots__ = ("_is_last", "_outbox", "_resting", "_running", "_taken")
@@ -199,7 +196,7 @@ class Connection(Counted):
             if self._sent(request, answer) and self._stays(payload, answer):
                 request._task = None  # type: ignore[assignment] # noqa: SLF001 # a cycle
                 return
-        except Exception as error:  # noqa: BLE001 # of a header that cannot be sent
+        except Exception as error:  # noqa: BLE001 # it is raised there
             self._taken = _Taken(request, payload, _raising(error))
         else:
             self._taken = _Taken(request, payload, _returning(answer))
@@ -270,10 +267,9 @@ class Connection(Counted):
             if self._buffer_paused and len(self._messages) <= self._msg_queue_resume_size:
                 self._resume_reading_if_drained()
         assert self._manager is not None
-        assert self._request_factory is not None
+        make: Any = self._request_factory
         self._manager.requests_count += 1
-        writer = StreamWriter(self, self._loop)
-        return self._request_factory(message, payload, self, writer, task)
+        return cast("web.BaseRequest", make(message, payload, self, None, task))  # and its writer
 
     async def _finish(
         self,

@@ -1,0 +1,13 @@
+"""The versions of aiohttp that `connections` works with, as far as anybody has looked."""
+
+from typing import Final
+
+TESTED: Final[dict[str, int]] = {"3.11": 18, "3.12": 15, "3.13": 5, "3.14": 5}
+"""Minor versions, and the last patch of each with which the tests of HTTP passed. Who adds one runs
+`tests/apiserver/http` with it first."""
+
+
+def is_tested(version: str) -> bool:
+    """Whether a version, such as 3.14.5, is one of them; an alpha, beta or candidate never is."""
+    minor, _, patch = version.rpartition(".")
+    return patch.isdecimal() and int(patch) <= TESTED.get(minor, -1)

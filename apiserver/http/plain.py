@@ -1,0 +1,91 @@
+"""aiohttp's server and connections, which count what their clients do not read.
+
+`web.Server` and `web.RequestHandler` are used as they are; what is added is in methods of
+asyncio's protocols. `fast` replaces the loop of a connection, where it can.
+"""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable, Coroutine
+from typing import Any, Final, cast
+
+from aiohttp import web
+
+from inkube.apiserver.http.budget import FULL, Budget, cut_off
+
+logger = logging.getLogger(__name__)
+
+UNSENT = 128 * 1024  # bytes that the system takes and cannot send yet; Linux would take megabytes
+
+_INTERNET = (socket.AF_INET, socket.AF_INET6)
+_UNSENT_OPTION: Final[int | None] = getattr(socket, "TCP_NOTSENT_LOWAT", None)
+
+Handler = Callable[[Any], Coroutine[Any, Any, web.StreamResponse]]
+
+
+class Server(web.Server):
+    """aiohttp's low-level server; `settings` are those of a connection."""
+
+    def __init__(
+        self, handler: Handler, budget: Budget, request_factory: Any, **settings: Any
+    ) -> None:
+        super().__init__(handler, request_factory=request_factory)
+        self.budget = budget
+        self.settings = settings
+        self.loop = asyncio.get_running_loop()
+
+    def __call__(self) -> web.RequestHandler:
+        """The protocol of one more connection."""
+        return Connection(self, self.budget, loop=self.loop, **self.settings)
+
+
+class Connection(web.RequestHandler):
+    """A connection that counts in the budget of its server while its transport is full."""
+
+    __slots__ = ("budget", "pinned")
+
+    def __init__(self, manager: web.Server, budget: Budget, **settings: Any) -> None:
+        super().__init__(manager, **settings)
+        self.budget = budget
+        self.pinned = 0
+        """Bytes that the answer under way keeps beside those of the transport."""
+
+    @property
+    def unread(self) -> int:
+        """See `budget.Reader`."""
+        transport = self.transport
+        return 0 if transport is None else transport.get_write_buffer_size() + self.pinned
+
+    def cut_off(self) -> None:
+        """See `budget.Reader`."""
+        logger.info("a client that does not read is cut off: %d bytes wait for it", self.unread)
+        cut_off(self.transport)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """See asyncio.Protocol."""
+        super().connection_made(transport)
+        # cast: uvloop's transports have the methods of asyncio's and are none of its classes
+        cast("asyncio.Transport", transport).set_write_buffer_limits(FULL)
+        connection = transport.get_extra_info("socket")
+        if _UNSENT_OPTION is not None and connection.family in _INTERNET:
+            connection.setsockopt(socket.IPPROTO_TCP, _UNSENT_OPTION, UNSENT)
+
+    def pause_writing(self) -> None:
+        """See asyncio.Protocol."""
+        super().pause_writing()
+        self.budget.add(self)
+
+    def recount(self) -> None:
+        """See `Budget.recount`."""
+        self.budget.recount(self)
+
+    def resume_writing(self) -> None:
+        """See asyncio.Protocol."""
+        self.budget.remove(self)
+        super().resume_writing()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """See asyncio.Protocol."""
+        self.budget.remove(self)
+        super().connection_lost(exc)
