@@ -101,7 +101,7 @@ class APIServer:
 
     async def settled(self, within: float = 60.0) -> None:
         """Wait until every controller that runs here has seen the newest revision and has nothing
-        to do. Raises TimeoutError after so many seconds."""
+        to do. Raises TimeoutError when that takes longer than `within` seconds."""
         await self.parts.settled(within)
 
     async def snapshot(self) -> "root.snapshots.Snapshot":
@@ -124,12 +124,12 @@ class APIServer:
 
     @property
     def stage(self) -> Stage | None:
-        """What a start is busy with, and how far that is; None once it is over."""
+        """The step that a start is at, with its progress; None once the start is over."""
         return self._progress.stage
 
     @property
     def parts(self) -> Parts:
-        """What the server is made of. Raises RuntimeError before it was started."""
+        """The parts of the server. Raises RuntimeError before it was started."""
         return _begun(self._life.parts)
 
     @property
@@ -154,7 +154,7 @@ class APIServer:
 
     @property
     def store(self) -> Store:
-        """What keeps its objects."""
+        """The store of its objects."""
         return self.parts.core.base.store
 
     @property
@@ -169,17 +169,17 @@ class APIServer:
 
     @property
     def manager(self) -> Manager:
-        """What runs its controllers."""
+        """The manager of its controllers."""
         return self.parts.core.manager
 
     @property
     def faults(self) -> Faults:
-        """What makes requests fail on purpose."""
+        """The rules by which requests fail on purpose."""
         return self.parts.core.faults
 
     @property
     def security(self) -> Security:
-        """Who may come in."""
+        """Authentication, authorization and TLS."""
         return self.parts.core.security
 
     @property
