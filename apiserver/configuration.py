@@ -162,6 +162,9 @@ class Options:
     without an existing account and mounts tokens."""
     disable_admission_plugins: Sequence[str] = ()
     """Admission plugins to disable, by the names of Kubernetes."""
+    pipelined_writes: bool = True
+    """Whether a write may use the uncommitted result of the previous write of the same object, so
+    that both share a commit. Responses do not change; without it, concurrent writes are retried."""
     audit_log: Path | None = None
     """The file for audit events, one line of JSON each."""
     audit_policy_file: Path | None = None

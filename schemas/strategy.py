@@ -11,7 +11,7 @@ must not store, wait or look at other objects.
 """
 
 from collections.abc import Awaitable, Callable
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
@@ -89,6 +89,13 @@ class Reservation:
             *before, last = self._undos
             self._undos = tuple(before)
             await last(current())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        """The write is over."""
+        self.release()
 
     def release(self) -> None:
         """Let go of what is held."""

@@ -3,7 +3,9 @@ from inkube.storage import errors as errors
 from inkube.storage import repair as repair
 from inkube.storage import writes as writes
 from inkube.storage.entry import Change as Change
+from inkube.storage.entry import Entries as Entries
 from inkube.storage.entry import Entry as Entry
+from inkube.storage.entry import ShownEntry as ShownEntry
 from inkube.storage.errors import Compacted as Compacted
 from inkube.storage.errors import StorageError as StorageError
 from inkube.storage.log import Log as Log
@@ -13,3 +15,4 @@ from inkube.storage.store import BaseStore as BaseStore
 from inkube.storage.store import Following as Following
 from inkube.storage.store import Store as Store
 from inkube.storage.store import StoreOptions as StoreOptions
+from inkube.storage.underway import Underway as Underway

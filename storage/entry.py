@@ -24,6 +24,15 @@ class Codec(Protocol):
         """A new object each time."""
         ...
 
+    def names_revision(self, value: Value) -> bool:
+        """Whether an object says itself which revision it is."""
+        ...
+
+    def strip(self, value: Value) -> None:
+        """Take off what is not stored of an object, or is set when it is (storage.Versioner,
+        PrepareObjectForStorage)."""
+        ...
+
     def is_sound(self, data: bytes, revision: int) -> bool:
         """Whether the bytes can be what `encode` made at that revision."""
         ...
@@ -49,8 +58,22 @@ class Entry(NamedTuple):
         """The decoded object: shared by all who ask, so nobody may change it."""
         raise NotImplementedError("entries are made by a Coder")
 
+    @property
+    def after(self) -> "Earlier | None":
+        """The write that makes this state, where it is not committed yet."""
+        return None
+
     def __repr__(self) -> str:
         return f"Entry({self.key!r}, revision={self.revision}, created={self.created})"
+
+
+class Earlier(Protocol):
+    """A write asked for before, which may be in the same group."""
+
+    @property
+    def revision(self) -> int:
+        """Of the state it made; 0 where it was refused, or its group failed."""
+        ...
 
 
 Row = tuple[str, int, int, bytes]
@@ -96,6 +119,14 @@ class Coder:
         # Copied, because an encoder's buffer may be much larger than what it holds: 10,000 objects
         # of 1 KB take 39 MiB as orjson leaves them, and 8 MiB like this.
         return bytes(memoryview(self._codec.encode(value, revision)))
+
+    def strip(self, value: Value) -> None:
+        """See Codec."""
+        self._codec.strip(value)
+
+    def names_revision(self, value: Value) -> bool:
+        """See Codec."""
+        return self._codec.names_revision(value)
 
     def damaged(self, data: Sequence[bytes], revisions: Sequence[int]) -> Sequence[int]:
         """The revisions whose bytes cannot be what was stored."""

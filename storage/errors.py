@@ -8,6 +8,7 @@ StorageError
 ├── RevisionError           a read of a moment that cannot be read
 │   ├── Compacted               before what is kept
 │   └── FutureRevision          after the newest
+├── RevisionNamed           a new object that says which revision it is
 ├── ReadOnly                a write to a store that takes none
 ├── Damaged                 what is stored under a key cannot be what was written
 ├── SlowConsumer            a subscriber fell too far behind and was cut off
@@ -32,6 +33,13 @@ class PreconditionError(StorageError):
     def __init__(self, message: str, key: str) -> None:
         super().__init__(message)
         self.key = key
+
+
+class RevisionNamed(StorageError):
+    """A new object that says which revision it is (ErrResourceVersionSetOnCreate)."""
+
+    def __init__(self) -> None:
+        super().__init__("resourceVersion should not be set on objects to be created")
 
 
 class ReadOnly(StorageError):

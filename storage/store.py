@@ -27,13 +27,13 @@ from inkube.storage.cache import Cache, CacheOptions
 from inkube.storage.columns import Columns
 from inkube.storage.compaction import CompactionOptions, Compactor
 from inkube.storage.entry import Change, Changes, ChangeType, Codec, Coder, Entries, Entry, Value
-from inkube.storage.errors import Closed, Compacted, FutureRevision
+from inkube.storage.errors import Closed, Compacted, FutureRevision, RevisionNamed
 from inkube.storage.failures import Failures
 from inkube.storage.following import Following
 from inkube.storage.freshness import Freshness
 from inkube.storage.log import Log, MemoryLog, Range, Record, Snapshot
 from inkube.storage.subscription import Deliver, Subscription
-from inkube.storage.underway import Underway
+from inkube.storage.underway import Uncommitted, Underway
 from inkube.storage.writer import Progress, Writer, WriterOptions
 
 __all__ = [
@@ -53,6 +53,7 @@ __all__ = [
     "Store",
     "StoreOptions",
     "Subscription",
+    "Uncommitted",
     "Underway",
     "Value",
     "read",
@@ -125,6 +126,11 @@ class BaseStore(ABC):
         """An entry that is not stored: as `entry`, of another value."""
         data = self._coder.encode(value, entry.revision)
         return self._coder.make((entry.key, entry.revision, entry.created, data))
+
+    @abstractmethod
+    def strip(self, value: Value, *, is_new: bool = False) -> None:
+        """Take off what is not stored of an object, or is set when it is: its revision first of
+        all. Raises RevisionNamed where an object that `is_new` has one."""
 
     def damaged(self, prefix: str) -> Sequence[str]:
         """The keys under a prefix that lists leave out, and reads refuse, for they are damaged."""
@@ -306,12 +312,24 @@ class Store(BaseStore):
         _check_batch(batch)
         return await self._writer.write(*batch)
 
-    async def submit(self, write: writes.Write) -> Underway:
-        """Have something written, without waiting for it: to be awaited, as `commit` of it alone.
+    async def submit(self, *batch: writes.Write) -> Underway:
+        """As `commit`, without waiting for it: what is returned is to be awaited.
 
-        Raises ReadOnly, Closed.
+        Raises ReadOnly, Closed, and ValueError for a batch that is none.
         """
-        return await self._writer.submit(write)
+        _check_batch(batch)
+        return await self._writer.submit(*batch)
+
+    def uncommitted(self, before: Entry, value: Value, write: Underway) -> Uncommitted:
+        """What `write` is about to store in the place of `before`, which names that revision."""
+        data = self._coder.encode(value, before.revision)
+        return Uncommitted(before, data, self._coder.decode(data), write)
+
+    def strip(self, value: Value, *, is_new: bool = False) -> None:
+        """See BaseStore."""
+        if is_new and self._coder.names_revision(value):
+            raise RevisionNamed
+        self._coder.strip(value)
 
     def subscribe(
         self, prefix: str, after: int | None = None, *, deliver: Deliver | None = None
@@ -431,6 +449,8 @@ class DryRunStore(BaseStore):
     """Answers like the store it was made from; appends nothing, takes no revision.
 
     What create returns has revision 0, what update and delete return has the stored revision.
+    Objects keep what they say of themselves, which a store that keeps them takes off
+    (apiserver/pkg/registry/generic/registry/dryrun.go).
     """
 
     def __init__(self, log: Log, cache: Cache, coder: Coder, writer: Writer, *, asks: bool) -> None:
@@ -454,6 +474,9 @@ class DryRunStore(BaseStore):
         _check_batch(batch)
         return [await self._rehearse(write) for write in batch]
 
+    def strip(self, value: Value, *, is_new: bool = False) -> None:
+        """See BaseStore: here objects keep everything."""
+
     async def _rehearse(self, write: writes.Write) -> Entry:
         if self._asks:
             await self.current()
@@ -462,6 +485,8 @@ class DryRunStore(BaseStore):
 
 
 def _check_batch(batch: Sequence[writes.Write]) -> None:
+    if len(batch) == 1:
+        return
     if not 0 < len(batch) <= LARGEST_BATCH:
         raise ValueError(f"a batch has 1 to {LARGEST_BATCH} writes, not {len(batch)}")
     if len({write.key for write in batch}) < len(batch):

@@ -6,9 +6,9 @@ then share a commit. Nobody else sees it: what is underway is in no cache.
 
 import asyncio
 from collections.abc import Generator, Sequence
-from typing import Any
+from typing import Any, Self
 
-from inkube.storage.entry import Entries
+from inkube.storage.entry import Entries, Entry, ShownEntry, Value
 from inkube.storage.fences import Fence
 from inkube.storage.writes import Write
 
@@ -54,3 +54,20 @@ class Underway:
         if self.answer.cancelled() or self.answer.exception() is not None:
             return None
         return self.answer.result()
+
+
+class Uncommitted(ShownEntry):
+    """The state that a write underway makes, with the revision of the state before."""
+
+    _after: Underway
+
+    def __new__(cls, before: Entry, data: bytes, value: Value, after: Underway) -> Self:
+        """`value` is what `data` stands for."""
+        made = super().__new__(cls, before, data, value)
+        made._after = after
+        return made
+
+    @property
+    def after(self) -> Underway:
+        """See Entry."""
+        return self._after

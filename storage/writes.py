@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from inkube.storage.entry import Change, Coder, Entry, Value
+from inkube.storage.entry import Change, Coder, Earlier, Entry, Value
 from inkube.storage.errors import AlreadyExists, Conflict, NotFound
 from inkube.storage.log import Record
 
@@ -35,15 +35,6 @@ class Create(NamedTuple):
         return Change("ADDED", coder.make((self.key, revision, revision, data)), None)
 
 
-class Earlier(Protocol):
-    """A write asked for before, which may be in the same group."""
-
-    @property
-    def revision(self) -> int:
-        """Of the state it made; 0 where it was refused, or its group failed."""
-        ...
-
-
 class Update(NamedTuple):
     """Replace the state at revision `expected`, or the one that the write `after` makes."""
 
@@ -59,6 +50,11 @@ class Update(NamedTuple):
         data = coder.encode(self.value, revision)
         entry = coder.make((self.key, revision, current.created, data))
         return Change("MODIFIED", entry, current)
+
+
+def replace(entry: Entry, value: Value) -> Update:
+    """Replace that very state, which may be one that is not committed yet."""
+    return Update(entry.key, value, entry.revision, entry.after)
 
 
 class Delete(NamedTuple):

@@ -6,7 +6,7 @@ The kinds are `controllers.kinds.KindModule`s, of which this sees only a protoco
 from functools import partial
 from typing import Any, Protocol
 
-from inkube.apiserver.registry import Attributes, Operation, Plugin, Reserve, Resource
+from inkube.apiserver.registry import Attributes, Effect, Operation, Resource, SideEffects
 from inkube.schemas import status, wordings
 from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError
@@ -41,7 +41,7 @@ class DeclaredKind(Protocol):
         ...
 
 
-class DeclaredKinds(Plugin):
+class DeclaredKinds(SideEffects):
     """Runs the mutators of every kind, its live checks under dry run, its deletion guards."""
 
     def __init__(self) -> None:
@@ -54,10 +54,6 @@ class DeclaredKinds(Plugin):
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
         return (resource.group, resource.plural) in self._kinds
-
-    @property
-    def is_alone(self) -> bool:
-        return False  # mutators and guards are their authors' own
 
     def _kind(self, attributes: Attributes) -> DeclaredKind:
         return self._found(attributes)[0]
@@ -79,11 +75,10 @@ class DeclaredKinds(Plugin):
         if errors:
             raise status.invalid(call.resource.group, call.resource.kind, call.name, errors)
 
-    def reserve(self, attributes: Attributes) -> Reserve | None:
+    def effect(self, attributes: Attributes) -> Effect | None:
         obj, kind = attributes.object, self._kind(attributes)
         if obj is None or attributes.call.subresource:
             return None
-
         return partial(kind.persist, obj)
 
     async def _errors(self, attributes: Attributes) -> list[FieldError]:

@@ -46,4 +46,4 @@ KNOWN = frozenset(
 """Those that can be turned off."""
 
 POLICIES = frozenset({"MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"})
-"""Those that cannot: the policies of both are judged together and always."""
+"""Those that cannot."""

@@ -13,9 +13,9 @@ from inkube.apiserver.registry import (
     Attributes,
     Call,
     Derived,
+    Effect,
     Operation,
     Plugin,
-    Reserve,
     Resource,
     keys,
 )
@@ -33,6 +33,7 @@ class QuotaAdmission(Plugin):
     """Refuses and charges what uses more. Has to be the last plugin: what it allows is counted."""
 
     name = "ResourceQuota"
+    is_private = False  # what it lets pass it writes down
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -49,24 +50,15 @@ class QuotaAdmission(Plugin):
         changes = quotas.charges_updates(*place) or place == _PODS
         return operation == "CREATE" or (operation == "UPDATE" and changes)
 
-    @property
-    def is_alone(self) -> bool:
-        return False  # what it lets pass it writes down
-
     async def validate(self, attributes: Attributes) -> None:
         call = attributes.call
-        if call.namespace not in self._limited.value:
+        if (call.resource.group, call.resource.plural) != _PODS:
             return
-        matching = self._matching(attributes)
-        if (call.resource.group, call.resource.plural) == _PODS:
-            for entry in matching:
+        if call.namespace in self._limited.value:
+            for entry in self._matching(attributes):
                 self._check_said(call, entry.value, attributes.object or {})
-        if attributes.dry_run:
-            asked = _requested(attributes)
-            for entry in matching:
-                self._check(call, entry, asked)
 
-    def reserve(self, attributes: Attributes) -> Reserve | None:
+    def reserve(self, attributes: Attributes) -> Effect | None:
         call = attributes.call
         if call.namespace not in self._limited.value:
             return None  # asked of every create: most namespaces have no quota
@@ -75,7 +67,7 @@ class QuotaAdmission(Plugin):
         if not asked:
             return None
         charges = (partial(self._charge, call, entry.key, asked) for entry in matching)
-        call.beside = (*call.beside, *charges)
+        attributes.beside = (*attributes.beside, *charges)
         return None
 
     def _matching(self, attributes: Attributes) -> list[Entry]:

@@ -4,7 +4,7 @@ While there is no binding a write costs one look at a flag, and what judges is n
 may be made by other servers that share what is stored.
 """
 
-from functools import cached_property, partial
+from functools import cached_property
 
 from inkube.apiserver import policies
 from inkube.apiserver.auth import Authorizer
@@ -20,8 +20,6 @@ from inkube.apiserver.registry import (
 from inkube.storage import Store
 
 GROUP = "admissionregistration.k8s.io"
-_JUDGING = keys.prefix("validatingadmissionpolicybindings")
-_CHANGING = keys.prefix("mutatingadmissionpolicybindings")
 _KINDS = frozenset(
     {
         "mutatingadmissionpolicies",
@@ -33,46 +31,47 @@ _KINDS = frozenset(
 """What no policy is asked about."""
 
 
-class PolicyAdmission(Plugin):
-    """Changes and refuses what bound policies want changed or deny, and warns as bindings say."""
+class Policies(Plugin):
+    """What both kinds share: whether a policy of theirs is bound."""
+
+    is_private = False  # expressions may ask for resourceVersions
+    bindings = ""
+    """The plural of what binds them."""
 
     def __init__(self, store: Store, resources: Resources, authorizer: Authorizer) -> None:
-        self._store = store
-        self._resources = resources
-        self._authorizer = authorizer
-        self._judges, self._changes = (
-            Derived(store, (prefix,), partial(_are_any, store, prefix))
-            for prefix in (_JUDGING, _CHANGING)
-        )
+        self._parts = store, resources, authorizer
+        prefix = keys.prefix(self.bindings)
+        self._bound = Derived(store, (prefix,), lambda: store.count(prefix) > 0)
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
         return resource.group != GROUP or resource.plural not in _KINDS
 
     @property
-    def is_alone(self) -> bool:
-        # expressions may ask for resourceVersions
-        return not self._judges.value and not self._changes.value
+    def is_idle(self) -> bool:
+        return not self._bound.value
 
-    @property
-    def only_refuses(self) -> bool:
-        return not self._changes.value
+
+class MutatingPolicies(Policies):
+    """Changes what bound policies want changed."""
+
+    bindings = "mutatingadmissionpolicybindings"
 
     async def mutate(self, attributes: Attributes) -> None:
-        if self._changes.value:
-            await self._mutator.mutate(attributes)
-
-    async def validate(self, attributes: Attributes) -> None:
-        if self._judges.value:
-            await self._judge.judge(attributes)
-
-    @cached_property
-    def _judge(self) -> "policies.Judge":
-        return policies.Judge(self._store, self._resources, self._authorizer)
+        await self._mutator.mutate(attributes)
 
     @cached_property
     def _mutator(self) -> "policies.Mutator":
-        return policies.Mutator(self._store, self._resources, self._authorizer)
+        return policies.Mutator(*self._parts)
 
 
-def _are_any(store: Store, prefix: str) -> bool:
-    return store.count(prefix) > 0
+class ValidatingPolicies(Policies):
+    """Refuses what bound policies deny, and warns as their bindings say."""
+
+    bindings = "validatingadmissionpolicybindings"
+
+    async def validate(self, attributes: Attributes) -> None:
+        await self._judge.judge(attributes)
+
+    @cached_property
+    def _judge(self) -> "policies.Judge":
+        return policies.Judge(*self._parts)

@@ -8,9 +8,10 @@ from inkube.apiserver.registry import scales as scales
 from inkube.apiserver.registry import scaling as scaling
 from inkube.apiserver.registry import storedbytes as storedbytes
 from inkube.apiserver.registry.admission import Attributes as Attributes
+from inkube.apiserver.registry.admission import Effect as Effect
 from inkube.apiserver.registry.admission import Operation as Operation
 from inkube.apiserver.registry.admission import Plugin as Plugin
-from inkube.apiserver.registry.admission import Reserve as Reserve
+from inkube.apiserver.registry.admission import SideEffects as SideEffects
 from inkube.apiserver.registry.calls import ADMIN as ADMIN
 from inkube.apiserver.registry.calls import Call as Call
 from inkube.apiserver.registry.calls import DeleteOptions as DeleteOptions

@@ -8,15 +8,16 @@ write pass. Plugins see the same Attributes. Follows apiserver/pkg/admission.
 from collections.abc import Awaitable, Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import orjson
 
-from inkube.apiserver.registry.calls import Call, DeleteOptions
+from inkube.apiserver.registry.calls import NO_OPTIONS, Call, DeleteOptions, WriteOptions
 from inkube.apiserver.registry.resources import Resource
+from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Reservation
+from inkube.storage import writes
 
-Object = dict[str, Any]
 Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 
 
@@ -85,12 +86,18 @@ class Attributes:
     call: Call
     object: Object | None
     old: Object | None = None
-    dry_run: bool = False
-    delete_options: DeleteOptions | None = None
+    options: WriteOptions | DeleteOptions = NO_OPTIONS
+    beside: "tuple[Beside, ...]" = ()
+    """What is committed together with the object, worked out of what is stored then."""
     rounds: Rounds | None = None
     """Made when a plugin first asks others."""
-    asked: "Asked | None" = None
-    """Who handles it, once the chain knows."""
+    mutators: "Sequence[Plugin] | None" = None
+    """Who is asked to change it, once that is known."""
+
+    @property
+    def dry_run(self) -> bool:
+        """Whether nothing is to come of it; for plugins with effects beyond the store."""
+        return self.options.dry_run
 
     def invoked(self, plugin: str) -> Invoked:
         """What a plugin remembers of this write."""
@@ -104,20 +111,19 @@ class Plugin:
 
     name = ""
     """What the reference calls it, by which it can be turned off; "" cannot be."""
+    only_refuses = False
+    """Whether `mutate` changes nothing, and reads no managedFields."""
+    is_private = True
+    """Whether it shows writes to nobody beyond this process and writes nothing itself."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it has nothing to say of any write as things stand; it is not asked then."""
+        return False
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
         """Whether it has anything to say; asked once per resource and operation."""
         return True
-
-    @property
-    def is_alone(self) -> bool:
-        """Whether it shows writes to nobody beyond this process and writes nothing itself."""
-        return True
-
-    @property
-    def only_refuses(self) -> bool:
-        """Whether `mutate` as things stand changes nothing, and reads no managedFields."""
-        return False
 
     async def mutate(self, attributes: Attributes) -> None:
         """Change `attributes.object` in place. Must not depend on later plugins."""
@@ -125,15 +131,32 @@ class Plugin:
     async def validate(self, attributes: Attributes) -> None:
         """Refuse, or not. Must not change the object, nor anything else."""
 
-    def reserve(self, attributes: Attributes) -> "Reserve | None":
+    def reserve(self, attributes: Attributes) -> "Effect | None":
         """What has to be written elsewhere before this write, which everybody has let pass; None
         where there is nothing. What can be committed together with the object is added to
-        `Call.beside` instead, and needs no undoing. Never asked of a dry run."""
+        `Attributes.beside` instead, and needs no undoing."""
         return None
 
 
-Reserve = Callable[[Reservation], Awaitable[None]]
+class SideEffects(Plugin):
+    """Base of plugins that write where no store rehearses it: not in a dry run."""
+
+    is_private = False
+
+    def reserve(self, attributes: Attributes) -> "Effect | None":
+        """See Plugin."""
+        return None if attributes.dry_run else self.effect(attributes)
+
+    def effect(self, attributes: Attributes) -> "Effect | None":
+        """As `Plugin.reserve`; never asked of a dry run."""
+        raise NotImplementedError
+
+
+Effect = Callable[[Reservation], Awaitable[None]]
 """Writes, and notes how that is undone. Raises StatusError to refuse after all."""
+
+Beside = Callable[[], Sequence[writes.Write]]
+"""Asked anew where somebody else wrote one of these objects meanwhile. Raises StatusError."""
 
 
 class Later:
@@ -158,14 +181,13 @@ class Later:
         return self._make()
 
 
-class Asked(NamedTuple):
-    """The plugins that handle an operation on a resource."""
+class Handlers(NamedTuple):
+    """The plugins that handle an operation on a resource, by what they have to do with it."""
 
     mutators: tuple[Plugin, ...]
     validators: tuple[Plugin, ...]
-    changing: tuple[Plugin, ...]
-    """The mutators that do not always only refuse."""
     reservers: tuple[Plugin, ...]
+    all: tuple[Plugin, ...]
 
 
 class Chain:
@@ -176,7 +198,7 @@ class Chain:
 
     async def mutate(self, attributes: Attributes) -> None:
         """Run every mutator that handles this write, all of them twice where one wants it."""
-        plugins = self._asked(attributes).mutators
+        plugins = self._mutators(attributes)
         for plugin in plugins:
             await plugin.mutate(attributes)
         rounds = attributes.rounds
@@ -187,56 +209,51 @@ class Chain:
 
     async def validate(self, attributes: Attributes) -> None:
         """Run every validator that handles this write."""
-        for plugin in self._asked(attributes).validators:
-            await plugin.validate(attributes)
+        for plugin in self._handlers(attributes.call.resource, attributes.operation).validators:
+            if not plugin.is_idle:
+                await plugin.validate(attributes)
 
-    def reserves(self, attributes: Attributes) -> list[Reserve]:
+    def reserve(self, attributes: Attributes) -> list[Effect]:
         """What plugins have to write before this write, in their order."""
-        found: list[Reserve] = []
-        if not attributes.dry_run:
-            for plugin in self._asked(attributes).reservers:
-                reserve = plugin.reserve(attributes)
-                if reserve is not None:
-                    found.append(reserve)
+        effects: list[Effect] = []
+        for plugin in self._handlers(attributes.call.resource, attributes.operation).reservers:
+            effect = plugin.reserve(attributes)
+            if effect is not None:
+                effects.append(effect)
+        return effects
+
+    def is_private(self, resource: Resource, operation: Operation) -> bool:
+        """Whether all that are asked about such a write are (`Plugin.is_private`)."""
+        handling = self._handlers(resource, operation).all
+        return all(plugin.is_private or plugin.is_idle for plugin in handling)
+
+    def only_refuses(self, attributes: Attributes) -> bool:
+        """Whether no mutator changes this write, or sees who owns what of it."""
+        return False not in [plugin.only_refuses for plugin in self._mutators(attributes)]
+
+    def _mutators(self, attributes: Attributes) -> Sequence[Plugin]:
+        found = attributes.mutators
+        if found is None:
+            handling = self._handlers(attributes.call.resource, attributes.operation)
+            found = [plugin for plugin in handling.mutators if not plugin.is_idle]
+            attributes.mutators = found
         return found
 
-    def is_alone(self, resource: Resource, operation: Operation) -> bool:
-        """Whether all who handle such a write are (`Plugin.is_alone`)."""
-        asked = self._chosen(resource, operation)
-        every = {*asked.mutators, *asked.validators, *asked.reservers}
-        return all(plugin.is_alone for plugin in every)
-
-    def changes(self, attributes: Attributes) -> bool:
-        """Whether a mutator may change this write, or see who owns what of it."""
-        return False in [plugin.only_refuses for plugin in self._asked(attributes).changing]
-
-    def _asked(self, attributes: Attributes) -> Asked:
-        asked = attributes.asked
-        if asked is None:
-            asked = self._chosen(attributes.call.resource, attributes.operation)
-            attributes.asked = asked
-        return asked
-
-    def _chosen(self, resource: Resource, operation: Operation) -> Asked:
+    def _handlers(self, resource: Resource, operation: Operation) -> Handlers:
         return resource.once(operation, lambda: self._choose(resource, operation))
 
-    def _choose(self, resource: Resource, operation: Operation) -> Asked:
+    def _choose(self, resource: Resource, operation: Operation) -> Handlers:
         known = self._known(resource)
-        handling = [plugin for plugin in known if plugin.handles(resource, operation)]
-        mutators = tuple(each for each in handling if type(each).mutate is not Plugin.mutate)
-        validators = tuple(each for each in handling if type(each).validate is not Plugin.validate)
-        changing = tuple(each for each in mutators if not _always_only_refuses(each))
-        reservers = tuple(each for each in handling if type(each).reserve is not Plugin.reserve)
-        return Asked(mutators, validators, changing, reservers)
+        handling = tuple(plugin for plugin in known if plugin.handles(resource, operation))
+        return Handlers(
+            tuple(each for each in handling if type(each).mutate is not Plugin.mutate),
+            tuple(each for each in handling if type(each).validate is not Plugin.validate),
+            tuple(each for each in handling if type(each).reserve is not Plugin.reserve),
+            handling,
+        )
 
     def _known(self, resource: Resource) -> Iterator[Plugin]:
         for plugin in self._plugins:
             found = plugin.of(resource) if isinstance(plugin, Later) else plugin
             if found is not None:
                 yield found
-
-
-def _always_only_refuses(plugin: Plugin) -> bool:
-    """Whether its class says so, whatever happens."""
-    kind: Any = type(plugin)
-    return not isinstance(kind.only_refuses, property) and plugin.only_refuses

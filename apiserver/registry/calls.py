@@ -1,21 +1,19 @@
 """A call: one verb on one resource by one user, the same for HTTP and the in-process client."""
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+import orjson
 
 from inkube.apiserver.registry.resources import Resource
 from inkube.apiserver.registry.worker import HEAVY
+from inkube.schemas.objects import Object
 from inkube.schemas.served import Served
-from inkube.schemas.strategy import Reservation, User
-from inkube.storage import writes
+from inkube.schemas.strategy import User
 from inkube.storage.entry import Entry
 
 __all__ = ["ADMIN", "NO_OPTIONS", "Call", "DeleteOptions", "User", "WriteOptions"]
-
-Object = dict[str, Any]
-
 
 ADMIN = User("system:admin", groups=("system:masters", "system:authenticated"))
 
@@ -32,10 +30,6 @@ class WriteOptions(NamedTuple):
 
 
 NO_OPTIONS = WriteOptions()
-
-
-Beside = Callable[[], Sequence[writes.Write]]
-"""Asked anew where somebody else wrote one of these objects meanwhile. Raises StatusError."""
 
 
 class DeleteOptions(NamedTuple):
@@ -75,10 +69,6 @@ class Call:
     is_current: bool = False
     """Whether the store has come to what was newest when the request came: to ask once more would
     tell nothing that it has to know, and takes 4 µs."""
-    reservation: Reservation | None = None
-    """What a write holds until it is over."""
-    beside: "tuple[Beside, ...]" = ()
-    """What is written together with the object, worked out of what is stored then."""
     weight: int = 0
     """Bytes of the request's body: much of it is worked on beside the event loop."""
 
@@ -95,6 +85,14 @@ class Call:
     def view(self, entry: Entry) -> Object:
         """The stored object in the version of the call; shared, not to be changed."""
         return self.resource.view(entry, self.served)
+
+    def copy(self, entry: Entry) -> Object:
+        """The same, to be changed freely."""
+        data = entry.data
+        if not self.resource.shows(entry, self.served):
+            data = orjson.dumps(self.view(entry))
+        copied: Object = orjson.loads(data)
+        return copied
 
     def annotate(self, key: str, value: str) -> None:
         """Leave a word in the audit log; the first one stays."""

@@ -10,8 +10,8 @@ import orjson
 from inkube.apiserver.registry import conversions, intake, ownership
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.preparation import uid_without_object
-from inkube.apiserver.registry.registry import Update
 from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.registry.update import Update
 from inkube.schemas import bodies as decoding
 from inkube.schemas import patch as patches
 from inkube.schemas import status
@@ -42,7 +42,7 @@ def put(call: Call, obj: Object) -> Update:
     relaxed = definition.relaxed_subresources or not call.subresource
     create = definition.create_on_update and relaxed
     return Update(
-        transform, retry=unconditional, create=create, foresees=unconditional, shares=True
+        transform, retry=unconditional, create=create, repeatable=unconditional, shares=True
     )
 
 
@@ -56,7 +56,7 @@ def put_status(obj: Object) -> Update:
         return {**kept, **orjson.loads(fresh)}
 
     unconditional = not obj["metadata"].get("resourceVersion")
-    return Update(transform, retry=unconditional, foresees=unconditional, shares=True)
+    return Update(transform, retry=unconditional, repeatable=unconditional, shares=True)
 
 
 def patch(call: Call, kind: str, document: Patch) -> Update:
@@ -82,8 +82,8 @@ def patch(call: Call, kind: str, document: Patch) -> Update:
         return new
 
     version = _of_version(kind, body)
-    foresees = not version.named and not version.read
-    return Update(transform, retry=not version.named, foresees=foresees, is_patch=True)
+    repeatable = not version.named and not version.read
+    return Update(transform, retry=not version.named, repeatable=repeatable, is_patch=True)
 
 
 def patched(call: Call, kind: str, old: Object, body: Any) -> tuple[Object, list[str]]:
@@ -171,7 +171,7 @@ def apply(call: Call, body: Object, stamps: Stamps) -> Update:
         retry=not names_version,
         create=not call.subresource,
         tracks=False,
-        foresees=not names_version,
+        repeatable=not names_version,
         is_patch=True,
     )
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import orjson
 
+from inkube.schemas.golang import strconv
 from inkube.schemas.objects import Object
 
 
@@ -20,6 +21,23 @@ class JSONCodec:
     def decode(self, data: bytes) -> Object:
         """A new object each time."""
         return orjson.loads(data)  # type: ignore[no-any-return] # every stored value is an object
+
+    def names_revision(self, value: Object) -> bool:
+        """Whether the object has a resourceVersion; one that is no number is overlooked
+        (storage.Versioner, ObjectResourceVersion)."""
+        text = value["metadata"].get("resourceVersion")
+        if not text:
+            return False
+        try:
+            return strconv.parse_uint(text) != 0
+        except ValueError:
+            return False
+
+    def strip(self, value: Object) -> None:
+        """Take off resourceVersion and selfLink (storage.Versioner, PrepareObjectForStorage)."""
+        metadata = value["metadata"]
+        metadata.pop("resourceVersion", None)
+        metadata.pop("selfLink", None)
 
     def is_sound(self, data: bytes, revision: int) -> bool:
         """Whether it is an object that says it was stored at that revision."""

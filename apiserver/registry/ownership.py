@@ -7,7 +7,10 @@ entries.
 from typing import Any
 
 from inkube.apiserver.registry import conversions
+from inkube.apiserver.registry.admission import Chain
 from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.preparation import NOT_AT_FIRST
+from inkube.apiserver.registry.requests import WriteRequest
 from inkube.apiserver.registry.resources import Resource
 from inkube.schemas.objects import Object
 from inkube.schemas.ownership import managedfields
@@ -51,6 +54,26 @@ def writer(call: Call, time: str, *, api_version: str = "") -> managedfields.Wri
     ignored = call.resource.strategy.reset_fields(served, subresource)
     written, kind = (api_version, "Scale") if api_version else (served.api_version, served.kind)
     return managedfields.Writer(call.manager, written, subresource, time, ignored, kind)
+
+
+_NEVER_FIRST = frozenset({"managedFields", *NOT_AT_FIRST})
+
+
+def may_wait(write: WriteRequest, chain: Chain) -> bool:
+    """Whether the ownership of a new object is the same once it has been validated, and nobody is
+    to see it before.
+
+    Entries that come with it may be wrong, which is told before; members of metadata that no object
+    begins with are owned by who sends them all the same.
+    """
+    obj = write.object
+    return (
+        write.old is None
+        and obj is not None
+        and write.call.resource.definition.late_ownership
+        and _NEVER_FIRST.isdisjoint(obj["metadata"])
+        and chain.only_refuses(write)
+    )
 
 
 def track_first(call: Call, new: Object, time: str) -> bool:

@@ -8,17 +8,17 @@ apiserver/pkg/registry/rest/create.go (BeforeCreate) and update.go (BeforeUpdate
 from typing import Any
 
 from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.requests import WriteRequest
 from inkube.apiserver.registry.stamps import Stamps
 from inkube.schemas import fielderrors, status
 from inkube.schemas.definitions import Definition
 from inkube.schemas.golang import strconv
+from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Context
 from inkube.storage.entry import Entry
 
-Object = dict[str, Any]
-_NOT_AT_FIRST = ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
-NEVER_FIRST = frozenset({"managedFields", *_NOT_AT_FIRST})
-"""Members of metadata that a new object does not keep as they are sent, though they are owned."""
+NOT_AT_FIRST = ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
+"""Members of metadata that a new object does not keep."""
 
 
 def metadata(obj: Object) -> Object:
@@ -44,14 +44,13 @@ def give_name(call: Call, obj: Object, stamps: Stamps) -> None:
     call.name = meta.get("name") or ""
 
 
-def before_create(call: Call, obj: Object, stamps: Stamps, time: str) -> None:
-    """Set the system fields of an object that is new at `time`, prepare and validate it.
-
-    Raises StatusError 422.
-    """
+def before_create(write: WriteRequest, stamps: Stamps) -> None:
+    """Set the system fields of a new object, prepare and validate it. Raises StatusError 422."""
+    call, obj, time = write.call, write.object, stamps.timestamp()
+    assert obj is not None, "a create has an object"
     resource, meta = call.resource, obj["metadata"]
     strategy = resource.strategy
-    for member in _NOT_AT_FIRST:
+    for member in NOT_AT_FIRST:
         meta.pop(member, None)
     _place(call, meta)
     meta["uid"] = stamps.uid()
@@ -59,7 +58,7 @@ def before_create(call: Call, obj: Object, stamps: Stamps, time: str) -> None:
     call.name = meta.get("name") or ""
     if resource.definition.named_by_uid and not call.name:
         meta["name"] = call.name = stamps.uid()
-    context = Context(call.served, time, "", call.user, call.warn, call.reservation)
+    context = Context(call.served, time, "", call.user, call.warn, write.reservation)
     strategy.prepare_for_create(context, obj)
     found = strategy.validate(context, obj)
     if found:
@@ -70,8 +69,14 @@ def before_create(call: Call, obj: Object, stamps: Stamps, time: str) -> None:
     strategy.canonicalize(obj)
 
 
-def before_update(call: Call, obj: Object, old: Object, stamps: Stamps) -> None:
-    """Keep of the old object what is the server's, prepare and validate. Raises StatusError 422."""
+def before_update(write: WriteRequest, stamps: Stamps) -> None:
+    """Keep of the old object what is the server's, prepare and validate. Raises StatusError 409
+    for another version than the stored one, 422."""
+    call, obj, old, entry = write.call, write.object, write.old, write.entry
+    assert obj is not None, "an update has an object"
+    assert old is not None, "and an old one"
+    assert entry is not None, "and an old one"
+    _check_version(call, obj, entry)
     meta, before = obj["metadata"], old["metadata"]
     meta["creationTimestamp"] = before["creationTimestamp"]
     if "deletionTimestamp" in before:
@@ -89,7 +94,7 @@ def before_update(call: Call, obj: Object, old: Object, stamps: Stamps) -> None:
     _place(call, meta)
     resource, strategy = call.resource, call.resource.strategy
     context = Context(
-        call.served, stamps.timestamp(), call.subresource, call.user, call.warn, call.reservation
+        call.served, stamps.timestamp(), call.subresource, call.user, call.warn, write.reservation
     )
     strategy.prepare_for_update(context, obj, old)
     found = strategy.validate_update(context, obj, old)
@@ -100,6 +105,19 @@ def before_update(call: Call, obj: Object, old: Object, stamps: Stamps) -> None:
     for warning in strategy.warnings_on_update(context, obj, old):
         call.warn(warning)
     strategy.canonicalize(obj)
+
+
+def begin_new(write: WriteRequest) -> None:
+    """Make an object that an update creates one that a create may have sent. Raises StatusError
+    409 where it names a uid."""
+    call, obj = write.call, write.object
+    assert obj is not None, "an update has made it"
+    meta = metadata(obj)
+    if meta.get("uid"):
+        raise wrong_uid(call, meta["uid"], "")
+    write.store.strip(obj)
+    if call.resource.namespaced:
+        meta["namespace"] = call.namespace
 
 
 def _error_group(definition: Definition) -> str:
@@ -114,23 +132,7 @@ def _place(call: Call, meta: Object) -> None:
         meta.pop("namespace", None)
 
 
-def drop_version(meta: Object) -> None:
-    """Whoever creates an object cannot know its version; one that is none is overlooked.
-
-    Raises StatusError 500 (storage.Versioner.ObjectResourceVersion, ErrResourceVersionSetOnCreate).
-    """
-    text = meta.pop("resourceVersion", "")
-    if not text:
-        return
-    try:
-        version = strconv.parse_uint(text)
-    except ValueError:
-        return
-    if version:
-        raise status.unknown("resourceVersion should not be set on objects to be created")
-
-
-def check_version(call: Call, obj: Object, entry: Entry) -> None:
+def _check_version(call: Call, obj: Object, entry: Entry) -> None:
     """Optimistic locking; a kind may allow to leave the version out. Raises StatusError."""
     resource = call.resource
     meta = metadata(obj)

@@ -1,10 +1,5 @@
 """Writers of one object, one after the other, so that each meets the newest state once.
 
-Sixteen clients that patch one object would race: one wins, the others have worked in vain and
-begin again. In a queue each works once, and who only needs to know what the one before stores
-(`Update.foresees`) does not wait until it is stored: both share a commit. What is not stored is
-shown to nobody else, and work on a state that never came is done again (`Registry.update`).
-
 A turn is a courtesy, never a lock: who does not get it within `PATIENCE` goes on without, and the
 store decides who was first. So a webhook that writes the very object it is asked about is only
 late, and what takes long holds nobody up for longer than that.
@@ -16,8 +11,7 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from inkube.schemas.objects import Object
-from inkube.storage.entry import Entry
-from inkube.storage.store import Underway
+from inkube.storage import Entry, Underway
 
 PATIENCE = 0.25
 """Seconds that a writer waits for those before it."""

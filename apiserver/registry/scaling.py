@@ -11,9 +11,9 @@ import orjson
 
 from inkube.apiserver.registry import changes, ownership, scales
 from inkube.apiserver.registry.calls import Call
-from inkube.apiserver.registry.registry import Update
 from inkube.apiserver.registry.scales import SCALE
 from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.registry.update import Update
 from inkube.schemas import bodies, caches, status
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.golang import gotext

@@ -62,7 +62,7 @@ class InProcessClient:
         await self._registry.store.current()
         entry = self._registry.get(call)
         [shown] = await self._registry.shown(call, [entry])
-        return self._as_asked(call, self._registry.copy(call, shown))
+        return self._as_asked(call, call.copy(shown))
 
     async def list(self, resource: GVR | str, selection: Selection = ALL) -> ObjectList:
         call = self._call("list", resource, selection.namespace)

@@ -82,7 +82,7 @@ def build(options: Options, door: Door, base: Foundation) -> Core:
         enabled=options.enable_admission_plugins,
         disabled=options.disable_admission_plugins,
     )
-    registry = Registry(store, Chain(chain), stamps)
+    registry = Registry(store, Chain(chain), stamps, pipelined=options.pipelined_writes)
     client, faults = InProcessClient(registry, resources), Faults(store)
     return Core(
         options=options,

@@ -10,7 +10,7 @@ from inkube.apiserver.admission import names
 from inkube.apiserver.admission.lifecycle import NamespaceLifecycle
 from inkube.apiserver.admission.podsecurity import PodSecurity
 from inkube.apiserver.admission.quotas import QuotaAdmission
-from inkube.apiserver.policies.plugin import PolicyAdmission
+from inkube.apiserver.policies import plugin as policies
 from inkube.apiserver.registry import Plugin, Resources
 from inkube.apiserver.registry.admission import Later
 from inkube.apiserver.root.security import Security
@@ -75,8 +75,9 @@ def in_order(
             lambda: admission.CertificateSubjectRestriction(),  # noqa: PLW0108 # its name loads it
         ),
         Later("DefaultIngressClass", (_INGRESSES,), lambda: admission.DefaultIngressClass(store)),
-        PolicyAdmission(store, resources, authorizer),
+        policies.MutatingPolicies(store, resources, authorizer),
         MutatingWebhooks(store, dispatcher),
+        policies.ValidatingPolicies(store, resources, authorizer),
         ValidatingWebhooks(store, dispatcher),
         declared,
         *security.escalation,

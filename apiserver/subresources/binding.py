@@ -29,20 +29,18 @@ class Binder:
 
     async def bind(self, call: Call, binding: Object) -> None:
         """Bind the pod of the call. Raises StatusError 404, 409 or, of a bad target, 500."""
-        attributes = Attributes("CREATE", call, binding, None, call.options.dry_run)
+        attributes = Attributes("CREATE", call, binding, None, call.options)
         await self._registry.chain.mutate(attributes)
         await self._registry.chain.validate(attributes)
         node = _node(binding)
-        registry = self._registry
+        registry, store = self._registry, self._registry.store_of(call.options)
         for _ in range(MAX_RETRIES):
             entry = registry.get(call)
-            pod = registry.copy(call, entry)
+            pod = call.copy(entry)
             self._assign(call, pod, binding, node)
-            if call.options.dry_run:
-                return
             pod["metadata"].pop("resourceVersion", None)
             try:
-                await registry.store.update(entry.key, pod, entry.revision)
+                await store.update(entry.key, pod, entry.revision)
             except (storage_errors.Conflict, storage_errors.NotFound):
                 continue
             return

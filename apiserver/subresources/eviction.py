@@ -39,9 +39,10 @@ class EvictionHandler:
         if eviction.get("metadata", {}).get("name", "") != call.name:
             raise status.bad_request("name in URL does not match name in Eviction object")
         options = delete_options(eviction.get("deleteOptions") or {})
-        if call.options.dry_run:
-            options = options._replace(dry_run=True)
-        attributes = Attributes("CREATE", call, eviction, None, options.dry_run)
+        dry_run = call.options.dry_run or options.dry_run
+        options = options._replace(dry_run=dry_run)
+        call.options = call.options._replace(dry_run=dry_run)
+        attributes = Attributes("CREATE", call, eviction, None, call.options)
         await self._registry.chain.mutate(attributes)
         await self._registry.chain.validate(attributes)
         await self._evict(call, options)
@@ -61,7 +62,7 @@ class EvictionHandler:
                 retry = error.reason == status.Reason.CONFLICT and going != options
                 if not retry or self._registry.get(call).revision == pod.revision:
                     raise
-        budget = await self._permit(call, pod, dry_run=options.dry_run)
+        budget = await self._permit(call, pod)
         going = options
         if budget is not None:
             going = options._replace(resource_version=str(pod.revision))
@@ -73,7 +74,7 @@ class EvictionHandler:
                 raise _wait_for(budget or "") from error
             raise
 
-    async def _permit(self, call: Call, pod: Entry, *, dry_run: bool) -> str | None:
+    async def _permit(self, call: Call, pod: Entry) -> str | None:
         """Take one disruption of the pod's budget.
 
         The budget's name where the pod may go only while it is as it was read. Raises StatusError.
@@ -95,7 +96,7 @@ class EvictionHandler:
             if healthy or policy == "AlwaysAllow":
                 return str(name)
         for _ in range(MAX_RETRIES):
-            if await self._take_one(call, name, dry_run=dry_run):
+            if await self._take_one(call, name):
                 return None
         raise status.conflict("policy", "poddisruptionbudgets", name)
 
@@ -108,17 +109,15 @@ class EvictionHandler:
             if selector and selectors.selects(selector, meta.get("labels") or {}):
                 yield entry
 
-    async def _take_one(self, call: Call, name: str, *, dry_run: bool) -> bool:
+    async def _take_one(self, call: Call, name: str) -> bool:
         """Charge the budget; False when somebody else changed it meanwhile. Raises StatusError."""
         registry = self._registry
         entry = registry.store.get(keys.key("poddisruptionbudgets", call.namespace, name))
         if entry is None:
             raise status.not_found("policy", "poddisruptionbudgets", name)
         changed = _charged(entry.value, call.name, registry.stamps.timestamp())
-        if dry_run:
-            return True
         try:
-            await registry.store.update(entry.key, changed, entry.revision)
+            await registry.store_of(call.options).update(entry.key, changed, entry.revision)
         except (storage_errors.Conflict, storage_errors.NotFound):
             return False
         return True
@@ -126,13 +125,13 @@ class EvictionHandler:
     async def _mark_and_delete(self, call: Call, options: DeleteOptions) -> None:
         """Say in the pod's status why it goes, then delete it."""
         registry = self._registry
-        while not options.dry_run:
+        while True:
             entry = registry.get(call)
             if options.resource_version not in (None, str(entry.revision)):
                 break  # the deletion refuses, in its own words
             if options.uid not in (None, entry.value["metadata"]["uid"]):
                 break
-            pod = registry.copy(call, entry)
+            pod = call.copy(entry)
             pod["metadata"].pop("resourceVersion", None)
             generation = pod["metadata"].get("generation", 0)
             podstatus.set_condition(
@@ -148,7 +147,7 @@ class EvictionHandler:
                 },
             )
             try:
-                changed = await registry.store.update(entry.key, pod, entry.revision)
+                changed = await registry.store_of(options).update(entry.key, pod, entry.revision)
             except (storage_errors.Conflict, storage_errors.NotFound):
                 continue
             if options.resource_version is not None:
@@ -159,7 +158,7 @@ class EvictionHandler:
     async def _delete(self, call: Call, options: DeleteOptions) -> None:
         """Delete the pod itself, past admission: the eviction passed it."""
         going = replace(call, verb="delete", subresource="")
-        await self._registry.delete(going, options, admits=False)
+        await self._registry.delete(going, options, is_admitted=True)
 
 
 def _needs_no_budget(pod: Object) -> bool:

@@ -46,7 +46,7 @@ class TokenRequestHandler:
     async def _answer(self, call: Call, asked: Object) -> Object:
         asked = {"kind": KIND.kind, "apiVersion": KIND.api_version, **asked}
         asked["status"] = {"token": "", "expirationTimestamp": None}
-        attributes = Attributes("CREATE", call, asked, None, call.options.dry_run)
+        attributes = Attributes("CREATE", call, asked, None, call.options)
         await self._registry.chain.mutate(attributes)
         spec, names = asked["spec"], asked["metadata"]
         _check_names(call, names)

@@ -28,28 +28,22 @@ class Webhooks(Plugin):
     """What both kinds share: the configurations in force."""
 
     plural = ""
+    is_private = False
 
     def __init__(self, store: Store, dispatcher: Callable[[], "webhooks.Dispatcher"]) -> None:
         self._store = store
         self._dispatcher = dispatcher
         self._prefix = keys.prefix(self.plural)
         self._hooks = Derived(store, (self._prefix,), self._read)
+        """Every webhook in force, in its order."""
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
         exempt = resource.group == "admissionregistration.k8s.io" and resource.plural in _EXEMPT
         return not exempt
 
     @property
-    def is_alone(self) -> bool:
-        return not self._in_force()
-
-    @property
-    def only_refuses(self) -> bool:
-        return not self._in_force()
-
-    def _in_force(self) -> "list[reviews.Hook]":
-        """Every webhook in its order."""
-        return self._hooks.value
+    def is_idle(self) -> bool:
+        return not self._hooks.value
 
     def _read(self) -> "list[reviews.Hook]":
         specs = [
@@ -67,9 +61,7 @@ class MutatingWebhooks(Webhooks):
     plural = "mutatingwebhookconfigurations"
 
     async def mutate(self, attributes: Attributes) -> None:
-        hooks = self._in_force()
-        if hooks:
-            await self._dispatcher().mutate(hooks, attributes)
+        await self._dispatcher().mutate(self._hooks.value, attributes)
 
 
 class ValidatingWebhooks(Webhooks):
@@ -79,6 +71,4 @@ class ValidatingWebhooks(Webhooks):
     plural = "validatingwebhookconfigurations"
 
     async def validate(self, attributes: Attributes) -> None:
-        hooks = self._in_force()
-        if hooks:
-            await self._dispatcher().validate(hooks, attributes)
+        await self._dispatcher().validate(self._hooks.value, attributes)

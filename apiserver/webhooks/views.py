@@ -176,8 +176,8 @@ def _kind(attributes: Attributes) -> GVK:
 def _options(attributes: Attributes) -> Object:
     """The options object of the verb."""
     told: Object = {"kind": _VERBS[attributes.operation], "apiVersion": "meta.k8s.io/v1"}
-    if attributes.delete_options is not None:
-        told |= _delete_options(attributes.delete_options)
+    if isinstance(attributes.options, DeleteOptions):
+        told |= _delete_options(attributes.options)
     if attributes.dry_run:
         told["dryRun"] = ["All"]
     options = attributes.call.options

@@ -1,3 +1,4 @@
+from inkube.schemas.ownership import managedfields as managedfields
 from inkube.schemas.ownership import resetfields as resetfields
 from inkube.schemas.ownership.fieldsets import FieldSet as FieldSet
 from inkube.schemas.ownership.listitems import UntypableError as UntypableError

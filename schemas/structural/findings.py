@@ -40,7 +40,7 @@ class BoundedSink(Sink):
         """Raises Enough."""
         if len(self) > fielderrors.MOST:
             raise Enough
-        super().append(error)
+        list.append(self, error)
 
 
 Step = Callable[[Any, Path, Sink], None]

@@ -27,6 +27,12 @@ class Codec:
     def decode(self, data):
         raise NotImplementedError
 
+    def names_revision(self, value):
+        raise NotImplementedError
+
+    def strip(self, value):
+        raise NotImplementedError
+
     def is_sound(self, data, revision):
         return data != b"damaged"
 

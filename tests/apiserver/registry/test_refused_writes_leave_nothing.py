@@ -10,7 +10,7 @@ import pytest
 from secretstores import MemorySecretStore
 
 from inkube import APIServer
-from inkube.apiserver.registry.admission import Attributes, Plugin, Reserve
+from inkube.apiserver.registry.admission import Attributes, Effect, Plugin
 from inkube.controllers.clock import FakeClock
 from inkube.controllers.environment import Environment
 from inkube.controllers.kinds import KindModule
@@ -63,7 +63,7 @@ class Refuser(Plugin):
         if self._step == "validate":
             raise status.bad_request("refused by a validating plugin")
 
-    def reserve(self, attributes: Attributes) -> Reserve | None:
+    def reserve(self, attributes: Attributes) -> Effect | None:
         async def refuse(reservation: Reservation) -> None:
             raise status.bad_request("refused when something was written")
 

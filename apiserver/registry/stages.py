@@ -1,0 +1,67 @@
+"""Stages that creates and updates have in common; see `create` and `update` for their order."""
+
+from functools import partial
+
+from inkube.apiserver.registry import ownerreferences, ownership
+from inkube.apiserver.registry.requests import Parts, WriteRequest
+from inkube.schemas.objects import Object
+from inkube.schemas.ownership import managedfields
+
+
+async def own(parts: Parts, write: WriteRequest) -> None:
+    """Record who set what (handlers/fieldmanager), or put that off until the object is validated.
+
+    Put off, it is not done of what validation refuses, which takes a sixth of such a request; for
+    objects only of which it is the same then.
+    """
+    if not write.is_owned and not ownership.may_wait(write, parts.chain):
+        await _record_owners(parts, write)
+
+
+async def mutate(parts: Parts, write: WriteRequest) -> None:
+    """Mutating admission; entries of managedFields that it breaks are put back."""
+    obj = write.object
+    assert obj is not None, "only creates and updates come here"
+    sent = obj["metadata"].get("managedFields")
+    await parts.chain.mutate(write)
+    meta = obj["metadata"]
+    if meta.get("managedFields"):
+        warning = managedfields.admitted(sent, obj)
+        if warning:
+            write.call.warn(warning)
+    if meta.get("ownerReferences"):
+        await deduplicate(parts, write, meta, admitted=True)
+
+
+async def admit(parts: Parts, write: WriteRequest) -> None:
+    """Validating admission, which is shown who owns what."""
+    if not write.is_owned:
+        await _record_owners(parts, write)
+    await parts.chain.validate(write)
+
+
+def reserve(parts: Parts, write: WriteRequest) -> None:
+    """Ask what has to stand beside the object: charges, committed with it, and what is written
+    elsewhere before."""
+    write.effects = parts.chain.reserve(write)
+
+
+async def deduplicate(
+    parts: Parts, write: WriteRequest, meta: Object, *, admitted: bool = False
+) -> None:
+    """Leave one reference to each owner, with a warning; `admitted` says whose they are."""
+    drop = partial(ownerreferences.deduplicate, write.call, meta, admitted=admitted)
+    await parts.worker.run(write.call.effort, drop)
+
+
+async def _record_owners(parts: Parts, write: WriteRequest) -> None:
+    """Ownership changes nothing else of the object."""
+    call, obj, time = write.call, write.object, parts.stamps.timestamp()
+    assert obj is not None, "only creates and updates come here"
+    write.is_owned = True
+    if write.old is None and await parts.worker.run(
+        call.effort, ownership.track_first, call, obj, time
+    ):
+        return
+    steps = ownership.track(call, write.old, obj, time)
+    await parts.worker.finish(call.effort, steps, waits=call.resource.converter is not None)

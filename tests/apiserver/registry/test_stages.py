@@ -1,0 +1,91 @@
+"""The stages of a write: the page on architecture names what the code does, in its order."""
+
+import ast
+import inspect
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import inkube
+from inkube.apiserver.registry import create, delete, update
+
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "docs" / "architecture.md"
+REGISTRY = Path(inkube.__file__).parent / "apiserver" / "registry"
+
+
+def told(verb: str) -> list[str]:
+    """The stages in the line of the page that begins with the verb."""
+    [line] = re.findall(rf"^- \*\*{verb}\*\* .*$", PAGE.read_text(), re.MULTILINE)
+    _, _, stages = line.partition(":")
+    return re.findall(r"`(\w+)`", stages)
+
+
+def done(verb: str, module: ModuleType) -> list[str]:
+    """What the function of that name calls, one statement after the other."""
+    [function] = [
+        node
+        for node in ast.parse(inspect.getsource(module)).body
+        if isinstance(node, ast.AsyncFunctionDef) and node.name == verb
+    ]
+    calls = [
+        node.value for node in function.body if isinstance(node, ast.Expr | ast.Assign | ast.Return)
+    ]
+    plain = [node.value if isinstance(node, ast.Await) else node for node in calls]
+    return [
+        node.func.id
+        for node in plain
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    ]
+
+
+@pytest.mark.parametrize("module", [create, update, delete], ids=["create", "update", "delete"])
+def test_the_page_names_the_stages_in_their_order(module: ModuleType) -> None:
+    verb = module.__name__.rpartition(".")[2]
+    stages = done(verb, module)
+    assert len(stages) >= 5
+    assert told(verb) == stages
+
+
+@pytest.mark.parametrize("module", [create, update, delete], ids=["create", "update", "delete"])
+def test_each_stage_says_what_it_does(module: ModuleType) -> None:
+    verb = module.__name__.rpartition(".")[2]
+    for stage in done(verb, module):
+        assert inspect.getdoc(getattr(module, stage)), stage
+
+
+KNOWING = {
+    "calls.py": "options",
+    "registry.py": "the choice of the store",
+    "admission.py": "plugins with side effects",
+    "transactions.py": "transactions, which have effects beyond the store",
+    "commits.py": "what a transaction is told",
+}
+"""Modules of the registry that may know of dry runs, and as what."""
+
+
+def test_a_dry_run_is_a_store_and_nothing_else() -> None:
+    asking = {
+        path.name
+        for path in REGISTRY.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if (isinstance(node, ast.Attribute) and node.attr == "dry_run")
+        or (isinstance(node, ast.keyword) and node.arg == "dry_run")
+        or (isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "dry_run")
+    }
+    assert asking == set(KNOWING)
+
+
+def test_nothing_in_a_stage_asks_whether_it_is_a_dry_run() -> None:
+    tests = {
+        (path.name, ast.unparse(node.test))
+        for path in REGISTRY.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.If | ast.IfExp | ast.While) and "dry_run" in ast.unparse(node.test)
+    }
+    assert tests == {
+        ("registry.py", "options.dry_run"),
+        ("admission.py", "attributes.dry_run"),
+    }
