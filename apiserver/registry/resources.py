@@ -89,6 +89,9 @@ class Resource:
         self.prefix: str = self._own_prefix() if stored_as is None else stored_as.prefix
         self._renewals = Renewals()
         self._made: dict[Hashable, Any] = {}
+        self.watchers: set[Callable[[], None]] = set()
+        """Called when the kind is served otherwise, or not at all: who watches it would go on to
+        tell what nobody is served any more."""
 
     @cached_property
     def strategy(self) -> Strategy:
@@ -129,6 +132,20 @@ class Resource:
         if made is None:
             made = self._made[what] = make()
         return made
+
+    def replace(self, former: "Resource") -> None:
+        """Take the place of the one served until now. Its watches go on where the schema is the
+        same, as when a definition is about to go and deletes its objects; else they end
+        (customresource_handler.go, tearDown)."""
+        if former.since == self.since:
+            self.watchers = former.watchers
+        else:
+            former.end_watches()
+
+    def end_watches(self) -> None:
+        """End all of them: the kind is served no longer as it was."""
+        for end in tuple(self.watchers):
+            end()
 
     def served(self, version: str) -> Served | None:
         """That version, if clients may use it."""
@@ -227,13 +244,16 @@ class Resources:
 
     def install(self, *resources: Resource) -> None:
         """Serve them from now on, instead of those of the same group and plural."""
-        replaces = any((r.group, r.plural) in self._table for r in resources)
+        formers = [self._table.get((each.group, each.plural)) for each in resources]
         for resource in resources:
             self._table[resource.group, resource.plural] = resource
             self._kinds[resource.group, resource.kind] = resource
-        if replaces:  # a kind that was served may be gone; what is new takes no look at all kinds
+        if any(formers):  # a kind that was served may be gone; new ones take no look at all kinds
             self._collect_kinds()
         self._changed()
+        for resource, former in zip(resources, formers, strict=True):
+            if former is not None:
+                resource.replace(former)
 
     def add_endpoint(self, address: tuple[str, str, str], endpoint: Endpoint) -> None:
         """Serve something to read about namespaces at (group, version, name)."""
@@ -245,9 +265,11 @@ class Resources:
 
     def uninstall(self, group: str, plural: str) -> None:
         """Serve it no longer; unknown ones are no error."""
-        self._table.pop((group, plural), None)
+        former = self._table.pop((group, plural), None)
         self._collect_kinds()
         self._changed()
+        if former is not None:
+            former.end_watches()
 
     def _collect_kinds(self) -> None:
         self._kinds = {(r.group, r.kind): r for r in self._table.values()}

@@ -1,7 +1,7 @@
 """The in-process client: controllers' `Client` over the same registry as HTTP."""
 
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import orjson
@@ -89,7 +89,9 @@ class InProcessClient:
         call = watcher.call
         resource, served = call.resource, call.served
         subscription, found = await watcher.begin()
-        with subscription:
+        resource.watchers.add(subscription.close)
+        with subscription, ExitStack() as stack:
+            stack.callback(resource.watchers.discard, subscription.close)
             for entry in found:
                 yield Event("ADDED", self._copy(call, entry))
             if watcher.tells_end:

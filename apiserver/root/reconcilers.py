@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from inkube.apiserver import root
 from inkube.apiserver.registry.crds import Installer
-from inkube.apiserver.root import triggers
+from inkube.apiserver.root import definitions, triggers
 from inkube.apiserver.root.catalog import LiveCatalog
 from inkube.apiserver.root.core import Core
 from inkube.apiserver.root.liveschemas import LiveSchemas
@@ -20,7 +20,10 @@ from inkube.storage import Entry
 def add(core: Core) -> None:
     """Let the manager run what the options ask for."""
     options, manager = core.options, core.manager
-    crds.add(manager, Installer(core.resources, core.webhooks.converter, options.release.minor))
+    installer = Installer(core.resources, core.webhooks.converter, options.release.minor)
+    served = crds.add(manager, installer)
+    following = definitions.follow(core.base.store, served.serve, served.forget)
+    core.closing.callback(following.close)
     if not core.read_only:
         expiry.add(manager, options.event_ttl)
     if options.controllers:

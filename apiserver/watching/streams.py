@@ -265,6 +265,7 @@ class _Stream:
         self._ending = ending
         self._framer = framer
         self._subscription: Subscription | None = None
+        watcher.call.resource.watchers.add(self.stop)
         self._initial: Iterable[bytes] = ()
         self._gathered: list[Change] = []
         self._gathered_bytes = 0
@@ -322,6 +323,7 @@ class _Stream:
     def close(self) -> None:
         """Let go of everything."""
         self.connection.release()
+        self.watcher.call.resource.watchers.discard(self.stop)
         if self._timer is not None:
             self._timer.cancel()
         if self._subscription is not None:

@@ -56,6 +56,7 @@ class _Installed(NamedTuple):
     names: Object
     terminating: bool
     since: int
+    """The revision of the definition that came with this spec."""
 
 
 class CRDController:
@@ -71,6 +72,8 @@ class CRDController:
         self._written: dict[str, Object] = {}
         """CRDs as this controller wrote them, where the informer may not show it yet."""
         self._installed: dict[str, _Installed] = {}
+        self._served: dict[str, int] = {}
+        """The revision of the definition that was looked at last."""
 
     async def reconcile(self, key: Key) -> Result | None:
         """Bring one CRD's status, service or removal a step further."""
@@ -87,13 +90,18 @@ class CRDController:
         return None
 
     def serve(self, crd: Object) -> None:
-        """Install the CRD's definition if it is established and not installed as it is."""
-        status = crd["status"]
+        """Install the CRD's definition if it is established, not installed as it is, and no newer
+        one was seen. Puts a spec in its place that is equal and kept already."""
+        status, name, since = crd["status"], crd["metadata"]["name"], _revision(crd)
+        before, looked = self._installed.get(name), self._served.get(name, 0)
+        if since <= looked:
+            if since == looked and before is not None:
+                crd["spec"] = before.spec
+            return
         if not conditions.is_true(status, conditions.ESTABLISHED):
             return
-        name, before = crd["metadata"]["name"], self._installed.get(crd["metadata"]["name"])
+        self._served[name] = since
         terminating = conditions.is_true(status, conditions.TERMINATING)
-        since = int(crd["metadata"]["resourceVersion"])
         if before is not None and same(before.spec, crd["spec"]):
             since = before.since
             crd["spec"] = before.spec  # equal; schemas are large, and the informer holds one too
@@ -101,6 +109,10 @@ class CRDController:
         if now != before:
             self._table.install(crds.to_definition(crd), since=since)
             self._installed[name] = now
+
+    def forget(self) -> None:
+        """The store was read anew: what was looked at last may be newer than what there is."""
+        self._served.clear()
 
     def concerned(self, change: Change) -> Iterator[Key]:
         """The changed CRD, and those of its group that wait for names."""
@@ -189,6 +201,7 @@ class CRDController:
 
     def _retire(self, name: str) -> None:
         self._installed.pop(name, None)
+        self._served.pop(name, None)
         self._written.pop(name, None)
         plural, _, group = name.partition(".")
         self._table.uninstall(group, plural)

@@ -1,5 +1,8 @@
 """CRDs are accepted, served, changed and removed with their instances."""
 
+import asyncio
+
+import patience
 import pytest
 
 from inkube.controllers.core import crds as controller
@@ -154,3 +157,116 @@ async def test_a_new_definition_can_be_updated_with_what_its_create_was_answered
     made = await client.create(crd("boats", "Boat"))
     changed = await client.update(made | {"metadata": {**made["metadata"], "labels": {"a": "b"}}})
     assert changed["metadata"]["labels"] == {"a": "b"}
+
+
+def limited(at_most):
+    """A definition whose boats have so many masts at most."""
+    made = crd("boats", "Boat")
+    masts = {"type": "integer", "maximum": at_most}
+    [version] = made["spec"]["versions"]
+    version["schema"] = {"openAPIV3Schema": {"type": "object", "properties": {"masts": masts}}}
+    return made
+
+
+@pytest.mark.parametrize("verb", ["PUT", "PATCH"])
+async def test_a_new_schema_is_in_force_when_its_writer_is_answered(server, client, verb):
+    await client.create(limited(3))
+    await server.settled()
+    await client.create({**boat("a"), "masts": 3})
+    for at_most in (2, 1):
+        spec = limited(at_most)["spec"]
+        if verb == "PUT":
+            found = await client.get(CRDS, "boats.example.com")
+            await client.update({**found, "spec": spec})
+        else:
+            await client.patch(CRDS, "boats.example.com", patch={"spec": spec})
+        with pytest.raises(StatusError) as refused:
+            await client.create({**boat("b"), "masts": at_most + 1})
+        assert refused.value.code == 422
+    await server.settled()
+    with pytest.raises(StatusError):
+        await client.create({**boat("b"), "masts": 2})
+
+
+async def test_what_a_controller_read_before_does_not_bring_an_old_schema_back(server, client):
+    """As a reconciler does that began before the definition was written."""
+    await client.create(limited(3))
+    await server.settled()
+    former = await client.get(CRDS, "boats.example.com")
+    changed = await client.patch(CRDS, "boats.example.com", patch={"spec": limited(2)["spec"]})
+    looked = []
+    follower = controller.CRDController(
+        client, _Table(looked), clock=server.clock, known=server.manager.informers.of(CRDS)
+    )
+    follower.serve({**changed})
+    follower.serve({**former})
+    assert looked == [2]
+
+
+class _Table:
+    """What a controller installs: the greatest number of masts."""
+
+    def __init__(self, looked):
+        self._looked = looked
+
+    def install(self, definition, **_):
+        schema = definition.storage_version.schema
+        self._looked.append(schema["properties"]["masts"]["maximum"])
+
+    def serves(self, resource):
+        raise NotImplementedError
+
+    def uninstall(self, group, plural):
+        raise NotImplementedError
+
+
+async def watched(client, resource):
+    """A watch that has told what there is, and the list that it tells events in."""
+    told, begun = [], asyncio.Event()
+
+    async def read():
+        async for event in client.watch(resource):
+            told.append((event.type, event.object["metadata"].get("name")))
+            begun.set()
+
+    task = asyncio.create_task(read())
+    await asyncio.wait_for(begun.wait(), patience.SECONDS)
+    return task, told
+
+
+async def test_watches_end_when_their_kind_is_served_otherwise(server, client):
+    for plural, kind in (("boats", "Boat"), ("ships", "Ship")):
+        await client.create(crd(plural, kind))
+    await server.settled()
+    boats, told = await watched(client, BOATS)
+    ships, _ = await watched(client, SHIPS)
+    await client.create(boat("a"))
+    await client.patch(CRDS, "boats.example.com", patch={"spec": limited(2)["spec"]})
+    await asyncio.wait_for(boats, patience.SECONDS)
+    assert told[-1] == ("ADDED", "a")
+    assert not ships.done()
+    await client.delete(CRDS, "ships.example.com")
+    await asyncio.wait_for(ships, patience.SECONDS)
+    assert server.resources.get("example.com", "boats").watchers == set()
+
+
+async def test_a_watch_hears_of_the_end_of_what_a_deleted_definition_served(server, client):
+    await client.create(crd("boats", "Boat"))
+    await server.settled()
+    await client.create(boat("a"))
+    task, told = await watched(client, BOATS)
+    await client.delete(CRDS, "boats.example.com")
+    await asyncio.wait_for(task, patience.SECONDS)
+    assert told[-1] == ("DELETED", "a")
+
+
+async def test_a_changed_label_of_a_definition_ends_no_watch(server, client):
+    await client.create(crd("boats", "Boat"))
+    await server.settled()
+    task, told = await watched(client, BOATS)
+    await client.patch(CRDS, "boats.example.com", patch={"metadata": {"labels": {"a": "b"}}})
+    await client.create(boat("a"))
+    await server.settled()
+    assert not task.done()
+    assert told[-1] == ("ADDED", "a")
+    task.cancel()
