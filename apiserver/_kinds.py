@@ -26,6 +26,9 @@ A `KindModule` joins a model with what the kind does. It may have
     transactions   `Transaction`: what happens around each write; `View` for two faces of one object
     secrets        `SecureValues`: values that are kept apart from the object
 
+A `Module` is what a package offers under the entry point group `inkube.modules`.
+`inkube serve --modules NAME` then serves its kinds.
+
 Functions get an `Environment` with a client, clock, caches and services. To reject a
 request, raise a `StatusError`; `status` has a constructor for each reason.
 

@@ -3,6 +3,12 @@ from inkube.controllers.kinds import Guard as Guard
 from inkube.controllers.kinds import KindModule as KindModule
 from inkube.controllers.kinds import Reconciler as Reconciler
 
+# Modules: kinds that a package adds to every server
+from inkube.controllers.modules import Module as Module
+from inkube.controllers.modules import ModuleHost as ModuleHost
+from inkube.controllers.modules import ModuleOption as ModuleOption
+from inkube.controllers.modules import ModuleParts as ModuleParts
+
 # Models
 from inkube.schemas.definitions import Column as Column
 from inkube.schemas.definitions import Scale as Scale

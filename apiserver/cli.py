@@ -77,6 +77,24 @@ class _Commands(click.Group):
         return found
 
 
+class _Serve(click.Command):
+    """`inkube serve`, with the options of modules that installed packages offer.
+
+    Packages are looked for where they may be meant: where the command line names modules, and in
+    `--help`. Other starts do without the time that takes.
+    """
+
+    of_modules: tuple[str, ...] = ()
+    """The names of those options."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """See click."""
+        asked = ("-h", "--help", "--modules")
+        if any(each.partition("=")[0] in asked for each in args):
+            self.of_modules += commands.moduleoptions.add(self)
+        return super().parse_args(ctx, args)
+
+
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -92,7 +110,7 @@ def main() -> None:
     """A Kubernetes-style API server that lives inside a Python process."""
 
 
-@main.command()
+@main.command(cls=_Serve)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=8001, show_default=True, help="0 takes a free port.")
 @click.option(
@@ -180,7 +198,8 @@ def main() -> None:
     default="default",
     show_default=True,
     metavar="default|all|none|NAME,…",
-    help="Additional kinds: provisioning, world, porch; the default excludes porch.",
+    help="Additional kinds: provisioning and world (the default), porch, and modules of installed "
+    "packages.",
 )
 @click.option(
     "--porch-errors",
@@ -239,8 +258,9 @@ def serve(**arguments: Any) -> None:
     style = _configure_logs(arguments)
     target = arguments.pop("kubeconfig") or Path("inkube.kubeconfig")
     count = arguments.pop("workers")
+    given = _of_modules(arguments)
     try:
-        options = Options(**_named(arguments))
+        options = Options(**_named(arguments), module_options=given)
     except BadOption as error:
         name = _RENAMED.get(error.name, error.name.replace("_", "-"))
         raise click.BadParameter(error.why, param_hint=f"--{name}") from error
@@ -301,6 +321,19 @@ def _configure_logs(arguments: dict[str, Any]) -> str:
         colours=terminal.has_colours(sys.stderr),
     )
     return style
+
+
+def _of_modules(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Take the options of modules out of the arguments; those that were given."""
+    context = click.get_current_context()
+    assert isinstance(context.command, _Serve)
+    values = {name: arguments.pop(name) for name in context.command.of_modules}
+    default = click.core.ParameterSource.DEFAULT
+    return {
+        name: value
+        for name, value in values.items()
+        if context.get_parameter_source(name) is not default
+    }
 
 
 def _named(arguments: dict[str, Any]) -> dict[str, Any]:

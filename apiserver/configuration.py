@@ -9,17 +9,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from inkube.apiserver.http import RequestRecord
+from inkube.apiserver.modules import Declared, chosen, groups, options
 from inkube.schemas import releases
 
-MODULES = {
-    "provisioning": ("provisioning.grafana.app",),
-    "world": ("world.inkube.dev",),
-    "porch": ("porch.kpt.dev", "config.porch.kpt.dev"),
-}
-"""Additional kinds that come with inkube: the groups of each module."""
-DEFAULT_MODULES = ("provisioning", "world")
-_NEEDED = {"porch": ("world",)}
-"""Modules that a module needs: packages are in git, and offline all git hosts are scripted."""
 LOCAL = Path("inkube.db")
 """The default data file of the command line."""
 _POSITIVE = ("event_ttl", "recheck_healthy", "recheck_unhealthy", "outside_timeout")
@@ -82,8 +74,11 @@ class Options:
     kinds: Sequence[Any] = ()
     """`inkube.kinds.KindModule`s: kinds to serve in addition to those of Kubernetes."""
     modules: str | Sequence[str] = "default"
-    """The `MODULES` to serve: `default` (all except Porch), `all`, `none`, or names. With `none`,
-    there are only the kinds of Kubernetes, of `kinds` and of `definitions`."""
+    """The modules to serve: `default` (provisioning and world), `all` (with porch and the modules
+    of installed packages), `none`, or names. With `none`, there are only the kinds of Kubernetes,
+    of `kinds` and of `definitions`."""
+    module_options: Mapping[str, Any] = field(default_factory=dict)
+    """Options that modules of installed packages declare, by name."""
     aggregated: Mapping[str, Any] = field(default_factory=dict)
     """Aggregated API servers of this process: the name of an APIService, `v1.example.com`, and an
     `aiohttp.web.Application` or a coroutine function of aiohttp's requests."""
@@ -209,6 +204,7 @@ class Options:
             raise BadOption("kubernetes_version", str(error)) from None
         if self.scenario and "world" not in self.module_names:
             raise BadOption("scenario", "the kinds of the module world are not served")
+        self._check_module_options()
         if self.lease_duration < 1:
             raise BadOption(
                 "lease_duration", f"{self.lease_duration} is too short; use 1 second or more"
@@ -249,21 +245,39 @@ class Options:
         """Whether the state is an old one or a replay, which contains the work of controllers."""
         return self.at is not None or self.replay is not None
 
+    def _check_module_options(self) -> None:
+        """Refuse options that no served module declares, and values that they may not have."""
+        if not self.module_options:
+            return
+        own = type(self).__dataclass_fields__
+        declared = {name: each for name, each in options(self.module_names) if name not in own}
+        for name, value in self.module_options.items():
+            if name not in declared:
+                choices = ", ".join(sorted(declared)) or "none"
+                raise BadOption(
+                    name, f"no served module has this option; the options are {choices}"
+                )
+            if (choices := declared[name].choices) and value not in choices:
+                raise BadOption(name, f"{value!r} is not one of {', '.join(choices)}")
+
     @property
     def module_names(self) -> tuple[str, ...]:
-        """The names in `modules` with what these need. Raises ValueError for others."""
-        known = {"all": tuple(MODULES), "default": DEFAULT_MODULES, "none": ()}
-        if isinstance(self.modules, str) and self.modules in known:
-            return known[self.modules]
-        given = self.modules.split(",") if isinstance(self.modules, str) else self.modules
-        for name in given:
-            if name not in MODULES:
-                choices = ", ".join((*known, *MODULES))
-                raise ValueError(f"there is no module {name!r}; there are {choices}")
-        wanted = {*given, *(other for name in given for other in _NEEDED.get(name, ()))}
-        return tuple(name for name in MODULES if name in wanted)
+        """The names in `modules` with what these need, each after that. Raises ValueError for
+        unknown ones and for packages that cannot be loaded."""
+        return chosen(self.modules)
 
     @property
     def module_groups(self) -> tuple[str, ...]:
         """The groups of these modules."""
-        return tuple(group for name in self.module_names for group in MODULES[name])
+        return groups(self.module_names)
+
+    def settings(self, module: Declared) -> dict[str, Any]:
+        """The values of the options that a module declares, by name: given for it, the server's
+        own of that name, or the default."""
+        own = type(self).__dataclass_fields__
+        return {
+            each.name: self.module_options.get(
+                each.name, getattr(self, each.name) if each.name in own else each.default
+            )
+            for each in module.options
+        }

@@ -5,7 +5,7 @@ here are its fields, the rules they keep, and the controller that writes down wh
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -15,6 +15,7 @@ from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Key
 from inkube.controllers.kinds import KindModule
 from inkube.controllers.manager import Controller, Source
+from inkube.controllers.modules import Counts
 from inkube.schemas import selectors
 from inkube.schemas.definitions import Column
 from inkube.schemas.models import Model, Resource
@@ -138,18 +139,6 @@ class Fault(
 
     spec: FaultSpec = Field(default_factory=FaultSpec)
     status: FaultStatus = Field(default_factory=FaultStatus)  # type: ignore[assignment] # no checks
-
-
-class Counts(Protocol):
-    """Who carries faults out."""
-
-    def counted(self, name: str) -> tuple[int, int] | None:
-        """How many requests a fault matched and made fail so far; None where there is none."""
-        ...
-
-    def listen(self, heard: Callable[[str], None]) -> Callable[[], None]:
-        """Call `heard` with the name of every fault that matched, until the result is called."""
-        ...
 
 
 @validator(Fault, field="spec")

@@ -1,7 +1,7 @@
 """porch.kpt.dev and config.porch.kpt.dev: packages of configuration that live in git, as objects.
 
 In come options, a client, provisioning's git hosts and a clock; out come the kinds to register and
-the services they use. `porch.Porch` is all the composition root uses. Drafts are branches,
+the services they use. `module.Porch` is the module that a server builds. Drafts are branches,
 published revisions are tags, approval is a commit on the main branch.
 
 types, repository        the kinds; how a Repository is checked and synced

@@ -1,2 +1,2 @@
+from inkube.controllers.porch.module import Porch as Porch
 from inkube.controllers.porch.options import Options as Options
-from inkube.controllers.porch.porch import Porch as Porch

@@ -1,7 +1,7 @@
 """provisioning.grafana.app: Repository and Connection, the first users of two-phase validation.
 
 In come options, a client, a place for secrets and a clock; out come the kinds to register and the
-services their checks ask for. `provisioning.Provisioning` is all the composition root uses.
+services their checks ask for. `module.Provisioning` is the module that a server builds.
 
 types                    the kinds
 *_rules, *_checks        static admission, live checks; `rivals` who has a branch first

@@ -1,4 +1,7 @@
 from inkube.controllers.provisioning import outside as outside
+from inkube.controllers.provisioning.module import OUTSIDE as OUTSIDE
+from inkube.controllers.provisioning.module import Provisioning as Provisioning
+from inkube.controllers.provisioning.module import read as read
 from inkube.controllers.provisioning.outside import allowances as allowances
 from inkube.controllers.provisioning.outside import urls as urls
 from inkube.controllers.provisioning.outside.contents import MAX_BYTES as MAX_BYTES
@@ -9,5 +12,9 @@ from inkube.controllers.provisioning.outside.hosts import NotAuthorized as NotAu
 from inkube.controllers.provisioning.outside.hosts import RepositoryNotFound as RepositoryNotFound
 from inkube.controllers.provisioning.outside.hosts import Target as Target
 from inkube.controllers.provisioning.outside.remotes import Remotes as Remotes
+from inkube.controllers.provisioning.outside.systems import Systems as Systems
+from inkube.controllers.provisioning.outside.world_outages import heal as heal
+from inkube.controllers.provisioning.outside.world_types import GitHost as GitHost
+from inkube.controllers.provisioning.outside.world_types import GitHubApp as GitHubApp
 from inkube.controllers.provisioning.outside.world_types import HostedPackage as HostedPackage
 from inkube.controllers.provisioning.outside.world_types import HostedRepository as HostedRepository

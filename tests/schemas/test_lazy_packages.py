@@ -27,6 +27,28 @@ def test_everything_a_room_offers_can_be_had(name: str) -> None:
         assert getattr(room, each) is not None
 
 
+@pytest.mark.parametrize("stub", STUBS, ids=lambda stub: str(stub.parent.relative_to(ROOT)))
+def test_no_name_of_a_room_is_the_name_of_another_module_of_it(stub: Path) -> None:
+    """An import of the module would take the place of the name."""
+    room = ".".join(("inkube", *stub.relative_to(ROOT).parent.parts))
+    modules = {path.stem for path in stub.parent.glob("*.py")}
+    modules |= {path.parent.name for path in stub.parent.glob("*/__init__.py")}
+    hidden = [
+        alias.asname
+        for node in ast.parse(stub.read_text()).body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.asname in modules and (node.module, alias.name) != (room, alias.asname)
+    ]
+    assert sorted(set(map(str, hidden)) - KNOWN.get(room, set())) == []
+
+
+KNOWN = {
+    "inkube.schemas.builtin": {"definitions"},  # the room itself imports the module first
+    "inkube.schemas.patch": {"merge", "strategic"},  # nothing else imports the modules
+}
+
+
 def test_dir_shows_the_public_names_of_the_package() -> None:
     package: Any = importlib.import_module("inkube")
     assert {"APIServer", "Options", "StatusError", "Workloads", "pod"} <= set(dir(package))

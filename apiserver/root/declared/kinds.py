@@ -1,4 +1,4 @@
-"""Kinds declared in Python: provisioning's, the world's, and those of the options.
+"""Kinds declared in Python: those of modules and those of the options.
 
 A part of the composition root that is imported when somebody asks for one of these groups, or
 when objects of theirs are stored already: pydantic, the models and their checks would be half of
@@ -6,78 +6,77 @@ what a start costs, and most servers never need them.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
+from inkube.apiserver.modules import installed
 from inkube.apiserver.registry import Resource
 from inkube.apiserver.registry.resources import Handler
 from inkube.apiserver.root.core import Core
 from inkube.apiserver.root.declared.endpoints import SubresourceHandler, endpoint
 from inkube.apiserver.root.declared.records import Shown, StoredRecords, transactor
 from inkube.apiserver.root.declared.secrets import StoredSecrets
-from inkube.controllers import faults, porch
+from inkube.controllers import modules, porch, provisioning, world
 from inkube.controllers.environment import Environment, Recheck
 from inkube.controllers.events import Recorder
 from inkube.controllers.kinds import KindModule
-from inkube.controllers.provisioning import options as provisioning_options
-from inkube.controllers.provisioning.provisioning import Provisioning
+
+_OWN = {
+    "provisioning": (provisioning, "Provisioning"),
+    "world": (world, "World"),
+    "porch": (porch, "Porch"),
+}
+"""Modules that come with inkube: the room and its name there, which is loaded when it is wanted."""
 
 
 def install(core: Core) -> Environment:
-    """Serve every kind that is wanted; what their checks work with. Once for each server."""
-    provisioning = _provisioning(core)
-    core.closing.push_async_exit(provisioning)
-    packages = _porch(core, provisioning) if "porch" in core.options.module_names else None
-    if packages is not None:
-        core.closing.push_async_exit(packages)
-    services = {**provisioning.services, **(packages.services if packages is not None else {})}
+    """Serve every kind that is wanted; what their checks work with. Once for each server.
+
+    Raises ValueError for a module that has kinds of groups that it does not declare.
+    """
+    services: dict[str, Any] = {}
+    built = []
+    for name in core.options.module_names:
+        made = _build(name, core, services)
+        core.closing.push_async_callback(made.close)
+        services |= made.services
+        built.append(made)
     environment = _environment(core, services)
-    groups = core.options.module_groups
-    modules = (*provisioning.modules, faults.module(core.faults))
-    served = [module for module in modules if module.definition.group in groups]
-    if packages is not None:
-        served += packages.modules
-    for module in (*served, *core.options.kinds):
-        _install(core, module, environment)
+    for kind in (*(kind for made in built for kind in made.kinds), *core.options.kinds):
+        _install(core, kind, environment)
+    if core.options.controllers:
+        for made in built:
+            for controller in made.controllers(environment):
+                core.manager.add(controller)
     return environment
 
 
-def _provisioning(core: Core) -> Provisioning:
-    options = core.options
-    return Provisioning(
-        provisioning_options.Options(
-            offline=options.offline,
-            allow_private_hosts=options.allow_private_hosts,
-            local_path_prefixes=tuple(str(path) for path in options.local_path_prefixes),
-            github_api_url=options.github_api_url,
-            bitbucket_api_url=options.bitbucket_api_url,
-            timeout=options.outside_timeout,
-            minimum_sync_interval=options.min_sync_interval,
-            max_repositories=options.max_repositories,
-            max_resources_per_repository=options.max_resources_per_repository,
-            job_history=options.job_history,
-        ),
+def _build(name: str, core: Core, services: Mapping[str, Any]) -> modules.ModuleParts:
+    module = _module(name)
+    host = modules.ModuleHost(
+        settings=core.options.settings(module),
+        services=dict(services),
         client=core.manager.client,
-        store=StoredSecrets(core.base.store, core.base.keys),
         clock=core.manager.clock,
+        secrets=StoredSecrets(core.base.store, core.base.keys),
+        data=core.options.data,
+        faults=core.faults,
     )
+    made = module.build(host)
+    for kind in made.kinds:
+        if kind.definition.group not in module.groups:
+            raise ValueError(
+                f"the module {name!r} makes {kind.definition.names.kind} of "
+                f"{kind.definition.group}, a group that it does not declare"
+            )
+    return made
 
 
-def _porch(core: Core, provisioning: Provisioning) -> "porch.Porch":
-    """Imported by this: most servers have no packages."""
-    options = core.options
-    return porch.Porch(
-        porch.Options(
-            errors=options.porch_errors,
-            functions=options.porch_functions,
-            enforce_readiness=options.porch_enforce_readiness,
-            sync_interval=options.porch_sync_interval,
-            allow_private_hosts=options.allow_private_hosts,
-            local_path_prefixes=tuple(str(path) for path in options.local_path_prefixes),
-        ),
-        remotes=provisioning.remotes,
-        client=core.manager.client,
-        data=options.data,
-    )
+def _module(name: str) -> modules.Module:
+    if name not in _OWN:
+        return cast("modules.Module", installed.load(name))
+    room, own = _OWN[name]
+    made: modules.Module = getattr(room, own)()
+    return made
 
 
 def _environment(core: Core, services: Mapping[str, Any]) -> Environment:

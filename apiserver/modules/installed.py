@@ -1,0 +1,46 @@
+"""Modules that installed packages offer under the entry point group `inkube.modules`."""
+
+from collections.abc import Sequence
+from importlib import metadata
+from typing import cast
+
+from inkube.apiserver.modules.selection import BUILT_IN, Declared
+from inkube.schemas import caches
+
+GROUP = "inkube.modules"
+_MEMBERS = ("groups", "needs", "options", "build")
+
+
+def names() -> Sequence[str]:
+    """The names of all that are installed, sorted; those of inkube's own modules stay its own."""
+    found = {each.name for each in metadata.entry_points(group=GROUP)}
+    return sorted(found - BUILT_IN.keys())
+
+
+@caches.of_values(64)
+def load(name: str) -> Declared:
+    """The module of that name. Raises ValueError where there is none, where two packages have one
+    of that name, and where it cannot be loaded or is none."""
+    found = {each.value: each for each in metadata.entry_points(group=GROUP, name=name)}
+    if not found:
+        choices = ", ".join(("all", "default", "none", *BUILT_IN, *names()))
+        raise ValueError(f"there is no module {name!r}; there are {choices}")
+    if len(found) > 1:
+        raise ValueError(f"several packages have a module {name!r}: {', '.join(sorted(found))}")
+    (entry,) = found.values()
+    try:
+        made = entry.load()
+        if callable(made):  # a class, or a function that makes one
+            made = made()
+    except Exception as error:  # whatever the package's own code raises
+        raise ValueError(
+            f"the module {name!r} cannot be loaded from {entry.value}: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+    missing = [member for member in _MEMBERS if not hasattr(made, member)]
+    if missing:
+        raise ValueError(
+            f"the module {name!r} ({entry.value}) has no {', '.join(missing)}; "
+            "inkube.kinds.Module says what a module is"
+        )
+    return cast("Declared", made)

@@ -1,0 +1,93 @@
+"""porch.kpt.dev and config.porch.kpt.dev as a module: packages of configuration in git."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from inkube.controllers.kinds import KindModule
+from inkube.controllers.modules import ModuleHost, ModuleOption, ModuleParts
+from inkube.controllers.porch import health, repository
+from inkube.controllers.porch.git.depots import Depots
+from inkube.controllers.porch.options import ERRORS, FUNCTIONS, Options
+from inkube.controllers.porch.refusals import RESOURCES, RESOURCES_KIND, malformed
+from inkube.controllers.porch.types import (
+    PackageRevision,
+    PackageRevisionResources,
+    PorchPackage,
+)
+from inkube.controllers.porch.variants import sets as variantsets
+from inkube.controllers.porch.variants import variants
+from inkube.controllers.porch.writes.engine import Engine
+from inkube.controllers.transactions import Part, View
+
+LARGEST_BODY = 6 * 2**20
+"""Bytes of a PackageRevisionResources."""
+
+
+class Porch:
+    """See `controllers.modules.Module`."""
+
+    groups: Sequence[str] = ("porch.kpt.dev", "config.porch.kpt.dev")
+    needs: Sequence[str] = ("world",)
+    options: Sequence[ModuleOption] = (
+        ModuleOption("porch_errors", ERRORS[0], choices=ERRORS),
+        ModuleOption("porch_functions", FUNCTIONS[0], choices=FUNCTIONS),
+        ModuleOption("porch_enforce_readiness", False),
+        ModuleOption("porch_sync_interval", 0.0),
+        ModuleOption("allow_private_hosts", False),
+        ModuleOption("local_path_prefixes", ()),
+    )
+
+    def build(self, host: ModuleHost) -> ModuleParts:
+        """Kinds of packages over the git hosts that the service `remotes` knows."""
+        options = _read(host.settings)
+        clones = None if host.data is None else host.data.with_name(f"{host.data.name}.porch")
+        depots = Depots(host.services["remotes"], host.client, clones=clones)
+        engine = Engine(options, depots)
+
+        async def close() -> None:
+            depots.close()
+
+        return ModuleParts(_kinds(options, engine), services={"porch": engine}, close=close)
+
+
+def _read(settings: Mapping[str, Any]) -> Options:
+    given = {name.removeprefix("porch_"): value for name, value in settings.items()}
+    given["local_path_prefixes"] = tuple(map(str, given["local_path_prefixes"]))
+    return Options(**given)
+
+
+def _kinds(options: Options, engine: Engine) -> tuple[KindModule[Any], ...]:
+    """PackageRevision first: the others show it."""
+    rules = engine.rules
+    refusals = rules.refusals
+    return (
+        KindModule(
+            PackageRevision,
+            compute_name=rules.name_of,
+            parts=(
+                Part("", rules.prepare, rules.validate),
+                Part("approval", rules.prepare_approval, rules.validate_approval),
+            ),
+            transaction=engine.revision,
+            versionless=refusals.versionless,
+            stale=refusals.stale,
+            malformed=malformed,
+            returns_deleted=True,
+            extra_controllers=lambda env: [health.controller(engine, env)],
+            works_alone=True,
+        ),
+        KindModule(
+            PackageRevisionResources,
+            view=View(PackageRevision.gvr, engine.files.show),
+            transaction=engine.resources,
+            versionless=refusals.versionless,
+            stale=partial(refusals.stale, resource=RESOURCES),
+            malformed=partial(malformed, kind=RESOURCES_KIND),
+            max_body=LARGEST_BODY,
+        ),
+        KindModule(PorchPackage),
+        repository.module(options, engine),
+        variants.module(),
+        variantsets.module(),
+    )

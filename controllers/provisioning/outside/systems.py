@@ -1,0 +1,59 @@
+"""The systems outside as one server sees them, opened when they are first asked and closed once."""
+
+from inkube.controllers.client import Client
+from inkube.controllers.provisioning import outside
+from inkube.controllers.provisioning.options import BITBUCKET_API, GITHUB_API, Options
+from inkube.controllers.provisioning.outside.remotes import Remotes
+from inkube.controllers.provisioning.outside.ssrf import Guard
+from inkube.controllers.provisioning.outside.world import World
+from inkube.schemas.clock import Clock
+
+
+class Systems:
+    """Git servers, the APIs of providers and the scripted world; `remotes` asks the right one."""
+
+    def __init__(self, options: Options, *, client: Client, clock: Clock) -> None:
+        self._options = options
+        self._clock = clock
+        self._guard = Guard(allow_private=options.allow_private_hosts)
+        self._git: outside.Git | None = None
+        self._github: outside.GitHub | None = None
+        self._rest: outside.Rest | None = None
+        self.remotes = Remotes(
+            World(client, clock),
+            self._real_git,
+            self._real_github,
+            self._real_providers,
+            is_offline=options.offline,
+        )
+
+    async def close(self) -> None:
+        """End threads and connections."""
+        if self._git is not None:
+            self._git.close()
+        if self._rest is not None:
+            await self._rest.close()
+
+    def _real_git(self) -> "outside.Git":
+        """Imported and made when first asked: most servers never are."""
+        if self._git is None:
+            self._git = outside.Git(self._guard, timeout=self._options.timeout)
+        return self._git
+
+    def _real_github(self) -> "outside.GitHub":
+        if self._github is None:
+            self._github = outside.GitHub(self._options.github_api_url, self._real_rest())
+        return self._github
+
+    def _real_providers(self) -> "outside.Providers":
+        return outside.Providers(self._options.bitbucket_api_url, self._real_rest())
+
+    def _real_rest(self) -> "outside.Rest":
+        """The APIs an operator named are trusted; GitHub's and Bitbucket's own need no trust."""
+        if self._rest is None:
+            named = (self._options.github_api_url, self._options.bitbucket_api_url)
+            trusted = tuple(url for url in named if url not in (GITHUB_API, BITBUCKET_API))
+            self._rest = outside.Rest(
+                self._guard, self._clock, timeout=self._options.timeout, trusted=trusted
+            )
+        return self._rest

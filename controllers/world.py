@@ -1,0 +1,33 @@
+"""world.inkube.dev as a module: systems outside that anyone can script, and faults.
+
+Git hosts and GitHub Apps stand in for real ones, faults make requests fail. What asks systems
+outside (provisioning, porch, kinds of one's own) finds them in the service `remotes`.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from inkube.controllers import faults
+from inkube.controllers.kinds import KindModule
+from inkube.controllers.modules import ModuleHost, ModuleOption, ModuleParts
+from inkube.controllers.provisioning import OUTSIDE, GitHost, GitHubApp, Systems, heal, read
+
+
+class World:
+    """See `controllers.modules.Module`."""
+
+    groups: Sequence[str] = ("world.inkube.dev",)
+    needs: Sequence[str] = ()
+    options: Sequence[ModuleOption] = OUTSIDE
+
+    def build(self, host: ModuleHost) -> ModuleParts:
+        """GitHost, GitHubApp and Fault."""
+        kinds: tuple[KindModule[Any], ...] = (
+            KindModule(GitHost, reconciler=heal),
+            KindModule(GitHubApp),
+            faults.module(host.faults),
+        )
+        if "remotes" in host.services:
+            return ModuleParts(kinds)
+        systems = Systems(read(host.settings), client=host.client, clock=host.clock)
+        return ModuleParts(kinds, services={"remotes": systems.remotes}, close=systems.close)

@@ -1,0 +1,140 @@
+"""Modules of installed packages: found by entry point, built in order, refused with a reason."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from inkube import APIServer, BadOption, Options
+from inkube.apiserver import modules
+from inkube.apiserver.cli import main
+
+SOURCE = """
+from inkube.kinds import (
+    Controller, KindModule, Model, ModuleOption, ModuleParts, Resource, check, Invalid,
+)
+
+class BoxSpec(Model):
+    size: int = 1
+
+class Box(Resource, group="{name}.example", version="v1", plural="boxes"):
+    spec: BoxSpec
+
+class Boxes:
+    groups = ("{group}",)
+    needs = {needs}
+    options = (ModuleOption("{name}_size", "small", "How large.", choices=("small", "large")),)
+    log = []
+
+    def build(self, host):
+        self.log.append(("built", dict(host.settings), sorted(host.services)))
+
+        async def close():
+            self.log.append(("closed",))
+
+        async def reconcile(key):
+            return None
+
+        return ModuleParts(
+            kinds=[KindModule(Box)],
+            controllers=lambda env: [Controller("{name}", reconcile, ())],
+            services={{"{name}": self}},
+            close=close,
+        )
+"""
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Install a package with one module, as pip leaves it."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def installed(
+        name: str,
+        needs: tuple[str, ...] = (),
+        *,
+        source: str = "",
+        value: str = "",
+        group: str = "",
+    ) -> None:
+        text = SOURCE.format(name=name, needs=needs, group=group or f"{name}.example")
+        (tmp_path / f"{name}_package.py").write_text(source or text)
+        metadata = tmp_path / f"{name}_package-1.0.dist-info"
+        metadata.mkdir()
+        (metadata / "METADATA").write_text(f"Name: {name}-package\nVersion: 1.0\n")
+        entry = value or f"{name}_package:Boxes"
+        (metadata / "entry_points.txt").write_text(f"[inkube.modules]\n{name} = {entry}\n")
+
+    return installed
+
+
+async def test_modules_are_built_after_those_they_need_and_closed(install) -> None:
+    install("outer", ("inner", "world"))
+    install("inner")
+    given = {"outer_size": "large"}
+    options = Options(modules=["outer"], module_options=given, offline=True)
+    assert options.module_names == ("world", "inner", "outer")
+    async with APIServer(options) as server:
+        assert (await server.client.list("outer.example/v1/boxes")).items == []
+        assert {"outer.example", "inner.example"} <= {each.group for each in server.resources}
+    module: Any = modules.installed.load("outer")
+    assert module.log == [
+        ("built", {"outer_size": "large"}, ["inner", "remotes"]),
+        ("closed",),
+    ]
+
+
+def test_all_modules_are_those_of_inkube_and_of_packages(install) -> None:
+    install("crates")
+    assert Options(modules="all").module_names == ("provisioning", "world", "porch", "crates")
+    assert "crates" not in Options().module_names
+
+
+def test_modules_that_need_each_other_are_refused(install) -> None:
+    install("hen", ("egg",))
+    install("egg", ("hen",))
+    with pytest.raises(ValueError, match="modules need each other: hen → egg → hen"):
+        _ = Options(modules=["hen"]).module_names
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "value", "told"),
+    [
+        ("broken", "1 / 0", "", r"cannot be loaded from broken_package:Boxes: ZeroDivisionError"),
+        ("absent", "", "absent_package:Nothing", r"cannot be loaded from .*AttributeError"),
+        ("bare", "class Boxes:\n    groups = ()", "", r"has no needs, options, build; "),
+    ],
+)
+def test_a_module_that_is_none_says_what_is_wrong(install, name, source, value, told) -> None:
+    install(name, source=source, value=value)
+    with pytest.raises(ValueError, match=told):
+        _ = Options(modules=[name]).module_names
+
+
+async def test_a_kind_of_a_group_that_is_not_declared_is_refused(install) -> None:
+    install("stray", group="elsewhere.example")
+    async with APIServer(modules=["stray"]) as server:
+        with pytest.raises(ValueError, match="a group that it does not declare"):
+            await server.client.list("elsewhere.example/v1/boxes")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"chests_depth": 1}, "no served module has this option; the options are chests_size"),
+        ({"chests_size": "huge"}, "'huge' is not one of small, large"),
+    ],
+)
+def test_options_that_no_module_has_are_refused(install, given, told) -> None:
+    install("chests")
+    with pytest.raises(BadOption, match=told):
+        Options(modules=["chests"], module_options=given)
+
+
+def test_a_module_that_cannot_be_loaded_does_not_break_help(install) -> None:
+    install("torn", source="raise RuntimeError('torn apart')")
+    done = CliRunner().invoke(main, ["serve", "--help"])
+    assert done.exit_code == 0
+    assert "torn, which cannot be loaded" in " ".join(done.stdout.split())
