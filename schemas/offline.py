@@ -164,7 +164,10 @@ class Kinds:
             yield from _check_builtin(read, definition, version)
         else:
             if gvk not in self.schemas:
-                self.schemas[gvk] = CompiledSchema(version.schema), RuleSet(version.schema)
+                self.schemas[gvk] = (
+                    CompiledSchema(version.schema),
+                    RuleSet(version.schema, minor=definition.minor),
+                )
             yield from self._check_custom(read, definition, version)
 
     def _check_custom(

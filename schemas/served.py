@@ -50,7 +50,7 @@ class Served:
         """The schema's CEL rules, None without any; the engine is loaded when one is needed."""
         if not self.schema.node.holds("x-kubernetes-validations"):
             return None
-        return cel.RuleSet(self.version.schema)
+        return cel.RuleSet(self.version.schema, minor=self.definition.minor)
 
     @cached_property
     def typed(self) -> TypedSchema:

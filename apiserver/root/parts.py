@@ -77,6 +77,7 @@ def _defaults(core: Core, front_proxy: "Late[auth.frontproxy.Identity]") -> Defa
         may_make=not core.read_only,
         may_identify=options.modules != "none",
         proxies=lambda: auth.frontproxy.trust(front_proxy()),
+        minor=core.options.release.minor,
     )
 
 

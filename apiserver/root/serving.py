@@ -154,7 +154,7 @@ def _paths(parts: Parts, plain: Endpoints, streaming: Streaming) -> dict[str, En
     """What answers at paths that are no resources; one that ends in a slash at those below."""
     core = parts.core
     documents = issuer.Issuer(core.security.authenticator.accounts, lambda: core.door.url)
-    groups = made_late(Late(lambda: discovery.Discovery(core.resources)))
+    groups = made_late(Late(lambda: discovery.Discovery(core.resources, core.options.release.minor)))
     return {
         "/": plain.root,
         "/index.html": plain.root,

@@ -12,6 +12,7 @@ from pathlib import Path
 import orjson
 
 from inkube.controllers.core import identity as leases
+from inkube.schemas import releases
 from inkube.schemas.aggregation import marks, priorities, registrations
 from inkube.schemas.builtin import resources
 from inkube.schemas.builtin.behaviours.allocators import ServiceRange
@@ -79,9 +80,9 @@ def _flow_object(kind: str, name: str, spec: Object) -> Object:
     return {"apiVersion": _FLOW, "kind": kind, "metadata": meta, "spec": spec}
 
 
-def registered_versions(now: str) -> Objects:
-    """An APIService for every built-in group and version."""
-    known = {(one.group, version) for one in resources.read() for version in one.versions}
+def registered_versions(now: str, minor: int = releases.NEWEST.minor) -> Objects:
+    """An APIService for every built-in group and version of a minor."""
+    known = {(one.group, version) for one in resources.read(minor) for version in one.versions}
     for group, version in sorted(known | {("apiextensions.k8s.io", "v1")}):
         if group == "apiregistration.k8s.io":
             continue

@@ -8,6 +8,7 @@ namespace_policy.go).
 from collections.abc import Iterator
 from pathlib import Path
 
+from inkube.schemas import releases
 from inkube.schemas.objects import Object
 
 GROUP = "rbac.authorization.k8s.io"
@@ -40,9 +41,9 @@ _LEADS = ("create", "get", "list", "update", "watch")
 _EVENTS = ("create", "patch", "update")
 
 
-def objects() -> Iterator[tuple[str, Object]]:
-    """Every one with the plural of its kind; those of namespaces have theirs in their metadata."""
-    roles = _read()
+def objects(minor: int = releases.NEWEST.minor) -> Iterator[tuple[str, Object]]:
+    """Every one of a minor, with the plural of its kind. Those of namespaces say which."""
+    roles = _read(minor)
     for name in _GATHERED:
         _gather(roles, name)
     for role in roles.values():
@@ -61,17 +62,20 @@ def objects() -> Iterator[tuple[str, Object]]:
 
 def of_provisioning() -> Iterator[tuple[str, Object]]:
     """The roles of people who provision; nobody has them until somebody binds them."""
-    for name, role in _read(_OF_MODULES).items():
+    for name, role in _read(releases.NEWEST.minor, _OF_MODULES).items():
         yield "clusterroles", {**role, "metadata": {"name": name}}
 
 
-def _read(path: Path = _DATA) -> dict[str, Object]:
+def _read(minor: int, path: Path = _DATA) -> dict[str, Object]:
     roles: dict[str, Object] = {}
     rules: list[Object] = []
     for line in path.read_text(encoding="utf-8").splitlines():
         if line.startswith("#"):
             continue
         words = line.split()
+        holds = words[-1][0] != "[" or releases.holds(words.pop().strip("[]"), minor)
+        if not holds and line.startswith(" "):
+            continue
         if line.startswith(" "):
             rules.append(_rule(words))
             continue
@@ -80,7 +84,8 @@ def _read(path: Path = _DATA) -> dict[str, Object]:
         role: Object = {"apiVersion": _API, "kind": "ClusterRole", "metadata": _metadata(name)}
         for target in targets:
             role["metadata"]["labels"][f"{_AGGREGATE}{target}"] = "true"
-        roles[name] = {**role, "rules": rules}
+        if holds:
+            roles[name] = {**role, "rules": rules}
     return roles
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from inkube.apiserver.registry import Stamps, keys
 from inkube.apiserver.root import defaults
+from inkube.schemas import builtin, releases
 from inkube.schemas.objects import Object
 from inkube.storage import Store, errors
 
@@ -42,6 +43,14 @@ _SETS: Mapping[tuple[str, str], str] = {
 """Group and plural → the set that is made with the first look at it."""
 
 
+_NETWORK = {
+    "endpointslices": "discovery.k8s.io",
+    "ipaddresses": "networking.k8s.io",
+    "servicecidrs": "networking.k8s.io",
+}
+"""The groups of kinds that describe a server's own service; others are core's."""
+
+
 class Defaults:
     """Makes each set once. `address` is the host and port of the server; `cidr` is the range that
     addresses of services are from."""
@@ -56,12 +65,14 @@ class Defaults:
         authority: str = "",
         may_make: bool = True,
         may_identify: bool = True,
+        minor: int = releases.NEWEST.minor,
         proxies: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
         self._store = store
         self._stamps = stamps
         self._address = address
         self._cidr = cidr
+        self._minor = minor
         self._authority = authority
         self._proxies = proxies
         self._trusts_proxies = False
@@ -113,15 +124,17 @@ class Defaults:
     def _objects(self, name: str) -> Objects:
         now = self._stamps.timestamp()
         if name == ROLES:
-            return defaults.roles.objects()
+            return defaults.roles.objects(self._minor)
         if name == PROVISIONING_ROLES:
             return defaults.roles.of_provisioning()
         if name == "flow":
             return defaults.objects.flow_control(now)
         if name == "versions":
-            return defaults.objects.registered_versions(now)
+            return defaults.objects.registered_versions(now, self._minor)
         if name == "service":
-            return defaults.objects.own_service(now, *self._address, self._cidr)
+            served = builtin.by_name(self._minor)
+            every = defaults.objects.own_service(now, *self._address, self._cidr)
+            return (one for one in every if (_NETWORK.get(one[0], ""), one[0]) in served)
         if name == IDENTITY:
             return defaults.objects.identity(self._stamps.now(), self._stamps.uid())
         if name == "config":

@@ -9,6 +9,7 @@ run rules only on objects whose other errors let them: `judge` looks at those fi
 from collections.abc import Iterable
 from typing import Any, Final
 
+from inkube.schemas import releases
 from inkube.schemas.cel.declarations.functions import CostExceededError, EvalError
 from inkube.schemas.cel.declarations.schema_shapes import declare
 from inkube.schemas.cel.declarations.types import Shape
@@ -44,11 +45,18 @@ def blocks_rules(errors: Iterable[FieldError]) -> bool:
     return any(error.type in _BLOCKING for error in errors)
 
 
+_SHOWS_VALUES = 35
+"""The minor since which a rule that does not hold shows the value, and not its type."""
+
+
 class RuleSet:
     """All rules of one schema (that of a whole resource, unless `is_root` is false)."""
 
-    def __init__(self, schema: dict[str, Any], *, is_root: bool = True) -> None:
+    def __init__(
+        self, schema: dict[str, Any], *, is_root: bool = True, minor: int = releases.NEWEST.minor
+    ) -> None:
         self._plan = _plan(schema, is_root=is_root)
+        self._shows_values = minor >= _SHOWS_VALUES
 
     def __bool__(self) -> bool:
         """Whether there is any rule."""
@@ -79,7 +87,7 @@ class RuleSet:
         """
         if self._plan is None:
             return [], []
-        run = _Run(budget, is_checked=is_checked)
+        run = _Run(budget, is_checked=is_checked, shows_values=self._shows_values)
         ratchet = Ratchet(None if old is None else Correlation(obj, old, self._plan.schema))
         run.visit(self._plan, path, obj, old, ratchet)
         return run.errors, run.warnings
@@ -159,11 +167,12 @@ class _Stopped(Exception):
 class _Run:
     """One validation: errors and warnings so far, and what may still be spent."""
 
-    def __init__(self, budget: int, *, is_checked: bool) -> None:
+    def __init__(self, budget: int, *, is_checked: bool, shows_values: bool) -> None:
         self.errors: list[FieldError] = []
         self.warnings: list[str] = []
         self._budget = budget
         self._is_checked = is_checked
+        self._shows_values = shows_values
         self._logged: set[str] = set()
         """Rules whose messageExpression was logged to fail: once an object."""
 
@@ -258,7 +267,8 @@ class _Run:
         if message.cost > self._budget:
             self._stop(plan, place, message.text)
         self._budget -= message.cost
-        error = messages.refusal(place or "<nil>", new, message.text, rule.spec.get("reason"))
+        shown = new if self._shows_values else plan.type
+        error = messages.refusal(place or "<nil>", shown, message.text, rule.spec.get("reason"))
         if ratchet.holds and not rule.uses_old_self:
             self.warnings.append(error.text())
         else:
