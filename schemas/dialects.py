@@ -20,11 +20,14 @@ _PRINTS_GO = 33
 
 
 class _Change(NamedTuple):
-    """`fields` is None where a text may be about any field, or about none."""
+    """`fields` is None where a text may be about any field, or about none. A refusal of such a text
+    has another `code` and `reason`, where the line says so."""
 
     fields: re.Pattern[str] | None
     pattern: re.Pattern[str]
     text: str
+    code: int = 0
+    reason: str = ""
 
 
 class Dialect:
@@ -37,6 +40,7 @@ class Dialect:
     def reword(self, error: StatusError) -> StatusError:
         """A refusal as the minor words it; changed in place."""
         if not error.field_errors:
+            self._recode(error)
             error.message = self._text(error.message, "")
             return error
         before, errors = fielderrors.joined(error.field_errors), self.errors(error.field_errors)
@@ -46,6 +50,15 @@ class Dialect:
             cause["message"] = found.message()
         error.field_errors = errors
         return error
+
+    def _recode(self, error: StatusError) -> None:
+        for change in self._changes:
+            if change.code and change.pattern.search(error.message):
+                error.code, error.reason = change.code, change.reason
+                if not change.reason:
+                    error.details = None
+                elif error.details is not None:
+                    error.details.pop("name", None)
 
     def errors(self, errors: Iterable[FieldError]) -> list[FieldError]:
         """Errors in the minor's words."""
@@ -97,7 +110,10 @@ def _changes(minor: int) -> list[_Change]:
 def _change(line: str) -> _Change:
     said, _, text = line.partition(" => ")
     fields, divider, pattern = said.rpartition(" :: ")
-    return _Change(re.compile(fields) if divider else None, re.compile(pattern), text)
+    text, _, status = text.partition(" !")
+    code, _, reason = status.partition(" ")
+    about = re.compile(fields) if divider else None
+    return _Change(about, re.compile(pattern), text, int(code or 0), reason)
 
 
 def _go_value(value: Any, minor: int) -> Any:

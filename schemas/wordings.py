@@ -15,11 +15,13 @@ from typing import Any, ClassVar
 
 from inkube.schemas import caches, dialects, fielderrors, releases, status
 from inkube.schemas.builtin import columns, decoding
+from inkube.schemas.builtin.rules import gates
 from inkube.schemas.definitions import Definition, Origin, Scale, Subresource
 from inkube.schemas.dialects import Dialect
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotext
 from inkube.schemas.gotypes import table
+from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.meta import GVK, GVR
 from inkube.schemas.objects import Object
 from inkube.schemas.selectors import format_selector
@@ -41,6 +43,11 @@ class Wording:
 
     def __init__(self, dialect: Dialect | None = None) -> None:
         self._dialect = dialect
+
+    @cached_property
+    def streams_lists(self) -> bool:
+        """Whether a watch may begin with the state (the feature gate WatchList)."""
+        return self._dialect is None or gates.is_on("WatchList", self._dialect.minor)
 
     unknown_is_plain: ClassVar[bool] = True
     """Whether a path nobody serves is answered in plain text, by the outer mux, not by a Status."""

@@ -44,6 +44,7 @@ def made_late(endpoint: Late[Endpoint]) -> Endpoint:
     return serve
 
 
+_HAS_PAGES = 36
 _EMULATES = 33
 """The minor since which `/version` tells what is emulated (apimachinery/pkg/version.Info)."""
 
@@ -94,7 +95,7 @@ class Endpoints:
         release: Release,
         siblings: Siblings | None = None,
     ) -> None:
-        self.health = health.Health(failures)
+        self.health = health.Health(failures, minor=release.minor)
         self.requests = metrics
         """What is counted of requests."""
         self._release = release
@@ -102,6 +103,11 @@ class Endpoints:
         self._resources = resources
         self._count = count
         self._stored_bytes = stored_bytes
+
+    @property
+    def page_paths(self) -> tuple[str, ...]:
+        """The pages for people, which came with 1.36."""
+        return ("/flagz", "/statusz") if self._release.minor >= _HAS_PAGES else ()
 
     def figures(self) -> Object:
         """What this process has counted, for the others."""
@@ -121,7 +127,7 @@ class Endpoints:
     ) -> web.StreamResponse:
         """`/`: the paths there are (apiserver/pkg/server/routes/index.go)."""
         paths = {"/api", "/apis", "/metrics", "/version", issuer.CONFIGURATION, issuer.KEYS}
-        paths |= {"/metrics/slis", *health.paths()}
+        paths |= {"/metrics/slis", *health.paths(self._release.minor)}
         for resource in self._resources:
             base = f"/apis/{resource.group}" if resource.group else "/api"
             names = {version for version in resource.versions if resource.served(version)}
@@ -165,7 +171,7 @@ class Endpoints:
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
         """`/metrics/slis`: the health checks (component-base/metrics/prometheus/slis)."""
-        checks = {(kind, name): 1 for kind, names in health.CHECKS.items() for name in names}
+        checks = {(kind, name): 1 for kind, names in self.health.checks.items() for name in names}
         asked = Counter[tuple[str, str]]()
         for figures in await self._every():
             asked.update({(kind, name): number for kind, name, number in figures["checks"]})

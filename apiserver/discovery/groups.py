@@ -14,7 +14,7 @@ from multidict import CIMultiDict
 
 from inkube.apiserver.http import Answer, RequestInfo, negotiation, responses
 from inkube.apiserver.registry import Resource, Resources, User
-from inkube.schemas import wordings
+from inkube.schemas import releases, wordings
 from inkube.schemas.aggregation import Registration, priorities, registrations
 from inkube.schemas.meta import GVR
 from inkube.schemas.objects import Object
@@ -26,7 +26,9 @@ AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDisc
 class Discovery:
     """`/api`, `/apis` and what lies below, plain and aggregated."""
 
-    def __init__(self, resources: Resources) -> None:
+    def __init__(self, resources: Resources, minor: int = releases.NEWEST.minor) -> None:
+        # before Go's `omitzero`, which came with 1.34, a time that is not set was null
+        self._no_time: Object = {} if minor >= 34 else {"creationTimestamp": None}
         self._resources = resources
         self._revision = -1
         self._groups: dict[str, list[str]] = {}
@@ -164,12 +166,8 @@ class Discovery:
             discovered = [one for one in found if one is not None]
             if not discovered:
                 continue
-            items.append(
-                {
-                    "metadata": {"name": group} if group else {},
-                    "versions": discovered,
-                }
-            )
+            name: Object = {"name": group} if group else {}
+            items.append({"metadata": name | self._no_time, "versions": discovered})
         return {
             "kind": "APIGroupDiscoveryList",
             "apiVersion": f"apidiscovery.k8s.io/{version}",

@@ -6,26 +6,27 @@ apiserver/pkg/server/healthz/healthz.go.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from aiohttp import web
 
 from inkube.apiserver.http import RequestInfo, responses
 from inkube.apiserver.registry import User
+from inkube.schemas import caches, releases
 
 _FIRST = ("ping", "log")
-_LIVING = ("loopback-serving-certificate", "etcd")
+_LIVING = ("loopback-serving-certificate[1.36..]", "etcd")
 _HOOKS = """start-apiserver-admission-initializer generic-apiserver-start-informers
     priority-and-fairness-config-consumer priority-and-fairness-filter
     storage-object-count-tracker-hook start-apiextensions-informers
     start-apiextensions-controllers crd-informer-synced start-system-namespaces-controller
-    peer-endpoint-reconciler-controller start-cluster-authentication-info-controller
+    peer-endpoint-reconciler-controller[1.36..] start-cluster-authentication-info-controller
     start-kube-apiserver-identity-lease-controller
-    start-kube-apiserver-identity-lease-garbage-collector storage-readiness
+    start-kube-apiserver-identity-lease-garbage-collector storage-readiness[1.36..]
     start-legacy-token-tracking-controller start-service-ip-repair-controllers
     rbac/bootstrap-roles scheduling/bootstrap-system-priority-classes
     priority-and-fairness-config-producer bootstrap-controller
-    start-kubernetes-service-cidr-controller start-kube-aggregator-informers
+    start-kubernetes-service-cidr-controller[1.33..] start-kube-aggregator-informers
     apiservice-status-local-available-controller apiservice-status-remote-available-controller
     apiservice-registration-controller apiservice-wait-for-first-sync
     apiservice-discovery-controller kube-apiserver-autoregistration autoregister-completion
@@ -35,12 +36,12 @@ _STARTED = tuple(
     for name in _HOOKS.split()
 )
 _ALIVE = (*_FIRST, *_LIVING, *_STARTED)
-CHECKS = {
+_CHECKS = {
     "healthz": _ALIVE,
     "livez": _ALIVE,
     "readyz": (*_FIRST, "informer-sync", *_STARTED, "shutdown"),
 }
-"""The checks of each path, in the order they are told."""
+"""The checks of each path, in the order they are told, each with the minors that have it."""
 _HEADERS = {
     "Content-Type": "text/plain; charset=utf-8",
     "Cache-Control": "no-cache, private",
@@ -48,18 +49,35 @@ _HEADERS = {
 }
 
 
-def paths() -> set[str]:
+@caches.of_values(len(releases.RECORDED))
+def checks(minor: int = releases.NEWEST.minor) -> dict[str, tuple[str, ...]]:
+    """The checks of each path in a minor, in the order they are told."""
+    return {path: tuple(_of_minor(names, minor)) for path, names in _CHECKS.items()}
+
+
+def _of_minor(names: Sequence[str], minor: int) -> Iterator[str]:
+    for each in names:
+        name, _, span = each.rstrip("]").partition("[")
+        if not span or releases.holds(span, minor):
+            yield name
+
+
+def paths(minor: int) -> set[str]:
     """Every path that answers."""
-    found = {f"/{name}" for name in CHECKS}
-    return found | {f"/{name}/{check}" for name, checks in CHECKS.items() for check in checks}
+    found = {f"/{name}" for name in _CHECKS}
+    return found | {f"/{name}/{each}" for name, every in checks(minor).items() for each in every}
 
 
 class Health:
     """Answers `/healthz`, `/livez` and `/readyz`; the `strict` ones fail while something does."""
 
     def __init__(
-        self, failures: Callable[[], Mapping[str, str]], strict: Collection[str] = ("readyz",)
+        self,
+        failures: Callable[[], Mapping[str, str]],
+        strict: Collection[str] = ("readyz",),
+        minor: int = releases.NEWEST.minor,
     ) -> None:
+        self.checks = checks(minor)
         self._strict = strict
         self._failures = failures
         """By check: what is wrong at the moment."""
@@ -74,7 +92,7 @@ class Health:
         if info.path.endswith("/"):
             return responses.plain_not_found()
         if slash:
-            if check not in CHECKS[name]:
+            if check not in self.checks[name]:
                 return responses.plain_not_found()
             self.asked[name, check] += 1
             failure = self._failed(name, [check]).get(check)
@@ -83,7 +101,7 @@ class Health:
             )
         query = info.query
         excluded = set(query.getall("exclude", ()))
-        made = [each for each in CHECKS[name] if each not in excluded]
+        made = [each for each in self.checks[name] if each not in excluded]
         self.asked.update((name, each) for each in made)
         failed = self._failed(name, made)
         if failed:
@@ -92,9 +110,9 @@ class Health:
             return web.Response(text="ok", headers=_HEADERS)
         lines = [
             f"[+]{each} excluded: ok" if each in excluded else f"[+]{each} ok"
-            for each in CHECKS[name]
+            for each in self.checks[name]
         ]
-        unknown = sorted(excluded - set(CHECKS[name]) - {""})
+        unknown = sorted(excluded - set(self.checks[name]) - {""})
         if unknown:
             shown = ", ".join(f'"{each}"' for each in unknown)
             lines.append(f"warn: some health checks cannot be excluded: no matches for {shown}")

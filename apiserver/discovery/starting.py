@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
-from inkube.apiserver.discovery.health import CHECKS, Health
+from inkube.apiserver.discovery.health import Health, checks
 from inkube.apiserver.discovery.stages import LOADING, Stage
 from inkube.apiserver.http import negotiation, requests, responses
 from inkube.apiserver.registry import User
@@ -38,7 +38,7 @@ class Starting:
             return await self._app(request)
         info = requests.read(request)
         answer: web.StreamResponse
-        if info.path.split("/")[1:2] in [[name] for name in CHECKS]:
+        if info.path.split("/")[1:2] in [[name] for name in checks()]:
             answer = await self._health(request, info, _NOBODY)
         else:
             failure = status.unavailable(f"the server is starting: {self._failures()[LOADING]}")

@@ -236,7 +236,9 @@ def parse_int(text: str) -> int:
         raise status.bad_request(str(error)) from error
 
 
-def read_list_options(query: Query, *, watching: bool = False) -> ListOptions:
+def read_list_options(
+    query: Query, *, watching: bool = False, streams_lists: bool = True
+) -> ListOptions:
     """The options of a list, watch or deletecollection. Raises StatusError 400 or 422."""
     if not query:
         return PLAIN_LIST
@@ -258,17 +260,22 @@ def read_list_options(query: Query, *, watching: bool = False) -> ListOptions:
         selectors.parse_labels(options.labels)
     if options.fields:
         selectors.parse_fields(options.fields)
-    errors = _problems(options, watching)
+    errors = _problems(options, watching, streams_lists)
     if errors:
         raise status.invalid("meta.k8s.io", "ListOptions", "", errors)
     return options
 
 
-def _problems(options: ListOptions, watching: bool) -> list[FieldError]:
+_NO_WATCH_LIST = (
+    "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"
+)
+
+
+def _problems(options: ListOptions, watching: bool, streams_lists: bool) -> list[FieldError]:
     field = "resourceVersionMatch"
     match = options.match
     if watching:
-        return _watch_problems(options)
+        return _watch_problems(options, streams_lists)
     errors = []
     if options.initial_events is not None:
         errors.append(
@@ -294,12 +301,17 @@ def _problems(options: ListOptions, watching: bool) -> list[FieldError]:
     return errors
 
 
-def _watch_problems(options: ListOptions) -> list[FieldError]:
+def _watch_problems(options: ListOptions, streams_lists: bool) -> list[FieldError]:
     """validateWatchOptions, after SetListOptionsDefaults: who says neither and starts at any
     version wants the state first."""
     field = "resourceVersionMatch"
     match, wants_state = options.match, options.initial_events
-    if wants_state is None and not match and options.resource_version in ("", "0"):
+    if (
+        streams_lists
+        and wants_state is None
+        and not match
+        and options.resource_version in ("", "0")
+    ):
         match, wants_state = "NotOlderThan", True
     errors = []
     if wants_state is not None and match != "NotOlderThan":
@@ -308,6 +320,8 @@ def _watch_problems(options: ListOptions) -> list[FieldError]:
                 field, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
             )
         )
+    if wants_state is not None and not streams_lists:
+        errors.append(fielderrors.forbidden("sendInitialEvents", _NO_WATCH_LIST))
     if not match:
         return errors
     if wants_state is None:

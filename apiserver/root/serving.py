@@ -154,12 +154,12 @@ def _paths(parts: Parts, plain: Endpoints, streaming: Streaming) -> dict[str, En
     """What answers at paths that are no resources; one that ends in a slash at those below."""
     core = parts.core
     documents = issuer.Issuer(core.security.authenticator.accounts, lambda: core.door.url)
-    groups = made_late(Late(lambda: discovery.Discovery(core.resources, core.options.release.minor)))
+    minor = core.options.release.minor
+    groups = made_late(Late(lambda: discovery.Discovery(core.resources, minor)))
     return {
         "/": plain.root,
         "/index.html": plain.root,
-        "/flagz": plain.pages,
-        "/statusz": plain.pages,
+        **dict.fromkeys(plain.page_paths, plain.pages),
         issuer.CONFIGURATION: documents.configuration,
         issuer.KEYS: documents.keys,
         "/healthz/": plain.health,

@@ -188,7 +188,11 @@ class Streams:
     async def serve(self, exchange: Exchange) -> web.StreamResponse:
         """Answer a watch request; returns when the stream is over."""
         call, request = exchange.call, exchange.request
-        options = read_list_options(exchange.query, watching=call.verb == "watch")
+        options = read_list_options(
+            exchange.query,
+            watching=call.verb == "watch",
+            streams_lists=call.resource.wording.streams_lists,
+        )
         told = request.headers.get(LAST_TOLD, "")
         if told.isdecimal() and _reads_events(request):  # an EventSource that connects again
             options = options._replace(resource_version=told, match="", initial_events=None)

@@ -156,12 +156,12 @@ def components(
         name = pending.pop()
         if name not in found:
             texts = descriptions().get(name, {}) if described else {}
-            found[name] = _component(table(minor).types[name], texts, pending)
+            found[name] = _component(table(minor).types[name], texts, pending, minor)
     return found
 
 
-def _component(node: Schema, texts: dict[str, str], pending: list[str]) -> Schema:
-    component = _referring(node, pending)
+def _component(node: Schema, texts: dict[str, str], pending: list[str], minor: int) -> Schema:
+    component = _referring(node, pending, fills=minor <= _FILLS_ITEMS)
     if "" in texts:
         component["description"] = texts[""]
     for field, child in component.get("properties", {}).items():
@@ -170,8 +170,11 @@ def _component(node: Schema, texts: dict[str, str], pending: list[str]) -> Schem
     return component
 
 
-def _referring(node: Schema, pending: list[str], *, wrapped: bool = False) -> Schema:
-    """`node` with its references in OpenAPI's form; wrapped, a text may stand beside one."""
+def _referring(
+    node: Schema, pending: list[str], *, wrapped: bool = False, fills: bool = False
+) -> Schema:
+    """`node` with its references in OpenAPI's form; wrapped, a text may stand beside one. Where it
+    `fills`, what lists and maps hold has its zero for a default."""
     made: Schema = {}
     for key, value in node.items():
         if key == "$ref":
@@ -180,10 +183,26 @@ def _referring(node: Schema, pending: list[str], *, wrapped: bool = False) -> Sc
             made |= {"allOf": [target]} if wrapped or len(node) > 1 else target
         elif key == "properties":
             made[key] = {
-                field: _referring(child, pending, wrapped=True) for field, child in value.items()
+                field: _referring(child, pending, wrapped=True, fills=fills)
+                for field, child in value.items()
             }
         elif key in ("items", "additionalProperties"):
-            made[key] = _referring(value, pending)
+            made[key] = _held(value, pending) if fills else _referring(value, pending)
         elif key not in (*_GO, "x-kubernetes-preserve-unknown-fields"):
             made[key] = value
+    return made
+
+
+_FILLS_ITEMS = 35
+"""The last minor whose documents give items and values the zeros of Go for defaults."""
+_ZEROS: Schema = {"string": "", "integer": 0, "number": 0, "boolean": False}
+
+
+def _held(node: Schema, pending: list[str]) -> Schema:
+    """The schema of what a list or a map holds, with a default."""
+    made = _referring(node, pending, wrapped=True, fills=True)
+    if "allOf" in made:
+        return {**made, "default": {}}
+    if node.get("type") in _ZEROS:
+        return {**made, "default": _ZEROS[node["type"]]}
     return made
