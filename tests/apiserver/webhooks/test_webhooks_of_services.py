@@ -3,6 +3,7 @@
 import base64
 from contextlib import asynccontextmanager
 
+import boats
 import pytest
 from aiohttp import web
 from endpoints import serving
@@ -15,30 +16,9 @@ from inkube.schemas.status import StatusError
 
 OURS = certificates.make(["hook.system.svc"])
 OTHERS = certificates.make(["other.system.svc"])
-CRD = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "boats.example.com"},
-    "spec": {
-        "group": "example.com",
-        "scope": "Namespaced",
-        "names": {"plural": "boats", "kind": "Boat"},
-        "versions": [
-            {
-                "name": name,
-                "served": True,
-                "storage": name == "v1",
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "x-kubernetes-preserve-unknown-fields": True,
-                    }
-                },
-            }
-            for name in ("v1", "v2")
-        ],
-    },
-}
+CRD = boats.definition({"type": "object", "x-kubernetes-preserve-unknown-fields": True})
+(V1,) = CRD["spec"]["versions"]
+CRD["spec"]["versions"].append({**V1, "name": "v2", "storage": False})
 
 
 class Hook:
