@@ -1,0 +1,3 @@
+module inkube.example/inkube
+
+go 1.21

@@ -1,0 +1,172 @@
+"""action.yml and the recipes of examples/ci: their steps run here as a runner would run them."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pages
+import patience
+import pytest
+import yaml
+
+ACTION = yaml.safe_load((pages.ROOT / "action.yml").read_text())
+RECIPES = pages.ROOT / "examples" / "ci"
+SECONDS = 3 * patience.SECONDS
+
+
+class Runner:
+    """As much of a runner as a composite action sees."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.files = {name: folder / name.lower() for name in ("ENV", "OUTPUT", "PATH")}
+        for file in self.files.values():
+            file.touch()
+
+    def run(self, **inputs: str) -> "subprocess.CompletedProcess[str]":
+        """Run the steps; the first that fails is the last."""
+        given = {name: each["default"] for name, each in ACTION["inputs"].items()} | inputs
+        for step in ACTION["runs"]["steps"]:
+            assert step["shell"] == "bash"
+            assert "${{" not in step["run"], "inputs reach a script as variables only"
+            variables = {
+                name: re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda found: given[found[1]], text)
+                for name, text in step["env"].items()
+            }
+            done = subprocess.run(
+                ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+                env={**os.environ, **self.environment, **variables}, cwd=self.folder, text=True,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS, check=False,
+            )  # fmt: skip
+            if done.returncode:
+                break
+        return done
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        return {
+            "RUNNER_TEMP": str(self.folder),
+            "GITHUB_ACTION_PATH": str(pages.ROOT),
+            **{f"GITHUB_{name}": str(file) for name, file in self.files.items()},
+        }
+
+    def read(self, name: str) -> Mapping[str, str]:
+        lines = self.files[name].read_text().splitlines()
+        return dict(line.split("=", 1) for line in lines)
+
+
+@pytest.fixture
+def runner(tmp_path: Path) -> Iterator[Runner]:
+    """A runner on which inkube is this one: `pip install` would take it from a registry."""
+    bin_folder = tmp_path / "inkube" / "bin"
+    bin_folder.mkdir(parents=True)
+    server = bin_folder / "inkube"
+    server.write_text(
+        f'#!/bin/sh\necho $$ >"{tmp_path}/pid"\nexec {sys.executable} -m inkube "$@"\n'
+    )
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\ntest "$*" = "-m venv {tmp_path}/inkube"\n')
+    pip = bin_folder / "pip"
+    pip.write_text(f'#!/bin/sh\necho "$@" >"{tmp_path}/installed"\n')
+    for program in (server, python, pip):
+        program.chmod(0o755)
+    yield Runner(tmp_path)
+    pid = tmp_path / "pid"
+    if pid.exists():
+        try:
+            os.kill(int(pid.read_text()), signal.SIGTERM)
+        except ProcessLookupError:
+            return
+
+
+def test_it_starts_a_server_for_the_steps_after_it(runner: Runner):
+    definition = pages.ROOT / "examples/boats/definition.yaml"
+    done = runner.run(
+        port="0", arguments=f"--definitions {definition}", python=str(runner.folder / "python")
+    )
+    assert done.returncode == 0, done.stdout
+    assert (runner.folder / "installed").read_text() == f"install --quiet {pages.ROOT}\n"
+    outputs = runner.read("OUTPUT")
+    assert outputs["kubeconfig"] == runner.read("ENV")["KUBECONFIG"]
+    with urllib.request.urlopen(f"{outputs['url']}/apis/example.com/v1/boats") as response:
+        assert response.status == 200
+    assert outputs["url"] in Path(outputs["kubeconfig"]).read_text()
+
+
+def test_it_prepares_envtest(runner: Runner):
+    done = runner.run(mode="envtest", python=str(runner.folder / "python"), package="inkube==9")
+    assert done.returncode == 0, done.stdout
+    assert (runner.folder / "installed").read_text() == "install --quiet inkube==9\n"
+    assets = Path(runner.read("ENV")["KUBEBUILDER_ASSETS"])
+    assert str(assets) == runner.read("OUTPUT")["assets"]
+    assert {"kube-apiserver", "etcd"} <= {path.name for path in assets.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("inputs", "text"),
+    [
+        ({"mode": "observe"}, "::error::mode is serve or envtest, not observe"),
+        ({"arguments": "--definitions missing.yaml"}, "missing.yaml"),
+    ],
+)
+def test_a_step_that_cannot_work_fails_with_the_reason(runner: Runner, inputs, text: str):
+    done = runner.run(port="0", python=str(runner.folder / "python"), **inputs)
+    assert done.returncode != 0
+    assert text in done.stdout
+
+
+def test_every_output_comes_from_a_step_that_writes_it():
+    script = (pages.ROOT / "deploy/action.sh").read_text()
+    for name, output in ACTION["outputs"].items():
+        assert output["value"] == f"${{{{ steps.start.outputs.{name} }}}}"
+        assert f"{name}=" in script
+
+
+def test_the_github_recipe_uses_inputs_and_outputs_that_exist():
+    text = (RECIPES / "github.yaml").read_text()
+    steps = [step for job in yaml.safe_load(text)["jobs"].values() for step in job["steps"]]
+    uses = [step for step in steps if "/inkube@" in step.get("uses", "")]
+    assert len(uses) == 2
+    for step in uses:
+        assert set(step["with"]) <= set(ACTION["inputs"])
+    for name in re.findall(r"steps\.inkube\.outputs\.(\w+)", text):
+        assert name in ACTION["outputs"]
+
+
+def test_the_readme_of_the_recipes_names_every_input_and_output():
+    text = (RECIPES / "README.md").read_text()
+    for name in (*ACTION["inputs"], *ACTION["outputs"]):
+        assert f"`{name}`" in text
+
+
+def test_the_end_to_end_job_of_gitlab_runs(tmp_path: Path):
+    """In one shell, as a runner's; `pip` is not needed, and the port is one that is free."""
+    job = yaml.safe_load((RECIPES / "gitlab.yaml").read_text())["end-to-end"]
+    with pages.Reader(tmp_path) as reader:
+        for name in ("pip",):
+            (tmp_path / ".bin" / name).write_text("#!/bin/sh\n")
+            (tmp_path / ".bin" / name).chmod(0o755)
+        (tmp_path / "end_to_end.py").write_text(
+            "import os, yaml, urllib.request\n"
+            "config = yaml.safe_load(open(os.environ['KUBECONFIG']))\n"
+            "url = config['clusters'][0]['cluster']['server']\n"
+            "assert urllib.request.urlopen(url + '/api/v1/namespaces').status == 200\n"
+        )
+        lines = [f"export KUBECONFIG={tmp_path}/inkube.kubeconfig", *job["script"], "kill $!"]
+        script = "\n".join(lines).replace("serve --in-memory", "serve --in-memory --port 0")
+        reader.read(f"```sh\nset -e\n{script}\nset +e\n```\n")
+
+
+def test_shellcheck_has_nothing_to_say():
+    if (tool := shutil.which("shellcheck")) is None:
+        pytest.skip("shellcheck is not installed")
+    done = subprocess.run(
+        [tool, pages.ROOT / "deploy/action.sh"], capture_output=True, text=True, timeout=SECONDS
+    )
+    assert done.returncode == 0, done.stdout
