@@ -12,14 +12,14 @@ import orjson
 from inkube.apiserver import handlers
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.stored import data_of
-from inkube.apiserver.http.negotiation import Form
-from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.http import Form
+from inkube.apiserver.registry import Stamps
 from inkube.apiserver.watching.framecache import FrameCache
 from inkube.apiserver.watching.watch import Watcher, bookmark, last_state
 from inkube.schemas.builtin import protobuf
 from inkube.schemas.objects import Object
 from inkube.schemas.status import StatusError
-from inkube.storage.entry import Change, Entry
+from inkube.storage import Change, Entry
 
 TYPES = ("ADDED", "MODIFIED", "DELETED")
 SharedFrames = dict[Hashable, tuple[Sequence[Change], bytes]]

@@ -18,16 +18,10 @@ from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http import HttpVersion11
 
 from inkube.apiserver import streaming, watching
-from inkube.apiserver.handlers.verbs import Exchange
-from inkube.apiserver.http import negotiation, responses
+from inkube.apiserver.handlers import Exchange
+from inkube.apiserver.http import PIECE, Form, Request, negotiation, read_list_options, responses
 from inkube.apiserver.http.budget import FULL
-from inkube.apiserver.http.delivery import PIECE
-from inkube.apiserver.http.incoming import Request
-from inkube.apiserver.http.negotiation import Form
-from inkube.apiserver.http.options import read_list_options
-from inkube.apiserver.registry import conversions
-from inkube.apiserver.registry.registry import Registry
-from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.registry import Registry, Stamps, conversions
 from inkube.apiserver.watching.bursts import Bursts
 from inkube.apiserver.watching.endings import Ending
 from inkube.apiserver.watching.framecache import FrameCache
@@ -42,8 +36,8 @@ from inkube.apiserver.watching.frames import (
 )
 from inkube.apiserver.watching.watch import Watcher, too_old
 from inkube.schemas import status
+from inkube.storage import Change
 from inkube.storage import errors as storage_errors
-from inkube.storage.entry import Change
 from inkube.storage.subscription import Subscription
 
 logger = logging.getLogger(__name__)
