@@ -5,7 +5,6 @@ What a kind may have is told, part by part, in docs/kinds.md and docs/stateful-k
 
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from inkube.controllers.checks import (
@@ -29,6 +28,7 @@ from inkube.controllers.work import Work
 from inkube.schemas import crds, definitions, models
 from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.status import StatusError
 from inkube.schemas.strategy import Reservation, Strategy
 

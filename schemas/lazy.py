@@ -1,9 +1,10 @@
-"""Rooms that load a module of theirs when something of it is first used (PEP 562).
+"""Late loading: rooms that load a module of theirs when something of it is first used (PEP 562).
 
-The one way in which anything of ours is loaded late. A start needs few of the rules there are, so
-a room that it can do without offers its names by a stub beside its `__init__`: the stub imports
-them from where they are defined, type checkers read it like any other, and the room does what it
-says when a name is asked for.
+All late loading goes through here. A start needs few of the rules there are, so a room that it can
+do without offers its names by a stub beside its `__init__`: the stub imports them from where they
+are defined, type checkers read it like any other, and the room loads a module when one of its names
+is asked for. `Late` makes a value of such names at its first call. `named` finds what a table of
+data names.
 
     __init__.pyi    from inkube.apiserver.discovery.groups import Discovery as Discovery
     __init__.py     __getattr__ = lazy.exports(__name__)
@@ -69,6 +70,14 @@ def _read(package: str) -> dict[str, tuple[str, str]]:
     assert source is not None, "a package that calls `exports` has a file"
     stub = Path(source).with_suffix(".pyi").read_text()
     return {name: (module, original) for module, original, name in _IMPORT.findall(stub)}
+
+
+def named(module: str, name: str) -> Any:
+    """What data, not code, names: a line of a table that leaves something to a function.
+
+    Raises ImportError, AttributeError.
+    """
+    return getattr(import_module(module), name)
 
 
 def _found(module: str, name: str) -> Any:

@@ -6,7 +6,6 @@ kube-aggregator/pkg/apiserver/handler_proxy.go.
 
 import ssl
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import aiohttp
@@ -17,6 +16,7 @@ from inkube.apiserver.auth import Identity
 from inkube.apiserver.registry import ServiceAddresses, UnresolvedError
 from inkube.apiserver.streaming import UnreachableError, session_over
 from inkube.schemas.aggregation import Registration
+from inkube.schemas.lazyproperty import cached_property
 
 IN_PROCESS = "http://in-process"
 

@@ -6,12 +6,12 @@ is `signing`. Follows pkg/serviceaccount/{jwt,claims}.go.
 """
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Final, NamedTuple
 
 from inkube.apiserver import auth
 from inkube.apiserver.registry import User, keys
 from inkube.schemas.golang import quote
+from inkube.schemas.lazy import Late
 from inkube.schemas.objects import Object
 from inkube.storage import BaseStore
 
@@ -59,7 +59,7 @@ class ServiceAccountTokens:
         issuing: Issuing | None = None,
     ) -> None:
         self._store = store
-        self._load = load
+        self._signer = Late(lambda: auth.signing.Signer(*load()))
         self._now = now
         issuing = issuing or Issuing()
         self._issuers = issuing.issuers
@@ -68,22 +68,22 @@ class ServiceAccountTokens:
 
     def issue(self, claims: Object) -> str:
         """A signed token with these claims."""
-        return self._signer.sign(claims)
+        return self._signer().sign(claims)
 
     def public_keys(self) -> list[Object]:
         """The keys that others verify with, as JSON Web Keys."""
-        return self._signer.public_keys()
+        return self._signer().public_keys()
 
     def algorithms(self) -> list[str]:
         """What the keys sign with."""
-        return self._signer.algorithms()
+        return self._signer().algorithms()
 
     def verify(self, token: str, audiences: Sequence[str]) -> Verified | None:
         """Who holds it; None when it is no token of ours. Raises TokenRefused."""
         claims = auth.signing.read_claims(token)
         if claims is None or claims.get("iss") not in self._issuers:
             return None
-        if not self._signer.signed(token):
+        if not self._signer().signed(token):
             raise TokenRefused("invalid signature")
         now = self._now()
         if now >= claims["exp"] or now < claims["nbf"]:
@@ -115,10 +115,6 @@ class ServiceAccountTokens:
         entry = self._store.get(keys.key(plural, namespace, named["name"]))
         if entry is None or entry.value["metadata"]["uid"] != named["uid"]:
             raise TokenRefused(f"{plural} {quote(named['name'])} is not the one it was issued for")
-
-    @cached_property
-    def _signer(self) -> "auth.signing.Signer":
-        return auth.signing.Signer(*self._load())
 
 
 def groups(namespace: str) -> tuple[str, ...]:

@@ -4,8 +4,6 @@ While there is no binding a write costs one look at a flag, and what judges is n
 may be made by other servers that share what is stored.
 """
 
-from functools import cached_property
-
 from inkube.apiserver import policies
 from inkube.apiserver.auth import Authorizer
 from inkube.apiserver.registry import (
@@ -17,6 +15,7 @@ from inkube.apiserver.registry import (
     Resources,
     keys,
 )
+from inkube.schemas.lazy import Late
 from inkube.storage import Store
 
 GROUP = "admissionregistration.k8s.io"
@@ -38,8 +37,7 @@ class Policies(Plugin):
     bindings = ""
     """The plural of what binds them."""
 
-    def __init__(self, store: Store, resources: Resources, authorizer: Authorizer) -> None:
-        self._parts = store, resources, authorizer
+    def __init__(self, store: Store) -> None:
         prefix = keys.prefix(self.bindings)
         self._bound = Derived(store, (prefix,), lambda: store.count(prefix) > 0)
 
@@ -56,12 +54,12 @@ class MutatingPolicies(Policies):
 
     bindings = "mutatingadmissionpolicybindings"
 
-    async def mutate(self, attributes: Attributes) -> None:
-        await self._mutator.mutate(attributes)
+    def __init__(self, store: Store, resources: Resources, authorizer: Authorizer) -> None:
+        super().__init__(store)
+        self._mutator = Late(lambda: policies.Mutator(store, resources, authorizer))
 
-    @cached_property
-    def _mutator(self) -> "policies.Mutator":
-        return policies.Mutator(*self._parts)
+    async def mutate(self, attributes: Attributes) -> None:
+        await self._mutator().mutate(attributes)
 
 
 class ValidatingPolicies(Policies):
@@ -69,9 +67,9 @@ class ValidatingPolicies(Policies):
 
     bindings = "validatingadmissionpolicybindings"
 
-    async def validate(self, attributes: Attributes) -> None:
-        await self._judge.judge(attributes)
+    def __init__(self, store: Store, resources: Resources, authorizer: Authorizer) -> None:
+        super().__init__(store)
+        self._judge = Late(lambda: policies.Judge(store, resources, authorizer))
 
-    @cached_property
-    def _judge(self) -> "policies.Judge":
-        return policies.Judge(*self._parts)
+    async def validate(self, attributes: Attributes) -> None:
+        await self._judge().judge(attributes)

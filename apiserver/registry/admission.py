@@ -7,13 +7,13 @@ write pass. Plugins see the same Attributes. Follows apiserver/pkg/admission.
 
 from collections.abc import Awaitable, Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal, NamedTuple
 
 import orjson
 
 from inkube.apiserver.registry.calls import NO_OPTIONS, Call, DeleteOptions, WriteOptions
 from inkube.apiserver.registry.resources import Resource
+from inkube.schemas.lazy import Late
 from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Reservation
 from inkube.storage import writes
@@ -159,26 +159,18 @@ Beside = Callable[[], Sequence[writes.Write]]
 """Asked anew where somebody else wrote one of these objects meanwhile. Raises StatusError."""
 
 
-class Later:
-    """A plugin of few kinds, made and loaded when one of them is first written.
+class LatePlugin(NamedTuple):
+    """A plugin of few kinds, made and loaded when one of them is first written."""
 
-    `kinds` are the groups and plurals of all it may handle; `name` is the plugin's.
-    """
-
-    def __init__(
-        self, name: str, kinds: Collection[tuple[str, str]], make: Callable[[], Plugin]
-    ) -> None:
-        self.name = name
-        self._kinds = frozenset(kinds)
-        self._make = make
+    name: str
+    """The plugin's."""
+    kinds: Collection[tuple[str, str]]
+    """Groups and plurals of all that it may handle."""
+    plugin: Late[Plugin]
 
     def of(self, resource: Resource) -> Plugin | None:
-        """The plugin; None where the kind is none of its."""
-        return self._plugin if (resource.group, resource.plural) in self._kinds else None
-
-    @cached_property
-    def _plugin(self) -> Plugin:
-        return self._make()
+        """The plugin; None for a kind that it does not handle."""
+        return self.plugin() if (resource.group, resource.plural) in self.kinds else None
 
 
 class Handlers(NamedTuple):
@@ -193,7 +185,7 @@ class Handlers(NamedTuple):
 class Chain:
     """The plugins in declared order."""
 
-    def __init__(self, plugins: Sequence[Plugin | Later]) -> None:
+    def __init__(self, plugins: Sequence[Plugin | LatePlugin]) -> None:
         self._plugins = tuple(plugins)
 
     async def mutate(self, attributes: Attributes) -> None:
@@ -254,6 +246,6 @@ class Chain:
 
     def _known(self, resource: Resource) -> Iterator[Plugin]:
         for plugin in self._plugins:
-            found = plugin.of(resource) if isinstance(plugin, Later) else plugin
+            found = plugin.of(resource) if isinstance(plugin, LatePlugin) else plugin
             if found is not None:
                 yield found

@@ -12,9 +12,10 @@ from inkube.apiserver.admission.podsecurity import PodSecurity
 from inkube.apiserver.admission.quotas import QuotaAdmission
 from inkube.apiserver.policies import plugin as policies
 from inkube.apiserver.registry import Plugin, Resources
-from inkube.apiserver.registry.admission import Later
+from inkube.apiserver.registry.admission import LatePlugin
 from inkube.apiserver.root.security import Security
 from inkube.apiserver.webhooks.plugins import MutatingWebhooks, ValidatingWebhooks
+from inkube.schemas.lazy import Late
 from inkube.storage import Store
 
 _PODS, _NODES = ("", "pods"), ("", "nodes")
@@ -38,7 +39,7 @@ def in_order(
     generate_name: Callable[[str], str],
     enabled: Collection[str],
     disabled: Collection[str],
-) -> list[Plugin | Later]:
+) -> list[Plugin | LatePlugin]:
     """Every plugin but the disabled ones, and those of `OPTIONAL` that are enabled.
 
     Webhooks are called by what `dispatcher` gives. Raises ValueError for a name that no plugin has.
@@ -46,35 +47,33 @@ def in_order(
     for name in sorted({*enabled, *disabled} - names.KNOWN):
         raise ValueError(f'admission-control plugin "{name}" is unknown')
     authorizer = security.authorizer
-    every: list[Plugin | Later] = [
+    every: list[Plugin | LatePlugin] = [
         NamespaceLifecycle(store),
         *security.rights,
-        Later("LimitRanger", (_PODS, _CLAIMS), lambda: admission.LimitRanger(store)),
-        Later("ServiceAccount", (_PODS,), lambda: admission.ServiceAccounts(store, generate_name)),
-        Later("TaintNodesByCondition", (_NODES,), lambda: admission.TaintNewNodes()),  # noqa: PLW0108 # its name loads it
+        _late("LimitRanger", (_PODS, _CLAIMS), lambda: admission.LimitRanger(store)),
+        _late("ServiceAccount", (_PODS,), lambda: admission.ServiceAccounts(store, generate_name)),
+        _late("TaintNodesByCondition", (_NODES,), lambda: admission.TaintNewNodes()),
         PodSecurity(store),
-        Later("Priority", (_PODS, _CLASSES), lambda: admission.Priority(store)),
-        Later("DefaultTolerationSeconds", (_PODS,), lambda: admission.DefaultTolerationSeconds()),  # noqa: PLW0108 # its name loads it
-        Later("DefaultStorageClass", (_CLAIMS,), lambda: admission.DefaultStorageClass(store)),
-        Later(
+        _late("Priority", (_PODS, _CLASSES), lambda: admission.Priority(store)),
+        _late("DefaultTolerationSeconds", (_PODS,), lambda: admission.DefaultTolerationSeconds()),
+        _late("DefaultStorageClass", (_CLAIMS,), lambda: admission.DefaultStorageClass(store)),
+        _late(
             "StorageObjectInUseProtection",
             (_CLAIMS, _VOLUMES, _ATTRIBUTES),
-            lambda: admission.StorageProtection(),  # noqa: PLW0108 # its name loads it
+            lambda: admission.StorageProtection(),
         ),
-        Later("PersistentVolumeClaimResize", (_CLAIMS,), lambda: admission.ClaimResize(store)),
-        Later("RuntimeClass", (_PODS,), lambda: admission.RuntimeClasses(store)),
-        Later(
-            "CertificateApproval",
-            (_REQUESTS,),
-            lambda: admission.CertificateApproval(authorizer),
+        _late("PersistentVolumeClaimResize", (_CLAIMS,), lambda: admission.ClaimResize(store)),
+        _late("RuntimeClass", (_PODS,), lambda: admission.RuntimeClasses(store)),
+        _late(
+            "CertificateApproval", (_REQUESTS,), lambda: admission.CertificateApproval(authorizer)
         ),
-        Later("CertificateSigning", (_REQUESTS,), lambda: admission.CertificateSigning(authorizer)),
-        Later(
+        _late("CertificateSigning", (_REQUESTS,), lambda: admission.CertificateSigning(authorizer)),
+        _late(
             "CertificateSubjectRestriction",
             (_REQUESTS,),
-            lambda: admission.CertificateSubjectRestriction(),  # noqa: PLW0108 # its name loads it
+            lambda: admission.CertificateSubjectRestriction(),
         ),
-        Later("DefaultIngressClass", (_INGRESSES,), lambda: admission.DefaultIngressClass(store)),
+        _late("DefaultIngressClass", (_INGRESSES,), lambda: admission.DefaultIngressClass(store)),
         policies.MutatingPolicies(store, resources, authorizer),
         MutatingWebhooks(store, dispatcher),
         policies.ValidatingPolicies(store, resources, authorizer),
@@ -85,3 +84,7 @@ def in_order(
     ]
     left_out = {*disabled, *(OPTIONAL - set(enabled))}
     return [plugin for plugin in every if plugin.name not in left_out]
+
+
+def _late(name: str, kinds: Collection[tuple[str, str]], make: Callable[[], Plugin]) -> LatePlugin:
+    return LatePlugin(name, kinds, Late(make))

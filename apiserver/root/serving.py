@@ -51,7 +51,7 @@ async def begin(parts: Parts, progress: Progress, stack: contextlib.AsyncExitSta
         stack.callback(audit.close)
         listeners.append(audit.write)
     streaming = Streaming(
-        Late(lambda: subresources.containers.Sessions()),  # noqa: PLW0108 # its name loads it
+        Late(lambda: subresources.containers.Sessions()),
         Late(lambda: console.RequestLog(_telling(listeners))),
     )
     siblings = None if worker is None else workers.Siblings(worker)
@@ -115,7 +115,7 @@ def _application(
         before_write=calm.of_workloads(core.manager) if options.workloads else None,
         on_request=options.on_request,
         records_bodies=options.record_bodies,
-        pages=made_late(Late(lambda: console.Pages())),  # noqa: PLW0108 # its name loads it
+        pages=made_late(Late(lambda: console.Pages())),
         listeners=listeners,
     )
 

@@ -5,36 +5,36 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-CONTROLLERS: dict[str, str] = {
-    "deployment-controller": "deployments.add",
-    "replicaset-controller": "replicasets.add",
-    "replicationcontroller-controller": "replicasets.add_old",
-    "statefulset-controller": "statefulsets.add",
-    "daemonset-controller": "daemonsets.add",
-    "job-controller": "jobs.controller.add",
-    "ttl-after-finished-controller": "jobs.expiry.add",
-    "cronjob-controller": "cronjobs.add",
-    "endpoints-controller": "services.endpoints.add",
-    "endpointslice-controller": "services.slices.add",
-    "endpointslice-mirroring-controller": "services.mirroring.add",
-    "disruption-controller": "disruption.add",
-    "horizontal-pod-autoscaler-controller": "autoscaler.add",
-    "persistentvolume-binder-controller": "volumes.binder.add",
-    "persistentvolumeclaim-protection-controller": "volumes.protection.add_claims",
-    "persistentvolume-protection-controller": "volumes.protection.add_volumes",
-    "volumeattributesclass-protection-controller": "volumes.protection.add_classes",
-    "ephemeral-volume-controller": "volumes.ephemeral.add",
-    "serviceaccount-controller": "accounts.namespaces.add_accounts",
-    "root-ca-certificate-publisher-controller": "accounts.namespaces.add_authority",
-    "serviceaccount-token-controller": "accounts.tokens.add",
-    "certificatesigningrequest-signing-controller": "accounts.signing.add",
-    "node-lifecycle-controller": "machines.lifecycle.add",
-    "taint-eviction-controller": "machines.eviction.add",
-    "pod-garbage-collector-controller": "machines.garbage.add",
-    "kube-scheduler": "scheduler.add",
-    "kubelet": "kubelet.add",
-}
-"""Name → function of a module of this package that starts it, in the order they are started."""
+CONTROLLERS = (
+    "deployment-controller",
+    "replicaset-controller",
+    "replicationcontroller-controller",
+    "statefulset-controller",
+    "daemonset-controller",
+    "job-controller",
+    "ttl-after-finished-controller",
+    "cronjob-controller",
+    "endpoints-controller",
+    "endpointslice-controller",
+    "endpointslice-mirroring-controller",
+    "disruption-controller",
+    "horizontal-pod-autoscaler-controller",
+    "persistentvolume-binder-controller",
+    "persistentvolumeclaim-protection-controller",
+    "persistentvolume-protection-controller",
+    "volumeattributesclass-protection-controller",
+    "ephemeral-volume-controller",
+    "serviceaccount-controller",
+    "root-ca-certificate-publisher-controller",
+    "serviceaccount-token-controller",
+    "certificatesigningrequest-signing-controller",
+    "node-lifecycle-controller",
+    "taint-eviction-controller",
+    "pod-garbage-collector-controller",
+    "kube-scheduler",
+    "kubelet",
+)
+"""Names of the controllers, in the order they are started."""
 _SUFFIX = "-controller"
 
 

@@ -94,6 +94,47 @@ def test_nothing_is_loaded_late_in_another_way() -> None:
     assert late == []
 
 
+BY_NAME = {
+    "schemas/lazy.py": "the way itself",
+    "apiserver/commands/exporting.py": "a module of the user's, by the name that was given",
+    "apiserver/envtest/kubeapi.py": "before the start, what the first test would wait for",
+}
+
+
+def _by_name(file: Path) -> list[str]:
+    """Where a module is imported by its name, or a value kept by `functools.cached_property`,
+    whose lock is one for all instances."""
+    return [
+        f"{file.relative_to(ROOT)}:{node.lineno}"
+        for node in ast.walk(ast.parse(file.read_text()))
+        if (
+            isinstance(node, ast.Name | ast.Attribute)
+            and _name(node) in ("import_module", "__import__")
+        )
+        or (
+            isinstance(node, ast.ImportFrom)
+            and node.module == "functools"
+            and "cached_property" in [alias.name for alias in node.names]
+        )
+    ]
+
+
+def _name(node: ast.Name | ast.Attribute) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr
+
+
+def test_no_table_of_strings_names_modules() -> None:
+    files = [file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py")]
+    found = {place.rpartition(":")[0] for file in files for place in _by_name(file)}
+    assert found == BY_NAME.keys()
+
+
+def test_what_data_names_is_found() -> None:
+    assert lazy.named("inkube.schemas.lazy", "Late") is lazy.Late
+    with pytest.raises(AttributeError):
+        lazy.named("inkube.schemas.lazy", "nothing_of_that_name")
+
+
 @pytest.mark.parametrize("resource", resources.read(), ids=lambda r: f"{r.plural}.{r.group}")
 def test_every_built_in_kind_has_its_strategy(resource: resources.Resource) -> None:
     assert isinstance(behaviours.of(resource.group, resource.plural), Strategy)

@@ -2,17 +2,16 @@
 
 Values are sealed (Fernet) before they are stored, with a key that lies in a file beside the data,
 readable by its owner only; a copy of the file alone gives nothing away. Servers that share a
-database have the key in it. The composition root
-hands it to the kinds that have secure values.
+database have the key in it. The composition root hands it to the kinds that have secure values.
 """
 
 from datetime import datetime
-from functools import cached_property
 from typing import Any
 
 from inkube.apiserver import auth
 from inkube.apiserver.auth.keyfiles import Keys
 from inkube.controllers.secure import Entry
+from inkube.schemas.lazy import Late
 from inkube.storage import Store, errors
 
 PREFIX = "/secure"
@@ -23,12 +22,8 @@ class StoredSecrets:
 
     def __init__(self, store: Store, keys: Keys) -> None:
         self._store = store
-        self._keys = keys
-
-    @cached_property
-    def _seal(self) -> "auth.Fernet":
-        """Made on first use: most servers never hold a secure value."""
-        return auth.Fernet(self._keys.load("key", auth.Fernet.generate_key))
+        # most servers never hold a secure value
+        self._seal = Late(lambda: auth.Fernet(keys.load("key", auth.Fernet.generate_key)))
 
     async def put(self, entry: Entry) -> None:
         """Keep it, over one of the same namespace and name."""
@@ -71,7 +66,7 @@ class StoredSecrets:
             "metadata": {"namespace": entry.namespace, "name": entry.name},
             "owner": entry.owner,
             "created": entry.created.isoformat(),
-            "sealed": self._seal.encrypt(entry.value.encode()).decode(),
+            "sealed": self._seal().encrypt(entry.value.encode()).decode(),
         }
 
     def _opened(self, stored: dict[str, Any]) -> Entry:
@@ -79,7 +74,7 @@ class StoredSecrets:
             namespace=stored["metadata"]["namespace"],
             name=stored["metadata"]["name"],
             owner=stored["owner"],
-            value=self._seal.decrypt(stored["sealed"].encode()).decode(),
+            value=self._seal().decrypt(stored["sealed"].encode()).decode(),
             created=datetime.fromisoformat(stored["created"]),
         )
 

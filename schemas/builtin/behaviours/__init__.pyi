@@ -1,7 +1,19 @@
 from inkube.schemas.builtin.behaviours import allocators as allocators
+from inkube.schemas.builtin.behaviours import apiservices as apiservices
+from inkube.schemas.builtin.behaviours import certificates as certificates
+from inkube.schemas.builtin.behaviours import configuration as configuration
+from inkube.schemas.builtin.behaviours import definitions as definitions
 from inkube.schemas.builtin.behaviours import devices as devices
+from inkube.schemas.builtin.behaviours import events as events
+from inkube.schemas.builtin.behaviours import flowcontrol as flowcontrol
+from inkube.schemas.builtin.behaviours import jobs as jobs
+from inkube.schemas.builtin.behaviours import namespaces as namespaces
+from inkube.schemas.builtin.behaviours import nodes as nodes
 from inkube.schemas.builtin.behaviours import pods as pods
+from inkube.schemas.builtin.behaviours import policies as policies
 from inkube.schemas.builtin.behaviours import services as services
+from inkube.schemas.builtin.behaviours import storagekinds as storagekinds
+from inkube.schemas.builtin.behaviours import webhookconfigs as webhookconfigs
+from inkube.schemas.builtin.behaviours import workloads as workloads
 from inkube.schemas.builtin.behaviours.base import BuiltinStrategy as BuiltinStrategy
-
-def of(group: str, plural: str, minor: int = ...) -> BuiltinStrategy: ...
+from inkube.schemas.builtin.behaviours.strategies import of as of

@@ -3,7 +3,7 @@
 from typing import get_args
 
 import inkube
-from inkube.apiserver.registry.admission import Later, Operation, Plugin
+from inkube.apiserver.registry.admission import LatePlugin, Operation, Plugin
 from inkube.apiserver.root import plugins
 
 
@@ -20,7 +20,7 @@ async def test_a_late_plugin_is_asked_about_every_kind_it_handles():
             disabled=(),
         )
         kinds = list(server.resources)
-        for late in (each for each in every if isinstance(each, Later)):
+        for late in (each for each in every if isinstance(each, LatePlugin)):
             asked = [kind for kind in kinds if late.of(kind) is not None]
             plugin = late.of(asked[0])
             assert plugin is not None

@@ -5,15 +5,16 @@ names another module. A function gets (value, path, frame) and yields what is wr
 names a predicate of the frame, `default=@name` and `defaults=name` functions of the struct.
 """
 
-from importlib import import_module
 from typing import Any
+
+from inkube.schemas import lazy
 
 
 def find(file: str, name: str, where: str) -> Any:
     """The function of that name. Raises LookupError, which says where it is named."""
     module, dot, function = name.rpartition(".")
     home = module if dot else file.replace(".", "_").replace("-", "_")
-    found = getattr(import_module(f"{__name__}.{home}"), function, None)
-    if found is None:
-        raise LookupError(f"{where}: calls/{home}.py has no function {function!r}")
-    return found
+    try:
+        return lazy.named(f"{__name__}.{home}", function)
+    except AttributeError as error:
+        raise LookupError(f"{where}: calls/{home}.py has no function {function!r}") from error
