@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 from aiohttp import hdrs, web
 from aiohttp.http import HttpVersion11
@@ -50,7 +50,6 @@ from inkube.storage import errors as storage_errors
 
 logger = logging.getLogger(__name__)
 request_logger = logging.getLogger(logs.ACCESS)
-Object = dict[str, Any]
 _READS = frozenset({"GET", "HEAD"})
 _ASSUMED = 'the path names no namespace: "{0}" is meant; write namespaces/{0}/ before the resource'
 WRITE_SECONDS = 60.0  # --request-timeout

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 from typing import Any, Literal, NamedTuple, Protocol
 
 from inkube.schemas.meta import GVR
+from inkube.schemas.objects import Object as Object
 
-Object = dict[str, Any]
 PatchType = Literal["json", "merge", "strategic", "apply"]
 
 

@@ -5,14 +5,13 @@ of the whole. Messages need their size first: see `packed`.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import orjson
 
 from inkube.apiserver import http
 from inkube.apiserver.http import PIECE, Body, responses
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 # Bytes of a piece of YAML, which takes a thousand times as long to be made as JSON: 5 ms.
 SLOW_PIECE = 4 * 1024
 

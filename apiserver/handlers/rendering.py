@@ -1,7 +1,6 @@
 """Stored entries as answers: in the version, form and shape the client asked for."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import orjson
 
@@ -10,9 +9,9 @@ from inkube.apiserver.handlers import listed, rows, stored, tables
 from inkube.apiserver.handlers.stored import data_of
 from inkube.apiserver.http import YAML, Answer, Body, Form, responses
 from inkube.apiserver.registry import Call, Page, Stamps
+from inkube.schemas.objects import Object
 from inkube.storage import Entry
 
-Object = dict[str, Any]
 PLACE = 32
 """Bytes of memory that one object of a list takes until the list is sent, beside what is stored."""
 

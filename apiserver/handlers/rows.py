@@ -7,7 +7,7 @@ the stored bytes themselves, as `packed` keeps messages; `tables` says what is i
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
@@ -16,10 +16,10 @@ from inkube.apiserver.handlers.listed import begun, joined
 from inkube.apiserver.http import Body, Form
 from inkube.apiserver.registry import Call, Page
 from inkube.schemas import caches, durations
+from inkube.schemas.objects import Object
 from inkube.schemas.served import Served
 from inkube.storage import Entry, columns
 
-Object = dict[str, Any]
 ENTRIES = 32_768
 BYTES = 32 * 2**20
 """Of stored bytes and rows together: 20,000 objects of 1 KB."""

@@ -1,16 +1,14 @@
 """Stored entries as JSON: one object or a list, in the version of the call."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import orjson
 
 from inkube.apiserver.handlers import listed
 from inkube.apiserver.http import Body, responses
 from inkube.apiserver.registry import Call, Page, storedbytes
+from inkube.schemas.objects import Object
 from inkube.storage import Entry, columns
-
-Object = dict[str, Any]
 
 
 def data_of(call: Call, entry: Entry) -> bytes:

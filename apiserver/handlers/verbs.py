@@ -36,9 +36,8 @@ from inkube.apiserver.registry import (
     listing,
 )
 from inkube.schemas import status
+from inkube.schemas.objects import Object
 from inkube.storage import Entry
-
-Object = dict[str, Any]
 
 
 class Exchange(NamedTuple):

@@ -14,7 +14,6 @@ from inkube.schemas import status, warningtexts
 from inkube.schemas.builtin import protobuf
 from inkube.schemas.status import StatusError
 
-Object = dict[str, Any]
 GZIP_FROM = (
     128 * 1024
 )  # apiserver/pkg/endpoints/handlers/responsewriters: defaultGzipThresholdBytes

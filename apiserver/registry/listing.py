@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from inkube.apiserver.registry import continuation
 from inkube.apiserver.registry.calls import Call
@@ -11,12 +11,12 @@ from inkube.apiserver.registry.registry import Registry
 from inkube.schemas import selectors, status
 from inkube.schemas.golang import strconv
 from inkube.schemas.golang.gotext import quote
+from inkube.schemas.objects import Object
 from inkube.storage import errors as storage_errors
 from inkube.storage.entry import Entry
 from inkube.storage.store import Page as StoredPage
 from inkube.storage.store import Store
 
-Object = dict[str, Any]
 Matcher = Callable[[Object], bool]
 
 # Objects looked at in a row before others get their turn.

@@ -13,9 +13,9 @@ import orjson
 from inkube.apiserver.http import RequestRecord
 from inkube.apiserver.testing.criteria import Criteria
 from inkube.apiserver.watching import OpenWatch
+from inkube.schemas.objects import Object
 from inkube.storage import Change
 
-Object = dict[str, Any]
 SHOWN = 60
 """So many of the newest lines are printed of each log."""
 MOST = 20_000

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 HEALED_AFTER = 30
 """Seconds that the outage of the scenario `outage` takes."""

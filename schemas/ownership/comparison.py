@@ -140,7 +140,7 @@ def _compare(kind: Type, old: Any, new: Any) -> Comparison | None:
             return _compare_lists(kind.list, old, new)
     elif shape in _CONTAINERS or new.__class__ in _CONTAINERS:
         return _compare_shapes(kind, old, new)
-    return None if same(old, new) else Comparison(EMPTY, {MEMBER: {}}, EMPTY)
+    return None if equals(old, new) else Comparison(EMPTY, {MEMBER: {}}, EMPTY)
 
 
 _CONTAINERS = (dict, list)
@@ -218,7 +218,7 @@ def _compare_groups(kind: Type, element: str, groups: tuple[Any, Any], changes: 
     """One element that is new, gone, or stands several times on a side."""
     left, right = groups
     if len(left) > 1 and len(right) > 1:
-        if not same(left, right):
+        if not equals(left, right):
             changes.modified[element] = {}
         return
     if right:
@@ -247,7 +247,7 @@ def _below(kind: Type, value: Any) -> FieldSet:
     return layouts.everything(kind, value) if value.__class__ in _CONTAINERS else EMPTY
 
 
-def same(left: Any, right: Any) -> bool:
+def equals(left: Any, right: Any) -> bool:
     """value.Equals: numbers by value, but true is not 1."""
     if left is right:
         return True
@@ -256,7 +256,7 @@ def same(left: Any, right: Any) -> bool:
     if left != right:
         return False
     if isinstance(left, dict):
-        return all(same(child, right[name]) for name, child in left.items())
+        return all(equals(child, right[name]) for name, child in left.items())
     if isinstance(left, list | tuple):
-        return all(map(same, left, right))
+        return all(map(equals, left, right))
     return True

@@ -364,7 +364,7 @@ def keep_times(live: Object, new: Object) -> bool:
     entries = metadata.get("managedFields") or []
     if not entries or list(map(_timeless, old_entries)) != list(map(_timeless, entries)):
         return False
-    if not comparison.same(bare(live), bare(new)):
+    if not comparison.equals(bare(live), bare(new)):
         return False
     metadata["managedFields"] = old_entries
     return True

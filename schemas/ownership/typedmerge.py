@@ -55,7 +55,7 @@ def _merge_maps(kind: MapType, live: dict[str, Any], applied: dict[str, Any]) ->
             if child_kind is None:
                 raise UntypableError(f"{name}: field not declared in schema")
             merged = merge(child_kind, before, child)
-        if merged is before or comparison.same(merged, before):
+        if merged is before or comparison.equals(merged, before):
             continue
         if result is live:
             result = dict(live)
@@ -79,7 +79,7 @@ def _merge_lists(kind: ListType, live: list[Any], applied: list[Any]) -> list[An
 def _merged(kind: Type, live: Any, applied: Any) -> Any:
     """One element of both lists; the live one itself if nothing changes."""
     item = merge(kind, live, applied)
-    return live if comparison.same(item, live) else item
+    return live if comparison.equals(item, live) else item
 
 
 def _interleaved(

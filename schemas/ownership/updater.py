@@ -109,7 +109,7 @@ class Updater(NamedTuple):
         result = yield from self._yielded(live, merged, change, others)
         if fields:
             result[manager] = owners[manager]
-        unchanged = merged is live or comparison.same(live, merged)
+        unchanged = merged is live or comparison.equals(live, merged)
         return (None if unchanged else merged), result
 
     def _reconciled(self, live: Object, owners: Owners) -> Steps[Owners]:

@@ -5,18 +5,17 @@ Hooks change the object in place, look at nothing else and store nothing. Object
 leave out; a later hook keeps it so.
 """
 
-from typing import Any
-
-from inkube.schemas import objects
 from inkube.schemas.builtin import decoding, rules
 from inkube.schemas.builtin.behaviours import metadata, statuses
 from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.metadata import names, objectmeta
-from inkube.schemas.objects import Object
+from inkube.schemas.objects import Object, semantically_same
 from inkube.schemas.strategy import Context, Strategy
 
+same = semantically_same
+"""Of objects that Go reads into structs, where nothing and empty are one thing."""
 _FIRST = ("name", "generateName", "namespace", "uid")
 
 
@@ -176,15 +175,3 @@ def keep(obj: Object, old: Object, member: str) -> None:
         obj[member] = old[member]
     else:
         obj.pop(member, None)
-
-
-def same(left: Any, right: Any) -> bool:
-    """Semantic equality: nothing, null and an empty list or map are the same."""
-    if (
-        not left
-        and not right
-        and not isinstance(left, int | str)
-        and not isinstance(right, int | str)
-    ):
-        return True
-    return objects.same(left, right)

@@ -15,8 +15,11 @@ from inkube.schemas.builtin.rules.shapes import Shape
 from inkube.schemas.builtin.rules.table import RuleError, Word
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.gotypes import internal
+from inkube.schemas.objects import semantically_same
 
 IMMUTABLE = "field is immutable"
+same = semantically_same
+"""Of objects that Go reads into structs, where nothing and empty are one thing."""
 
 
 class Subject(NamedTuple):
@@ -249,20 +252,6 @@ def at(obj: Any, path: list[str]) -> Any:
     for key in path:
         obj = obj.get(key) if isinstance(obj, dict) else None
     return obj
-
-
-def same(left: Any, right: Any) -> bool:
-    """Semantic equality: nothing, null and an empty list or map are the same; true is not 1."""
-    if left is right:
-        return True
-    if not left and not right:
-        empty: tuple[Any, ...] = (None, [], {})
-        return left == right or (left in empty and right in empty)
-    if isinstance(left, dict) and isinstance(right, dict):
-        return all(same(left.get(key), right.get(key)) for key in {**left, **right})
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(same, left, right))
-    return bool(left == right) and isinstance(left, bool) == isinstance(right, bool)
 
 
 def _one_of(word: Word, _subject: Subject) -> Check:

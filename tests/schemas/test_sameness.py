@@ -1,0 +1,70 @@
+"""When two values are the same: as Go's reflect.DeepEqual says, and as apimachinery's equality."""
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import inkube
+from inkube.schemas.objects import same, semantically_same
+
+PACKAGE = Path(inkube.__file__).parent
+ROOTS = ("apiserver", "controllers", "schemas")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same", "is_semantically_same"),
+    [
+        ({"a": 1, "b": [1]}, {"b": [1], "a": 1}, True, True),
+        ([1, 2], [2, 1], False, False),
+        (1, 1.0, False, False),
+        (1, True, False, False),
+        ({"a": [1]}, {"a": [True]}, False, False),
+        ({}, {}, True, True),
+        ({}, None, False, True),
+        ([], None, False, True),
+        ({}, [], False, True),
+        ("", None, False, False),
+        (0, None, False, False),
+        (False, None, False, False),
+        (0, False, False, False),
+        (0.0, None, False, False),
+        ({"a": {}}, {}, False, True),
+        ({"a": {"b": []}}, None, False, False),
+        ({"a": {"b": []}}, {"a": None}, False, False),
+        ({"a": {"b": []}}, {"a": {}}, False, True),
+        ([{"a": []}], [{}], False, True),
+        ([{}], [], False, False),
+        ({"a": ""}, {}, False, False),
+    ],
+)
+def test_values_are_the_same(
+    one: Any, other: Any, is_same: bool, is_semantically_same: bool
+) -> None:
+    assert same(one, other) is same(other, one) is is_same
+    assert semantically_same(one, other) is semantically_same(other, one) is is_semantically_same
+
+
+def test_there_is_one_word_for_an_object_and_one_meaning_of_same() -> None:
+    found = {
+        (path.relative_to(PACKAGE.joinpath("schemas").resolve().parent).as_posix(), name)
+        for root in ROOTS
+        for path in (PACKAGE / root).resolve().rglob("*.py")
+        for name in _defined(ast.parse(path.read_text()))
+        if name in ("Object", "same", "semantically_same")
+    }
+    assert found == {
+        ("schemas/objects.py", each) for each in ("Object", "same", "semantically_same")
+    }
+
+
+def _defined(tree: ast.Module) -> list[str]:
+    """Names of functions, and of those that stand for `dict[…]`, of a module."""
+    functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    words = [
+        ast.unparse(node.targets[0])
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript)
+    ]
+    return functions + words
