@@ -3,6 +3,7 @@
 import asyncio
 import json
 
+import boats
 from patience import within
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -110,3 +111,23 @@ async def test_a_version_too_old_is_an_event_of_a_stream_that_began_well(session
 
 def now(server):
     return server.store.revision
+
+
+async def test_a_stream_ends_when_its_kind_is_served_otherwise(server, session):
+    """What was told before arrives, and the end of the answer says that this was all."""
+    await server.client.create(boats.definition({"type": "object"}, scope="Cluster"))
+    await server.settled()
+    stream = await session.get("/apis/example.com/v1/boats?watch=1")
+    boat = {"apiVersion": "example.com/v1", "kind": "Boat", "metadata": {"name": "a"}}
+    await server.client.create(boat)
+    changed = boats.definition(
+        {"type": "object", "properties": {"masts": {"type": "integer"}}}, scope="Cluster"
+    )
+    await server.client.patch(
+        "apiextensions.k8s.io/v1/customresourcedefinitions",
+        "boats.example.com",
+        patch={"spec": changed["spec"]},
+    )
+    async with within():
+        told = await stream.text()
+    assert shown(map(json.loads, told.splitlines())) == [("ADDED", "a")]
