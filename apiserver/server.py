@@ -20,13 +20,17 @@ from inkube.apiserver.configuration import Options
 from inkube.apiserver.discovery import Stage
 from inkube.apiserver.faults import Faults
 from inkube.apiserver.registry import Registry, Resources
-from inkube.apiserver.root import InProcessClient, listening, security
+from inkube.apiserver.root import (
+    Door,
+    InProcessClient,
+    Parts,
+    Progress,
+    Security,
+    foundation,
+    listening,
+    security,
+)
 from inkube.apiserver.root.lifespan import lifespan
-from inkube.apiserver.root.listening import Door
-from inkube.apiserver.root.parts import Parts
-from inkube.apiserver.root.progress import Progress
-from inkube.apiserver.root.security import Security
-from inkube.apiserver.root.sources import foundation
 from inkube.apiserver.watching import Streams
 from inkube.controllers.clock import Clock
 from inkube.controllers.manager import Manager

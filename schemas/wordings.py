@@ -14,8 +14,7 @@ from itertools import zip_longest
 from typing import Any, ClassVar
 
 from inkube.schemas import caches, dialects, fielderrors, releases, status
-from inkube.schemas.builtin import columns, decoding
-from inkube.schemas.builtin.rules import gates
+from inkube.schemas.builtin import columns, decoding, gates
 from inkube.schemas.definitions import Definition, Origin, Scale, Subresource
 from inkube.schemas.dialects import Dialect
 from inkube.schemas.fielderrors import FieldError

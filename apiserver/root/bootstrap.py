@@ -10,8 +10,7 @@ from inkube.schemas import builtin, releases, status
 from inkube.schemas.builtin import behaviours, served
 from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Strategy
-from inkube.storage import Store
-from inkube.storage.store import Change
+from inkube.storage import Change, Store
 
 MakeStrategy = Callable[[], Strategy]
 _DEVICES = "resource.k8s.io"

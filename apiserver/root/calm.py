@@ -13,8 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from inkube.apiserver.registry import keys
 from inkube.controllers.core import crds
 from inkube.controllers.manager import Manager
-from inkube.storage import Change, StorageError, Store
-from inkube.storage.turns import Turns
+from inkube.storage import Change, StorageError, Store, Turns
 
 CALM_SECONDS = 2.0
 CATCH_UP_SECONDS = 0.02  # how long a write waits for what writes before it set going

@@ -7,10 +7,8 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from inkube.apiserver.registry import Resource, Resources, keys
-from inkube.apiserver.registry.storedbytes import may_be_bound
-from inkube.controllers.core import Kind
-from inkube.controllers.core.catalog import Follower, Item, Step
+from inkube.apiserver.registry import Resource, Resources, keys, may_be_bound
+from inkube.controllers.core import Follower, Item, Kind, Step
 from inkube.schemas.meta import split_api_version
 from inkube.storage import Change, Entry, Following, Store, columns
 

@@ -7,11 +7,12 @@ from typing import Any
 import orjson
 
 from inkube.apiserver import registry
-from inkube.apiserver.handlers.stored import data_of
+from inkube.apiserver.handlers import data_of
 from inkube.apiserver.http import read_delete_options
 from inkube.apiserver.registry import (
     Call,
     DeleteOptions,
+    ListOptions,
     Outcome,
     Registry,
     Resources,
@@ -22,8 +23,7 @@ from inkube.apiserver.registry import (
     intake,
     listing,
 )
-from inkube.apiserver.registry.listing import ListOptions
-from inkube.apiserver.watching.watch import SLOW, Watcher, bookmark, copy_of, last_state, too_old
+from inkube.apiserver.watching import SLOW, Watcher, bookmark, copy_of, last_state, too_old
 from inkube.controllers.client import Event, Object, ObjectList, PatchType, Selection
 from inkube.schemas import status
 from inkube.schemas.meta import GVR, split_api_version

@@ -10,12 +10,10 @@ from functools import partial
 from typing import Any
 
 from inkube.apiserver import webhooks
-from inkube.apiserver.admission.declaredkinds import DeclaredKinds
+from inkube.apiserver.admission import DeclaredKinds
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.faults import Faults
-from inkube.apiserver.registry import Registry, Resources, ServiceAddresses
-from inkube.apiserver.registry.admission import Chain
-from inkube.apiserver.registry.resources import Converter
+from inkube.apiserver.registry import Chain, Converter, Registry, Resources, ServiceAddresses
 from inkube.apiserver.root import bootstrap, plugins, security
 from inkube.apiserver.root.client import InProcessClient
 from inkube.apiserver.root.listening import Door

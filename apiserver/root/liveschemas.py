@@ -3,7 +3,7 @@
 from typing import Any
 
 from inkube.apiserver.registry import Resource, Resources
-from inkube.controllers.core.policies import Known
+from inkube.controllers.core import Known
 from inkube.schemas.gotypes import table
 from inkube.schemas.meta import GVK
 

@@ -6,15 +6,11 @@ Follows pkg/kubeapiserver/options/plugins.go, AllOrderedPlugins. `core` makes th
 from collections.abc import Callable, Collection
 
 from inkube.apiserver import admission, webhooks
-from inkube.apiserver.admission import names
-from inkube.apiserver.admission.lifecycle import NamespaceLifecycle
-from inkube.apiserver.admission.podsecurity import PodSecurity
-from inkube.apiserver.admission.quotas import QuotaAdmission
+from inkube.apiserver.admission import NamespaceLifecycle, PodSecurity, QuotaAdmission, names
 from inkube.apiserver.policies import plugin as policies
-from inkube.apiserver.registry import Plugin, Resources
-from inkube.apiserver.registry.admission import LatePlugin
+from inkube.apiserver.registry import LatePlugin, Plugin, Resources
 from inkube.apiserver.root.security import Security
-from inkube.apiserver.webhooks.plugins import MutatingWebhooks, ValidatingWebhooks
+from inkube.apiserver.webhooks import MutatingWebhooks, ValidatingWebhooks
 from inkube.schemas.lazy import Late
 from inkube.storage import Store
 

@@ -6,7 +6,7 @@ Those of kinds declared in Python and of workloads come with their kinds (`decla
 from collections.abc import Callable, Mapping
 
 from inkube.apiserver import root
-from inkube.apiserver.registry.crds import Installer
+from inkube.apiserver.registry import Installer
 from inkube.apiserver.root import definitions, triggers
 from inkube.apiserver.root.catalog import LiveCatalog
 from inkube.apiserver.root.core import Core

@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from inkube.controllers.client import Client
-from inkube.controllers.provisioning.scenarios import SCENARIOS, Scenario, UnknownScenario, find
+from inkube.controllers.provisioning import SCENARIOS, Scenario, UnknownScenario, find
 from inkube.schemas.objects import Object
 from inkube.schemas.status import Reason, StatusError
 

@@ -10,17 +10,20 @@ from dataclasses import dataclass
 from inkube.apiserver import admission, auth
 from inkube.apiserver.auth import (
     ANONYMOUS,
+    AUTHENTICATED,
+    ISSUER,
     Access,
+    AlwaysAllow,
     Authenticator,
     Authorizer,
+    Guarded,
+    Issuing,
+    Keys,
+    Open,
     ServiceAccountTokens,
+    SigningKeys,
     tls,
 )
-from inkube.apiserver.auth.access import Guarded, Open
-from inkube.apiserver.auth.attributes import AUTHENTICATED
-from inkube.apiserver.auth.authorizer import AlwaysAllow
-from inkube.apiserver.auth.keyfiles import Keys
-from inkube.apiserver.auth.serviceaccounts import ISSUER, Issuing, SigningKeys
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.http import Origins, is_loopback
 from inkube.apiserver.registry import ADMIN, Plugin, Stamps, User

@@ -13,9 +13,7 @@ from inkube.apiserver.app import App
 from inkube.apiserver.auth import Flows
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.discovery import LOADING, Endpoint, Endpoints, issuer, made_late
-from inkube.apiserver.handlers import Handlers, Routes
-from inkube.apiserver.handlers.rendering import Renderer
-from inkube.apiserver.handlers.routes import Subresources
+from inkube.apiserver.handlers import Handlers, Renderer, Routes, Subresources
 from inkube.apiserver.http import Guard, Metrics, Origins, webserver
 from inkube.apiserver.root import calm
 from inkube.apiserver.root.core import Core

@@ -6,8 +6,7 @@ Most servers never have an APIService that leads elsewhere, or a flow schema of 
 from collections.abc import Callable, Iterable, Sequence
 
 from inkube.apiserver.registry import keys
-from inkube.schemas.aggregation import MANAGED
-from inkube.schemas.aggregation.marks import URL
+from inkube.schemas.aggregation import MANAGED, URL
 from inkube.storage import Change, Entry, Following, Store
 
 _OWN, _SERVICE, _URL = MANAGED.encode(), b'"service":', URL.encode()

@@ -6,18 +6,15 @@ from functools import partial
 from typing import Any
 
 from inkube.apiserver import auth
-from inkube.apiserver.auth import ServiceAccountTokens
-from inkube.apiserver.auth.serviceaccounts import PREFIX
+from inkube.apiserver.auth import PREFIX, ServiceAccountTokens
 from inkube.apiserver.registry import Call, Registry, Resource, Resources, Stamps
 from inkube.apiserver.root.catalog import LiveCatalog
 from inkube.apiserver.root.client import CONTROLLER, InProcessClient
 from inkube.apiserver.root.core import Core
-from inkube.apiserver.subresources import metrics
-from inkube.apiserver.subresources.binding import Binder
+from inkube.apiserver.subresources import Binder, metrics
 from inkube.controllers import workloads
 from inkube.controllers.client import Client
-from inkube.controllers.workloads import Cluster, Outside
-from inkube.controllers.workloads.stages import kinds
+from inkube.controllers.workloads import Cluster, Outside, kinds
 from inkube.schemas import crds
 from inkube.schemas.lazy import Late
 from inkube.schemas.objects import Object

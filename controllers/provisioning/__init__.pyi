@@ -18,3 +18,7 @@ from inkube.controllers.provisioning.outside.world_types import GitHost as GitHo
 from inkube.controllers.provisioning.outside.world_types import GitHubApp as GitHubApp
 from inkube.controllers.provisioning.outside.world_types import HostedPackage as HostedPackage
 from inkube.controllers.provisioning.outside.world_types import HostedRepository as HostedRepository
+from inkube.controllers.provisioning.scenarios import SCENARIOS as SCENARIOS
+from inkube.controllers.provisioning.scenarios import Scenario as Scenario
+from inkube.controllers.provisioning.scenarios import UnknownScenario as UnknownScenario
+from inkube.controllers.provisioning.scenarios import find as find

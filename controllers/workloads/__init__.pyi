@@ -8,3 +8,4 @@ from inkube.controllers.workloads.kubelet.functions import Command as Command
 from inkube.controllers.workloads.kubelet.functions import Connection as Connection
 from inkube.controllers.workloads.kubelet.functions import Container as Container
 from inkube.controllers.workloads.kubelet.functions import pod as pod
+from inkube.controllers.workloads.stages import kinds as kinds

@@ -5,4 +5,5 @@ from inkube.schemas.aggregation import priorities as priorities
 from inkube.schemas.aggregation import registrations as registrations
 from inkube.schemas.aggregation.availability import Finding as Finding
 from inkube.schemas.aggregation.marks import MANAGED as MANAGED
+from inkube.schemas.aggregation.marks import URL as URL
 from inkube.schemas.aggregation.registrations import Registration as Registration

@@ -10,6 +10,7 @@ from inkube.schemas.builtin import resources as resources
 from inkube.schemas.builtin import rules as rules
 from inkube.schemas.builtin import served as served
 from inkube.schemas.builtin import tolerations as tolerations
+from inkube.schemas.builtin.behaviours.allocators import ServiceRange as ServiceRange
 from inkube.schemas.builtin.behaviours.base import keep as keep
 from inkube.schemas.builtin.definitions import by_name as by_name
 from inkube.schemas.builtin.definitions import definitions as definitions
@@ -19,3 +20,4 @@ from inkube.schemas.builtin.podsecurity.standards import Policy as Policy
 from inkube.schemas.builtin.podsecurity.standards import Standard as Standard
 from inkube.schemas.builtin.protobuf import envelopes as envelopes
 from inkube.schemas.builtin.resources import Resource as Resource
+from inkube.schemas.builtin.rules import gates as gates

@@ -5,7 +5,7 @@
 
 from aiohttp import hdrs, web
 
-from inkube.apiserver.discovery.endpoints import Endpoint as Handler
+from inkube.apiserver.discovery import Endpoint as Handler
 from inkube.apiserver.handlers import Exchange
 from inkube.apiserver.http import RequestInfo, bodies, negotiation, responses
 from inkube.apiserver.registry import User

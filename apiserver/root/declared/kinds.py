@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from inkube.apiserver.modules import installed
-from inkube.apiserver.registry import Resource
-from inkube.apiserver.registry.resources import Handler
+from inkube.apiserver.registry import Handler, Resource
 from inkube.apiserver.root.core import Core
 from inkube.apiserver.root.declared.endpoints import SubresourceHandler, endpoint
 from inkube.apiserver.root.declared.records import Shown, StoredRecords, transactor

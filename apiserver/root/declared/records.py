@@ -7,8 +7,7 @@ from typing import Any
 
 import orjson
 
-from inkube.apiserver.registry import Resource, Resources, Stamps
-from inkube.apiserver.registry.transactions import Pending
+from inkube.apiserver.registry import Pending, Resource, Resources, Stamps
 from inkube.controllers.environment import Environment
 from inkube.controllers.records import Record
 from inkube.controllers.transactions import Transaction, View, Write

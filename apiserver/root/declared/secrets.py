@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from inkube.apiserver import auth
-from inkube.apiserver.auth.keyfiles import Keys
+from inkube.apiserver.auth import Keys
 from inkube.controllers.secure import Entry
 from inkube.schemas.lazy import Late
 from inkube.storage import Store, errors

@@ -14,8 +14,7 @@ import orjson
 from inkube.controllers.core import identity as leases
 from inkube.schemas import releases
 from inkube.schemas.aggregation import marks, priorities, registrations
-from inkube.schemas.builtin import resources
-from inkube.schemas.builtin.behaviours.allocators import ServiceRange
+from inkube.schemas.builtin import ServiceRange, resources
 from inkube.schemas.objects import Object
 
 Objects = Iterator[tuple[str, Object]]

@@ -10,15 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from inkube.apiserver import root
-from inkube.apiserver.auth.keyfiles import KeyFiles, Keys
+from inkube.apiserver.auth import KeyFiles, Keys
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.registry import JSONCodec, Stamps
 from inkube.apiserver.root.progress import Progress
 from inkube.controllers.clock import Clock, RevisionClock, SystemClock
-from inkube.storage import Log, Store, StoreOptions
-from inkube.storage.compaction import CompactionOptions
-from inkube.storage.log import MemoryLog
-from inkube.storage.writer import WriterOptions
+from inkube.storage import CompactionOptions, Log, MemoryLog, Store, StoreOptions, WriterOptions
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

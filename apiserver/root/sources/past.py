@@ -7,8 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from inkube.apiserver.configuration import Options
-from inkube.storage import Log, past
-from inkube.storage.log import MemoryLog
+from inkube.storage import Log, MemoryLog, past
 
 
 def checked(options: Options) -> Options:

@@ -18,8 +18,7 @@ import orjson
 from inkube.apiserver import root
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.registry import keys
-from inkube.storage import Log, Record, Store, errors, past
-from inkube.storage.log import MemoryLog
+from inkube.storage import Log, MemoryLog, Record, Store, errors, past
 
 logger = logging.getLogger(__name__)
 PAGE = 500
