@@ -1,0 +1,49 @@
+"""An operator for the kind Website: one Deployment for each website, and a phase in its status."""
+
+import os
+
+import kopf
+from kubernetes import client, config
+
+KIND = ("example.com", "v1", "websites")
+
+
+@kopf.on.startup()
+def configure(settings, **_):
+    config.load_kube_config(os.environ["KUBECONFIG"])
+    settings.posting.enabled = False  # no events: this example shows objects only
+    settings.persistence.finalizer = "example.com/websites"
+
+
+@kopf.on.login()
+def login(**arguments):
+    return kopf.login_with_kubeconfig(**arguments)
+
+
+@kopf.on.create(*KIND, backoff=0.1)
+def create(spec, name, namespace, patch, **_):
+    deployment = desired(name, spec)
+    kopf.adopt(deployment)  # the website owns the Deployment
+    client.AppsV1Api().create_namespaced_deployment(namespace, deployment)
+    patch.status["phase"] = "Created"
+
+
+@kopf.on.update(*KIND, field="spec", backoff=0.1)
+def update(spec, name, namespace, patch, **_):
+    client.AppsV1Api().patch_namespaced_deployment(name, namespace, desired(name, spec))
+    patch.status["phase"] = "Updated"
+
+
+def desired(name, spec):
+    labels = {"website": name}
+    container = {"name": "web", "image": spec["image"]}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name},
+        "spec": {
+            "replicas": spec["replicas"],
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+        },
+    }
