@@ -28,7 +28,6 @@ from inkube.apiserver.root import (
     Security,
     foundation,
     listening,
-    security,
 )
 from inkube.apiserver.root.lifespan import lifespan
 from inkube.apiserver.watching import Streams
@@ -110,21 +109,11 @@ class APIServer:
 
     async def snapshot(self) -> "root.snapshots.Snapshot":
         """The state as it is now, for other servers to begin with. Raises LogError."""
-        base = self.parts.core.base
-        log = await base.store.snapshot()
-        return root.snapshots.Snapshot(log, base.keys.kept(), base.clock.now())
+        return await self.parts.snapshot()
 
     def kubeconfig(self, namespace: str = "default") -> str:
         """A kubeconfig for this server, as YAML text; `namespace` is that of its context."""
-        guards = self.security
-        authority = guards.certificate.authority if guards.certificate else b""
-        certificate = key = b""
-        if guards.certificate and self.options.client_ca_file:
-            certificate, key = security.administrator(self.parts.client_authority())
-        access = root.kubeconfig.Access(
-            self.url, guards.token, authority, namespace, certificate, key
-        )
-        return root.kubeconfig.render(access)
+        return self.parts.kubeconfig(namespace)
 
     @property
     def stage(self) -> Stage | None:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 
 from inkube.schemas.clock import Clock
 
-__all__ = ["Clock", "FakeClock", "RevisionClock", "SystemClock"]
+__all__ = ["Clock", "FakeClock", "MovableClock", "RevisionClock", "SystemClock"]
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 STEP, LONG = 0.01, 1.0
@@ -34,6 +34,56 @@ class SystemClock:
     async def sleep(self, seconds: float) -> None:
         """`asyncio.sleep`; a negative time returns at once."""
         await asyncio.sleep(max(seconds, 0.0))
+
+
+class MovableClock:
+    """Real time, which `advance` moves forward; those who sleep until then wake up.
+
+    A server outside of tests has it: until it is moved it is as a SystemClock.
+    """
+
+    def __init__(self, ahead: float = 0.0) -> None:
+        self._ahead = ahead
+        self._sleepers: set[asyncio.Future[None]] = set()
+
+    @property
+    def ahead(self) -> float:
+        """Seconds by which it was moved."""
+        return self._ahead
+
+    def now(self) -> datetime:
+        """The time of day, and what it was moved by."""
+        now = datetime.now(UTC)
+        return now + timedelta(seconds=self._ahead) if self._ahead else now
+
+    def monotonic(self) -> float:
+        """`time.monotonic`, and what it was moved by."""
+        return time.monotonic() + self._ahead
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait until it is so much later; a negative time returns at once."""
+        if seconds <= 0:
+            await asyncio.sleep(0)
+            return
+        loop = asyncio.get_running_loop()
+        until = self.monotonic() + seconds
+        while (left := until - self.monotonic()) > 0:
+            future: asyncio.Future[None] = loop.create_future()
+            self._sleepers.add(future)
+            timer = loop.call_later(left, _finish, future)
+            try:
+                await future
+            finally:
+                timer.cancel()
+                self._sleepers.discard(future)
+
+    def advance(self, seconds: float) -> None:
+        """Move it forward, in the loop of those who sleep. Raises ValueError."""
+        if seconds < 0:
+            raise ValueError("a clock only goes forward")
+        self._ahead += seconds
+        for future in tuple(self._sleepers):
+            _finish(future)
 
 
 class FakeClock:

@@ -7,7 +7,7 @@ change. Follows kube-openapi/pkg/handler3 and handler.
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
 
@@ -60,9 +60,19 @@ class _Document:
 
 
 class OpenAPI:
-    """Serves `/openapi/v2` and `/openapi/v3…`."""
+    """Serves `/openapi/v2` and `/openapi/v3…`; `own` are documents of version 3, by path, of what
+    kube-apiserver does not have: the index, from which its clients read, leaves them out."""
 
-    def __init__(self, resources: Resources, worker: Worker, minor: int) -> None:
+    def __init__(
+        self,
+        resources: Resources,
+        worker: Worker,
+        minor: int,
+        own: Mapping[str, Callable[[], Object]],
+    ) -> None:
+        self._own = {
+            path: _Document(path, path, _digest(path.encode()), make) for path, make in own.items()
+        }
         self._minor = minor
         self._resources = resources
         self._worker = worker
@@ -89,7 +99,7 @@ class OpenAPI:
         if delegate is not None:
             answer: web.StreamResponse = await delegate(request, info, user)
             return answer
-        document = self._documents.get(path)
+        document = self._documents.get(path) or self._own.get(path)
         if document is None:
             return web.Response(status=404)
         if not document.is_written:

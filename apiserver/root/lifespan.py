@@ -5,7 +5,7 @@ import contextlib
 from inkube.apiserver import root
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.registry import HEAVY, keys
-from inkube.apiserver.root import bootstrap, calm, parts, reconcilers, serving, triggers
+from inkube.apiserver.root import bootstrap, calm, listening, parts, reconcilers, serving, triggers
 from inkube.apiserver.root.core import Core
 from inkube.apiserver.root.defaults import sets
 from inkube.apiserver.root.listening import Door
@@ -32,14 +32,26 @@ async def lifespan(
     for trigger in (*reconcilers.at_first_object(made.core), *await _aggregation(made)):
         stack.callback(trigger.close)
         trigger.start()
-    await serving.begin(made, progress, stack)
+    await serving.begin(made, progress, stack, _fork)
     await stack.enter_async_context(made.core.manager)
     if made.leadership is not None:
         await stack.enter_async_context(made.leadership.taken())
     await _install_what_is_wanted(made, progress)
     if base.player is not None:
         base.player.play(base.store)
+    if not (options.data or options.database or made.core.read_only):
+        made.beginning.entries = base.store.list(keys.ROOT)
     return made
+
+
+async def _fork(options: Options) -> tuple[Parts, contextlib.AsyncExitStack]:
+    """Start another server; what is returned with its parts stops it."""
+    progress = Progress()
+    async with contextlib.AsyncExitStack() as stack:
+        door = await listening.opened(options, progress, stack)
+        made = await lifespan(options, door, progress, stack)
+        progress.finish()
+        return made, stack.pop_all()
 
 
 def _close_at_the_end(core: Core, stack: contextlib.AsyncExitStack) -> None:

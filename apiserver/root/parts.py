@@ -5,6 +5,8 @@ that few servers need are `Late`.
 """
 
 import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from inkube.apiserver import aggregation, auth, root
@@ -17,6 +19,14 @@ from inkube.apiserver.root.listening import Door
 from inkube.apiserver.root.sources.foundation import Foundation
 from inkube.apiserver.watching import Streams
 from inkube.schemas.lazy import Late
+from inkube.storage import Entry
+
+
+@dataclass(slots=True)
+class Beginning:
+    """What was stored when the start was over; None where it is kept elsewhere, too."""
+
+    entries: Sequence[Entry] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -36,12 +46,35 @@ class Parts:
     """The part taken in the election of who runs controllers; None where nobody else may."""
     cluster: "root.Cluster | None"
     """Nodes and what runs on them, where workloads live."""
+    beginning: Beginning
 
     async def settled(self, within: float = 60.0) -> None:
         """Wait until every controller that runs here has seen the newest revision and has nothing
         to do. Raises TimeoutError after so many seconds."""
         async with asyncio.timeout(within):
             await self.core.manager.settled()
+
+    async def snapshot(self) -> "root.snapshots.Snapshot":
+        """The state as it is now, for other servers to begin with. Raises LogError."""
+        base = self.core.base
+        log = await base.store.snapshot()
+        return root.snapshots.Snapshot(log, base.keys.kept(), base.clock.now())
+
+    def kubeconfig(self, namespace: str = "default") -> str:
+        """A kubeconfig for this server, as YAML text; `namespace` is that of its context."""
+        guards = self.core.security
+        authority = guards.certificate.authority if guards.certificate else b""
+        certificate = key = b""
+        if guards.certificate and self.core.options.client_ca_file:
+            certificate, key = security.administrator(self.client_authority())
+        access = root.kubeconfig.Access(
+            self.core.door.url, guards.token, authority, namespace, certificate, key
+        )
+        return root.kubeconfig.render(access)
+
+
+Start = Callable[[Options], Awaitable[tuple[Parts, contextlib.AsyncExitStack]]]
+"""Starts another server; what it returns beside its parts stops it."""
 
 
 def build(options: Options, door: Door, base: Foundation) -> Parts:
@@ -62,6 +95,7 @@ def build(options: Options, door: Door, base: Foundation) -> Parts:
         client_authority=authority,
         leadership=_leadership(core) if base.shares else None,
         cluster=_cluster(core, authority),
+        beginning=Beginning(),
     )
 
 

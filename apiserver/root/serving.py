@@ -8,7 +8,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 
 from inkube.apiserver import app as apps
-from inkube.apiserver import console, discovery, http, subresources, watching, workers
+from inkube.apiserver import (
+    console,
+    control,
+    discovery,
+    http,
+    root,
+    subresources,
+    watching,
+    workers,
+)
 from inkube.apiserver.app import App
 from inkube.apiserver.auth import Flows
 from inkube.apiserver.configuration import Options
@@ -17,7 +26,7 @@ from inkube.apiserver.handlers import Handlers, Renderer, Routes, Subresources
 from inkube.apiserver.http import Guard, Metrics, Origins, webserver
 from inkube.apiserver.root import calm
 from inkube.apiserver.root.core import Core
-from inkube.apiserver.root.parts import Parts
+from inkube.apiserver.root.parts import Parts, Start
 from inkube.apiserver.root.progress import Progress
 from inkube.schemas import golang
 from inkube.schemas.lazy import Late
@@ -39,7 +48,9 @@ class Streaming:
                 each.close()
 
 
-async def begin(parts: Parts, progress: Progress, stack: contextlib.AsyncExitStack) -> None:
+async def begin(
+    parts: Parts, progress: Progress, stack: contextlib.AsyncExitStack, start: Start
+) -> None:
     """Answer requests until `stack` is left. Raises OSError or ValueError of the audit log."""
     core, door = parts.core, parts.core.door
     options, worker = core.options, core.options.worker
@@ -60,7 +71,7 @@ async def begin(parts: Parts, progress: Progress, stack: contextlib.AsyncExitSta
     others = calm.OtherServers(core.base.store, core.manager) if core.base.shares else None
     if others is not None:
         stack.callback(others.close)
-    made = _application(parts, endpoints, streaming, others, listeners)
+    made = _application(parts, endpoints, streaming, others, listeners, start)
     if worker is not None:
         made = await _behind_others(parts, made, stack)
     app = App(made)
@@ -87,6 +98,7 @@ def _application(
     streaming: Streaming,
     others: calm.OtherServers | None,
     listeners: "list[http.audit.Listener]",
+    start: Start,
 ) -> apps.Parts:
     core, options = parts.core, parts.core.options
     handlers = Handlers(core.registry, Renderer(core.base.stamps))
@@ -106,7 +118,7 @@ def _application(
         origins=core.door.origins,
         guard=Guard(loopback_only=core.security.is_open),
         metrics=endpoints.requests,
-        endpoints=_paths(parts, endpoints, streaming),
+        endpoints=_paths(parts, endpoints, streaming, start),
         faults=core.faults,
         sleep=core.base.clock.sleep,
         calm=_calm(parts, others),
@@ -148,7 +160,9 @@ def _endpoints(core: Core, progress: Progress, siblings: "workers.Siblings | Non
     )
 
 
-def _paths(parts: Parts, plain: Endpoints, streaming: Streaming) -> dict[str, Endpoint]:
+def _paths(
+    parts: Parts, plain: Endpoints, streaming: Streaming, start: Start
+) -> dict[str, Endpoint]:
     """What answers at paths that are no resources; one that ends in a slash at those below."""
     core = parts.core
     documents = issuer.Issuer(core.security.authenticator.accounts, lambda: core.door.url)
@@ -167,18 +181,29 @@ def _paths(parts: Parts, plain: Endpoints, streaming: Streaming) -> dict[str, En
         "/metrics": plain.metrics,
         "/metrics/slis": plain.levels,
         "/debug/": made_late(Late(lambda: discovery.Debugging(core.base.store))),
-        "/inkube/": made_late(Late(lambda: _shared_streams(parts))),
+        "/inkube/": made_late(Late(lambda: _control(parts, start))),
         "/debug/requests": made_late(streaming.request_log),
         "/api/": groups,
         "/apis/": groups,
         "/openapi/": made_late(
             Late(
                 lambda: discovery.OpenAPI(
-                    core.resources, core.registry.worker, core.options.release.minor
+                    core.resources,
+                    core.registry.worker,
+                    core.options.release.minor,
+                    {control.PATH: control.openapi},
                 )
             )
         ),
     }
+
+
+def _control(parts: Parts, start: Start) -> "control.Control":
+    """What answers below `/inkube/`."""
+    actions = root.Controlled(parts, start)
+    parts.core.closing.push_async_callback(actions.close)
+    shared = made_late(Late(lambda: _shared_streams(parts)))
+    return control.Control(actions, {watching.SHARED: shared})
 
 
 def _shared_streams(parts: Parts) -> "watching.shared.SharedStreams":

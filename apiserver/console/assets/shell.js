@@ -20,6 +20,7 @@ const PAGES = {
   new: () => import("./creating.js"),
   world: () => import("./world.js"),
   requests: () => import("./requests.js"),
+  control: () => import("./control.js"),
 };
 
 export function Shell() {
@@ -46,6 +47,7 @@ export function Shell() {
     "g h": [() => go("#/"), "Go to the overview"],
     "g w": [() => go("#/world"), "Go to the world"],
     "g r": [() => go("#/requests"), "Go to the requests"],
+    "g c": [() => go("#/control"), "Go to the control of the server"],
     "g n": [() => document.getElementById("namespace")?.focus(), "Choose a namespace"],
     t: [nextTheme, "Light, dark, as the system"],
   });

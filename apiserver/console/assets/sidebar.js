@@ -5,7 +5,7 @@ import { kindHref } from "./router.js";
 import { kept, useStore } from "./store.js";
 
 const closed = kept("closed-groups", []);
-const PAGES = [["", "Overview"], ["world", "World"], ["requests", "Requests"]];
+const PAGES = [["", "Overview"], ["world", "World"], ["requests", "Requests"], ["control", "Control"]];
 
 export function Sidebar({ open, current, page }) {
   const [text, setText] = useState("");

@@ -12,7 +12,7 @@ from inkube.apiserver.registry import Stamps, keys
 from inkube.apiserver.root import defaults
 from inkube.schemas import builtin, releases
 from inkube.schemas.objects import Object
-from inkube.storage import Store, errors
+from inkube.storage import Entry, Store, errors
 
 Objects = Iterable[tuple[str, Object]]
 ROLES = "roles"
@@ -79,7 +79,12 @@ class Defaults:
         self._missing = {*_SETS.values(), PROVISIONING_ROLES} if may_make else set()
         if not may_identify:
             self._missing.discard(IDENTITY)
+        self._made: dict[str, Entry] = {}
         self._lock = asyncio.Lock()
+
+    def made_after(self, revision: int) -> Mapping[str, bytes]:
+        """What was made since then, as it was made, by key."""
+        return {key: entry.data for key, entry in self._made.items() if entry.created > revision}
 
     def is_wanted(self, group: str, plural: str, name: str) -> bool:
         """Whether a look at that kind, or at one object of it, has to wait for `make`."""
@@ -149,6 +154,7 @@ class Defaults:
         head = {name: meta[name] for name in ("name", "namespace") if name in meta}
         made = {"uid": self._stamps.uid(), "creationTimestamp": self._stamps.timestamp()}
         try:
-            await self._store.create(key, {**obj, "metadata": {**head, **made, **meta}})
+            value = {**obj, "metadata": {**head, **made, **meta}}
+            self._made[key] = await self._store.create(key, value)
         except errors.AlreadyExists:
             return  # another process on the same file was faster

@@ -14,7 +14,7 @@ from inkube.apiserver.auth import KeyFiles, Keys
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.registry import JSONCodec, Stamps
 from inkube.apiserver.root.progress import Progress
-from inkube.controllers.clock import Clock, RevisionClock, SystemClock
+from inkube.controllers.clock import Clock, MovableClock, RevisionClock
 from inkube.storage import CompactionOptions, Log, MemoryLog, Store, StoreOptions, WriterOptions
 
 
@@ -60,7 +60,7 @@ def _clock(options: Options, revision: Callable[[], int]) -> Clock:
     if options.clock is not None:
         given: Clock = options.clock
         return given
-    return SystemClock() if options.seed is None else RevisionClock(revision)
+    return MovableClock() if options.seed is None else RevisionClock(revision)
 
 
 async def _log(

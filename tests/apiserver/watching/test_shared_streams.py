@@ -88,6 +88,13 @@ async def until(stream, wanted):
     return message, before
 
 
+def ageless(message):
+    """Without the age of a table's row, which is that of the moment it was made for each form."""
+    for row in message["event"]["object"].get("rows", []):
+        row["cells"].pop()
+    return message
+
+
 @pytest.mark.parametrize("accept", ["application/json", TABLE, PARTIAL])
 @pytest.mark.parametrize("query", ["", "?labelSelector=app%3Da", "?allowWatchBookmarks=1"])
 async def test_events_are_those_of_http(server, session, shared, config_map, accept, query):
@@ -106,7 +113,7 @@ async def test_events_are_those_of_http(server, session, shared, config_map, acc
         await server.client.delete("v1/configmaps", "there", "default")
         for _ in range(6 if "Bookmarks" in query else 5):
             line = json.loads(await stream.content.readline())
-            assert await opened.read() == {"watch": "a", "event": line}
+            assert ageless(await opened.read()) == ageless({"watch": "a", "event": line})
     stream.close()
 
 

@@ -1,0 +1,232 @@
+"""`/inkube/v1/…`: settle, move the clock, reset, take and restore snapshots, fork.
+
+Every change is a POST with a JSON object, which may be left out where all members may be. What is
+refused is a Status, as everywhere else.
+"""
+
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple, Protocol
+
+import orjson
+from aiohttp import web
+from multidict import CIMultiDict
+
+from inkube.apiserver.http import bodies, negotiation, responses
+from inkube.apiserver.http.delivery import Answer
+from inkube.apiserver.http.requests import RequestInfo
+from inkube.apiserver.registry.calls import User
+from inkube.schemas import status
+from inkube.schemas.objects import Object
+
+ROOT = "/inkube/v1"
+WITHIN = 60.0
+"""Seconds that a server has to settle, unless the request says otherwise, …"""
+LONGEST = 600.0
+"""… and at most."""
+FURTHEST = 10 * 365 * 86_400.0
+"""Seconds that a clock is moved at once, at most: ten years."""
+LONGEST_NAME = 64
+LARGEST = 64 * 1024
+FILE = "application/vnd.sqlite3"
+
+Endpoint = Callable[[web.BaseRequest, RequestInfo, User], Awaitable[web.StreamResponse]]
+
+
+class Fork(NamedTuple):
+    """Another server that began with the state of this one."""
+
+    name: str
+    url: str
+    kubeconfig: str
+
+
+class Actions(Protocol):
+    """What can be done to a server; `root.controlled` does it. All raise StatusError."""
+
+    async def settled(self, within: float) -> int:
+        """Wait for the controllers; the revision then. 504 where they take longer."""
+        ...
+
+    async def advance(self, seconds: float) -> int:
+        """Move the clock, and wait for what became due; the revision then."""
+        ...
+
+    async def reset(self) -> int:
+        """Make the state that of the start; the revision then."""
+        ...
+
+    async def snapshot(self, name: str) -> int:
+        """Keep the state under a name; its revision."""
+        ...
+
+    async def restore(self, name: str) -> int:
+        """Make the state that of a snapshot; the revision then. 404."""
+        ...
+
+    async def file(self, name: str) -> bytes:
+        """A snapshot as a data file. 404."""
+        ...
+
+    def forget(self, name: str) -> None:
+        """Let go of a snapshot. 404."""
+        ...
+
+    def snapshots(self) -> Mapping[str, int]:
+        """Names and revisions of all."""
+        ...
+
+    async def fork(self, name: str, snapshot: str) -> Fork:
+        """Start another server, from a snapshot or, where that is "", from the state now."""
+        ...
+
+    async def end(self, name: str) -> None:
+        """Stop a fork. 404."""
+        ...
+
+    def forks(self) -> Sequence[Fork]:
+        """Those that run."""
+        ...
+
+    def now(self) -> datetime:
+        """The time of the server's clock."""
+        ...
+
+
+class Control:
+    """An endpoint of `app` for all below ROOT; `others` answer for paths that begin like theirs."""
+
+    def __init__(self, actions: Actions, others: Mapping[str, Endpoint]) -> None:
+        self._actions = actions
+        self._others = others
+        self._posts: dict[str, Callable[[Object], Awaitable[Object]]] = {
+            "settled": self._settled,
+            "advance": self._advance,
+            "reset": self._reset,
+            "snapshot": self._snapshot,
+            "restore": self._restore,
+            "fork": self._fork,
+        }
+        self._gets: dict[str, Callable[[], Object]] = {
+            "": self._overview,
+            "snapshot": self._snapshots,
+            "fork": self._forks,
+        }
+
+    async def __call__(
+        self, request: web.BaseRequest, info: RequestInfo, user: User
+    ) -> web.StreamResponse:
+        """Answer one request. Raises StatusError."""
+        path = info.path.rstrip("/")
+        for start, other in self._others.items():
+            if path == start or path.startswith(f"{start}/"):
+                return await other(request, info, user)
+        action, _, name = path.removeprefix(ROOT).removeprefix("/").partition("/")
+        if not path.startswith(ROOT) or (action not in self._posts and action):
+            return responses.plain_not_found()
+        if name:
+            return await self._of_one(info.method, action, name)
+        if info.method == "GET" and action in self._gets:
+            return responses.render(self._gets[action](), negotiation.PLAIN)
+        if info.method == "POST" and action in self._posts:
+            answer = await self._posts[action](await _read(request))
+            return responses.render(answer, negotiation.PLAIN)
+        raise status.method_not_allowed()
+
+    async def _of_one(self, method: str, action: str, name: str) -> web.StreamResponse:
+        if (method, action) == ("GET", "snapshot"):
+            headers = {"Content-Type": FILE, "Cache-Control": "no-cache, private"}
+            return Answer(await self._actions.file(name), CIMultiDict(headers))
+        if (method, action) == ("DELETE", "snapshot"):
+            self._actions.forget(name)
+        elif (method, action) == ("DELETE", "fork"):
+            await self._actions.end(name)
+        else:
+            raise status.method_not_allowed()
+        return responses.render({"name": name}, negotiation.PLAIN)
+
+    async def _settled(self, given: Object) -> Object:
+        within = _seconds(given, "within", WITHIN, LONGEST)
+        _nothing_else(given)
+        return {"revision": str(await self._actions.settled(within))}
+
+    async def _advance(self, given: Object) -> Object:
+        seconds = _seconds(given, "seconds", None, FURTHEST)
+        _nothing_else(given)
+        revision = await self._actions.advance(seconds)
+        return {"revision": str(revision), "time": _text(self._actions.now())}
+
+    async def _reset(self, given: Object) -> Object:
+        _nothing_else(given)
+        return {"revision": str(await self._actions.reset())}
+
+    async def _snapshot(self, given: Object) -> Object:
+        name = _name(given, "name")
+        _nothing_else(given)
+        return {"name": name, "revision": str(await self._actions.snapshot(name))}
+
+    async def _restore(self, given: Object) -> Object:
+        name = _name(given, "name")
+        _nothing_else(given)
+        return {"name": name, "revision": str(await self._actions.restore(name))}
+
+    async def _fork(self, given: Object) -> Object:
+        name = _name(given, "name")
+        snapshot = _name(given, "snapshot") if "snapshot" in given else ""
+        _nothing_else(given)
+        return _shown(await self._actions.fork(name, snapshot))
+
+    def _overview(self) -> Object:
+        return {"time": _text(self._actions.now()), **self._snapshots(), **self._forks()}
+
+    def _snapshots(self) -> Object:
+        found = self._actions.snapshots().items()
+        return {"snapshots": [{"name": name, "revision": str(at)} for name, at in found]}
+
+    def _forks(self) -> Object:
+        return {"forks": [{"name": each.name, "url": each.url} for each in self._actions.forks()]}
+
+
+async def _read(request: web.BaseRequest) -> Object:
+    """The parameters. Raises StatusError 400, 413."""
+    body = await bodies.read(request)
+    if len(body) > LARGEST:
+        raise status.too_large(f"parameters have at most {LARGEST} bytes")
+    try:
+        value: Any = orjson.loads(body) if body.strip() else {}
+    except orjson.JSONDecodeError as error:
+        raise status.bad_request(f"parameters are a JSON object: {error}") from error
+    if not isinstance(value, dict):
+        raise status.bad_request("parameters are a JSON object")
+    return value
+
+
+def _seconds(given: Object, name: str, usual: float | None, most: float) -> float:
+    value = given.pop(name, usual)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or not 0 <= value <= most:
+        raise status.bad_request(f"{name}: expected a number of seconds from 0 to {most:g}")
+    return float(value)
+
+
+def _name(given: Object, member: str) -> str:
+    value = given.pop(member, None)
+    if not isinstance(value, str) or not 0 < len(value) <= LONGEST_NAME or "/" in value:
+        raise status.bad_request(
+            f"{member}: expected a name of 1 to {LONGEST_NAME} characters without a slash"
+        )
+    return value
+
+
+def _nothing_else(given: Object) -> None:
+    if given:
+        raise status.bad_request(f"unknown parameter: {', '.join(sorted(given))}")
+
+
+def _shown(fork: Fork) -> Object:
+    return {"name": fork.name, "url": fork.url, "kubeconfig": fork.kubeconfig}
+
+
+def _text(moment: datetime) -> str:
+    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -1,0 +1,255 @@
+"""What `/inkube/v1/…` does to a server; see `control.Actions`.
+
+A state is restored by ordinary changes in one commit: watchers are told of every object that comes,
+goes or changes, and revisions go on. Nothing of it is admitted or validated, for it was before.
+"""
+
+import asyncio
+import contextlib
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from inkube.apiserver import control
+from inkube.apiserver.configuration import Options
+from inkube.apiserver.control import Fork
+from inkube.apiserver.registry import keys
+from inkube.apiserver.registry.codec import JSONCodec
+from inkube.apiserver.root.parts import Parts, Start
+from inkube.apiserver.root.sources.snapshots import Snapshot
+from inkube.controllers.clock import FakeClock, MovableClock
+from inkube.schemas import status
+from inkube.schemas.objects import Object
+from inkube.storage import Store, errors, writes
+
+SNAPSHOTS = 20
+"""How many are kept, …"""
+SNAPSHOT_BYTES = 256 * 1024 * 1024
+"""… and the bytes of their objects together."""
+FORKS = 10
+ATTEMPTS = 20
+"""So often a state is restored that others change meanwhile."""
+TURNS = 20
+"""So many turns of the loop let everything that a moved clock wakes begin to work."""
+
+State = Mapping[str, bytes]
+"""What is stored, by key."""
+_VERSION = "resourceVersion"
+_decode = JSONCodec().decode
+
+
+class Controlled(control.Actions):
+    """One server; `start` starts another."""
+
+    def __init__(self, parts: Parts, start: Start) -> None:
+        base = parts.core.base
+        self._parts = parts
+        self._store = base.store
+        self._clock = base.clock
+        self._begin = parts.beginning.entries
+        self._begun_at = max((entry.revision for entry in self._begin or ()), default=0)
+        self._start = start
+        self._refuses = _why_uncontrolled(parts)
+        self._snapshots: dict[str, Snapshot] = {}
+        self._forks: dict[str, tuple[Fork, contextlib.AsyncExitStack]] = {}
+        self._one = asyncio.Lock()
+        """Held by what changes the state or the clock: one after the other."""
+
+    async def close(self) -> None:
+        """Stop every fork."""
+        for name in tuple(self._forks):
+            await self.end(name)
+
+    async def settled(self, within: float) -> int:
+        """See Actions."""
+        self._check()
+        try:
+            await self._parts.settled(within)
+        except TimeoutError as error:
+            raise status.StatusError(
+                504, status.Reason.TIMEOUT, f"not settled within {within:g} s"
+            ) from error
+        return self._store.revision
+
+    async def advance(self, seconds: float) -> int:
+        """See Actions."""
+        self._check()
+        if not isinstance(self._clock, MovableClock | FakeClock):
+            raise status.StatusError(
+                409, status.Reason.CONFLICT, "the clock of this server cannot be moved"
+            )
+        async with self._one:
+            self._clock.advance(seconds)
+            for _ in range(TURNS):
+                await asyncio.sleep(0)
+            return await self.settled(control.WITHIN)
+
+    async def reset(self) -> int:
+        """See Actions."""
+        self._check()
+        if self._begin is None:
+            raise status.StatusError(
+                409,
+                status.Reason.CONFLICT,
+                "this server keeps its data: take a snapshot and restore it; only a server in "
+                "memory can be reset",
+            )
+        state = {entry.key: entry.data for entry in self._begin}
+        return await self._return_to(state, self._begun_at)
+
+    async def snapshot(self, name: str) -> int:
+        """See Actions."""
+        self._check()
+        if name not in self._snapshots and len(self._snapshots) >= SNAPSHOTS:
+            raise status.too_many_requests(f"a server keeps at most {SNAPSHOTS} snapshots")
+        async with self._one:
+            await self.settled(control.WITHIN)
+            taken = await self._parts.snapshot()
+        others = (found for known, found in self._snapshots.items() if known != name)
+        if sum(map(_size, (*others, taken))) > SNAPSHOT_BYTES:
+            raise status.too_many_requests(
+                f"the snapshots of a server have at most {SNAPSHOT_BYTES} bytes"
+            )
+        self._snapshots[name] = taken
+        return taken.revision
+
+    async def restore(self, name: str) -> int:
+        """See Actions."""
+        self._check()
+        taken = self._named(name)
+        return await self._return_to(_state_of(taken), taken.revision)
+
+    async def file(self, name: str) -> bytes:
+        """See Actions."""
+        taken = self._named(name)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "snapshot.db"
+            await taken.save(path)
+            return await asyncio.to_thread(path.read_bytes)
+
+    def forget(self, name: str) -> None:
+        """See Actions."""
+        self._named(name)
+        del self._snapshots[name]
+
+    def snapshots(self) -> Mapping[str, int]:
+        """See Actions."""
+        return {name: taken.revision for name, taken in self._snapshots.items()}
+
+    async def fork(self, name: str, snapshot: str) -> Fork:
+        """See Actions."""
+        self._check()
+        async with self._one:
+            if name in self._forks:
+                raise status.StatusError(
+                    409, status.Reason.ALREADY_EXISTS, f"a fork {name!r} runs already"
+                )
+            if len(self._forks) >= FORKS:
+                raise status.too_many_requests(f"a server has at most {FORKS} forks")
+            if not snapshot:
+                await self.settled(control.WITHIN)
+            taken = self._named(snapshot) if snapshot else await self._parts.snapshot()
+            parts, running = await self._start(_options_of_a_fork(self._parts, taken))
+            made = Fork(name, parts.core.door.url, parts.kubeconfig())
+            self._forks[name] = made, running
+        return made
+
+    async def end(self, name: str) -> None:
+        """See Actions."""
+        found = self._forks.pop(name, None)
+        if found is None:
+            raise status.StatusError(404, status.Reason.NOT_FOUND, f"no fork {name!r} runs")
+        await found[1].aclose()
+
+    def forks(self) -> Sequence[Fork]:
+        """See Actions."""
+        return [fork for fork, _ in self._forks.values()]
+
+    def now(self) -> datetime:
+        """See Actions."""
+        return self._clock.now()
+
+    def _check(self) -> None:
+        if self._refuses:
+            raise status.StatusError(501, status.Reason.NOT_IMPLEMENTED, self._refuses)
+
+    def _named(self, name: str) -> Snapshot:
+        found = self._snapshots.get(name)
+        if found is None:
+            raise status.StatusError(404, status.Reason.NOT_FOUND, f"no snapshot {name!r} is kept")
+        return found
+
+    async def _return_to(self, state: State, revision: int) -> int:
+        """Make the state what it was at a revision, and wait for the controllers. Objects that
+        every server has, and that were made later, stay as they were made."""
+        async with self._one:
+            await self.settled(control.WITHIN)
+            wanted = {**self._parts.defaults.made_after(revision), **state}
+            for _ in range(ATTEMPTS):
+                batch = list(_changes(self._store, wanted))
+                with contextlib.suppress(errors.PreconditionError):
+                    if batch:
+                        await self._store.commit(batch)
+                    return await self.settled(control.WITHIN)
+            raise status.StatusError(
+                409, status.Reason.CONFLICT, "other clients write all the time; try again"
+            )
+
+
+def _why_uncontrolled(parts: Parts) -> str:
+    if parts.core.read_only:
+        return "a server that shows the past cannot be controlled"
+    if parts.core.options.worker is not None:
+        return "a server of several processes (--workers) cannot be controlled"
+    return ""
+
+
+def _options_of_a_fork(parts: Parts, taken: Snapshot) -> Options:
+    """Those of the server, in memory and on a free port."""
+    clock = parts.core.base.clock
+    return replace(
+        parts.core.options,
+        port=0,
+        data=None,
+        database="",
+        snapshot=taken,
+        replay=None,
+        definitions=(),
+        scenario="",
+        aggregated={},
+        audit_log=None,
+        audit_policy_file=None,
+        clock=MovableClock(clock.ahead) if isinstance(clock, MovableClock) else None,
+        on_request=None,
+    )
+
+
+def _state_of(taken: Snapshot) -> State:
+    newest = {record.key: record for record in taken.log.records}
+    return {key: record.data for key, record in newest.items() if not record.deleted}
+
+
+def _size(taken: Snapshot) -> int:
+    return sum(len(record.data) for record in taken.log.records)
+
+
+def _changes(store: Store, wanted: State) -> Iterable[writes.Write]:
+    """The writes that make the state what is wanted; revisions apart."""
+    for entry in store.list(keys.ROOT):
+        data = wanted.get(entry.key)
+        if data is None:
+            yield writes.Delete(entry.key, entry.revision)
+        elif data != entry.data:
+            value = _decode(data)
+            if _without_version(value) != _without_version(entry.value):
+                yield writes.Update(entry.key, value, entry.revision)
+    for key, data in wanted.items():
+        if store.get(key) is None:
+            yield writes.Create(key, _decode(data))
+
+
+def _without_version(value: Object) -> Object:
+    metadata = {name: each for name, each in value["metadata"].items() if name != _VERSION}
+    return {**value, "metadata": metadata}
