@@ -34,6 +34,7 @@ _PATH = click.Path(path_type=Path)
 
 
 _RENAMED = {
+    "allow_hosts": "allow-host",
     "allow_origins": "allow-origin",
     "data": "data",
     "event_ttl": "event-ttl",
@@ -173,6 +174,12 @@ def main() -> None:
 @click.option("--audit-log", type=_FILE, help="Append audit events to this file.")
 @click.option("--audit-policy-file", type=_FILE, help="Policy of the audit log.")
 @click.option("--allow-origin", multiple=True, help="Allow web pages of this origin (CORS).")
+@click.option(
+    "--allow-host",
+    multiple=True,
+    metavar="NAME",
+    help="Host name for an open server beside localhost, such as that of a proxy.",
+)
 @click.option(
     "--service-address",
     multiple=True,
@@ -363,6 +370,7 @@ def _named(arguments: dict[str, Any]) -> dict[str, Any]:
     arguments["controllers"] = not arguments.pop("no_controllers")
     arguments["durable"] = not arguments.pop("no_fsync")
     arguments["allow_origins"] = arguments.pop("allow_origin")
+    arguments["allow_hosts"] = arguments.pop("allow_host")
     arguments["service_addresses"] = arguments.pop("service_address")
     arguments["local_path_prefixes"] = arguments.pop("local_path_prefix")
     return arguments

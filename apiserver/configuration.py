@@ -26,6 +26,7 @@ _CHOICES = {
 _SERVICE = re.compile(
     r"([a-z0-9-]+/[a-z0-9-]+)=(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+):([0-9]{1,5})", re.ASCII
 )
+_HOST = re.compile(r"[a-zA-Z0-9_]([a-zA-Z0-9_.-]{0,251}[a-zA-Z0-9_])?", re.ASCII)
 _ORIGIN = re.compile(r"https?://[^/?#@\s]+", re.IGNORECASE)
 
 
@@ -166,6 +167,9 @@ class Options:
     """An `audit.k8s.io/v1` Policy: which requests to log, with how much detail."""
     allow_origins: Sequence[str] = ()
     """Origins of web pages to allow (CORS), such as http://localhost:3000; `*` allows all."""
+    allow_hosts: Sequence[str] = ()
+    """Names under which an open server is reached beside those of loopback, such as the name of a
+    service of Docker Compose whose proxy leads to it."""
     service_addresses: Sequence[str] = ()
     """Addresses of Services of webhooks, conversion and aggregated API servers:
     `NAMESPACE/NAME=HOST:PORT`. Other Services use their EndpointSlices or Endpoints."""
@@ -222,6 +226,12 @@ class Options:
                     "allow_origins",
                     f"{origin!r} is not an origin; use scheme, host and port without a path, "
                     "such as http://localhost:3000, or * for all origins",
+                )
+
+        for host in self.allow_hosts:
+            if _HOST.fullmatch(host) is None:
+                raise BadOption(
+                    "allow_hosts", f"{host!r} is not a host name; write it without scheme and port"
                 )
 
     @property

@@ -1,10 +1,12 @@
 """Web pages: which origins may ask, and what they are told (CORS).
 
-Off unless origins are named. Besides, an open server lets no page of other machines write: browsers
+Off unless origins are named. Beyond the reference, an allowed origin may send any header that it asks
+for, and read warnings and the id of a request. Besides, an open server lets no page of other machines write: browsers
 send some POSTs without asking first, and say in `Origin` where they come from. Follows
 apiserver/pkg/server/filters/cors.go.
 """
 
+import re
 from collections.abc import Sequence
 
 from aiohttp import hdrs, web
@@ -18,6 +20,10 @@ _HEADERS = (
     "Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, "
     "X-Requested-With, If-Modified-Since"
 )
+_EXPOSED = "Date, Warning, Retry-After, Audit-Id"
+"""What a page may read beside the few headers that every page may."""
+_REQUESTED = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+(?:, ?[A-Za-z0-9!#$%&'*+.^_`|~-]+)*")
+"""Names of headers as a browser lists them."""
 _ANY = "*"
 _SCHEMES = frozenset({"http", "https"})
 
@@ -50,7 +56,12 @@ class Origins:
         """The answer to a browser that asks whether it may ask; None for other requests."""
         if request.method != "OPTIONS" or not self.allows(request.headers.get(hdrs.ORIGIN, "")):
             return None
-        return web.Response(status=204)
+        response = web.Response(status=204)
+        requested = request.headers.get("Access-Control-Request-Headers", "")
+        if _REQUESTED.fullmatch(requested):
+            response.headers["Access-Control-Allow-Headers"] = f"{_HEADERS}, {requested}"
+            response.headers.add("Vary", "Access-Control-Request-Headers")
+        return response
 
     def tell(self, origin: str, headers: "CIMultiDict[str]") -> None:
         """Put on an answer what a page of that origin is to know."""
@@ -58,8 +69,8 @@ class Origins:
             return
         headers["Access-Control-Allow-Origin"] = origin
         headers["Access-Control-Allow-Methods"] = _METHODS
-        headers["Access-Control-Allow-Headers"] = _HEADERS
-        headers["Access-Control-Expose-Headers"] = "Date"
+        headers.setdefault("Access-Control-Allow-Headers", _HEADERS)
+        headers["Access-Control-Expose-Headers"] = _EXPOSED
         headers["Access-Control-Allow-Credentials"] = "true"
         headers.add("Vary", "Origin")
 

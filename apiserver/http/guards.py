@@ -5,6 +5,7 @@ Long-running requests are not counted. Follows the max-in-flight filter of apise
 """
 
 import re
+from collections.abc import Collection
 from contextlib import AbstractContextManager, nullcontext
 
 from aiohttp import web
@@ -37,20 +38,29 @@ class _Lane:
 
 
 class Guard:
-    """Counts requests and checks hosts. Reads and writes are counted apart: neither crowds out
+    """Counts requests and checks hosts: `hosts` are names that are answered as loopback is. Reads and writes are counted apart: neither crowds out
     the other."""
 
     def __init__(
-        self, *, loopback_only: bool, reads: int = MAX_READS, writes: int = MAX_WRITES
+        self,
+        *,
+        loopback_only: bool,
+        hosts: Collection[str] = (),
+        reads: int = MAX_READS,
+        writes: int = MAX_WRITES,
     ) -> None:
+        self._hosts = frozenset(host.lower() for host in hosts)
         self._loopback_only = loopback_only
         self._reading, self._writing = _Lane(reads), _Lane(writes)
 
     def admit(self, request: web.BaseRequest, *, long: bool) -> AbstractContextManager[object]:
         """Let a request in while the context lasts, or raise StatusError 403 or 429."""
-        if self._loopback_only and not is_loopback(request.host):
+        if self._loopback_only and not self._knows(request.host):
             raise status.forbidden(
-                "", "", "", f"host {request.host!r} is not loopback; ask with credentials"
+                "",
+                "",
+                "",
+                f"host {request.host!r} is not loopback; ask with credentials, or allow it with --allow-host",
             )
         if long:
             return _UNCOUNTED
@@ -58,6 +68,15 @@ class Guard:
         if lane.free <= 0:
             raise too_many_requests()
         return lane
+
+    def _knows(self, host: str) -> bool:
+        return is_loopback(host) or name_of(host) in self._hosts
+
+
+def name_of(host: str) -> str:
+    """The name in a Host header, in lower case: without the port, and without a dot at its end."""
+    name, mark, port = host.rpartition(":")
+    return (name if mark and port.isdecimal() else host).lower().removesuffix(".")
 
 
 def is_loopback(host: str) -> bool:

@@ -116,7 +116,7 @@ def _application(
         access=core.security.access,
         flows=Flows(core.base.store),
         origins=core.door.origins,
-        guard=Guard(loopback_only=core.security.is_open),
+        guard=Guard(loopback_only=core.security.is_open, hosts=options.allow_hosts),
         metrics=endpoints.requests,
         endpoints=_paths(parts, endpoints, streaming, start),
         faults=core.faults,

@@ -7,6 +7,7 @@ import pytest
 import trustme
 import yaml
 
+from inkube.apiserver.configuration import BadOption, Options
 from inkube.apiserver.http.guards import is_loopback
 from inkube.apiserver.root import kubeconfig
 from inkube.apiserver.server import APIServer
@@ -93,6 +94,62 @@ async def test_named_origins_may_ask_and_read() -> None:
         other = {"Origin": "http://other.example"}
         async with session.get(f"{server.url}/api", headers=other) as answer:
             assert "Access-Control-Allow-Origin" not in answer.headers
+
+
+async def test_an_allowed_origin_may_send_what_it_asks_for_and_read_what_tells_more() -> None:
+    page = {"Origin": "http://page.example"}
+    async with (
+        APIServer(allow_origins=["http://page.example"]) as server,
+        aiohttp.ClientSession(server.url) as session,
+    ):
+        wanted = {**page, "Access-Control-Request-Headers": "traceparent,x-client-version"}
+        async with session.options("/api", headers=wanted) as answer:
+            allowed = answer.headers["Access-Control-Allow-Headers"]
+            assert {"traceparent", "x-client-version", "Authorization"} <= set(
+                allowed.replace(" ", "").split(",")
+            )
+        for strange in ("a b", "a,,b", "<script>"):
+            wanted["Access-Control-Request-Headers"] = strange
+            async with session.options("/api", headers=wanted) as answer:
+                assert strange not in answer.headers["Access-Control-Allow-Headers"]
+        other = {**wanted, "Origin": "http://other.example"}
+        async with session.options("/api", headers=other) as answer:
+            assert "Access-Control-Allow-Headers" not in answer.headers
+        for path in ("/api", "/api/v1/unicorns", "/api/v1/pods?watch=1&timeoutSeconds=1"):
+            async with session.get(path, headers=page) as answer:
+                exposed = answer.headers["Access-Control-Expose-Headers"].split(", ")
+                assert {"Warning", "Retry-After", "Audit-Id"} <= set(exposed)
+
+
+async def test_an_open_server_answers_to_the_names_it_is_given() -> None:
+    async with (
+        APIServer(allow_hosts=["inkube", "api.test"]) as server,
+        aiohttp.ClientSession(server.url) as session,
+    ):
+        for host, code in [
+            ("inkube", 200),
+            ("INKUBE:8001", 200),
+            ("api.test.:8001", 200),
+            ("localhost:8001", 200),
+            ("rebound.example.com", 403),
+            ("inkube.example.com", 403),
+            ("x@inkube", 403),
+            ("inkube:80:80", 403),
+        ]:
+            async with session.get("/api", headers={"Host": host}) as answer:
+                assert answer.status == code, host
+
+
+@pytest.mark.parametrize("host", ["", "http://inkube", "inkube:8001", "*", "a b", "-a"])
+def test_hosts_that_are_no_names_are_refused(host: str) -> None:
+    with pytest.raises(BadOption, match="is not a host name"):
+        Options(allow_hosts=[host])
+
+
+async def test_a_name_that_is_allowed_replaces_no_credentials() -> None:
+    with pytest.raises(ValueError, match="not a loopback address"):
+        async with APIServer(host="0.0.0.0", allow_hosts=["inkube"]):
+            pass
 
 
 @pytest.mark.parametrize("text", ["plain", "true", "1e3", 'a "b" \\ #c: {d}', "é😀", "- x", ""])
