@@ -1,9 +1,9 @@
 """Web pages: which origins may ask, and what they are told (CORS).
 
-Off unless origins are named. Beyond the reference, an allowed origin may send any header that it asks
-for, and read warnings and the id of a request. Besides, an open server lets no page of other machines write: browsers
+Off unless origins are named. Besides, an open server lets no page of other machines write: browsers
 send some POSTs without asking first, and say in `Origin` where they come from. Follows
-apiserver/pkg/server/filters/cors.go.
+apiserver/pkg/server/filters/cors.go; beyond it, a page of an allowed origin may send every header
+that it asks for, and read warnings and the id of its request.
 """
 
 import re

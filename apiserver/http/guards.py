@@ -38,8 +38,10 @@ class _Lane:
 
 
 class Guard:
-    """Counts requests and checks hosts: `hosts` are names that are answered as loopback is. Reads and writes are counted apart: neither crowds out
-    the other."""
+    """Counts requests and checks hosts: `hosts` are names that are answered as loopback is.
+
+    Reads and writes are counted apart: neither crowds out the other.
+    """
 
     def __init__(
         self,
@@ -60,7 +62,7 @@ class Guard:
                 "",
                 "",
                 "",
-                f"host {request.host!r} is not loopback; ask with credentials, or allow it with --allow-host",
+                f"host {request.host!r} is not loopback; ask with credentials; see --allow-host",
             )
         if long:
             return _UNCOUNTED
