@@ -178,7 +178,7 @@ def main() -> None:
     "--allow-host",
     multiple=True,
     metavar="NAME",
-    help="Host name for an open server beside localhost, such as that of a proxy.",
+    help="Host name of an open server in addition to localhost, such as that of a proxy.",
 )
 @click.option(
     "--service-address",

@@ -168,7 +168,7 @@ class Options:
     allow_origins: Sequence[str] = ()
     """Origins of web pages to allow (CORS), such as http://localhost:3000; `*` allows all."""
     allow_hosts: Sequence[str] = ()
-    """Names under which an open server is reached beside those of loopback, such as the name of a
+    """Names of an open server in addition to those of loopback, such as the name of a
     service of Docker Compose whose proxy leads to it."""
     service_addresses: Sequence[str] = ()
     """Addresses of Services of webhooks, conversion and aggregated API servers:
