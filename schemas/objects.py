@@ -3,35 +3,30 @@
 Ownership compares as structured-merge-diff does, numbers by value: `ownership.comparison.equals`.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 Object = dict[str, Any]
+
+
+class NoEntries(dict[str, Any]):
+    """A map without entries, where `{}` may be a struct, too, of which nothing is set."""
+
+
+class Empty(NamedTuple):
+    """An empty list or map that was sent: Go has it in memory, and leaves it out when it writes.
+
+    Its value is a list, or NoEntries.
+    """
+
+    path: tuple[str | int, ...]
+    """Where it stood: members of structs, keys of maps, indices of lists."""
+    value: Any
 
 
 def same(one: Any, other: Any) -> bool:
     """Equal as JSON (reflect.DeepEqual): 1, 1.0 and true are three things, the order of members
     does not matter."""
     return one is other or (bool(one == other) and _same_types(one, other))
-
-
-def semantically_same(one: Any, other: Any) -> bool:
-    """As `same`, but at any depth nothing, null and an empty list or map are the same
-    (apimachinery's equality.Semantic.DeepEqual)."""
-    return same(one, other) or _alike(one, other)
-
-
-def _alike(one: Any, other: Any) -> bool:
-    if _is_empty(one) and _is_empty(other):
-        return True
-    if one.__class__ is dict and other.__class__ is dict:
-        return all(_alike(one.get(name), other.get(name)) for name in {**one, **other})
-    if one.__class__ is list and other.__class__ is list:
-        return len(one) == len(other) and all(map(_alike, one, other))
-    return same(one, other)
-
-
-def _is_empty(value: Any) -> bool:
-    return value is None or (not value and value.__class__ in (dict, list))
 
 
 def _same_types(one: Any, other: Any) -> bool:
@@ -43,3 +38,23 @@ def _same_types(one: Any, other: Any) -> bool:
     if one.__class__ is list:
         return all(map(_same_types, one, other))
     return True
+
+
+def semantically_same(left: Any, right: Any) -> bool:
+    """As `same`, but at any depth nothing, null, an empty list and a map without entries are the
+    same (apimachinery's equality.Semantic.DeepEqual); a struct without members is something."""
+    if left is right:
+        return True
+    if not left and not right and _is_nothing(left) and _is_nothing(right):
+        return True
+    if isinstance(left, dict) and isinstance(right, dict):
+        return all(semantically_same(value, right.get(key)) for key, value in left.items()) and all(
+            key in left or _is_nothing(value) for key, value in right.items()
+        )
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(semantically_same, left, right))
+    return same(left, right)
+
+
+def _is_nothing(value: Any) -> bool:
+    return value is None or value == [] or isinstance(value, NoEntries)

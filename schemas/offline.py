@@ -6,13 +6,12 @@ caller, `apiserver.commands.validate`.
 
 import copy
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
-from inkube.schemas import bodies, builtin, crds, releases
+from inkube.schemas import bodies, builtin, crds, empties, releases
 from inkube.schemas.builtin import behaviours, keep, served
-from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.cel import NOT_CHECKED, RuleSet, blocks_rules
 from inkube.schemas.definitions import Definition, Version
 from inkube.schemas.documents import Document
@@ -20,9 +19,10 @@ from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import DecodeError
 from inkube.schemas.meta import GVK, split_api_version
 from inkube.schemas.metadata import names, objectmeta
-from inkube.schemas.objects import Object
+from inkube.schemas.objects import Empty, Object
+from inkube.schemas.served import Served
 from inkube.schemas.status import StatusError
-from inkube.schemas.strategy import Context
+from inkube.schemas.strategy import Context, Strategy
 from inkube.schemas.structural import CompiledSchema, scale
 
 CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
@@ -30,6 +30,13 @@ UNREADABLE = "BadRequest"
 """The type of what is wrong before any field can be looked at."""
 UNKNOWN_KIND = "NotFound"
 _GENERATED = "xxxxx"  # what a server puts behind a generateName
+NOW = "2026-01-01T00:00:00Z"
+"""When objects are written that are judged: no rule depends on it."""
+_OF_THE_SERVER = (
+    "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation",
+    "resourceVersion",
+)  # fmt: skip
+_PATH = re.compile(r"[a-z]\w*(\[[^\]]*\]|\.[\w/-]+)*")
 _LINE = re.compile(r"\bline (\d+)")
 _INTERNAL_PATHS = (
     ("spec.validation", "spec.versions[0].schema"),
@@ -86,6 +93,23 @@ class _Read:
         return (*self.group_kind, metadata.get("namespace") or "", metadata.get("name") or "")
 
 
+class Declared(Protocol):
+    """A kind declared in Python: what a server asks it of an object, but for live checks."""
+
+    @property
+    def definition(self) -> Definition:
+        """What is known of it without an object."""
+        ...
+
+    def strategy(self) -> Strategy:
+        """What it says of objects."""
+        ...
+
+    def mutate(self, obj: Object, old: Object | None) -> Object:
+        """Normalise in place."""
+        ...
+
+
 @dataclass(slots=True)
 class Kinds:
     """The kinds that objects are checked against, and the objects as they were before."""
@@ -95,6 +119,10 @@ class Kinds:
     """Those of CRDs among the documents."""
     old: dict[tuple[str, str, str, str], Object] = field(default_factory=dict)
     schemas: dict[GVK, tuple[CompiledSchema, RuleSet]] = field(default_factory=dict)
+    declared_groups: frozenset[str] = frozenset()
+    """Groups of kinds declared in Python, which `declare` is asked for when an object has one."""
+    declare: Callable[[], Iterable[Declared]] = tuple
+    declared: dict[tuple[str, str], Declared] = field(default_factory=dict)
 
     @classmethod
     def builtin(cls, minor: int = releases.NEWEST.minor) -> "Kinds":
@@ -155,13 +183,19 @@ class Kinds:
     def _check(self, read: _Read) -> Iterator[Finding]:
         gvk = GVK.of(read.value.get("apiVersion") or "", read.value["kind"])
         custom = self.defined.get((gvk.group, gvk.kind))
-        definition = custom or self.definitions.get((gvk.group, gvk.kind))
+        own = None if custom is not None else self._declared(gvk)
+        known = self.definitions.get((gvk.group, gvk.kind)) if own is None else own.definition
+        definition = custom or known
         version = definition.version(gvk.version) if definition is not None else None
         if definition is None or version is None:
             text = f'no matches for kind "{gvk.kind}" in version "{gvk.api_version}"'
             yield _finding(read, UNKNOWN_KIND, text)
+        elif own is not None:
+            served_as = crds.CustomServed(definition, version)
+            yield from self._check_served(read, served_as, own.strategy(), own.mutate)
         elif custom is None:
-            yield from _check_builtin(read, definition, version)
+            strategy = behaviours.of(gvk.group, definition.names.plural, definition.minor)
+            yield from self._check_served(read, served.of(definition, version), strategy)
         else:
             if gvk not in self.schemas:
                 self.schemas[gvk] = (
@@ -169,6 +203,49 @@ class Kinds:
                     RuleSet(version.schema, minor=definition.minor),
                 )
             yield from self._check_custom(read, definition, version)
+
+    def _declared(self, gvk: GVK) -> Declared | None:
+        if gvk.group not in self.declared_groups:
+            return None
+        if not self.declared:
+            for each in self.declare():
+                self.declared[each.definition.group, each.definition.names.kind] = each
+        return self.declared.get((gvk.group, gvk.kind))
+
+    def _check_served(
+        self,
+        read: _Read,
+        served: Served,
+        strategy: Strategy,
+        mutate: Callable[[Object, Object | None], Object] | None = None,
+    ) -> Iterator[Finding]:
+        """What a create of the object would meet, or an update of what is stored."""
+        stored = self.old.get(read.key)
+        unknown: list[str] = []
+        sent: list[Empty] = []
+        context = Context(served, NOW)
+        try:
+            old = None if stored is None else _decoded(stored, served, strategy, None, None)
+            obj = _decoded(read.value, served, strategy, unknown, sent)
+            if mutate is not None:
+                mutate(obj, old)
+                served.schema.default(obj)
+            yield from _strict(read, unknown)
+            shown = empties.show(obj, sent)
+            errors, warnings = _judged(context, strategy, obj, old)
+            empties.hide(shown)
+        except DecodeError as error:
+            yield _finding(read, UNREADABLE, str(error))
+            return
+        except StatusError as refused:
+            yield _finding(read, refused.reason, refused.message)
+            return
+        yield from (_from_error(read, error) for error in errors)
+        for text in warnings:
+            path, _, _ = text.partition(": ")
+            named = path if _PATH.fullmatch(path) else ""
+            message = text.removeprefix(f"{path}: ") if named else text
+            yield replace(_finding(read, "Warning", message, named), warns=True)
 
     def _check_custom(
         self, read: _Read, definition: Definition, version: Version
@@ -239,23 +316,39 @@ def _place(obj: Object, *, namespaced: bool) -> None:
         metadata["name"] = f"{metadata['generateName']}{_GENERATED}"
 
 
-def _check_builtin(read: _Read, definition: Definition, version: Version) -> Iterator[Finding]:
-    gvk = definition.gvk(version.name)
-    try:
-        decoded = builtin_decoding.decode(read.value, gvk, definition.minor)
-    except builtin_decoding.DecodeError as error:
-        yield _finding(read, UNREADABLE, str(error))
-        return
-    yield from _strict(read, decoded.unknown)
-    obj, strategy = (
-        decoded.object,
-        behaviours.of(gvk.group, definition.names.plural, definition.minor),
-    )
-    _place(obj, namespaced=definition.namespaced)
-    context = Context(served.of(definition, version))
+def _decoded(
+    value: Object,
+    served: Served,
+    strategy: Strategy,
+    unknown: list[str] | None,
+    sent: list[Empty] | None,
+) -> Object:
+    """An object as a server reads it, with its defaults, in its place. Raises DecodeError."""
+    obj = served.decode(copy.deepcopy(value), unknown, sent)
     strategy.default(obj)
-    strategy.prepare_for_create(context, obj)
-    yield from (_from_error(read, error) for error in strategy.validate(context, obj))
+    _place(obj, namespaced=served.definition.namespaced)
+    meta = obj["metadata"]
+    if not meta.get("name"):
+        computed, prefix = strategy.compute_name(obj), strategy.name_prefix(obj)
+        meta["name"] = computed or (f"{prefix}{_GENERATED}" if prefix else "")
+    return obj
+
+
+def _judged(
+    context: Context, strategy: Strategy, obj: Object, old: Object | None
+) -> tuple[list[FieldError], list[str]]:
+    """Errors of a create, or of an update; warnings where there are none."""
+    if old is None:
+        strategy.prepare_for_create(context, obj)
+        errors = strategy.validate(context, obj)
+        return errors, [] if errors else strategy.warnings_on_create(context, obj)
+    for member in _OF_THE_SERVER:
+        if member in old["metadata"]:
+            obj["metadata"].setdefault(member, old["metadata"][member])
+    obj["metadata"].setdefault("resourceVersion", "1")  # of what is stored, which files leave out
+    strategy.prepare_for_update(context, obj, old)
+    errors = strategy.validate_update(context, obj, old)
+    return errors, [] if errors else strategy.warnings_on_update(context, obj, old)
 
 
 def _in_file(path: str) -> str:

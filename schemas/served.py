@@ -16,7 +16,7 @@ from inkube.schemas import cel, structural
 from inkube.schemas.definitions import Definition, Version
 from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.meta import GVK, GVR
-from inkube.schemas.objects import Object
+from inkube.schemas.objects import Empty, Object
 from inkube.schemas.ownership import TypedSchema
 
 _LOOPS = (b"all(", b"exists", b"map(", b"filter(", b"transform", b"sort")
@@ -57,11 +57,14 @@ class Served:
         """How fields merge and who may own them."""
         return TypedSchema(self.version.schema)
 
-    def decode(self, obj: Object, unknown: list[str] | None) -> Object:
+    def decode(
+        self, obj: Object, unknown: list[str] | None, empties: list[Empty] | None = None
+    ) -> Object:
         """Give an incoming object its types, and defaults where a schema has some.
 
-        It may be changed in place. Unknown fields go to `unknown` where that is a list. Raises
-        DecodeError when a value cannot be what its field is.
+        It may be changed in place. Unknown fields go to `unknown` where that is a list, and lists
+        and maps that are left out for being empty to `empties`. Raises DecodeError when a value
+        cannot be what its field is.
         """
         return obj
 

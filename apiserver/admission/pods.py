@@ -143,7 +143,9 @@ class RuntimeClasses(Plugin):
         runtime = self._class_of(attributes)
         overhead = None if runtime is None else _overhead(runtime)
         asked = obj["spec"].get("overhead")
-        if overhead is None and asked:
+        if asked is None and any(each.path == ("spec", "overhead") for each in call.empties):
+            asked = {}
+        if overhead is None and asked is not None:
             raise _rejected(
                 call.name, "Pod Overhead set without corresponding RuntimeClass defined Overhead"
             )

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import click
 
-from inkube.apiserver.root import manifests
+from inkube.apiserver.configuration import Options
+from inkube.apiserver.root import declared, manifests
 from inkube.schemas import documents, offline, releases
 from inkube.schemas.documents import Document
 from inkube.schemas.offline import Finding
@@ -41,6 +42,9 @@ def validate_command(
     Like a server, it warns about unknown fields and drops them; `--strict` makes them errors.
     """
     kinds = offline.Kinds.builtin(_minor(kubernetes_version))
+    options = Options(modules="all")
+    kinds.declared_groups = frozenset(options.module_groups)
+    kinds.declare = lambda: declared.judged_kinds(options)
     wanted = list(_read(files))
     found = [
         *kinds.remember(_read(old)),

@@ -1,6 +1,7 @@
 """A call: one verb on one resource by one user, the same for HTTP and the in-process client."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -8,7 +9,7 @@ import orjson
 
 from inkube.apiserver.registry.resources import Resource
 from inkube.apiserver.registry.worker import HEAVY
-from inkube.schemas.objects import Object
+from inkube.schemas.objects import Empty, Object
 from inkube.schemas.served import Served
 from inkube.schemas.strategy import User
 from inkube.storage.entry import Entry
@@ -69,6 +70,8 @@ class Call:
     is_current: bool = False
     """Whether the store has come to what was newest when the request came: to ask once more would
     tell nothing that it has to know, and takes 4 µs."""
+    empties: Sequence[Empty] = ()
+    """Empty lists and maps of the body, which are not stored, and which validation sees."""
     weight: int = 0
     """Bytes of the request's body: much of it is worked on beside the event loop."""
 

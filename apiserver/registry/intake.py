@@ -80,7 +80,8 @@ def admit_patched(
 
 def _decode(call: Call, obj: Object) -> tuple[Object, list[str]]:
     unknown: list[str] | None = None if call.options.validation == "Ignore" else []
-    obj = call.resource.decode(call.served, obj, unknown)
+    call.empties = []
+    obj = call.resource.decode(call.served, obj, unknown, call.empties)
     return obj, unknown or []
 
 

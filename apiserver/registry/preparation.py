@@ -10,7 +10,7 @@ from typing import Any
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.requests import WriteRequest
 from inkube.apiserver.registry.stamps import Stamps
-from inkube.schemas import fielderrors, status
+from inkube.schemas import empties, fielderrors, status
 from inkube.schemas.definitions import Definition
 from inkube.schemas.golang import strconv
 from inkube.schemas.objects import Object
@@ -59,8 +59,10 @@ def before_create(write: WriteRequest, stamps: Stamps) -> None:
     if resource.definition.named_by_uid and not call.name:
         meta["name"] = call.name = stamps.uid()
     context = Context(call.served, time, "", call.user, call.warn, write.reservation)
+    shown = empties.show(obj, call.empties)
     strategy.prepare_for_create(context, obj)
     found = strategy.validate(context, obj)
+    empties.hide(shown)
     if found:
         kind = obj.get("kind") or resource.kind  # which a custom resource may get wrong
         raise status.invalid(_error_group(resource.definition), kind, call.name, found)
@@ -96,8 +98,10 @@ def before_update(write: WriteRequest, stamps: Stamps) -> None:
     context = Context(
         call.served, stamps.timestamp(), call.subresource, call.user, call.warn, write.reservation
     )
+    shown = empties.show(obj, call.empties)
     strategy.prepare_for_update(context, obj, old)
     found = strategy.validate_update(context, obj, old)
+    empties.hide(shown)
     if found:
         name = obj["metadata"].get("name") or ""  # which a webhook may have changed
         kind = obj.get("kind") or resource.kind

@@ -16,7 +16,7 @@ from inkube.schemas import crds, wordings
 from inkube.schemas.definitions import Definition, Version
 from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.meta import GVK
-from inkube.schemas.objects import Object
+from inkube.schemas.objects import Empty, Object
 from inkube.schemas.served import Served
 from inkube.schemas.strategy import Strategy
 from inkube.schemas.wordings import Wording
@@ -101,12 +101,19 @@ class Resource:
     def _own_prefix(self) -> str:
         return keys.prefix(self.plural, self.group if self.wording.keys_have_group else "")
 
-    def decode(self, served: Served, obj: Object, unknown: list[str] | None) -> Object:
-        """Give an incoming object its types and defaults; unknown fields go to `unknown`.
+    def decode(
+        self,
+        served: Served,
+        obj: Object,
+        unknown: list[str] | None,
+        empties: list[Empty] | None = None,
+    ) -> Object:
+        """Give an incoming object its types and defaults; unknown fields go to `unknown`, and lists
+        and maps that are left out for being empty to `empties`.
 
         It may be changed in place. Raises DecodeError when a value cannot be what its field is.
         """
-        made = served.decode(obj, unknown)
+        made = served.decode(obj, unknown, empties)
         self.strategy.default(made)
         return made
 

@@ -58,9 +58,9 @@ def decode(obj: Object, gvk: GVK, minor: int = releases.NEWEST.minor) -> Decoded
     name = table(minor).of(gvk)
     if name is None:
         raise LookupError(f"{gvk} is no built-in kind")
-    made, unknown = decoding.decode(types.of(name, minor), obj)
+    made, unknown, empties = decoding.decode(types.of(name, minor), obj)
     head: Object = {member: made[member] for member in ("apiVersion", "kind") if member in made}
-    return Decoded({**head, **made}, bodies.unknown_fields(unknown))
+    return Decoded({**head, **made}, bodies.unknown_fields(unknown), empties)
 
 
 def coerce(obj: Object, gvk: GVK, unknown: list[str] | None) -> None:

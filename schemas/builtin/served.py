@@ -8,7 +8,7 @@ from inkube.schemas.builtin import conversion, decoding
 from inkube.schemas.definitions import Definition, Version
 from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.meta import GVK
-from inkube.schemas.objects import Object
+from inkube.schemas.objects import Empty, Object
 from inkube.schemas.ownership.typed import TypedSchema
 from inkube.schemas.served import Served
 
@@ -27,7 +27,9 @@ class BuiltinServed(Served):
         empty = decoding.empty(self.gvk, self.definition.minor)
         return TypedSchema(self.version.schema, custom=False, empty=empty)
 
-    def decode(self, obj: Object, unknown: list[str] | None) -> Object:
+    def decode(
+        self, obj: Object, unknown: list[str] | None, empties: list[Empty] | None = None
+    ) -> Object:
         meta = obj.get("metadata")
         resets = type(meta) is dict and meta.get("managedFields") == []
         decoded = decoding.decode(obj, self.gvk, self.definition.minor)
@@ -37,6 +39,8 @@ class BuiltinServed(Served):
             _keep_empty(obj, decoded.object, path.split("."))
         if unknown is not None:
             unknown.extend(decoded.unknown)
+        if empties is not None:
+            empties.extend(decoded.empties)
         return decoded.object
 
     def decode_admitted(self, obj: Object, kind: GVK) -> Object:
@@ -56,7 +60,9 @@ class DefinitionServed(BuiltinServed):
         super().__init__(definition, version)
         self.is_costly = True
 
-    def decode(self, obj: Object, unknown: list[str] | None) -> Object:
+    def decode(
+        self, obj: Object, unknown: list[str] | None, empties: list[Empty] | None = None
+    ) -> Object:
         decoded, found = crds.decode(obj)
         if unknown is not None:
             unknown.extend(found)

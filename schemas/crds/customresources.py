@@ -15,7 +15,7 @@ from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import DecodeError
 from inkube.schemas.meta import GVK, split_api_version
 from inkube.schemas.metadata import metadecoding, names, objectmeta
-from inkube.schemas.objects import Object, same
+from inkube.schemas.objects import Empty, Object, same
 from inkube.schemas.ownership import FieldSet, resetfields
 from inkube.schemas.served import Served
 from inkube.schemas.strategy import Context, Strategy
@@ -30,7 +30,9 @@ _ENVELOPE = ("apiVersion", "kind", "metadata")
 class CustomServed(Served):
     """A version whose structural schema says what its objects look like."""
 
-    def decode(self, obj: Object, unknown: list[str] | None) -> Object:
+    def decode(
+        self, obj: Object, unknown: list[str] | None, empties: list[Empty] | None = None
+    ) -> Object:
         """What says it is another kind, or of another group, is not pruned: validation refuses it
         (unstructuredSchemaCoercer)."""
         paths: list[str] | None = None if unknown is None else []

@@ -21,7 +21,7 @@ def decode(body: Object) -> tuple[Object, list[str]]:
     types decode themselves. Raises StatusError 400 when a value has another type than its field.
     """
     try:
-        crd, unknown = decoding.decode(types.of(_TYPE), body, keep_empty=True)
+        crd, unknown, _ = decoding.decode(types.of(_TYPE), body, keep_empty=True)
     except DecodeError as error:
         raise bodies.cannot_handle("v1", _KIND, _KIND, error.text) from error
     except RecursionError as deep:

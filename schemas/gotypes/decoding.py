@@ -5,13 +5,13 @@ left out, what Go always sends is there, times and quantities are canonical. Fol
 sigs.k8s.io/json (decode.go) and encoding/json.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from inkube.schemas import quantity
 from inkube.schemas.golang import DecodeError, base64, gojson, gotext, microtime, rfc3339
 from inkube.schemas.gotypes.types import GoField, GoType
-from inkube.schemas.objects import Object
+from inkube.schemas.objects import Empty, NoEntries, Object
 
 MAX_UNKNOWN = 100
 """How many strict errors the reference collects."""
@@ -20,6 +20,7 @@ _STRINGS = GoType("list", "[]string", GoType("string", "string"))
 _OPTIONAL = (
     "list", "map", "bytes", "time", "microtime", "raw", "json", "orbool", "orlist", "orstrings",
 )  # fmt: skip
+_EMPTY = frozenset({"list", "map"})
 _ZEROS: dict[str, Any] = {
     **dict.fromkeys(_OPTIONAL),
     "string": "", "bool": False, "int32": 0, "int64": 0, "float": 0, "quantity": "0", "intstr": 0,
@@ -31,6 +32,7 @@ class Decoded(NamedTuple):
 
     object: Object
     unknown: list[str]
+    empties: Sequence[Empty] = ()
 
 
 class _MistypedError(DecodeError):
@@ -53,7 +55,7 @@ def decode(go: GoType, given: Any, path: str = "", *, keep_empty: bool = False) 
     made = walk.value(go, given, path)
     if walk.error is not None:
         raise walk.error
-    return Decoded(made, walk.unknown[:MAX_UNKNOWN])
+    return Decoded(made, walk.unknown[:MAX_UNKNOWN], _placed(made, walk.empties))
 
 
 def zero(go: GoType) -> Object:
@@ -61,13 +63,33 @@ def zero(go: GoType) -> Object:
     return {key: _zero_of(known) for key, known in go.always}
 
 
+def _placed(whole: Any, empties: list[tuple[Object, str, Any]]) -> list[Empty]:
+    """Where the structs without empty members stand: few objects have any."""
+    if not empties:
+        return []
+    found, wanted = [], {id(holder) for holder, _, _ in empties}
+    pending: list[tuple[tuple[str | int, ...], Any]] = [((), whole)]
+    while pending:
+        path, value = pending.pop()
+        inner = enumerate(value) if isinstance(value, list) else value.items()
+        pending += [((*path, key), each) for key, each in inner if isinstance(each, list | dict)]
+        if id(value) in wanted:
+            found += [
+                Empty((*path, key), [] if isinstance(each, list) else NoEntries())
+                for at, key, each in empties
+                if at is value
+            ]
+    return found
+
+
 class _Walk:
     """One decoding: the first type error, the unknown fields, and where Go thinks it is."""
 
-    __slots__ = ("_keep_empty", "_owner", "_stack", "error", "unknown")
+    __slots__ = ("_keep_empty", "_owner", "_stack", "empties", "error", "unknown")
 
     def __init__(self, *, keep_empty: bool) -> None:
         self.unknown: list[str] = []
+        self.empties: list[tuple[Object, str, Any]] = []
         self.error: _MistypedError | None = None
         self._keep_empty = keep_empty
         self._stack: list[str] = []
@@ -105,6 +127,8 @@ class _Walk:
                 stack.pop()
                 if kept or (known.zero_kept and (kept is not None or known.always)):
                     made[key] = kept
+                if kept is None and known.type.kind in _EMPTY:
+                    self.empties.append((made, key, value))
         self._owner = outer
         for key, known in go.always:
             if key not in made:

@@ -144,7 +144,7 @@ def view(name: str, given: Object | None, minor: int = _NEWEST) -> Any:
         made |= view("meta.ObjectMeta", given.get(struct.embedded) or {}, minor)
     for field in struct.fields:
         inner = given.get(field.key)
-        if inner is not None or not field.omitted:
+        if not field.omitted or not (inner is None or inner == [] or inner == {}):
             made[field.name] = field.show(inner)
     return made
 

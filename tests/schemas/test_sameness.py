@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import inkube
-from inkube.schemas.objects import same, semantically_same
+from inkube.schemas.objects import NoEntries, same, semantically_same
 
 PACKAGE = Path(inkube.__file__).parent
 ROOTS = ("apiserver", "controllers", "schemas")
@@ -22,15 +22,18 @@ ROOTS = ("apiserver", "controllers", "schemas")
         (1, True, False, False),
         ({"a": [1]}, {"a": [True]}, False, False),
         ({}, {}, True, True),
-        ({}, None, False, True),
+        ({}, None, False, False),
+        (NoEntries(), None, False, True),
         ([], None, False, True),
-        ({}, [], False, True),
+        (NoEntries(), [], False, True),
         ("", None, False, False),
         (0, None, False, False),
         (False, None, False, False),
         (0, False, False, False),
         (0.0, None, False, False),
-        ({"a": {}}, {}, False, True),
+        ({"a": {}}, {}, False, False),
+        ({"a": NoEntries()}, {}, False, True),
+        ({"a": {"b": NoEntries()}}, {"a": {}}, False, True),
         ({"a": {"b": []}}, None, False, False),
         ({"a": {"b": []}}, {"a": None}, False, False),
         ({"a": {"b": []}}, {"a": {}}, False, True),

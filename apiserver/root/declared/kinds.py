@@ -50,7 +50,7 @@ def install(core: Core) -> Environment:
 
 
 def _build(name: str, core: Core, services: Mapping[str, Any]) -> modules.ModuleParts:
-    module = _module(name)
+    module = module_named(name)
     host = modules.ModuleHost(
         settings=core.options.settings(module),
         services=dict(services),
@@ -70,7 +70,8 @@ def _build(name: str, core: Core, services: Mapping[str, Any]) -> modules.Module
     return made
 
 
-def _module(name: str) -> modules.Module:
+def module_named(name: str) -> modules.Module:
+    """The module of a name. Raises ValueError for a package's that cannot be loaded."""
     if name not in _OWN:
         return cast("modules.Module", installed.load(name))
     room, own = _OWN[name]

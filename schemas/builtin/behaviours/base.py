@@ -11,11 +11,10 @@ from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.metadata import names, objectmeta
-from inkube.schemas.objects import Object, semantically_same
+from inkube.schemas.objects import Object
+from inkube.schemas.objects import semantically_same as same
 from inkube.schemas.strategy import Context, Strategy
 
-same = semantically_same
-"""Of objects that Go reads into structs, where nothing and empty are one thing."""
 _FIRST = ("name", "generateName", "namespace", "uid")
 
 

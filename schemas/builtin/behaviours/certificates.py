@@ -11,11 +11,12 @@ from cryptography import exceptions, x509
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin import pem
-from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, keep, same
+from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, keep
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotext
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
+from inkube.schemas.objects import semantically_same as same
 from inkube.schemas.strategy import Context, User
 
 LEGACY = "kubernetes.io/legacy-unknown"

@@ -8,7 +8,7 @@ import zoneinfo
 
 from inkube.schemas import fielderrors, selectors
 from inkube.schemas.builtin.behaviours import checks, naming
-from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, same
+from inkube.schemas.builtin.behaviours.base import BuiltinStrategy
 from inkube.schemas.builtin.behaviours.pods import defaults as poddefaults
 from inkube.schemas.builtin.behaviours.pods import validation as podvalidation
 from inkube.schemas.builtin.behaviours.pods import warnings as podwarnings
@@ -17,6 +17,7 @@ from inkube.schemas.golang import strconv
 from inkube.schemas.gotypes import internal
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
+from inkube.schemas.objects import semantically_same as same
 from inkube.schemas.strategy import Context
 
 _UID_LABEL = "batch.kubernetes.io/controller-uid"

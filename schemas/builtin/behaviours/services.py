@@ -7,11 +7,12 @@ from typing import Any
 
 from inkube.schemas.builtin.behaviours import allocation
 from inkube.schemas.builtin.behaviours.allocators import Allocator
-from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, keep, same
+from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, keep
 from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
+from inkube.schemas.objects import semantically_same as same
 from inkube.schemas.strategy import Context
 
 _FAMILY_FIELDS = (

@@ -5,13 +5,14 @@ Follows pkg/apis/apps/v1/defaults.go, pkg/apis/apps/validation and pkg/registry/
 
 from inkube.schemas import fielderrors, selectors
 from inkube.schemas.builtin.behaviours import checks, naming
-from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, same
+from inkube.schemas.builtin.behaviours.base import BuiltinStrategy
 from inkube.schemas.builtin.behaviours.pods import defaults as poddefaults
 from inkube.schemas.builtin.behaviours.pods import validation as podvalidation
 from inkube.schemas.builtin.behaviours.pods import warnings as podwarnings
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.gotypes import internal
 from inkube.schemas.objects import Object
+from inkube.schemas.objects import semantically_same as same
 from inkube.schemas.strategy import Context
 
 _QUARTER = "25%"

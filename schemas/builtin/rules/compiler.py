@@ -15,6 +15,7 @@ from inkube.schemas.builtin.rules.shapes import Shape
 from inkube.schemas.builtin.rules.table import Line, RuleError, Word
 from inkube.schemas.builtin.rules.words import Subject
 from inkube.schemas.objects import Object
+from inkube.schemas.objects import semantically_same as same
 
 Findings = list[Any]
 """FieldErrors, or texts where warnings are asked for."""
@@ -143,11 +144,17 @@ class _LineCompiler:
             if word.name in ("valid", "call"):
                 descends = True  # where it says, or in the function's own way
             yield self._part(word)
-        if descends or self._field == "self" or self._element == "{keys}":
+        if descends or self._field == "self" or self._element == "{keys}" or self._only_gates():
             return
         value = self._value()
         if value.struct and value.kind == "struct":
             yield from self._descent(value.struct, self._occasion)
+
+    def _only_gates(self) -> bool:
+        """Whether nothing is said but which gate the field is behind: other lines validate it."""
+        said = self._line.words
+        gated = any(word.name == "gate" for word in said)
+        return gated and all(word.name in table.SILENT for word in said)
 
     def _part(self, word: Word) -> Part:
         if word.name == "valid":
@@ -457,7 +464,7 @@ def _ratcheted(check: Check, path_in: list[str]) -> Check:
     """Nothing is wrong with what an update leaves as it was."""
 
     def unless_same(value: Any, path: str, frame: Frame) -> Any:
-        if frame.updates and words.same(value, words.at(frame.old, path_in)):
+        if frame.updates and same(value, words.at(frame.old, path_in)):
             return None
         return check(value, path, frame)
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from inkube.schemas.builtin.rules import calls, shapes
 from inkube.schemas.builtin.rules.frames import Frame
-from inkube.schemas.builtin.rules.words import is_set, same
+from inkube.schemas.builtin.rules.words import is_set
+from inkube.schemas.objects import semantically_same as same
 
 Condition = Callable[[Frame], bool]
 

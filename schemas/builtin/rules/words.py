@@ -15,11 +15,9 @@ from inkube.schemas.builtin.rules.shapes import Shape
 from inkube.schemas.builtin.rules.table import RuleError, Word
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.gotypes import internal
-from inkube.schemas.objects import semantically_same
+from inkube.schemas.objects import semantically_same as same
 
 IMMUTABLE = "field is immutable"
-same = semantically_same
-"""Of objects that Go reads into structs, where nothing and empty are one thing."""
 
 
 class Subject(NamedTuple):

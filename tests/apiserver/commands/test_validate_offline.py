@@ -185,3 +185,109 @@ def test_broken_yaml_is_an_error_of_its_document_alone(run):
 def test_a_missing_file_is_said_to_be_missing(run):
     code, lines = run("nowhere.yaml")
     assert (code, lines) == (1, [])
+
+
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector:
+    matchLabels: {app: web}
+  template:
+    metadata:
+      labels: {app: %s}
+    spec:
+      containers:
+      - name: c
+        image: nginx
+        bogus: 1
+        ports:
+        - {name: http, containerPort: 80}
+        - {name: %s, containerPort: 81}
+"""
+
+
+def test_a_manifest_of_a_kind_of_kubernetes_is_judged_as_by_a_server(run):
+    code, lines = run("d.yaml", d=DEPLOYMENT % ("other", "http"))
+    assert code == 1
+    place = "spec.template.spec.containers[0]"
+    assert lines == [
+        f'd.yaml:14: Deployment web: {place}.bogus: warning: unknown field "{place}.bogus"',
+        (
+            "d.yaml:9: Deployment web: spec.template.metadata.labels: Invalid value: "
+            '{"app":"other"}: `selector` does not match template `labels`'
+        ),
+        f'd.yaml:17: Deployment web: {place}.ports[1].name: Duplicate value: "http"',
+    ]
+    assert run("d.yaml", d=DEPLOYMENT % ("web", "other"))[0] == 0
+    assert run("--strict", "d.yaml", d=DEPLOYMENT % ("web", "other"))[0] == 1
+
+
+def test_a_change_of_what_is_stored_meets_the_rules_of_updates(run):
+    old = (DEPLOYMENT % ("web", "other")).replace("        bogus: 1\n", "")
+    code, lines = run(
+        "--old", "old.yaml", "new.yaml", old=old, new=old.replace("app: web", "app: x")
+    )
+    assert (code, len(lines)) == (1, 1)
+    assert lines[0].startswith("new.yaml:5: Deployment web: spec.selector: Invalid value: ")
+    assert lines[0].endswith("field is immutable")
+    new = old.replace("image: nginx", "image: httpd")
+    assert run("--old", "old.yaml", "new.yaml", old=old, new=new) == (0, [])
+
+
+def test_a_server_s_warnings_are_shown_at_their_fields(run):
+    pod = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  nodeSelector:
+    beta.kubernetes.io/os: linux
+  containers: [{name: c, image: i, args: []}]
+"""
+    code, lines = run("p.yaml", p=pod)
+    assert (code, len(lines)) == (0, 1)
+    assert lines[0].startswith(
+        "p.yaml:6: Pod p: spec.nodeSelector[beta.kubernetes.io/os]: warning: "
+    )
+
+
+REPOSITORY = """\
+apiVersion: provisioning.grafana.app/v0alpha1
+kind: Repository
+metadata: {name: r}
+spec:
+  type: github
+  title: ''
+"""
+REVISION = """\
+apiVersion: porch.kpt.dev/v1alpha1
+kind: PackageRevision
+metadata: {name: r}
+spec: {repository: a, packageName: b, workspaceName: 'C D'}
+"""
+FAULT = """\
+apiVersion: world.inkube.dev/v1
+kind: Fault
+metadata: {name: f}
+spec: {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (REPOSITORY, {"spec.title", "spec.github"}),
+        (REVISION, {"spec.workspaceName"}),
+        (FAULT, {"spec"}),
+        (
+            FAULT.replace("Fault", "Nothing"),
+            {'no matches for kind "Nothing" in version "world.inkube.dev/v1"'},
+        ),
+    ],
+)
+def test_kinds_declared_in_python_are_judged_by_their_static_rules(run, text, expected):
+    code, lines = run("r.yaml", r=text)
+    assert code == 1
+    assert expected <= {line.split(": ")[2] for line in lines}

@@ -4,13 +4,14 @@ Follows pkg/registry/core/pod/strategy.go and core validation ValidatePodUpdate.
 """
 
 from inkube.schemas import quantity
-from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, keep, reset_metadata, same
+from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, keep, reset_metadata
 from inkube.schemas.builtin.behaviours.pods import updates as podupdates
 from inkube.schemas.builtin.behaviours.pods import validation as podvalidation
 from inkube.schemas.builtin.behaviours.pods import warnings as podwarnings
 from inkube.schemas.builtin.rules.calls import core_pods
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
+from inkube.schemas.objects import semantically_same as same
 from inkube.schemas.quantity import Quantity
 from inkube.schemas.strategy import Context
 
@@ -22,11 +23,14 @@ class Pods(BuiltinStrategy):
         super().prepare_for_create(context, obj)
         spec = obj["spec"]
         obj["status"] = {"phase": "Pending", "qosClass": qos_class(spec)}
-        if spec.get("terminationGracePeriodSeconds", 0) < 0:
-            spec["terminationGracePeriodSeconds"] = 1
+        _end_in_time(spec)
         core_pods.select_by_label_keys(spec, obj["metadata"].get("labels") or {})
         if spec.get("schedulingGates"):
             obj["status"]["conditions"] = [_gated(context.now)]
+
+    def prepare_object(self, context: Context, obj: Object, old: Object) -> None:
+        super().prepare_object(context, obj, old)
+        _end_in_time(obj["spec"])
 
     def prepare_status(self, context: Context, obj: Object, old: Object) -> None:
         super().prepare_status(context, obj, old)
@@ -70,6 +74,12 @@ class Pods(BuiltinStrategy):
         return super().check_update(obj, old) + podupdates.validate_resize(obj, old, classes)
 
 
+def _end_in_time(spec: Object) -> None:
+    """A pod with less than no time to end has a second."""
+    if spec.get("terminationGracePeriodSeconds", 0) < 0:
+        spec["terminationGracePeriodSeconds"] = 1
+
+
 def _gated(now: str) -> Object:
     """A pod that waits at a gate says so (applySchedulingGatedCondition)."""
     return {
@@ -106,3 +116,11 @@ def _computed(amounts: dict[str, str]) -> dict[str, Quantity]:
 
 class PodTemplates(BuiltinStrategy):
     """Templates stored on their own."""
+
+    def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
+        return podwarnings.of_spec(obj.get("template") or {}, "template")
+
+    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        if obj["metadata"].get("generation") == old["metadata"].get("generation"):
+            return []
+        return podwarnings.of_spec(obj.get("template") or {}, "template")

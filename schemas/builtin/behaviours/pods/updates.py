@@ -7,17 +7,16 @@ ValidatePodEphemeralContainersUpdate) and the strategies of pkg/registry/core/po
 from collections.abc import Callable
 from typing import Any
 
-import orjson
-
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import addresses, checks, naming
-from inkube.schemas.builtin.behaviours.base import keep, same
+from inkube.schemas.builtin.behaviours.base import keep
 from inkube.schemas.builtin.rules.calls import core_containers
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotext
 from inkube.schemas.gotypes import internal
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
+from inkube.schemas.objects import semantically_same as same
 
 _FIXED = (
     "pod updates may not change fields other than `spec.containers[*].image`,"
@@ -172,16 +171,21 @@ def _gates(new: list[Object], old: list[Object]) -> list[FieldError]:
 
 def _fixed_part(spec: Object, before: Object) -> Object:
     """A spec without what may change."""
-    fixed: Object = orjson.loads(orjson.dumps(spec))
-    for member in ("activeDeadlineSeconds", "tolerations", "schedulingGates"):
-        fixed.pop(member, None)
+    free = ("activeDeadlineSeconds", "tolerations", "schedulingGates")
+    fixed = {member: value for member, value in spec.items() if member not in free}
     for member in ("containers", "initContainers"):
-        for container in fixed.get(member) or []:
-            container.pop("image", None)
+        if fixed.get(member):
+            fixed[member] = [_without_image(container) for container in fixed[member]]
+    if fixed.get("affinity"):
+        fixed["affinity"] = {**fixed["affinity"]}
     grace = "terminationGracePeriodSeconds"
     if (before.get(grace) or 0) < 0 and fixed.get(grace) == 1:
         fixed[grace] = before[grace]
     return fixed
+
+
+def _without_image(container: Object) -> Object:
+    return {member: value for member, value in container.items() if member != "image"}
 
 
 def _munged(spec: Object, before: Object) -> Object:
@@ -207,10 +211,10 @@ def _munged(spec: Object, before: Object) -> Object:
 def _gated(fixed: Object, before: Object) -> list[FieldError]:
     """While a pod waits its choice of nodes may get narrower; takes what may change out."""
     errors = []
-    new, old = fixed.pop("nodeSelector", None) or {}, before.pop("nodeSelector", None) or {}
-    if any(new.get(key) != value for key, value in old.items()):
+    new, old = fixed.pop("nodeSelector", None), before.pop("nodeSelector", None) or {}
+    if any((new or {}).get(key) != value for key, value in old.items()):
         why = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
-        errors.append(fielderrors.invalid("spec.nodeSelector", new or None, why))
+        errors.append(fielderrors.invalid("spec.nodeSelector", new, why))
     affinities = []
     for one in (fixed, before):
         affinity = one.get("affinity") or {}
@@ -229,8 +233,8 @@ def _narrower(new: Object, old: Object) -> list[FieldError]:
     terms = (old.get(required) or {}).get("nodeSelectorTerms") or []
     if not terms:
         return []
-    now = (new.get(required) or {}).get("nodeSelectorTerms") or []
-    if len(now) != len(terms):
+    now = (new.get(required) or {}).get("nodeSelectorTerms")
+    if now is None or len(now) != len(terms):
         why = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
         return [fielderrors.invalid(path, internal.items(_TERM, now), why)]
     errors = []

@@ -6,6 +6,7 @@ from inkube.schemas import fielderrors, selectors
 from inkube.schemas.builtin import rules
 from inkube.schemas.builtin.behaviours import checks, naming
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.gotypes import internal
 from inkube.schemas.objects import Object
 
 
@@ -56,12 +57,15 @@ def selector_and_template(
     labels = ((given or {}).get("metadata") or {}).get("labels") or {}
     if selector is None:  # which selects nothing, the template neither
         return [fielderrors.required(place), _unselected(labels, path)]
-    errors = checks.label_selector(selector, place)
-    if not selector:
-        why = f"empty selector is invalid for {kind}"
-        errors.append(fielderrors.invalid(place, selector, why))
     found = checks.label_selector(selector, place)
-    if selector and not found and not selectors.selects(selector, labels):
+    errors = list(found)
+    selects_all = not any(selector.values())
+    if selects_all:
+        why = f"empty selector is invalid for {kind}"
+        errors.append(
+            fielderrors.invalid(place, internal.value("meta.LabelSelector", selector), why)
+        )
+    if not selects_all and not found and not selectors.selects(selector, labels):
         errors.append(_unselected(labels, path))
     return errors
 

@@ -8,12 +8,13 @@ from inkube.schemas import fielderrors, quantity
 from inkube.schemas.builtin import resourcenames
 from inkube.schemas.builtin.behaviours import addresses
 from inkube.schemas.builtin.rules.frames import Frame
-from inkube.schemas.builtin.rules.words import IMMUTABLE, same
+from inkube.schemas.builtin.rules.words import IMMUTABLE
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gojson, unmarshal
 from inkube.schemas.gotypes import internal
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
+from inkube.schemas.objects import semantically_same as same
 
 MAX_SIZE = 1024 * 1024
 """Bytes of all values of a Secret or ConfigMap together."""

@@ -38,13 +38,18 @@ _DNS = re.compile(rf"{_DNS_LABEL}(?:\.{_DNS_LABEL})*")
 _NOT_IN_USERS = re.compile(r'["/\\:;|=,+*?<>@\[\]]')
 _LONGEST_DOMAIN, _LONGEST_USER = 256, 104
 _PATH = "[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
-_HOST = r"(?:localhost|[a-zA-Z0-9-]*[.:A-Z\[][^/]*)"
+_HOST_PART = "[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?"
+_HOST = (
+    rf"(?:localhost|(?=[^/]*[.:A-Z\[])(?:{_HOST_PART}(?:\.{_HOST_PART})*|\[[a-fA-F0-9:]+\])"
+    "(?::[0-9]+)?)"
+)
 _IMAGE = re.compile(
-    rf"(?:{_HOST}/)?{_PATH}(?:/{_PATH})*(?::(?P<tag>\w[\w.-]{{0,127}}))?"
+    rf"(?P<host>{_HOST}/)?(?P<path>{_PATH}(?:/{_PATH})*)(?::(?P<tag>\w[\w.-]{{0,127}}))?"
     r"(?:@(?P<digest>[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?",
     re.ASCII,
 )
 """What a reference to an image looks like (distribution/reference)."""
+_LONGEST_REPOSITORY = 255
 _SIGNALS = frozenset(
     f"SIG{name}"
     for name in (
@@ -73,10 +78,16 @@ def pull_policy(container: Object) -> str:
 def policy_of(image: str) -> str:
     """Always for the tag `latest` or none at all, else IfNotPresent; so for what is no image."""
     found = _IMAGE.fullmatch(image)
-    if found is None:
+    if found is None or len(_repository(found)) > _LONGEST_REPOSITORY:
         return "IfNotPresent"
     tag, digest = found["tag"], found["digest"]
     return "Always" if tag == "latest" or (not tag and not digest) else "IfNotPresent"
+
+
+def _repository(image: re.Match[str]) -> str:
+    """The path on its host; what has neither host nor folder is in Docker's library."""
+    path = image["path"]
+    return path if image["host"] or "/" in path else f"library/{path}"
 
 
 # names and ports

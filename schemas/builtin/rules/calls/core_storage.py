@@ -6,11 +6,12 @@ from inkube.schemas import fielderrors, quantity
 from inkube.schemas.builtin.behaviours.pods import warnings as podwarnings
 from inkube.schemas.builtin.rules.calls import core_volumes
 from inkube.schemas.builtin.rules.frames import Frame
-from inkube.schemas.builtin.rules.words import IMMUTABLE, same
+from inkube.schemas.builtin.rules.words import IMMUTABLE
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.gotypes import internal
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
+from inkube.schemas.objects import semantically_same as same
 
 _MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _ALONE = "ReadWriteOncePod"
@@ -191,7 +192,7 @@ def _same_nodes(new: Object | None, old: Object) -> bool:
 
 
 def _same_requirement(now: Object, was: Object) -> bool:
-    if now.get("key") == _GA_LABELS.get(was.get("key", "")):
+    if now.get("key", "") == _GA_LABELS.get(was.get("key", ""), ""):  # so for "", too, as upstream
         was = {**was, "key": now["key"]}
     return same(now, was)
 

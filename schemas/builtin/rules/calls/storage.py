@@ -2,11 +2,12 @@
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.rules.frames import Frame
-from inkube.schemas.builtin.rules.words import IMMUTABLE, same
+from inkube.schemas.builtin.rules.words import IMMUTABLE
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.gotypes import internal
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
+from inkube.schemas.objects import semantically_same as same
 
 _MOST_PARAMETERS, _PARAMETERS_SIZE = 512, 256 << 10
 _METADATA_SIZE = 256 << 10

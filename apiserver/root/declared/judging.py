@@ -1,0 +1,58 @@
+"""The kinds of modules without a server: their static rules.
+
+`inkube validate` loads it when a file has an object of their groups. Modules are built as a server
+builds them, over a store that is never opened: static rules ask nobody.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from inkube.apiserver.auth.keyfiles import KeyFiles
+from inkube.apiserver.configuration import Options
+from inkube.apiserver.registry.admission import Chain
+from inkube.apiserver.registry.codec import JSONCodec
+from inkube.apiserver.registry.registry import Registry
+from inkube.apiserver.registry.resources import Resources
+from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.root.client import InProcessClient
+from inkube.apiserver.root.declared.kinds import module_named
+from inkube.apiserver.root.declared.secrets import StoredSecrets
+from inkube.controllers.clock import SystemClock
+from inkube.controllers.kinds import KindModule
+from inkube.controllers.modules import ModuleHost
+from inkube.storage.log import MemoryLog
+from inkube.storage.store import Store
+
+
+class _NoRequests:
+    """Counts of faults where there are no requests."""
+
+    def counted(self, name: str) -> tuple[int, int] | None:
+        return None
+
+    def listen(self, heard: Callable[[str], None]) -> Callable[[], None]:
+        return lambda: None
+
+
+def judged_kinds(options: Options) -> list[KindModule[Any]]:
+    """Each kind of the modules that the options name, with its rules."""
+    store = Store(MemoryLog(), JSONCodec())
+    client = InProcessClient(Registry(store, Chain([]), Stamps()), Resources())
+    secrets, services = StoredSecrets(store, KeyFiles(None)), dict[str, Any]()
+    found: list[KindModule[Any]] = []
+    for name in options.module_names:
+        module = module_named(name)
+        made = module.build(
+            ModuleHost(
+                settings=options.settings(module),
+                services=dict(services),
+                client=client,
+                clock=SystemClock(),
+                secrets=secrets,
+                data=None,
+                faults=_NoRequests(),
+            )
+        )
+        services |= made.services
+        found += made.kinds
+    return found

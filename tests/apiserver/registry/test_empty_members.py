@@ -1,0 +1,89 @@
+"""Lists and maps that are sent empty: validation sees them, and nothing that is stored has them."""
+
+import pytest
+
+PODS = "/api/v1/namespaces/default/pods"
+VOLUMES = "/api/v1/persistentvolumes"
+TEMPLATES = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaimtemplates"
+SETS = "/apis/apps/v1/namespaces/default/daemonsets"
+
+
+def pod(**spec):
+    container = {"name": "c", "image": "i", "args": ["a"]}
+    return {"metadata": {"name": "p"}, "spec": {"containers": [container], **spec}}
+
+
+def causes(answer):
+    return [(each["field"], each["message"]) for each in answer.json["details"]["causes"]]
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_an_empty_list_is_forbidden_where_nothing_may_be_set(web):
+    spec = {"metadata": {"finalizers": []}, "spec": {}}
+    answer = await web.ask("POST", TEMPLATES, {"metadata": {"name": "a"}, "spec": spec})
+    assert causes(answer) == [("spec.metadata.finalizers", "Forbidden: cannot be set")]
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_errors_show_them_as_they_were_sent(web):
+    source = {"hostPath": {"path": "/x"}, "accessModes": ["ReadWriteOnce"]}
+    body = {"metadata": {"name": "v"}, "spec": {**source, "capacity": {}}}
+    shown = dict(causes(await web.ask("POST", VOLUMES, body)))["spec.capacity"]
+    assert shown == 'Unsupported value: {}: supported values: "storage"'
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_they_are_neither_stored_nor_answered_nor_owned(web):
+    sent = pod(nodeSelector={}, imagePullSecrets=[], volumes=[])
+    sent["metadata"] = {"name": "empty", "labels": {}}
+    made = await web.ask("POST", PODS, sent, Accept="application/json")
+    assert made.code == 201, made.json
+    stored = (await web.ask("GET", f"{PODS}/empty")).json
+    for obj in (made.json, stored):
+        assert not {"nodeSelector", "imagePullSecrets", "volumes"} & obj["spec"].keys()
+        assert "labels" not in obj["metadata"]
+        owned = obj["metadata"]["managedFields"][0]["fieldsV1"]
+        assert "f:volumes" not in owned["f:spec"]
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_an_update_that_brings_them_changes_nothing(web):
+    """At any depth, and a struct of which nothing is set is something else."""
+    await web.ask("POST", PODS, pod())
+    stored = (await web.ask("GET", f"{PODS}/p")).json
+    stored["spec"]["nodeSelector"] = {}
+    stored["spec"]["containers"][0]["envFrom"] = []
+    answer = await web.ask("PUT", f"{PODS}/p", stored)
+    assert answer.code == 200, answer.json
+    assert answer.json["metadata"]["resourceVersion"] == stored["metadata"]["resourceVersion"]
+    stored["spec"]["containers"][0]["args"] = []
+    ((_, refused),) = causes(await web.ask("PUT", f"{PODS}/p", stored))
+    assert '+   "Args": [],' in refused
+    stored["spec"]["containers"][0]["args"] = ["a"]
+    stored["spec"]["containers"][0]["lifecycle"] = {}
+    assert (await web.ask("PUT", f"{PODS}/p", stored)).code == 422
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_patch_brings_them_like_a_body(web):
+    await web.ask("POST", PODS, pod())
+    answer = await web.patch(f"{PODS}/p", {"spec": {"nodeSelector": {"a": "b"}}})
+    assert answer.code == 422
+    answer = await web.patch(f"{PODS}/p", {"spec": {"nodeSelector": {}}})
+    assert answer.code == 200, answer.json
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_selector_with_an_empty_map_selects_everything(web):
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": pod()["spec"]}
+    spec = {"selector": {"matchLabels": {}}, "template": template}
+    answer = await web.ask("POST", SETS, {"metadata": {"name": "d"}, "spec": spec})
+    shown = "Invalid value: {}: empty selector is invalid for daemonset"
+    assert causes(answer) == [("spec.selector", shown)]
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_pod_with_an_empty_overhead_needs_a_class_that_has_one(web):
+    answer = await web.ask("POST", PODS, {**pod(overhead={}), "metadata": {"name": "o"}})
+    assert answer.code == 403
+    assert "Pod Overhead set without" in answer.json["message"]
