@@ -1,8 +1,5 @@
 from inkube.apiserver.root import aggregation as aggregation
-from inkube.apiserver.root import collector as collector
-from inkube.apiserver.root import dangers as dangers
 from inkube.apiserver.root import declared as declared
-from inkube.apiserver.root import eventloop as eventloop
 from inkube.apiserver.root import kubeconfig as kubeconfig
 from inkube.apiserver.root import lazyaiohttp as lazyaiohttp
 from inkube.apiserver.root import leading as leading
@@ -10,7 +7,6 @@ from inkube.apiserver.root import listening as listening
 from inkube.apiserver.root import manifests as manifests
 from inkube.apiserver.root import scenarios as scenarios
 from inkube.apiserver.root import security as security
-from inkube.apiserver.root import trimming as trimming
 from inkube.apiserver.root import workloads as workloads
 from inkube.apiserver.root.client import InProcessClient as InProcessClient
 from inkube.apiserver.root.controlled import Controlled as Controlled
@@ -18,6 +14,10 @@ from inkube.apiserver.root.listening import Door as Door
 from inkube.apiserver.root.manifests import ManifestError as ManifestError
 from inkube.apiserver.root.manifests import Source as Source
 from inkube.apiserver.root.parts import Parts as Parts
+from inkube.apiserver.root.process import collector as collector
+from inkube.apiserver.root.process import dangers as dangers
+from inkube.apiserver.root.process import eventloop as eventloop
+from inkube.apiserver.root.process import trimming as trimming
 from inkube.apiserver.root.progress import Progress as Progress
 from inkube.apiserver.root.security import Security as Security
 from inkube.apiserver.root.sharedkeys import SharedKeys as SharedKeys

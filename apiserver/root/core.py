@@ -15,11 +15,10 @@ from inkube.apiserver.configuration import Options
 from inkube.apiserver.faults import Faults
 from inkube.apiserver.registry import Chain, Converter, Registry, Resources, ServiceAddresses
 from inkube.apiserver.root import bootstrap, plugins, security
-from inkube.apiserver.root.client import InProcessClient
+from inkube.apiserver.root.client import FaultInjectingClient, InProcessClient
 from inkube.apiserver.root.listening import Door
 from inkube.apiserver.root.security import Security
 from inkube.apiserver.root.sources.foundation import Foundation
-from inkube.apiserver.root.troubled import TroubledClient
 from inkube.controllers.manager import Manager
 from inkube.schemas.lazy import Late
 
@@ -94,7 +93,7 @@ def build(options: Options, door: Door, base: Foundation) -> Core:
         registry=registry,
         client=client,
         faults=faults,
-        manager=Manager(TroubledClient(client, faults, clock), clock, leads=not base.shares),
+        manager=Manager(FaultInjectingClient(client, faults, clock), clock, leads=not base.shares),
         closing=closing,
     )
 

@@ -53,7 +53,7 @@ LATER = (
     "inkube.apiserver.registry.scales",
     "inkube.apiserver.registry.scaling",
     "inkube.apiserver.root.aggregation",
-    "inkube.apiserver.root.trimming",
+    "inkube.apiserver.root.process.trimming",
     "inkube.apiserver.root.workloads",
     "inkube.apiserver.streaming.commands",
     "inkube.apiserver.streaming.sockets",

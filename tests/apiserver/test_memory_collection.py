@@ -7,8 +7,8 @@ import weakref
 import pytest
 
 from inkube.apiserver import root
-from inkube.apiserver.root import collector as collector_module
-from inkube.apiserver.root.collector import LARGE, STEP, Collector
+from inkube.apiserver.root.process import collector as collector_module
+from inkube.apiserver.root.process.collector import LARGE, STEP, Collector
 
 
 class Cycle:

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from inkube.apiserver import faults
 from inkube.apiserver.faults import Faults, Trouble
-from inkube.apiserver.root.client import CONTROLLER, InProcessClient
+from inkube.apiserver.root.client.inprocess import CONTROLLER, InProcessClient
 from inkube.controllers.client import Event, Object, ObjectList, PatchType, Selection
 from inkube.schemas import status
 from inkube.schemas.clock import Clock
@@ -16,7 +16,7 @@ ALL = Selection()
 CUT = "the connection was cut, by a Fault"
 
 
-class TroubledClient:
+class FaultInjectingClient:
     """`controllers.client.Client` over another one. Without faults every call is that one's."""
 
     def __init__(self, client: InProcessClient, faults: Faults, clock: Clock) -> None:
