@@ -96,6 +96,16 @@ class _Serve(click.Command):
         return super().parse_args(ctx, args)
 
 
+class _Workers(click.IntRange):
+    """A number of processes; 0 stands for `auto`."""
+
+    name = "number of processes, or auto"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """See click."""
+        return 0 if value == "auto" else super().convert(value, param, ctx)
+
+
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -132,10 +142,11 @@ def main() -> None:
 @click.option("--in-memory", is_flag=True, help="Keep data in memory only.")
 @click.option(
     "--workers",
-    type=click.IntRange(1, 64),
-    default=1,
+    type=_Workers(1, 64),
+    metavar="N|auto",
+    default="1",
     show_default=True,
-    help="Number of processes.",
+    help="Number of processes; auto: one for each CPU core.",
 )
 @click.option("--snapshot", type=_FILE, help="Start with this state; keep changes in memory only.")
 @click.option("--no-fsync", is_flag=True, help="Faster writes; a power failure can lose them.")
@@ -276,6 +287,7 @@ def serve(**arguments: Any) -> None:
     for danger in root.dangers.found(options):
         logger.warning("%s", danger)
     try:
+        count = count or workers.count(options)
         if count > 1:
             sys.exit(_serve_with(count, options, target, style))
         with root.collector.seldom():

@@ -1,3 +1,4 @@
+from inkube.apiserver.workers.cores import count as count
 from inkube.apiserver.workers.leader import Believed as Believed
 from inkube.apiserver.workers.leader import Leader as Leader
 from inkube.apiserver.workers.leader import listening as listening

@@ -1,0 +1,38 @@
+"""How many workers suit a machine: `--workers auto`."""
+
+import os
+from pathlib import Path
+
+from inkube.apiserver.configuration import Options
+from inkube.apiserver.workers import refusals
+
+MOST = 8
+"""More workers serve more requests, but each of them keeps all objects in memory."""
+_QUOTA = Path("/sys/fs/cgroup/cpu.max")
+
+
+def count(options: Options) -> int:
+    """One worker for each core that the process may use, at most `MOST`; one where these options
+    or the system do not allow for several."""
+    try:
+        refusals.check(options)
+    except ValueError:
+        return 1
+    return min(usable(), MOST)
+
+
+def usable(quota: Path = _QUOTA) -> int:
+    """The cores that the process may use, by its affinity and the quota of its container."""
+    affine = getattr(os, "sched_getaffinity", None)  # Linux alone has it
+    cores = len(affine(0)) if affine is not None else os.cpu_count() or 1
+    return max(1, min(cores, _allowed(quota) or cores))
+
+
+def _allowed(quota: Path) -> int:
+    """The whole cores of a quota such as `150000 100000` (cgroup v2: microseconds of each period);
+    0 where there is none."""
+    try:
+        given, _, period = quota.read_text(encoding="ascii").partition(" ")
+        return max(1, int(given) // int(period))
+    except (OSError, ValueError):  # no cgroup v2, or `max`
+        return 0
