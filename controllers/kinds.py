@@ -54,54 +54,66 @@ class KindModule(Generic[R]):
     """
 
     model: type[R]
+    """The class with the kind's group, version and fields."""
     _: KW_ONLY
     mutators: Sequence[Rule[R]] = ()
+    """Functions of `@mutator`, which change an object before it is validated."""
     validators: Sequence[Rule[R]] = ()
+    """Functions of `@validator`: the static rules, which run on every write."""
     checks: Sequence[Check[R]] = ()
+    """Functions of `@check`: the live checks, which ask other systems."""
     creation_guards: Sequence[Guard] = ()
+    """Functions that can refuse a create, in a dry run and in a real write."""
     deletion_guards: Sequence[Guard] = ()
+    """Functions that can refuse a deletion, in a dry run and in a real write."""
     reconciler: Reconciler | None = None
+    """A function that runs after an object has changed, with the object as it is then."""
     secure: SecureValues | None = None
+    """The store of secret values. A model with a field `secure` needs one."""
     report: Report = field(default_factory=Report)
+    """How the status shows the results of the checks."""
     reports_checks: bool = True
-    """Whether a controller tells in the status what the checks find; else the kind does itself."""
+    """Whether a controller writes the results of the checks to the status. If false, the reconciler
+    of the kind does so."""
     watches: Callable[[Environment], Sequence[Watch]] = lambda env: ()
+    """Other objects whose changes run the checks of an object again."""
     extra_controllers: Callable[[Environment], Sequence[Controller]] = lambda env: ()
+    """Controllers in addition to those that this class makes."""
     works_alone: bool = False
-    """Whether its controllers run even where kube-controller-manager's do not: they are part of the
-    server whose API this is."""
+    """Whether its controllers also run in a server without the controllers of
+    kube-controller-manager, because they are part of an API server."""
     create_on_update: bool = False
-    """Whether PUT of an unknown name creates it."""
+    """Whether a PUT with an unknown name creates the object."""
     unconditional_update: bool = False
-    """Whether PUT may leave out the resourceVersion: the last write wins. Never on /status."""
+    """Whether a PUT can omit the resourceVersion. The last write wins. Not for /status."""
     make_name: Callable[[Object], str] | None = None
-    """What the server's name begins with for an object without name and generateName."""
+    """The prefix of the generated name of an object that has neither name nor generateName."""
     subresources: Sequence[Subresource] = ()
-    """What answers under an object's name and is no object."""
+    """Subresources that return something other than the object."""
     compute_name: Callable[[Object], str] | None = None
-    """The name of an object, where it follows from the rest of it."""
+    """The name of an object, where the rest of the object determines it."""
     parts: Sequence[Part] = ()
-    """Further addresses of updates, and under the name "" rules for the object's own."""
+    """Further addresses of updates. A part with the name "" has rules for the object's own."""
     transaction: Transaction | None = None
-    """What happens around each write, from a look at the world to the commit."""
+    """A context manager around each write, from the last check to the commit."""
     view: View | None = None
-    """Whose objects these are, where the kind has none of its own."""
+    """The kind whose objects this kind shows. It then stores no objects of its own."""
     max_body: int = 0
-    """Bytes that a body may have; 0: as many as any."""
+    """The largest body, in bytes; 0 is the limit of the server."""
     versionless: Callable[[str], StatusError] | None = None
-    """How a PUT without resourceVersion is refused, by name."""
+    """The error for a PUT without resourceVersion, by the name of the object."""
     stale: Callable[[str], StatusError] | None = None
-    """How a write of an older version is refused, by name."""
+    """The error for a write of an older resourceVersion, by the name of the object."""
     malformed: Callable[[str, list[FieldError]], StatusError] | None = None
-    """How a body that does not fit the model is refused, by name and what is wrong; else 422."""
+    """The error for a body that does not fit the model, by name and field errors; default 422."""
     returns_deleted: bool = False
-    """Whether DELETE answers the object instead of a Status."""
+    """Whether DELETE returns the object instead of a Status."""
     endpoints: Sequence[Endpoint] = ()
-    """What the kind's group answers about a namespace, beside its resources."""
+    """Addresses of a namespace in the kind's group that are not resources."""
     finalizers: Finalizers | None = None
-    """What is done before an object may go."""
+    """Steps to take before an object is removed."""
     work: Work | None = None
-    """What is done with an object that is a job."""
+    """How to run an object that is a job."""
 
     def __post_init__(self) -> None:
         """Refuse a kind whose secrets would be stored with the object."""

@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
+import apireference
 import click
 
 from inkube.apiserver import configuration, pytest_plugin
@@ -26,6 +27,7 @@ def pages() -> dict[str, str]:
         "reference/cli.md": "\n".join(command_line()),
         "reference/options.md": "\n".join(options()),
         "reference/fixtures.md": "\n".join(fixtures()),
+        **apireference.pages(),
         "reference/kinds.md": "\n".join(kinds()),
         # it lies beside docs/ and is read from within
         "reference/changelog.md": (ROOT / "CHANGELOG.md").read_text().replace("](docs/", "](../"),

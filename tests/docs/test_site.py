@@ -55,6 +55,10 @@ def test_pages_made_from_the_code_are_there(site: Path) -> None:
         ("options", "recheck_unhealthy"),
         ("fixtures", "kube_client"),
         ("kinds", "customresourcedefinitions"),
+        ("inkube", "APIServer"),
+        ("inkube.kinds", "creation_guards"),
+        ("inkube.client", "BlockingClient"),
+        ("inkube.testing", "KubeTestCase"),
         ("changelog", "WebSocket"),
     ]:
         assert told in (site / "reference" / f"{name}.html").read_text()

@@ -110,3 +110,9 @@ def test_a_module_that_is_not_installed_is_named_with_those_that_are(tmp_path: P
     )  # fmt: skip
     assert done.returncode == 1
     assert "there is no module 'greenhouse'; there are all, default, none, " in done.stderr
+
+
+@pytest.mark.parametrize("name", ["greenhouse.py", "pyproject.toml"])
+def test_the_page_shows_it_as_it_is(name: str) -> None:
+    page = (EXAMPLE.parents[1] / "docs" / "howto" / "modules.md").read_text()
+    assert f"{(EXAMPLE / name).read_text()}```\n" in page
