@@ -16,7 +16,7 @@ import time
 import warnings
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from operator import attrgetter
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -148,12 +148,12 @@ class BaseStore(ABC):
         """The revision before the last so many changes under a prefix, as far as history goes."""
         return self._cache.before(prefix, changes)
 
-    async def current(self) -> None:
+    def current(self) -> Awaitable[None]:
         """Return once everything acknowledged before this call, by any process, is read here.
 
         Costs nothing where only this process writes. Raises LogError.
         """
-        await self._freshness.current()
+        return self._freshness.current()
 
     async def look(self) -> bool:
         """As `current` where that is a matter of microseconds, else nothing; whether that was done.
@@ -471,6 +471,8 @@ class DryRunStore(BaseStore):
 
     async def commit(self, batch: Sequence[writes.Write]) -> Entries:
         """See BaseStore."""
+        if len(batch) == 1:
+            return [await self._rehearse(batch[0])]
         _check_batch(batch)
         return [await self._rehearse(write) for write in batch]
 

@@ -91,8 +91,10 @@ class Attributes:
     """What is committed together with the object, worked out of what is stored then."""
     rounds: Rounds | None = None
     """Made when a plugin first asks others."""
+    handlers: "Handlers | None" = None
+    """Who handles it, once the chain knows."""
     mutators: "Sequence[Plugin] | None" = None
-    """Who is asked to change it, once that is known."""
+    """Those of them that are asked to change it."""
 
     @property
     def dry_run(self) -> bool:
@@ -201,14 +203,14 @@ class Chain:
 
     async def validate(self, attributes: Attributes) -> None:
         """Run every validator that handles this write."""
-        for plugin in self._handlers(attributes.call.resource, attributes.operation).validators:
+        for plugin in self._handlers(attributes).validators:
             if not plugin.is_idle:
                 await plugin.validate(attributes)
 
     def reserve(self, attributes: Attributes) -> list[Effect]:
         """What plugins have to write before this write, in their order."""
         effects: list[Effect] = []
-        for plugin in self._handlers(attributes.call.resource, attributes.operation).reservers:
+        for plugin in self._handlers(attributes).reservers:
             effect = plugin.reserve(attributes)
             if effect is not None:
                 effects.append(effect)
@@ -216,7 +218,7 @@ class Chain:
 
     def is_private(self, resource: Resource, operation: Operation) -> bool:
         """Whether all that are asked about such a write are (`Plugin.is_private`)."""
-        handling = self._handlers(resource, operation).all
+        handling = self._chosen(resource, operation).all
         return all(plugin.is_private or plugin.is_idle for plugin in handling)
 
     def only_refuses(self, attributes: Attributes) -> bool:
@@ -226,12 +228,18 @@ class Chain:
     def _mutators(self, attributes: Attributes) -> Sequence[Plugin]:
         found = attributes.mutators
         if found is None:
-            handling = self._handlers(attributes.call.resource, attributes.operation)
-            found = [plugin for plugin in handling.mutators if not plugin.is_idle]
-            attributes.mutators = found
+            every = self._handlers(attributes).mutators
+            found = attributes.mutators = [plugin for plugin in every if not plugin.is_idle]
         return found
 
-    def _handlers(self, resource: Resource, operation: Operation) -> Handlers:
+    def _handlers(self, attributes: Attributes) -> Handlers:
+        found = attributes.handlers
+        if found is None:
+            found = self._chosen(attributes.call.resource, attributes.operation)
+            attributes.handlers = found
+        return found
+
+    def _chosen(self, resource: Resource, operation: Operation) -> Handlers:
         return resource.once(operation, lambda: self._choose(resource, operation))
 
     def _choose(self, resource: Resource, operation: Operation) -> Handlers:

@@ -9,13 +9,13 @@ from collections.abc import Awaitable
 from inkube.apiserver.registry import commits, preparation
 from inkube.apiserver.registry.commits import Outcome
 from inkube.apiserver.registry.requests import Parts, WriteRequest
-from inkube.apiserver.registry.stages import admit, deduplicate, mutate, own, reserve
+from inkube.apiserver.registry.stages import admit, mutate, own, reserve
 from inkube.schemas import status
 
 
 async def create(parts: Parts, write: WriteRequest) -> Outcome:
     """Store a new object; fills in name, namespace, uid and times. Raises StatusError."""
-    await begin(parts, write)
+    begin(parts, write)
     await own(parts, write)
     await mutate(parts, write)
     await prepare(parts, write)
@@ -24,18 +24,16 @@ async def create(parts: Parts, write: WriteRequest) -> Outcome:
     return await store(parts, write)
 
 
-async def begin(parts: Parts, write: WriteRequest) -> None:
+def begin(parts: Parts, write: WriteRequest) -> None:
     """See that the kind takes new objects; give the object a name that follows from it, or a
-    generated one; tell each of its owners once."""
+    generated one."""
     call, obj = write.call, write.object
     assert obj is not None, "a create has an object"
-    meta = preparation.metadata(obj)
+    preparation.metadata(obj)
     preparation.give_name(call, obj, parts.stamps)
     if call.resource.definition.terminating and call.verb == "create":
         why = "create not allowed while custom resource definition is terminating"
         raise status.forbidden(call.resource.group, call.resource.plural, call.name, why)
-    if meta.get("ownerReferences") and not write.is_owned:
-        await deduplicate(parts, write, meta)
 
 
 def prepare(parts: Parts, write: WriteRequest) -> Awaitable[None]:

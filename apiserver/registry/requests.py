@@ -38,6 +38,8 @@ class WriteRequest(Attributes):
     """What is stored now, in its own version; None on CREATE."""
     is_admitted: bool = False
     """Whether admission was asked already (of an eviction)."""
+    is_patch: bool = False
+    """Whether the object was made by a patch: what it repeats is dropped after mutation only."""
     is_owned: bool = False
     """Whether who set what is recorded in the object."""
     reservation: Reservation | None = None

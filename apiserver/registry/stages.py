@@ -4,18 +4,22 @@ from functools import partial
 
 from inkube.apiserver.registry import ownerreferences, ownership
 from inkube.apiserver.registry.requests import Parts, WriteRequest
-from inkube.schemas.objects import Object
 from inkube.schemas.ownership import managedfields
 
 
 async def own(parts: Parts, write: WriteRequest) -> None:
-    """Record who set what (handlers/fieldmanager), or put that off until the object is validated.
+    """Leave one reference to each owner of the object, and record who set what
+    (handlers/fieldmanager), or put the second off until the object is validated.
 
     Put off, it is not done of what validation refuses, which takes a sixth of such a request; for
     objects only of which it is the same then.
     """
+    obj = write.object
+    assert obj is not None, "only creates and updates come here"
+    if obj["metadata"].get("ownerReferences") and not write.is_patch:
+        await _deduplicate(parts, write)
     if not write.is_owned and not ownership.may_wait(write, parts.chain):
-        await _record_owners(parts, write)
+        await _record_owners(parts, write, parts.stamps.timestamp())
 
 
 async def mutate(parts: Parts, write: WriteRequest) -> None:
@@ -30,13 +34,13 @@ async def mutate(parts: Parts, write: WriteRequest) -> None:
         if warning:
             write.call.warn(warning)
     if meta.get("ownerReferences"):
-        await deduplicate(parts, write, meta, admitted=True)
+        await _deduplicate(parts, write, admitted=True)
 
 
 async def admit(parts: Parts, write: WriteRequest) -> None:
     """Validating admission, which is shown who owns what."""
-    if not write.is_owned:
-        await _record_owners(parts, write)
+    if not write.is_owned and write.object is not None:  # it is new, and was put off
+        await _record_owners(parts, write, write.object["metadata"]["creationTimestamp"])
     await parts.chain.validate(write)
 
 
@@ -46,17 +50,17 @@ def reserve(parts: Parts, write: WriteRequest) -> None:
     write.effects = parts.chain.reserve(write)
 
 
-async def deduplicate(
-    parts: Parts, write: WriteRequest, meta: Object, *, admitted: bool = False
-) -> None:
+async def _deduplicate(parts: Parts, write: WriteRequest, *, admitted: bool = False) -> None:
     """Leave one reference to each owner, with a warning; `admitted` says whose they are."""
+    assert write.object is not None, "see `own`"
+    meta = write.object["metadata"]
     drop = partial(ownerreferences.deduplicate, write.call, meta, admitted=admitted)
     await parts.worker.run(write.call.effort, drop)
 
 
-async def _record_owners(parts: Parts, write: WriteRequest) -> None:
+async def _record_owners(parts: Parts, write: WriteRequest, time: str) -> None:
     """Ownership changes nothing else of the object."""
-    call, obj, time = write.call, write.object, parts.stamps.timestamp()
+    call, obj = write.call, write.object
     assert obj is not None, "only creates and updates come here"
     write.is_owned = True
     if write.old is None and await parts.worker.run(

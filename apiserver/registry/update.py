@@ -12,7 +12,7 @@ from inkube.apiserver.registry import commits, conversions, preparation
 from inkube.apiserver.registry.commits import Outcome
 from inkube.apiserver.registry.create import create
 from inkube.apiserver.registry.requests import Parts, WriteRequest
-from inkube.apiserver.registry.stages import admit, deduplicate, mutate, own, reserve
+from inkube.apiserver.registry.stages import admit, mutate, own, reserve
 from inkube.schemas import status
 from inkube.schemas.objects import Object
 from inkube.schemas.ownership import managedfields
@@ -59,7 +59,7 @@ async def transform(parts: Parts, write: WriteRequest, change: Update) -> None:
     one. Raises StatusError 404 where there is none and it may not be created."""
     call, entry = write.call, write.entry
     given = None
-    write.is_owned = not change.tracks
+    write.is_owned, write.is_patch = not change.tracks, change.is_patch
     if entry is not None:
         if call.resource.converter is not None:
             [entry] = await conversions.shown(call.resource, call.served, [entry])
@@ -73,11 +73,9 @@ async def transform(parts: Parts, write: WriteRequest, change: Update) -> None:
         waits = call.resource.converter is not None
         made = await parts.worker.finish(call.effort, made, waits=waits)
     write.object = made
-    meta = preparation.metadata(made)
+    preparation.metadata(made)
     if entry is None:
         preparation.begin_new(write)
-    elif meta.get("ownerReferences") and not change.is_patch:
-        await deduplicate(parts, write, meta)
 
 
 def prepare(parts: Parts, write: WriteRequest) -> Awaitable[None]:

@@ -203,7 +203,7 @@ def enum_steps(node: Node, kind: type) -> list[Step]:
     right = tuple(choice for choice in choices if isinstance(choice, str))
 
     def refuse(value: Any, path: Path, errors: Sink) -> None:
-        errors.append(FieldError(Type.NOT_SUPPORTED, field(path), value, told, supported=right))
+        errors.append(FieldError(Type.NOT_SUPPORTED, field(path), value, told, "", right))
 
     def check_text(value: Any, path: Path, errors: Sink) -> None:
         if value not in texts:
