@@ -451,6 +451,15 @@ async def _started(
 
 def _write_access(server: "inkube.APIServer", target: Path) -> None:
     """Write the kubeconfig, and whose certificate the server has where that was made here."""
+    before = root.kubeconfig.server_of(target)
+    if before not in ("", server.url) and commands.ports.answers(before):
+        logger.warning(
+            "%s led to another server, which still runs at %s; now it leads to %s. "
+            "Give each server its own file with --kubeconfig",
+            target,
+            before,
+            server.url,
+        )
     root.kubeconfig.write(target, server.kubeconfig())
     authority, certificate = _authority(server.options, target), server.security.certificate
     if authority != server.options.tls_cert_file and authority is not None:

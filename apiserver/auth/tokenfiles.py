@@ -11,7 +11,10 @@ from inkube.apiserver.registry import User
 
 
 def read_tokens(path: Path) -> dict[str, User]:
-    """kube's CSV: token, user name, uid and optionally groups. Raises ValueError."""
+    """kube's CSV: token, user name, uid and optionally groups.
+
+    Raises ValueError for a line with fewer, and for a file without a token: nobody could come in.
+    """
     found = {}
     with path.open(newline="", encoding="utf-8") as file:
         for row in csv.reader(file, skipinitialspace=True):
@@ -25,6 +28,10 @@ def read_tokens(path: Path) -> dict[str, User]:
             token, name, uid, *groups = row
             if token.strip():
                 found[token.strip()] = User(name, uid, tuple(_groups(groups)))
+    if not found:
+        raise ValueError(
+            f"token file '{path}' has no token: write one line per user, TOKEN,USER,UID,GROUPS"
+        )
     return found
 
 

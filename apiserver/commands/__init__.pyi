@@ -1,5 +1,6 @@
 from inkube.apiserver.commands import exporting as exporting
 from inkube.apiserver.commands import moduleoptions as moduleoptions
+from inkube.apiserver.commands import ports as ports
 from inkube.apiserver.commands import problems as problems
 from inkube.apiserver.commands import terminal as terminal
 from inkube.apiserver.commands import world as world

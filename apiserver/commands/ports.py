@@ -10,9 +10,14 @@ import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
+
+from inkube.apiserver.http import is_loopback
 
 PROC = Path("/proc")
 _LISTENS = "0A"
+SECONDS = 0.5
+"""In which a server of this machine takes a connection."""
 _NEXT = 100
 """How many ports after one that is taken are tried."""
 
@@ -24,6 +29,18 @@ def holder(port: int) -> str:
     """
     pid = _of_proc(port) if PROC.joinpath("net", "tcp").exists() else _of_lsof(port)
     return f"{_name(pid)} (process {pid})" if pid else ""
+
+
+def answers(url: str) -> bool:
+    """Whether something of this machine listens where an address leads."""
+    parts = urlsplit(url)
+    if parts.hostname is None or not is_loopback(parts.hostname):
+        return False
+    try:
+        socket.create_connection((parts.hostname, parts.port or 80), timeout=SECONDS).close()
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def free(host: str, after: int) -> int:

@@ -4,6 +4,7 @@ Loaded when a start fails.
 """
 
 import errno
+import os
 from collections.abc import Iterator
 
 import click
@@ -39,7 +40,7 @@ def of_start(error: Exception, options: Options) -> Problem:
         text = f"port {options.port} of {options.host} is taken"
         return Problem(f"{text} by {who}" if who else text, _other_port(options))
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return Problem(f"{error.filename}: {error.strerror}", iter(()))
+        return Problem(f"{error.filename}: {error.strerror}", _another_folder(error))
     return Problem(str(error), _remedies(error, options))
 
 
@@ -54,6 +55,12 @@ def _other_port(options: Options) -> Iterator[str]:
     yield "or end what listens there, which may be an inkube of yours"
 
 
+def _another_folder(error: OSError) -> Iterator[str]:
+    if error.errno in (errno.EACCES, errno.EROFS, errno.EPERM):
+        yield "inkube writes a kubeconfig and its data to the current folder:"
+        yield "name other places with --kubeconfig FILE and --data FILE, or use --in-memory"
+
+
 def _remedies(error: Exception, options: Options) -> Iterator[str]:
     match error:
         case storage_errors.NotOurs():
@@ -66,6 +73,9 @@ def _remedies(error: Exception, options: Options) -> Iterator[str]:
             folder = options.data.absolute().parent
             if not folder.is_dir():
                 yield f"there is no folder {folder}: make it, or name another file with --data"
+            elif not os.access(folder, os.W_OK):
+                yield f"you cannot write to {folder}: name another file with --data, or use"
+                yield "--in-memory; --kubeconfig FILE names the place of the kubeconfig"
         case ValueError() if not security.has_credentials(options):
             if not is_loopback(options.host):
                 yield 'echo "$(openssl rand -hex 16),me,1,system:masters" > tokens.csv'

@@ -16,6 +16,7 @@ import orjson
 
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import Call, User
+from inkube.schemas import golang
 from inkube.schemas.objects import Object
 
 logger = logging.getLogger("inkube.audit")
@@ -23,6 +24,7 @@ Level = Literal["None", "Metadata", "Request", "RequestResponse"]
 LEVELS: Sequence[str] = ("None", "Metadata", "Request", "RequestResponse")
 STAGE = "ResponseComplete"
 _DEFAULT: Object = {"rules": [{"level": "Metadata"}]}
+_KIND = ("audit.k8s.io/v1", "Policy")
 
 
 @dataclass(slots=True)
@@ -51,18 +53,41 @@ Listener = Callable[[Finished, Heard], None]
 """Told of every finished request; it does not wait."""
 
 
+def read_policy(path: Path) -> Object:
+    """The policy in a file. Raises OSError, and ValueError for a file that holds none.
+
+    Follows apiserver/pkg/audit/policy/reader.go.
+    """
+    try:
+        found = golang.goyaml.loads(path.read_bytes()).value
+    except golang.unmarshal.DecodeError as error:
+        raise ValueError(f"{path} is not an audit policy: {error}") from error
+    policy: Object = found if isinstance(found, dict) else {}
+    kind = policy.get("apiVersion"), policy.get("kind")
+    if kind != _KIND:
+        shown = " ".join(str(each) for each in kind if each) or "neither apiVersion nor kind"
+        raise ValueError(f"{path} is not an audit policy: expected {' '.join(_KIND)}, not {shown}")
+    rules = policy.get("rules")
+    if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
+        raise ValueError(f"{path}: rules of an audit policy are a list of objects")
+    if not rules:
+        raise ValueError(f"loaded illegal policy with 0 rules from file {path}")
+    for number, rule in enumerate(rules):
+        if rule.get("level") not in LEVELS:
+            raise ValueError(
+                f"{path}: rules[{number}].level: {rule.get('level')!r} is not one of "
+                f"{', '.join(LEVELS)}"
+            )
+    return policy
+
+
 class Policy:
-    """Which requests are told, and how much of them. Raises ValueError for one that is none."""
+    """Which requests are told, and how much of them."""
 
     def __init__(self, policy: Object) -> None:
         self._omits_fields = bool(policy.get("omitManagedFields"))
         stages = policy.get("omitStages") or []
         self._rules = [] if STAGE in stages else list(policy.get("rules") or [])
-        for rule in self._rules:
-            if rule.get("level") not in LEVELS:
-                raise ValueError(
-                    f"level of an audit rule: {rule.get('level')!r} is none of {LEVELS}"
-                )
 
     def level(self, info: RequestInfo, user: User | None) -> tuple[Level, bool]:
         """How much is told, and whether without managedFields."""

@@ -16,6 +16,7 @@ NAME = "inkube"
 _WORD = re.compile(r"[a-zA-Z](?:[\w./-]|:(?=[\w/]))*", re.ASCII)
 _OTHERS = frozenset({"false", "n", "no", "null", "off", "on", "true", "y", "yes"})
 """Words that YAML 1.1 takes for a truth value or null."""
+_SERVER = re.compile(r"^    server: (\S+)$", re.MULTILINE)
 _ANYBODY = "anybody"
 """kubectl asks people for a name and a password where it has no credentials to send over TLS; an
 open server takes every token for nobody's."""
@@ -77,6 +78,15 @@ def _text(value: str) -> str:
     if _WORD.fullmatch(value) and value.lower() not in _OTHERS:
         return value
     return json.dumps(value, ensure_ascii=False)
+
+
+def server_of(path: Path) -> str:
+    """The address in a kubeconfig that was written here, "" where there is no such file."""
+    try:
+        found = _SERVER.search(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return found[1].strip('"') if found else ""
 
 
 def write(path: Path, text: str) -> None:

@@ -28,7 +28,6 @@ from inkube.apiserver.root import calm
 from inkube.apiserver.root.core import Core
 from inkube.apiserver.root.parts import Parts, Start
 from inkube.apiserver.root.progress import Progress
-from inkube.schemas import golang
 from inkube.schemas.lazy import Late
 
 _NO_ORIGINS = Origins((), protects=False)
@@ -280,14 +279,11 @@ async def _behind_others(
 
 
 def _audit_log(options: Options) -> "http.audit.AuditLog | None":
-    """The audit log, where one is asked for. Raises OSError, ValueError."""
-    if options.audit_log is None:
-        return None
+    """The audit log, where one is asked for; a policy is read in any case. Raises OSError,
+    ValueError."""
     path = options.audit_policy_file
-    policy = None if path is None else golang.goyaml.loads(path.read_bytes()).value
-    if policy is not None and not isinstance(policy, dict):
-        raise ValueError(f"{path} holds no audit policy")
-    return http.audit.AuditLog(options.audit_log, policy)
+    policy = None if path is None else http.audit.read_policy(path)
+    return None if options.audit_log is None else http.audit.AuditLog(options.audit_log, policy)
 
 
 def _telling(

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import os
 import re
 import shlex
@@ -21,6 +22,7 @@ from patience import SECONDS, within
 import inkube
 from inkube.apiserver.auth import certificates
 from inkube.apiserver.cli import main
+from inkube.apiserver.commands import problems
 
 HOME = str(Path(inkube.__path__[0]).absolute().parent)
 MAIN = [sys.executable, "-m", "inkube.apiserver.cli"]
@@ -244,3 +246,72 @@ async def test_files_are_validated_without_a_server(tmp_path):
     assert process.returncode == 1
     assert b"metadata.name" in out
     assert text == b"1 document, 1 error\n"
+
+
+POLICY = "apiVersion: audit.k8s.io/v1\nkind: Policy\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("rules: [", "is not an audit policy: yaml: line 1"),
+        ("- level: None", "expected audit.k8s.io/v1 Policy, not neither apiVersion nor kind"),
+        ("apiVersion: audit.k8s.io/v1beta1\nkind: Policy\n", "not audit.k8s.io/v1beta1 Policy"),
+        ("apiVersion: v1\nkind: ConfigMap\n", "not v1 ConfigMap"),
+        (POLICY, "rules of an audit policy are a list of objects"),
+        (POLICY + "rules: []\n", "loaded illegal policy with 0 rules"),
+        (POLICY + "rules: [a]\n", "rules of an audit policy are a list of objects"),
+        (POLICY + "rules: [{level: None}, {level: All}]\n", "rules[1].level: 'All' is not one of"),
+    ],
+)
+async def test_audit_policies_that_are_none_are_refused_in_a_line(tmp_path, text, told):
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(text)
+    options = {"audit_log": tmp_path / "audit.log", "audit_policy_file": policy}
+    with pytest.raises(ValueError, match=re.escape(told)) as refused:
+        async with inkube.APIServer(**options):
+            pass
+    assert "\n" not in str(refused.value)
+
+
+async def test_an_audit_policy_is_read_without_a_log(tmp_path):
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("kind: Policy")
+    with pytest.raises(ValueError, match="is not an audit policy"):
+        async with inkube.APIServer(audit_policy_file=policy):
+            pass
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", ",me,1\n"])
+async def test_a_file_without_a_token_is_refused(tmp_path, text):
+    tokens = tmp_path / "tokens.csv"
+    tokens.write_text(text)
+    with pytest.raises(ValueError, match="has no token"):
+        async with inkube.APIServer(token_auth_file=tokens):
+            pass
+
+
+async def test_a_kubeconfig_of_a_server_that_runs_is_not_replaced_in_silence(tmp_path):
+    arguments = ("serve", "--port", 0, "--in-memory")
+    async with command(tmp_path, *arguments) as first:
+        url = await address(first)
+        async with command(tmp_path, *arguments) as second:
+            other = await address(second)
+            second.send_signal(signal.SIGTERM)
+            async with within():
+                _, told = await second.communicate()
+    warning = f"led to another server, which still runs at {url}; now it leads to {other}"
+    assert warning in told.decode()
+    async with command(tmp_path, *arguments) as third:  # after it, no other runs
+        await address(third)
+        third.send_signal(signal.SIGTERM)
+        async with within():
+            _, told = await third.communicate()
+    assert "led to another server" not in told.decode()
+
+
+def test_a_folder_that_cannot_be_written_gets_a_hint(tmp_path):
+    error = PermissionError(errno.EACCES, "Permission denied", str(tmp_path / "inkube.kubeconfig"))
+    problem = problems.of_start(error, inkube.Options())
+    assert "--kubeconfig FILE" in problem.format_message()
+    assert "--in-memory" in problem.format_message()
