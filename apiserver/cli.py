@@ -78,6 +78,28 @@ class _Commands(click.Group):
         return found
 
 
+SERVE_GROUPS = {
+    "Address": "host port kubernetes_version http workers kubeconfig",
+    "Data": "data database in_memory snapshot no_fsync keep_history at replay speed definitions",
+    "Access": (
+        "token_auth_file client_ca_file tls tls_cert_file tls_private_key_file authorization_mode "
+        "enable_admission_plugins disable_admission_plugins allow_origin allow_host service_address"
+    ),
+    "Controllers and workloads": (
+        "no_controllers lease_duration workloads nodes stages pods system_pods bare_pods_run"
+    ),
+    "Modules and outside systems": (
+        "modules offline scenario recheck_healthy recheck_unhealthy allow_private_hosts "
+        "local_path_prefix max_repositories max_resources_per_repository min_sync_interval "
+        "job_history"
+    ),
+    "Log and audit": "log_format quiet verbose audit_log audit_policy_file",
+    "Other": "seed help",
+}
+"""Headings of `inkube serve --help`, and the names of the options below each."""
+OF_MODULES = "Options of modules"
+
+
 class _Serve(click.Command):
     """`inkube serve`, with the options of modules that installed packages offer.
 
@@ -94,6 +116,26 @@ class _Serve(click.Command):
         if any(each.partition("=")[0] in asked for each in args):
             self.of_modules += commands.moduleoptions.add(self)
         return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """See click; a heading for each group of options, in the order of SERVE_GROUPS."""
+        rows: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            row = param.get_help_record(ctx)
+            if row is not None:
+                rows.setdefault(_group_of(param), []).append(row)
+        for title in (*SERVE_GROUPS, OF_MODULES):
+            if title in rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows[title])
+
+
+def _group_of(param: click.Parameter) -> str:
+    """The heading of an option; those that modules add have one of their own."""
+    for title, names in SERVE_GROUPS.items():
+        if param.name in names.split():
+            return title
+    return OF_MODULES
 
 
 class _Workers(click.IntRange):

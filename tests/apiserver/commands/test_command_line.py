@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import aiohttp
+import click
 import pytest
 import yaml
 from click.testing import CliRunner
@@ -21,7 +22,7 @@ from patience import SECONDS, within
 
 import inkube
 from inkube.apiserver.auth import certificates
-from inkube.apiserver.cli import main
+from inkube.apiserver.cli import SERVE_GROUPS, main, serve
 from inkube.apiserver.commands import problems
 
 HOME = str(Path(inkube.__path__[0]).absolute().parent)
@@ -315,3 +316,16 @@ def test_a_folder_that_cannot_be_written_gets_a_hint(tmp_path):
     problem = problems.of_start(error, inkube.Options())
     assert "--kubeconfig FILE" in problem.format_message()
     assert "--in-memory" in problem.format_message()
+
+
+def test_help_shows_every_option_with_a_text_below_a_heading():
+    options = [each for each in serve.params if isinstance(each, click.Option)]
+    assert [each.name for each in options if not each.help] == []
+    grouped = " ".join(SERVE_GROUPS.values()).split()
+    assert len(grouped) == len(set(grouped))
+    assert set(grouped) <= {each.name for each in options} | {"help"}
+    text = CliRunner().invoke(main, ["serve", "--help"]).output
+    headings = re.findall(r"^([A-Z].*):$", text, re.MULTILINE)
+    assert headings[: len(SERVE_GROUPS)] == [each for each in SERVE_GROUPS if f"{each}:" in text]
+    for option in options:
+        assert re.search(rf"^  .*{option.opts[-1]}\b", text, re.MULTILINE), option.name
