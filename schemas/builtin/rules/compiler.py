@@ -42,11 +42,13 @@ class Rules:
         self._name = name
         self._occasion = occasion
         self._minor = minor
-        self._steps: list[Step] | None = None
+        self._steps: list[tuple[str, Step]] | None = None
 
     @property
-    def steps(self) -> list[Step]:
-        """The lines, compiled at the first use. Raises RuleError."""
+    def steps(self) -> list[tuple[str, Step]]:
+        """The lines, compiled at the first use, each with the member without which it says nothing,
+        if there is one: most lines are about members that most objects do without. Raises
+        RuleError."""
         if self._steps is None:
             found = table.paragraph(self._name, self._occasion, self._minor)
             lines = found.lines(self._minor) if found is not None else []
@@ -57,8 +59,10 @@ class Rules:
     def run(self, frame: Frame) -> Findings:
         """Everything wrong with a struct, in the table's order."""
         findings: Findings = []
-        for step in self.steps:
-            step(frame, findings)
+        obj = frame.obj
+        for member, step in self.steps if self._steps is None else self._steps:
+            if not member or member in obj:
+                step(frame, findings)
         return findings
 
     def _is_later(self, line: Line) -> bool:
@@ -66,7 +70,7 @@ class Rules:
         what is dropped alone."""
         return "[]." in line.field or shapes.is_later(self._name, line.path, self._minor)
 
-    def _step(self, line: Line) -> Step | None:
+    def _step(self, line: Line) -> tuple[str, Step] | None:
         made = _LineCompiler(self._name, self._occasion, self._minor, line)
         try:
             return made.step()
@@ -109,10 +113,20 @@ class _LineCompiler:
             owner = shape.struct
         return shape
 
-    def step(self) -> Step | None:
+    def step(self) -> tuple[str, Step] | None:
+        """What the line does, and the member without which it does nothing, or ""."""
         parts = list(self._parts())
         if not parts:
             return None
+        return "" if self._sees_absence(parts) else self._path[0], self._conditional(parts)
+
+    def _sees_absence(self, parts: list[Part]) -> bool:
+        if self._field == "self":
+            return True
+        always = self._line.find("always") is not None or self._shape.is_number
+        return not self._element and (always or any(part.unset for part in parts))
+
+    def _conditional(self, parts: list[Part]) -> Step:
         inner = self._step_of(parts)
         word = self._line.find("if")
         if word is not None:
