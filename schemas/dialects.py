@@ -67,14 +67,16 @@ class Dialect:
     def _error(self, error: FieldError) -> FieldError:
         value = error.value
         if error.type not in fielderrors.WITHOUT_VALUE:
-            value = self._value(value)
+            value = self._value(value, error.field)
         detail = error.detail
         if isinstance(detail, internal.Difference):
             detail = detail.of(self.minor)
         return error._replace(value=value, detail=self._text(detail, error.field))
 
-    def _value(self, value: Any) -> Any:
+    def _value(self, value: Any, field: str) -> Any:
         if self.minor <= _PRINTS_GO:
+            if field == "metadata.resourceVersion" and value == 0:
+                return Verbatim("0x0")  # a uint64
             return _go_value(value, self.minor)
         return value.of(self.minor) if isinstance(value, internal.Shown) else value
 
@@ -123,6 +125,8 @@ def _go_value(value: Any, minor: int) -> Any:
     if isinstance(value, internal.Shown):
         print_value = gosource.items if isinstance(value.given, list) else gosource.value
         return Verbatim(print_value(value.name, value.given, minor))
+    if isinstance(value, fielderrors.Sourced):
+        return Verbatim(value.go)
     if isinstance(value, Verbatim):
         return value
     if value is None:

@@ -63,6 +63,19 @@ class Verbatim(NamedTuple):
     text: str
 
 
+class Sourced(Verbatim):
+    """A bad value that minors before 1.34 print as Go source: `go`."""
+
+    go: str
+
+
+def sourced(text: str, go: str) -> Sourced:
+    """A value as it is printed now, and as it was printed before 1.34."""
+    made = Sourced(text)
+    made.go = go
+    return made
+
+
 class FieldError(NamedTuple):
     """One thing wrong with one field; `field` is a path (`spec.items[0].name`) or ""."""
 

@@ -182,6 +182,8 @@ class Routes:
             return self._verbs[call.verb]
         table = self._subresources()
         handler = table.get((call.resource.group, call.resource.plural, call.subresource))
+        if handler is not None and call.served.version.subresource(call.subresource) is None:
+            raise call.resource.wording.no_subresource(call.served.gvr, call.name)
         if handler is None:
             handler = table.get(("*", "*", call.subresource))
         if handler is None:

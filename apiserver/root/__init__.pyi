@@ -21,6 +21,7 @@ from inkube.apiserver.root.process import trimming as trimming
 from inkube.apiserver.root.progress import Progress as Progress
 from inkube.apiserver.root.security import Security as Security
 from inkube.apiserver.root.sharedkeys import SharedKeys as SharedKeys
+from inkube.apiserver.root.sources import compatibility as compatibility
 from inkube.apiserver.root.sources import foundation as foundation
 from inkube.apiserver.root.sources import past as past
 from inkube.apiserver.root.sources import replay as replay

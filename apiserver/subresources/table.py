@@ -35,7 +35,12 @@ def table(
 ) -> dict[tuple[str, str, str], Handler]:
     """(group, plural, subresource) → handler, as `app.Parts` has it."""
     reviews = Reviews(authenticator, authorizer, stamps)
-    tokens = TokenRequestHandler(registry, authenticator.accounts, stamps)
+    tokens = TokenRequestHandler(
+        registry,
+        authenticator.accounts,
+        stamps,
+        names_uid=_pods(resources).definition.minor >= _TOKENS_NAME_UID,
+    )
     binding = BindingHandler(registry, lambda: _pods(resources))
     part = PartHandler(handlers)
     return {
@@ -54,6 +59,10 @@ def table(
         **Metrics(registry, usage, stamps.now).handlers(),
         **reviews.handlers(),
     }
+
+
+_TOKENS_NAME_UID = 34
+"""The minor since which the metadata of a TokenRequest has the uid of the account."""
 
 
 def _pods(resources: Resources) -> Resource:

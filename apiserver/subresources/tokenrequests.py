@@ -28,8 +28,16 @@ _BOUND = {("v1", "Pod"): "pods", ("v1", "Secret"): "secrets"}
 class TokenRequestHandler:
     """Answers creates of tokens."""
 
-    def __init__(self, registry: Registry, tokens: ServiceAccountTokens, stamps: Stamps) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        tokens: ServiceAccountTokens,
+        stamps: Stamps,
+        *,
+        names_uid: bool = True,
+    ) -> None:
         self._registry = registry
+        self._names_uid = names_uid
         self._tokens = tokens
         self._stamps = stamps
 
@@ -57,7 +65,7 @@ class TokenRequestHandler:
         names |= {
             "name": call.name,
             "namespace": call.namespace,
-            "uid": account["metadata"]["uid"],
+            **({"uid": account["metadata"]["uid"]} if self._names_uid else {}),
             "creationTimestamp": meta.format_time(created),
         }
         errors = _expiration(seconds)

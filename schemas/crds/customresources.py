@@ -218,7 +218,9 @@ class CustomStrategy(Strategy):
         return objectmeta.finalizer_warnings(obj["metadata"], old["metadata"], self.finalizers)
 
     def reset_fields(self, served: Served, subresource: str) -> FieldSet:
-        return resetfields.of_custom(subresource, status=served.version.status)
+        return resetfields.of_custom(
+            subresource, status=served.version.status, minor=served.definition.minor
+        )
 
 
 def _rule_errors(

@@ -11,10 +11,10 @@ from typing import Any
 
 from inkube.schemas.fielderrors import (
     FieldError,
-    Verbatim,
     forbidden,
     invalid,
     required,
+    sourced,
     too_long,
 )
 from inkube.schemas.golang import gotext
@@ -167,7 +167,8 @@ def _owner_errors(owners: Sequence[Meta], path: str) -> Iterator[FieldError]:
                     'Only one reference can have Controller set to true. Found "true" in '
                     f"references for {controller} and {current}"
                 )
-                yield invalid(path, Verbatim(shown), text)
+                source = ", ".join(map(_owner_source, owners))
+                yield invalid(path, sourced(shown, f"[]v1.OwnerReference{{{source}}}"), text)
             controller = controller or current
 
 
@@ -181,7 +182,7 @@ def _one_owner(owner: Meta, path: str) -> Iterator[FieldError]:
             yield invalid(f"{path}.{name}", "", "must not be empty")
     if (group, version, kind) == ("", "v1", "Event"):
         text = f"{group}/{version}, Kind={kind} is disallowed from being an owner"
-        yield invalid(path, Verbatim(_owner_json(owner)), text)
+        yield invalid(path, sourced(_owner_json(owner), _owner_source(owner)), text)
 
 
 _OWNER_MEMBERS = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
@@ -192,6 +193,22 @@ def _owner_json(owner: Meta) -> str:
     members = (name for name in _OWNER_MEMBERS if owner.get(name) is not None)
     texts = (f'"{name}":{gotext.compact_json(owner[name])}' for name in members)
     return "{" + ",".join(texts) + "}"
+
+
+def _owner_source(owner: Meta) -> str:
+    """An owner as Go source."""
+    texts = (
+        f"{go}:{gotext.quote(str(owner.get(name) or ''))}"
+        for go, name in (
+            ("APIVersion", "apiVersion"), ("Kind", "kind"), ("Name", "name"), ("UID", "uid"),
+        )
+    )  # fmt: skip
+    flags = (
+        f"{name[0].upper()}{name[1:]}:(*bool)"
+        + ("(nil)" if owner.get(name) is None else "(0xc000000000)")
+        for name in ("controller", "blockOwnerDeletion")
+    )
+    return f"v1.OwnerReference{{{', '.join((*texts, *flags))}}}"
 
 
 def _finalizer_errors(finalizers: Sequence[str], path: str) -> Iterator[FieldError]:

@@ -4,6 +4,7 @@ A write to an object leaves its status alone, a write to the status leaves the r
 the GetResetFields of the strategies of kube-apiserver and apiextensions-apiserver.
 """
 
+from inkube.schemas import releases
 from inkube.schemas.ownership import fieldsets
 from inkube.schemas.ownership.fieldsets import EMPTY, FieldSet
 
@@ -11,6 +12,8 @@ _STATUS = fieldsets.named("status")
 _SPEC = fieldsets.named("spec")
 _ALL_BUT_STATUS = fieldsets.named("metadata", "spec")
 _OF_CUSTOM = {"": _STATUS, "status": _ALL_BUT_STATUS}
+_RESETS_METADATA = 36
+"""The minor since which a write to the status of a custom resource owns no labels."""
 _OF_STATUS = {
     ("apps", "Deployment"): fieldsets.named("spec", "metadata.labels"),
     ("", "Pod"): fieldsets.named("spec", "metadata.deletionTimestamp", "metadata.ownerReferences"),
@@ -22,8 +25,10 @@ _OF_STATUS = {
 }
 
 
-def of_custom(subresource: str, *, status: bool) -> FieldSet:
+def of_custom(subresource: str, *, status: bool, minor: int = releases.NEWEST.minor) -> FieldSet:
     """For custom resources; `status` when the version has a status subresource."""
+    if status and subresource == "status" and minor < _RESETS_METADATA:
+        return _SPEC
     return _OF_CUSTOM.get(subresource, EMPTY) if status else EMPTY
 
 

@@ -1,5 +1,7 @@
 """Which version of Kubernetes a server is; servers of several versions side by side."""
 
+import contextlib
+import sqlite3
 import subprocess
 import sys
 
@@ -108,6 +110,51 @@ def test_a_marker_chooses_the_version(kube):
     with pytest.raises(StatusError) as refused:
         kube.client.list("networking.k8s.io/v1/servicecidrs")
     assert refused.value.code == 404
+
+
+def newest_revision(data):
+    with contextlib.closing(sqlite3.connect(data)) as log:
+        return log.execute("SELECT max(revision) FROM log").fetchone()
+
+
+async def test_a_newer_version_opens_what_an_older_one_wrote(tmp_path):
+    data = tmp_path / "a.db"
+    async with APIServer(kubernetes_version="1.31", data=data) as server:
+        await server.client.create(POD)
+    async with APIServer(data=data) as server:
+        pod = await server.client.get("v1/pods", "a", "default")
+        assert pod["spec"]["containers"][0]["name"] == "a"
+
+
+async def test_an_older_version_refuses_fields_that_it_does_not_know(tmp_path):
+    data = tmp_path / "a.db"
+    async with APIServer(data=data) as server:
+        await server.client.create(POD)
+    written = newest_revision(data)
+    with pytest.raises(ValueError, match=r"1\.33 .* pods/default/a: .*hostnameOverride.* 1\.34"):
+        async with APIServer(kubernetes_version="1.33", data=data):
+            pass
+    assert newest_revision(data) == written
+    async with APIServer(kubernetes_version="1.34", data=data) as server:
+        assert (await server.client.get("v1/pods", "a", "default"))["spec"]["hostnameOverride"]
+
+
+async def test_an_older_version_refuses_kinds_that_it_does_not_know(tmp_path):
+    data = tmp_path / "a.db"
+    async with APIServer(data=data) as server:
+        await server.client.create(
+            {
+                "apiVersion": "networking.k8s.io/v1",
+                "kind": "ServiceCIDR",
+                "metadata": {"name": "more"},
+                "spec": {"cidrs": ["10.7.0.0/16"]},
+            }
+        )
+    with pytest.raises(
+        ValueError, match=r"servicecidrs\.networking\.k8s\.io; serve 1\.33 or newer"
+    ):
+        async with APIServer(kubernetes_version="1.32", data=data):
+            pass
 
 
 def test_a_release_reads_as_its_tag():

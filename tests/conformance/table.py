@@ -5,6 +5,7 @@
     python tests/conformance/table.py --only replay      # or kubectl
     python tests/conformance/table.py --log postgresql   # or sqlite: where the server keeps it all
     python tests/conformance/table.py --workers 2        # processes, on a file unless --log says so
+    python tests/conformance/table.py --version 1.33     # another minor than the newest
 
 The server runs as the recordings were made: with RBAC and two tokens.
 """
@@ -101,11 +102,12 @@ def _started(command: list[str]) -> Iterator[str]:
             process.wait(60)
 
 
-def replay(url: str, *cases: str) -> Held:
-    """Every conversation, or those that patterns of names choose."""
+def replay(url: str, *cases: str, version: str = "") -> Held:
+    """Every conversation, or those that patterns of names choose; of a minor such as 1.33."""
     found = sorted(path for each in cases for path in (HERE / "cases").glob(f"{each}.yaml"))
     chosen = map(str, found or [HERE / "cases"])
-    return _held(_run("replay.py", "--url", url, "--token", TOKEN, *chosen))
+    minor = ["--version", version] if version else []
+    return _held(_run("replay.py", "--url", url, "--token", TOKEN, *minor, *chosen))
 
 
 def workloads(url: str) -> Held:
@@ -188,20 +190,24 @@ def main() -> int:
     parser.add_argument("--only", choices=("replay", "kubectl", "workloads"))
     parser.add_argument("--log", choices=("memory", "sqlite", "postgresql"))
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--version", default="", help="a minor such as 1.33")
     options = parser.parse_args()
     log = options.log or ("memory" if options.workers == 1 else "sqlite")
     below: dict[str, dict[str, str]] = {}
     client = reference_kubectl()
     asked = (options.only,) if options.only else ("replay", "kubectl", "workloads")
+    extra = ["--workers", str(options.workers), "--kubernetes-version", options.version]
+    if options.version:
+        asked = ("replay",)
     if "workloads" in asked:
         with living_server() as url:
             below["workloads"] = _shown(workloads(url))
             if client is not None:
                 held = kubectl(url, client, of=WORKLOADS, token="")
                 below["workloads kubectl"] = _shown(held)
-    with server(log, extra=["--workers", str(options.workers)]) as url:
+    with server(log, extra=extra) as url:
         if "replay" in asked:
-            below["replay"] = _shown(replay(url))
+            below["replay"] = _shown(replay(url, version=options.version))
         if "kubectl" in asked and client is not None:
             below["kubectl"] = _shown(kubectl(url, client))
     if options.json:

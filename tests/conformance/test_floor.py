@@ -38,6 +38,23 @@ def test_the_recorded_conversations_hold() -> None:
     assert fallen("replay", held.below) == {}, held.report
 
 
+OLDER = ("1.31", "1.32", "1.33", "1.34", "1.35")
+SLICE = (
+    "cel-[a-l]*", "core-[b-z]*", "crd-*", "more-d*", "more-openapi", "more-requests*",
+    "more-validation-[bnp]*", "verb-*", "watch-*",
+)  # fmt: skip
+"""What CI replays of older minors: a third of the conversations, of all rooms some."""
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("version", OLDER)
+def test_recorded_conversations_of_older_minors_hold(version: str) -> None:
+    with table.server(extra=["--kubernetes-version", version]) as url:
+        held = table.replay(url, *SLICE, version=version)
+    assert held.total > 800
+    assert fallen(version, held.below) == {}, held.report
+
+
 # Where servers that share their data could differ from one: definitions, versions, watches.
 SHARED = ("crd-[a-d]*", "verb-*", "watch-*", "delete-[a-f]*", "policy-mutating")
 

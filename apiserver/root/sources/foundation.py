@@ -15,6 +15,7 @@ from inkube.apiserver.configuration import Options
 from inkube.apiserver.registry import JSONCodec, Stamps
 from inkube.apiserver.root.progress import Progress
 from inkube.controllers.clock import Clock, MovableClock, RevisionClock
+from inkube.schemas import releases
 from inkube.storage import CompactionOptions, Log, MemoryLog, Store, StoreOptions, WriterOptions
 
 
@@ -49,6 +50,9 @@ async def opened(
     )
     with progress.reading(store):
         await stack.enter_async_context(store)
+    minor = options.release.minor
+    if minor != releases.NEWEST.minor and store.revision:
+        root.compatibility.check(store, minor)
     if playing is not None:
         await stack.enter_async_context(playing)
     keys = await _keys(options, store, begun)

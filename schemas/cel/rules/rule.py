@@ -143,6 +143,28 @@ class Rule:
         return Environment(FUNCTIONS, {SELF: self.shape, OLD_SELF: old})
 
 
+def go_source(spec: dict[str, Any]) -> str:
+    """The same as Go source."""
+    fields = {
+        "Rule": spec.get("rule", ""),
+        "Message": spec.get("message", ""),
+        "MessageExpression": spec.get("messageExpression", ""),
+        "Reason": _pointer("apiextensions.FieldValueErrorReason", spec.get("reason")),
+        "FieldPath": spec.get("fieldPath", ""),
+        "OptionalOldSelf": _pointer("bool", spec.get("optionalOldSelf")),
+    }
+    pointers = ("Reason", "OptionalOldSelf")
+    parts = (
+        f"{name}:{value if name in pointers else gotext.quote(value)}"
+        for name, value in fields.items()
+    )
+    return f"apiextensions.ValidationRule{{{', '.join(parts)}}}"
+
+
+def _pointer(name: str, value: Any) -> str:
+    return f"(*{name}){'(nil)' if value is None else '(0xc000000000)'}"
+
+
 def go_struct(spec: dict[str, Any]) -> str:
     """The rule as the Go struct apiextensions.ValidationRule prints in errors."""
     fields = {

@@ -14,9 +14,9 @@ from inkube.schemas.caches import Memo
 from inkube.schemas.cel.declarations.estimates import TOP
 from inkube.schemas.cel.declarations.schema_shapes import MAX_REQUEST, declare, shortest
 from inkube.schemas.cel.rules.evaluation import RuleSet
-from inkube.schemas.cel.rules.rule import Rule, RuleError, go_struct
+from inkube.schemas.cel.rules.rule import Rule, RuleError, go_source, go_struct
 from inkube.schemas.cel.rules.total_cost import TotalCost, over_budget
-from inkube.schemas.fielderrors import FieldError, Verbatim
+from inkube.schemas.fielderrors import FieldError, sourced
 
 RULE_LIMIT: Final = 10_000_000
 """The greatest estimated cost of one rule (StaticEstimatedCostLimit)."""
@@ -222,7 +222,9 @@ class _Candidate:
 
     def error(self, field: str, detail: str) -> FieldError:
         """An error that shows the whole rule."""
-        return fielderrors.invalid(f"{self.path}.{field}", Verbatim(go_struct(self.spec)), detail)
+        return fielderrors.invalid(
+            f"{self.path}.{field}", sourced(go_struct(self.spec), go_source(self.spec)), detail
+        )
 
 
 def _told(candidate: _Candidate, count: int, context: _Context) -> Iterator[FieldError]:

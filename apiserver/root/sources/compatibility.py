@@ -1,0 +1,84 @@
+"""Whether stored objects can be served as an older version of Kubernetes.
+
+A newer version reads what an older one stored, as with etcd. An older one would drop the kinds and
+fields that it does not know with the first write, so the data is refused before anything is
+written. Loaded only where an older version is served from data that exists.
+"""
+
+from collections.abc import Iterator
+
+from inkube.apiserver.registry import keys
+from inkube.schemas import builtin, releases
+from inkube.schemas.builtin import decoding
+from inkube.schemas.definitions import Definition
+from inkube.schemas.gotypes import table
+from inkube.schemas.meta import GVK
+from inkube.storage import Store
+
+
+class TooNewError(ValueError):
+    """Data that a version does not know; the message names one object and the version it takes."""
+
+
+def check(store: Store, minor: int) -> None:
+    """Look at all stored objects of built-in kinds. Raises TooNewError at the first that the minor
+    does not know, or of which it does not know a field."""
+    known = builtin.by_name(minor)
+    for place, definition in builtin.by_name().items():
+        prefix = keys.prefix(definition.names.plural)
+        if store.count(prefix):
+            _check_kind(store, prefix, definition, known.get(place), minor)
+
+
+def _check_kind(
+    store: Store, prefix: str, newest: Definition, served: Definition | None, minor: int
+) -> None:
+    group, plural = newest.group, newest.names.plural
+    if served is None:
+        first = next(one.minor for one in releases.RECORDED if _serves(group, plural, one.minor))
+        what = f"{store.count(prefix)} {plural}.{group}".rstrip(".")
+        raise TooNewError(_refusal(what, minor, first))
+    gvk = newest.gvk(newest.storage_version.name)
+    names = [f'"{name}"'.encode() for name in set(_later(gvk, minor))]
+    for entry in store.list(prefix) if names else ():
+        if any(name in entry.data for name in names):
+            for text in decoding.decode(entry.value, gvk, minor).unknown:
+                where = entry.key.removeprefix(keys.ROOT)
+                first = next(
+                    one.minor for one in releases.RECORDED if _reads(entry.value, gvk, one)
+                )
+                raise TooNewError(_refusal(f"{where}: {text}", minor, first))
+
+
+def _refusal(what: str, minor: int, first: int) -> str:
+    return (
+        f"the data holds what Kubernetes 1.{minor} does not know: {what}; "
+        f"serve 1.{first} or newer (--kubernetes-version)"
+    )
+
+
+def _serves(group: str, plural: str, minor: int) -> bool:
+    return (group, plural) in builtin.by_name(minor)
+
+
+def _reads(value: dict[str, object], gvk: GVK, release: releases.Release) -> bool:
+    return not decoding.decode(value, gvk, release.minor).unknown
+
+
+def _later(gvk: GVK, minor: int) -> Iterator[str]:
+    """The names of fields, anywhere in a kind, that its types do not have in a minor."""
+    newest, older = table.table().types, table.table(minor).types
+    name = table.table().of(gvk)
+    pending, seen = [name] if name else [], set()
+    while pending:
+        each = pending.pop()
+        if each in seen:
+            continue
+        seen.add(each)
+        fields = newest[each].get("properties", {})
+        there = older[each].get("properties", {}) if each in older else {}
+        for field, node in fields.items():
+            if field not in there:
+                yield field
+            held = (node, node.get("items", {}), node.get("additionalProperties", {}))
+            pending += [one["$ref"] for one in held if isinstance(one, dict) and "$ref" in one]
