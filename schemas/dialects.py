@@ -33,8 +33,10 @@ class _Change(NamedTuple):
 class Dialect:
     """The words of one minor."""
 
-    def __init__(self, minor: int) -> None:
+    def __init__(self, minor: int, *, is_builtin: bool) -> None:
         self.minor = minor
+        self._is_builtin = is_builtin
+        """Whether it is about kinds whose fields have Go types."""
         self._changes = _changes(minor)
 
     def reword(self, error: StatusError) -> StatusError:
@@ -77,8 +79,19 @@ class Dialect:
         if self.minor <= _PRINTS_GO:
             if field == "metadata.resourceVersion" and value == 0:
                 return Verbatim("0x0")  # a uint64
-            return _go_value(value, self.minor)
+            return self._typed(value, field) or _go_value(value, self.minor)
         return value.of(self.minor) if isinstance(value, internal.Shown) else value
+
+    def _typed(self, value: Any, field: str) -> Verbatim | None:
+        """A value of a field whose type is known; the name of a resource is shown as it is."""
+        if not self._is_builtin or isinstance(value, Verbatim) or value is fielderrors.OMITTED:
+            return None
+        for name, fields in _go_types():
+            if fields.fullmatch(field):
+                if isinstance(value, str) and field.endswith(f"[{value}]"):
+                    return Verbatim(value)
+                return Verbatim(gosource.of_type(name, value))
+        return None
 
     def _text(self, text: str, field: str) -> str:
         for change in self._changes:
@@ -87,14 +100,21 @@ class Dialect:
         return text
 
 
-def of(minor: int) -> Dialect | None:
+@caches.of_values(2 * len(releases.RECORDED))
+def of(minor: int, *, is_builtin: bool = True) -> Dialect | None:
     """The words of a minor; None for the newest, whose words stand in the code."""
-    return None if minor == releases.NEWEST.minor else _made(minor)
+    if minor == releases.NEWEST.minor:
+        return None
+    return Dialect(minor, is_builtin=is_builtin)
 
 
-@caches.of_values(len(releases.RECORDED))
-def _made(minor: int) -> Dialect:
-    return Dialect(minor)
+@caches.of_values(1)
+def _go_types() -> list[tuple[str, re.Pattern[str]]]:
+    """The section `go` of the data."""
+    text = Path(__file__).with_name("dialects.txt").read_text(encoding="utf-8")
+    lines = text.partition("\ngo\n")[2].splitlines()
+    pairs = (line.strip().split("  ", 1) for line in lines)
+    return [(name, re.compile(fields)) for name, fields in pairs]
 
 
 def _changes(minor: int) -> list[_Change]:
@@ -105,7 +125,7 @@ def _changes(minor: int) -> list[_Change]:
         if line.startswith("  ") and applies:
             found.append(_change(line.strip()))
         elif line and not line.startswith((" ", "#")):
-            applies = releases.holds(line, minor)
+            applies = line != "go" and releases.holds(line, minor)
     return found
 
 

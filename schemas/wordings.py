@@ -365,7 +365,7 @@ def of(definition: Definition) -> Wording:
 
 @caches.of_values(len(Origin) * len(releases.RECORDED))
 def _older(origin: Origin, minor: int) -> Wording:
-    return type(_WORDINGS[origin])(dialects.of(minor))
+    return type(_WORDINGS[origin])(dialects.of(minor, is_builtin=origin is Origin.BUILTIN))
 
 
 def read_path(obj: Object, path: str) -> Any:

@@ -4,6 +4,7 @@ Errors of minors before 1.34 show values so (`%#v`). What a pointer leads to has
 which is another in each run; here it is always the same. Follows fmt/print.go.
 """
 
+import re
 from typing import Any
 
 from inkube.schemas import quantity
@@ -30,6 +31,20 @@ def value(name: str, given: Object | None, minor: int) -> str:
     return f"{_package(name)}{{{', '.join(members)}}}"
 
 
+def of_type(name: str, given: Any) -> str:
+    """A value of a plain Go type: quantities, a list of them by name, int-or-string, texts."""
+    if name == "resource.Quantity":
+        return _quantity(given)
+    if name == "intstr.IntOrString":
+        return _int_or_string(given)
+    if given is None:
+        return f"{name}(nil)"
+    if name == "core.ResourceList":
+        pairs = (f"{gotext.quote(key)}:{_quantity(given[key])}" for key in sorted(given))
+        return f"{name}{{{', '.join(pairs)}}}"
+    return f"{name}{{{', '.join(map(gotext.quote, given))}}}"
+
+
 def items(name: str, given: list[Object] | None, minor: int) -> str:
     """A list of such values."""
     if given is None:
@@ -40,7 +55,7 @@ def items(name: str, given: list[Object] | None, minor: int) -> str:
 def _field(owner: str, field: internal.Field, given: Any, minor: int) -> str:
     go = field.type
     if go.kind in ("time", "microtime") and given is None:
-        return "<nil>" if field.pointer else "time.Date(1, time.January, 1, 0, 0, 0, 0, time.UTC)"
+        return "<nil>"  # of what errors show, times that may be missing are pointers
     if field.pointer and go.kind not in ("list", "map"):
         return f"(*{_type(owner, go)}){'(nil)' if given is None else _ADDRESS}"
     return _value(owner, go, given, minor)
@@ -83,7 +98,8 @@ def _quantity(given: Any) -> str:
     text = "0" if given is None else str(given)
     digits, scale = _decimal(text)
     kind = "BinarySI" if text.endswith("i") else "DecimalSI"
-    shown = gotext.quote(str(quantity.parse(text))) if given is not None else '""'
+    is_canonical = given is not None and str(quantity.parse(text)) == text
+    shown = gotext.quote(text) if is_canonical else '""'
     return (
         f"resource.Quantity{{i:resource.int64Amount{{value:{digits}, scale:{scale}}}, "
         f"d:resource.infDecAmount{{Dec:(*inf.Dec)(nil)}}, s:{shown}, "
@@ -95,15 +111,21 @@ _SCALES = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 
 
+_AMOUNT = re.compile(
+    r"([+-]?)(\d*)\.?(\d*)(?:[eE]([+-]?\d{1,3})|([KMGTPE]i|[numkMGTPE]?))", re.ASCII
+)
+
+
 def _decimal(text: str) -> tuple[int, int]:
     """Digits and a power of ten."""
-    number = text.rstrip("numkMGTPEi")
-    suffix = text[len(number) :]
-    whole, _, fraction = number.partition(".")
-    digits = int(whole + fraction or "0")
+    found = _AMOUNT.fullmatch(text)
+    if found is None:
+        return 0, 0
+    sign, whole, fraction, exponent, suffix = found.groups()
+    digits = int(f"{sign}{whole}{fraction}" if whole or fraction else "0")
     if suffix in _BINARY:
         return digits << _BINARY[suffix], -len(fraction)
-    return digits, _SCALES.get(suffix, 0) - len(fraction)
+    return digits, int(exponent or 0) + _SCALES.get(suffix or "", 0) - len(fraction)
 
 
 def _int_or_string(given: Any) -> str:

@@ -1,0 +1,85 @@
+"""Errors in the words of older minors."""
+
+import pytest
+
+from inkube.schemas import dialects, fielderrors, releases, status
+from inkube.schemas.fielderrors import invalid, required
+from inkube.schemas.gotypes import gosource, internal
+
+TAINT = {"key": "k", "effect": "NoSchedule"}
+LABEL = invalid("metadata.labels", "v", "must be no more than 63 bytes")
+
+
+def said(minor, error, **options):
+    return dialects.of(minor, **options).errors([error])[0].message()
+
+
+def test_the_newest_minor_needs_no_other_words():
+    assert dialects.of(releases.NEWEST.minor) is None
+
+
+@pytest.mark.parametrize("minor", [31, 33, 34])
+def test_a_text_is_that_of_the_minor(minor):
+    assert said(minor, LABEL) == 'Invalid value: "v": must be no more than 63 characters'
+    assert said(35, LABEL) == LABEL.message()
+
+
+def test_a_text_may_be_of_some_fields_only():
+    path = "metadata.ownerReferences.kind"
+    assert said(33, invalid(path, "", "must not be empty")).endswith("kind must not be empty")
+    assert said(33, invalid("spec.kind", "", "must not be empty")).endswith(": must not be empty")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "shown"),
+    [
+        ("spec.a", None, '"null"'),
+        ("spec.a", ["b", 'c"'], '[]string{"b", "c\\""}'),
+        ("spec.a", {"b": "c"}, 'map[string]string{"b":"c"}'),
+        ("spec.a", 7, "7"),
+        ("spec.hard[pods]", "pods", "pods"),
+        ("spec.policyTypes", ["Odd"], '[]networking.PolicyType{"Odd"}'),
+        ("x.maxSurge", "a", 'intstr.IntOrString{Type:1, IntVal:0, StrVal:"a"}'),
+    ],
+)
+def test_before_1_34_values_are_go_source(field, value, shown):
+    assert said(33, invalid(field, value, "no")) == f"Invalid value: {shown}: no"
+
+
+def test_structs_are_go_source_too():
+    error = fielderrors.duplicate("spec.taints[1]", internal.value("core.Taint", TAINT))
+    source = 'core.Taint{Key:"k", Value:"", Effect:"NoSchedule", TimeAdded:<nil>}'
+    assert said(33, error) == f"Duplicate value: {source}"
+    assert said(34, error) == error.message()
+
+
+def test_custom_resources_have_no_go_types():
+    error = invalid("spec.capacity", {"a": {"b": 1}}, "no")
+    assert said(33, error, is_builtin=False) == error.message()
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [("1", "1, scale:0"), ("1.5", "15, scale:-1"), ("100m", "100, scale:-3"), ("1e3", "1, scale:3"),
+     ("2Ki", "2048, scale:0")],
+)  # fmt: skip
+def test_quantities_show_their_digits(text, amount):
+    shown = gosource.of_type("resource.Quantity", text)
+    assert f"int64Amount{{value:{amount}}}" in shown
+
+
+def test_a_refusal_says_the_same_in_message_and_causes():
+    error = status.invalid("", "ConfigMap", "a", [LABEL, required("data")])
+    dialects.of(31).reword(error)
+    assert error.message == (
+        'ConfigMap "a" is invalid: [metadata.labels: Invalid value: "v": must be no more than 63 '
+        "characters, data: Required value]"
+    )
+    assert error.details["causes"][0]["message"].endswith("63 characters")
+
+
+def test_a_refusal_may_have_another_code():
+    why = "create not allowed while custom resource definition is terminating"
+    error = status.forbidden("example.com", "boats", "a", why)
+    dialects.of(33).reword(error)
+    assert (error.code, error.reason, error.message) == (405, "MethodNotAllowed", why)
