@@ -15,9 +15,9 @@ ELSEWHERE = {
     "pytest.md": "tests/apiserver/testing/test_fixture_docs.py",
     "recording.md": "tests/apiserver/capture/test_recording_page.py",
     "time-travel.md": "tests/apiserver/commands/test_history_commands.py",
-    "workloads/hub.md": "tests/workloads/test_pages_of_integrations.py",
-    "workloads/operators.md": "tests/workloads/test_pages_of_integrations.py",
-    "workloads/workflows.md": "tests/workloads/test_pages_of_integrations.py",
+    "workloads/hub.md": "tests/controllers/workloads/test_pages_of_integrations.py",
+    "workloads/operators.md": "tests/controllers/workloads/test_pages_of_integrations.py",
+    "workloads/workflows.md": "tests/controllers/workloads/test_pages_of_integrations.py",
 }
 """Pages with a test of their own. Every other page is run here."""
 FOUND = {

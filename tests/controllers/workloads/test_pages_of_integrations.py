@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from patience import SECONDS
 
-PAGES = Path(__file__).parents[2] / "docs" / "workloads"
+PAGES = Path(__file__).parents[3] / "docs" / "workloads"
 
 
 def example(page):
