@@ -13,10 +13,8 @@ import orjson
 from aiohttp import web
 from multidict import CIMultiDict
 
-from inkube.apiserver.http import bodies, negotiation, responses
-from inkube.apiserver.http.delivery import Answer
-from inkube.apiserver.http.requests import RequestInfo
-from inkube.apiserver.registry.calls import User
+from inkube.apiserver.http import Answer, RequestInfo, bodies, negotiation, responses
+from inkube.apiserver.registry import User
 from inkube.schemas import status
 from inkube.schemas.objects import Object
 

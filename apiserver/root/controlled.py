@@ -15,8 +15,7 @@ from pathlib import Path
 from inkube.apiserver import control
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.control import Fork
-from inkube.apiserver.registry import keys
-from inkube.apiserver.registry.codec import JSONCodec
+from inkube.apiserver.registry import JSONCodec, keys
 from inkube.apiserver.root.parts import Parts, Start
 from inkube.apiserver.root.sources.snapshots import Snapshot
 from inkube.controllers.clock import FakeClock, MovableClock

@@ -7,21 +7,16 @@ builds them, over a store that is never opened: static rules ask nobody.
 from collections.abc import Callable
 from typing import Any
 
-from inkube.apiserver.auth.keyfiles import KeyFiles
+from inkube.apiserver.auth import KeyFiles
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.registry.admission import Chain
-from inkube.apiserver.registry.codec import JSONCodec
-from inkube.apiserver.registry.registry import Registry
-from inkube.apiserver.registry.resources import Resources
-from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.registry import Chain, JSONCodec, Registry, Resources, Stamps
 from inkube.apiserver.root.client import InProcessClient
 from inkube.apiserver.root.declared.kinds import module_named
 from inkube.apiserver.root.declared.secrets import StoredSecrets
 from inkube.controllers.clock import SystemClock
 from inkube.controllers.kinds import KindModule
 from inkube.controllers.modules import ModuleHost
-from inkube.storage.log import MemoryLog
-from inkube.storage.store import Store
+from inkube.storage import MemoryLog, Store
 
 
 class _NoRequests:
