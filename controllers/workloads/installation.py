@@ -3,55 +3,40 @@
 from collections.abc import Callable, Mapping
 
 from inkube.controllers.manager import Manager
-from inkube.controllers.workloads import (
-    autoscaler,
-    cronjobs,
-    daemonsets,
-    deployments,
-    disruption,
-    kubelet,
-    replicasets,
-    scheduler,
-    statefulsets,
-)
-from inkube.controllers.workloads.accounts import namespaces, signing, tokens
+from inkube.controllers.workloads import starts
 from inkube.controllers.workloads.cluster import Cluster, Outside
 from inkube.controllers.workloads.configuration import Workloads
-from inkube.controllers.workloads.jobs import controller, expiry
-from inkube.controllers.workloads.machines import eviction, garbage, lifecycle
-from inkube.controllers.workloads.services import endpoints, mirroring, slices
-from inkube.controllers.workloads.volumes import binder, ephemeral, protection
 
-STARTS: Mapping[str, Callable[[Cluster], None]] = {
-    "deployment-controller": deployments.add,
-    "replicaset-controller": replicasets.add,
-    "replicationcontroller-controller": replicasets.add_old,
-    "statefulset-controller": statefulsets.add,
-    "daemonset-controller": daemonsets.add,
-    "job-controller": controller.add,
-    "ttl-after-finished-controller": expiry.add,
-    "cronjob-controller": cronjobs.add,
-    "endpoints-controller": endpoints.add,
-    "endpointslice-controller": slices.add,
-    "endpointslice-mirroring-controller": mirroring.add,
-    "disruption-controller": disruption.add,
-    "horizontal-pod-autoscaler-controller": autoscaler.add,
-    "persistentvolume-binder-controller": binder.add,
-    "persistentvolumeclaim-protection-controller": protection.add_claims,
-    "persistentvolume-protection-controller": protection.add_volumes,
-    "volumeattributesclass-protection-controller": protection.add_classes,
-    "ephemeral-volume-controller": ephemeral.add,
-    "serviceaccount-controller": namespaces.add_accounts,
-    "root-ca-certificate-publisher-controller": namespaces.add_authority,
-    "serviceaccount-token-controller": tokens.add,
-    "certificatesigningrequest-signing-controller": signing.add,
-    "node-lifecycle-controller": lifecycle.add,
-    "taint-eviction-controller": eviction.add,
-    "pod-garbage-collector-controller": garbage.add,
-    "kube-scheduler": scheduler.add,
-    "kubelet": kubelet.add,
+STARTS: Mapping[str, Callable[[], Callable[[Cluster], None]]] = {
+    "deployment-controller": lambda: starts.deployments.add,
+    "replicaset-controller": lambda: starts.replicasets.add,
+    "replicationcontroller-controller": lambda: starts.replicasets.add_old,
+    "statefulset-controller": lambda: starts.statefulsets.add,
+    "daemonset-controller": lambda: starts.daemonsets.add,
+    "job-controller": lambda: starts.controller.add,
+    "ttl-after-finished-controller": lambda: starts.expiry.add,
+    "cronjob-controller": lambda: starts.cronjobs.add,
+    "endpoints-controller": lambda: starts.endpoints.add,
+    "endpointslice-controller": lambda: starts.slices.add,
+    "endpointslice-mirroring-controller": lambda: starts.mirroring.add,
+    "disruption-controller": lambda: starts.disruption.add,
+    "horizontal-pod-autoscaler-controller": lambda: starts.autoscaler.add,
+    "persistentvolume-binder-controller": lambda: starts.binder.add,
+    "persistentvolumeclaim-protection-controller": lambda: starts.protection.add_claims,
+    "persistentvolume-protection-controller": lambda: starts.protection.add_volumes,
+    "volumeattributesclass-protection-controller": lambda: starts.protection.add_classes,
+    "ephemeral-volume-controller": lambda: starts.ephemeral.add,
+    "serviceaccount-controller": lambda: starts.namespaces.add_accounts,
+    "root-ca-certificate-publisher-controller": lambda: starts.namespaces.add_authority,
+    "serviceaccount-token-controller": lambda: starts.tokens.add,
+    "certificatesigningrequest-signing-controller": lambda: starts.signing.add,
+    "node-lifecycle-controller": lambda: starts.lifecycle.add,
+    "taint-eviction-controller": lambda: starts.eviction.add,
+    "pod-garbage-collector-controller": lambda: starts.garbage.add,
+    "kube-scheduler": lambda: starts.scheduler.add,
+    "kubelet": lambda: starts.kubelet.add,
 }
-"""What starts each of `CONTROLLERS`, in their order."""
+"""What gives the function that starts each of `CONTROLLERS`, in their order."""
 
 
 def add(manager: Manager, config: Workloads, outside: Outside) -> Cluster:
@@ -59,5 +44,5 @@ def add(manager: Manager, config: Workloads, outside: Outside) -> Cluster:
     cluster = Cluster(manager, config, outside)
     for name, start in STARTS.items():
         if config.runs(name):
-            start(cluster)
+            start()(cluster)
     return cluster
