@@ -16,7 +16,9 @@ _ESTABLISHED = b'"Established"'
 """In the stored bytes of each definition that may be served; most writes of a start have none."""
 
 
-def follow(store: Store, serve: Callable[[Object], None], forget: Callable[[], None]) -> Following:
+def serve_stored(
+    store: Store, serve: Callable[[Object], None], forget: Callable[[], None]
+) -> Following:
     """Serve each definition as it is stored, and forget what was served last where the store is
     read anew; to be closed."""
 

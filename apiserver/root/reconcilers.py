@@ -22,7 +22,7 @@ def add(core: Core) -> None:
     options, manager = core.options, core.manager
     installer = Installer(core.resources, core.webhooks.converter, options.release.minor)
     served = crds.add(manager, installer)
-    following = definitions.follow(core.base.store, served.serve, served.forget)
+    following = definitions.serve_stored(core.base.store, served.serve, served.forget)
     core.closing.callback(following.close)
     if not core.read_only:
         expiry.add(manager, options.event_ttl)

@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from inkube.apiserver.registry.transactions import to_the_end
 from inkube.controllers.informer import Key
 from inkube.controllers.manager import Controller, Result
 from inkube.schemas.status import StatusError
+from inkube.storage.writes import Write
 
 PAUSE = 0.01
 
@@ -30,8 +32,8 @@ class Node:
         self._holder = holder_of(server)
         self._freezes = False
         self._has_written = False
-        self._create = server.store.create
-        server.store.create = self._created  # type: ignore[method-assign] # the place to stop at
+        self._commit = server.store.commit
+        server.store.commit = self._committed  # type: ignore[method-assign] # the place to stop at
         feed = self._feed
         server.manager.add(Controller("writer", self._write, (), concurrency=1, sources=(feed,)))
 
@@ -59,9 +61,9 @@ class Node:
             tell(event="wrote")
         return Result(requeue_after=PAUSE)
 
-    async def _created(self, key: str, value: Any) -> Any:
-        if not (self._freezes and "/written-" in key):
-            return await self._create(key, value)
+    async def _committed(self, batch: Sequence[Write]) -> Any:
+        if not (self._freezes and any("/written-" in write.key for write in batch)):
+            return await self._commit(batch)
         self._freezes = False
         # a file must not stay locked
         async with self._server.store._writer._lock:
@@ -69,11 +71,11 @@ class Node:
         tell(event="freezes")
         os.kill(os.getpid(), signal.SIGSTOP)
         # to the end, as transactions are: a reconcile that is cancelled does not take it back
-        return await to_the_end(self._create_late(key, value))
+        return await to_the_end(self._commit_late(batch))
 
-    async def _create_late(self, key: str, value: Any) -> Any:
+    async def _commit_late(self, batch: Sequence[Write]) -> Any:
         try:
-            made = await self._create(key, value)
+            made = await self._commit(batch)
         except StatusError as error:
             tell(event="late", outcome=error.code, message=error.message)
             raise

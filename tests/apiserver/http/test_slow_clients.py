@@ -7,8 +7,8 @@ import pytest
 from patience import SECONDS
 
 from inkube.apiserver import app
-from inkube.apiserver import server as server_parts
 from inkube.apiserver.http.guards import Guard
+from inkube.apiserver.root import serving
 from inkube.apiserver.server import APIServer
 
 HEAD = (
@@ -29,7 +29,7 @@ async def test_a_body_that_does_not_come_is_given_up(monkeypatch: pytest.MonkeyP
 
 
 async def test_waiting_bodies_leave_room_for_readers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_parts, "Guard", partial(Guard, reads=3, writes=2))
+    monkeypatch.setattr(serving, "Guard", partial(Guard, reads=3, writes=2))
     async with APIServer() as server:
         waiting = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(5)]
         for _, writer in waiting:
