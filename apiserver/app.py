@@ -29,7 +29,6 @@ from inkube.apiserver.faults import Faults, Trouble
 from inkube.apiserver.handlers import STREAMED, WATCHES, Routes
 from inkube.apiserver.http import (
     Answer,
-    Deadlines,
     Guard,
     Metrics,
     Origins,
@@ -109,11 +108,6 @@ class App:
         self._parts = parts
         self._numbers = itertools.count(1)
         self._run = f"{time.time_ns() & 0xFFFFFFFF:08x}"
-        self._deadlines = Deadlines(WRITE_SECONDS)
-
-    def close(self) -> None:
-        """Nothing is under way any more."""
-        self._deadlines.close()
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request, whatever happens."""
@@ -246,14 +240,14 @@ class App:
             return preflight
         if self._parts.before_write is not None:
             await self._parts.before_write()
-        limit = self._deadlines.limit(request.task)
+        limit = asyncio.timeout(WRITE_SECONDS)
         try:
-            with limit:
+            async with limit:
                 return await self._serve(request, info, heard)
         except TimeoutError as error:
-            if not limit.expired:
+            if not limit.expired():
                 raise
-            raise status.request_timeout(self._deadlines.seconds) from error
+            raise status.request_timeout(WRITE_SECONDS) from error
 
     async def _serve(
         self, request: Request, info: RequestInfo, heard: "http.audit.Heard | None"

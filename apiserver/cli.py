@@ -481,7 +481,8 @@ async def _started(
     starting = asyncio.create_task(stack.enter_async_context(server))
     stopping = asyncio.create_task(stop.wait())
     async with terminal.telling(lambda: server.stage):
-        await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        with root.collector.paused():
+            await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
     stopping.cancel()
     if not starting.done():
         starting.cancel()

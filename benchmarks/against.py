@@ -3,7 +3,8 @@
 PYTHON is the interpreter of an environment in which the other one is installed (`make lint` leaves
 one in `.venv` of its checkout). Two servers on files, 16 clients, short turns of each sort of
 request on one and on the other: what disturbs, disturbs both. A figure is the median of what the
-turns of a pair cost, as a ratio, and of some starts of both.
+turns of a pair cost, as a ratio, and of some starts of both. `--http plain` has this one serve by
+aiohttp's own loop: beside itself, what the faster one saves.
 """
 
 import argparse
@@ -22,8 +23,8 @@ STARTS = 3
 TURNS = 16
 
 
-def measure(python: str) -> Iterable[Figure]:
-    """See the module."""
+def measure(python: str, *options: str) -> Iterable[Figure]:
+    """See the module; `options` are further ones of this inkube's server."""
     get = Request("GET", f"{COLLECTION}/{costs.RACED[0]}").raw
     some = Request("GET", f"{COLLECTION}?limit={costs.CLIENTS}").raw
     sorts = {
@@ -34,7 +35,7 @@ def measure(python: str) -> Iterable[Figure]:
     }
     ratios: dict[str, list[float]] = {name: [] for name in sorts}
     for _ in range(STARTS):
-        with _filled() as here, _filled(python) as there:
+        with _filled(*options) as here, _filled(python=python) as there:
             for name, sort in sorts.items():
                 ratios[name].append(statistics.median(_pairs(sort, here, there)))
     for name, found in ratios.items():
@@ -52,8 +53,8 @@ def _pairs(sort: Sort, here: Server, there: Server) -> Iterator[float]:
 
 
 @contextmanager
-def _filled(python: str = sys.executable) -> Iterator[Server]:
-    with costs.on_a_file(python) as server:
+def _filled(*options: str, python: str = sys.executable) -> Iterator[Server]:
+    with costs.on_a_file(python, *options) as server:
         costs.fill(server)
         yield server
 
@@ -62,7 +63,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Measure beside what the command line names."""
     parser = argparse.ArgumentParser("python -m benchmarks.against", description=__doc__)
     parser.add_argument("python", metavar="PYTHON", help="an interpreter with the other inkube")
-    print(figures.table(measure(parser.parse_args(arguments).python)))
+    parser.add_argument("--http", choices=["fast", "plain"], help="this one's loop for connections")
+    given = parser.parse_args(arguments)
+    options = ("--http", given.http) if given.http else ()
+    print(figures.table(measure(given.python, *options)))
 
 
 if __name__ == "__main__":

@@ -65,11 +65,11 @@ def measure() -> Iterable[Figure]:
 
 
 @contextmanager
-def on_a_file(python: str = sys.executable) -> Iterator[Server]:
+def on_a_file(python: str = sys.executable, *options: str) -> Iterator[Server]:
     """A server on a file that serves Things; `python` may have another inkube installed."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        servers.inkube("--data", f"{folder}/it", python=python) as found,
+        servers.inkube("--data", f"{folder}/it", *options, python=python) as found,
     ):
         installed(found, definition())
         yield found

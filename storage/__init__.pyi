@@ -24,6 +24,5 @@ from inkube.storage.store import BaseStore as BaseStore
 from inkube.storage.store import Following as Following
 from inkube.storage.store import Store as Store
 from inkube.storage.store import StoreOptions as StoreOptions
-from inkube.storage.turns import Turns as Turns
 from inkube.storage.underway import Underway as Underway
 from inkube.storage.writer import WriterOptions as WriterOptions

@@ -3,17 +3,15 @@
     submit() → bounded queue → [lock, catch up, check, append, commit] → publish → answer
 
 Nobody is answered before the commit. While one group is being committed the next one gathers, so
-the more clients write, the fewer commits each of them costs. On an immediate log the first write
-of a turn of the event loop is committed where it stands, without a task switch.
+the more clients write, the fewer commits each of them costs.
 """
 
 import asyncio
 import contextlib
-import gc
 import logging
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
 from inkube.storage import fences, writes
@@ -22,8 +20,6 @@ from inkube.storage.entry import Change, Coder, Entries, Entry
 from inkube.storage.errors import Closed, ReadOnly
 from inkube.storage.loading import Loading
 from inkube.storage.log import Horizon, Log, Missed, Record
-from inkube.storage.room import Room
-from inkube.storage.turns import Turns
 from inkube.storage.underway import Underway
 
 # Rows read at once: of what others wrote, of everything at a start.
@@ -81,12 +77,11 @@ class Writer:
         self._coder = coder
         self._group = min(options.group, TURN) if log.immediate else options.group
         self._queue: deque[Underway] = deque()
-        self._room = Room(options.pending)
+        self._places = asyncio.Semaphore(options.pending)
         self._lock = asyncio.Lock()
         self._wanted = asyncio.Event()
         self._expected = 1
         """How many have to be in the queue before the writer is woken."""
-        self._turns = Turns()
         self._closed = False
         self.progress: Progress | None = None
         """While everything is being read: how far that is."""
@@ -124,16 +119,10 @@ class Writer:
         if self._read_only:
             raise ReadOnly(self._cache.revision)
         underway = Underway(batch, fences.current(), self._loop.create_future())
-        if self._may_commit_here():
-            await self._answer([underway])
-            return underway
-        if not self._room.enter_at_once():  # it is left with the answer
-            await self._room.enter()
-            try:
-                self._check_open()
-            except Closed:
-                self._room.leave(1)
-                raise
+        await self._places.acquire()  # until the answer
+        if self._closed:
+            self._places.release()
+            raise Closed
         self._queue.append(underway)
         if len(self._queue) >= self._expected:
             self._wanted.set()
@@ -165,10 +154,6 @@ class Writer:
         if self._closed:
             raise Closed
 
-    def _may_commit_here(self) -> bool:
-        free = self._log.immediate and not self._queue and not self._lock.locked()
-        return free and self._turns.first()
-
     async def _serve(self) -> None:
         expected = 1
         while not self._closed or self._queue:
@@ -180,7 +165,8 @@ class Writer:
                 try:
                     await self._answer(group)
                 finally:
-                    self._room.leave(len(group))
+                    for _ in group:
+                        self._places.release()
                 expected = len(group) + len(self._queue)
                 del group  # while nobody writes
 
@@ -328,9 +314,8 @@ class Writer:
         """Read the whole log, from the first revision to the newest, into the cache."""
         while True:
             try:
-                with _without_collector():
-                    loading, horizon = await self._read()
-                    living = loading.living()
+                loading, horizon = await self._read()
+                living = loading.living()
             except _Behind:
                 continue  # compacted by another process under our hands
             if living.damaged:
@@ -366,17 +351,3 @@ class Writer:
         finally:
             reading.cancel()
         return loading, Horizon(compacted, max(revision, compacted))
-
-
-@contextlib.contextmanager
-def _without_collector() -> Iterator[None]:
-    """Reading makes millions of objects and no cycle; looking for cycles among them, again and
-    again, takes two fifths of a start."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()

@@ -14,7 +14,6 @@ from inkube.apiserver.http import webserver as webserver
 from inkube.apiserver.http import yamls as yamls
 from inkube.apiserver.http.budget import Budget as Budget
 from inkube.apiserver.http.cors import Origins as Origins
-from inkube.apiserver.http.deadlines import Deadlines as Deadlines
 from inkube.apiserver.http.delivery import PIECE as PIECE
 from inkube.apiserver.http.delivery import Answer as Answer
 from inkube.apiserver.http.delivery import Body as Body

@@ -93,7 +93,9 @@ class Request(BaseRequest):
         what it takes to wait for pieces until there are no more. Of a longer one aiohttp's parser
         may hold something back."""
         content = self.content
-        return content.is_eof() and content.total_bytes <= SHORT and content.exception() is None
+        if not content.is_eof() or not self.body_exists:  # aiohttp's reader of nothing has no size
+            return content.is_eof()
+        return content.total_bytes <= SHORT and content.exception() is None
 
     async def _read_all(self) -> bytes:
         try:

@@ -29,7 +29,6 @@ from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Reservation, Taken
 from inkube.storage import BaseStore, Entry, Store
 from inkube.storage import errors as storage_errors
-from inkube.storage.turns import Turns
 
 MAX_RETRIES = 100  # a race is lost where another write won: that many are no accident
 
@@ -47,7 +46,6 @@ class Registry:
         self.worker = Worker()
         """Where what takes long is computed; to be closed."""
         self._parts = Parts(chain, stamps, self.worker)
-        self._turns = Turns()
         self._attempts = Pipelined(store, chain) if pipelined else Attempts(store)
         # the registry asks for what is newest when a request comes
         self._rehearsals = Attempts(store.dry_run(asks=False))
@@ -71,7 +69,6 @@ class Registry:
 
     async def create(self, call: Call, obj: Object) -> Outcome:
         """Store a new object; fills in name, namespace, uid and times."""
-        await self._turns.stage()
         if not call.is_current:
             await self.store.current()
         if call.resource.definition.allocates:
@@ -97,7 +94,6 @@ class Registry:
 
     async def update(self, call: Call, change: Update) -> Outcome:
         """Replace what is stored by what `change` makes of it."""
-        await self._turns.stage()
         if not call.is_current:
             await self.store.current()
         told = len(call.warnings)

@@ -3,13 +3,13 @@
 Everything of a write that computes (decoding, patching, defaulting, ownership, validation, rules)
 is a function of values: it neither stores nor looks at what others change. For a small body it
 runs where it stands; for a large one, and where even a small one may take long, here. The event
-loop then waits no longer than Python takes to change between threads. One thread, not several:
+loop then waits no longer than Python takes to change between threads (5 ms; `inkube serve` has
+less, `root.eventloop`). One thread, not several:
 Python runs one at a time anyway, and each more would be one more before the loop's turn.
 """
 
 import asyncio
 import inspect
-import sys
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +20,6 @@ T = TypeVar("T")
 LIGHT = 8 * 1024  # bytes that are worked on in some milliseconds, whatever they say
 HEAVY = LIGHT + 1  # what may take long, however small
 STACK = 32 * 2**20  # bytes; the main thread's on most systems is 8 MiB, other threads' may be less
-SWITCH = 0.001  # seconds until the loop gets its turn while the thread works
 
 
 class Worker:
@@ -28,19 +27,13 @@ class Worker:
 
     def __init__(self) -> None:
         self._pool: ThreadPoolExecutor | None = None
-        self._waiting = 0
-        self._switch = sys.getswitchinterval()
 
     async def run(self, weight: int, do: Callable[..., T], *args: Any) -> T:
         """What `do` returns or raises; beside the loop when `weight` is more than LIGHT bytes."""
         if weight <= LIGHT:
             return do(*args)
         loop = asyncio.get_running_loop()
-        self._begin()
-        try:
-            return await loop.run_in_executor(self._threads(), lambda: do(*args))
-        finally:
-            self._end()
+        return await loop.run_in_executor(self._threads(), lambda: do(*args))
 
     async def finish(self, weight: int, steps: Coroutine[Any, Any, T], *, waits: bool) -> T:
         """What a coroutine returns or raises; `waits` says that it may wait, for which it needs
@@ -57,17 +50,6 @@ class Worker:
         """End the thread after what it is doing."""
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
-
-    def _begin(self) -> None:
-        self._waiting += 1
-        if self._waiting == 1:
-            self._switch = sys.getswitchinterval()
-            sys.setswitchinterval(min(SWITCH, self._switch))
-
-    def _end(self) -> None:
-        self._waiting -= 1
-        if not self._waiting:
-            sys.setswitchinterval(self._switch)
 
     def _threads(self) -> ThreadPoolExecutor:
         if self._pool is None:

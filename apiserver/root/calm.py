@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from inkube.apiserver.registry import keys
 from inkube.controllers.core import crds
 from inkube.controllers.manager import Manager
-from inkube.storage import Change, StorageError, Store, Turns
+from inkube.storage import Change, StorageError, Store
 
 CALM_SECONDS = 2.0
 CATCH_UP_SECONDS = 0.02  # how long a write waits for what writes before it set going
@@ -57,7 +57,7 @@ def of_workloads(manager: Manager) -> Callable[[], Awaitable[None]]:
 class OtherServers:
     """Knows the rights and serves the definitions that other servers have stored; to be closed.
 
-    Requests that begin in one turn of the loop came before it (`http.connections`), so what the
+    Requests that begin in one turn of the loop came before it (`http.webserver`), so what the
     first of them finds to be the newest was the newest after all of them were sent: the others need
     not ask. Alone to ask takes a shared file 5 µs, a tenth of a GET.
     """
@@ -67,7 +67,7 @@ class OtherServers:
         self._manager = manager
         self._stored = self._served = 0  # revisions of the newest definition
         self._following = store.follow(DEFINITIONS, self._hear, anew=self._miss)
-        self._turns = Turns()
+        self._has_looked = False  # in this turn
         self._is_current = False  # as the first of this turn found it
 
     def close(self) -> None:
@@ -86,14 +86,20 @@ class OtherServers:
     async def caught_up(self) -> bool:
         """Wait until this server has what was stored; for one slow to install, not long. Whether
         its store has come to the newest."""
-        is_current = not self._turns.first() and self._is_current
+        is_current = self._has_looked and self._is_current
         if not is_current:
+            if not self._has_looked:
+                self._has_looked = True
+                asyncio.get_running_loop().call_soon(self._end_turn)
             is_current = await self._look()
         if self._stored > self._served:
             stored = self._stored
             await _at_most(INSTALL_SECONDS, self._manager.done(crds.NAME, stored))
             self._served = max(self._served, stored)
         return is_current
+
+    def _end_turn(self) -> None:
+        self._has_looked = False
 
     async def _look(self) -> bool:
         self._is_current = False

@@ -74,7 +74,6 @@ async def begin(
     if worker is not None:
         made = await _behind_others(parts, made, stack)
     app = App(made)
-    stack.callback(app.close)
     # once more, so that requests end while there is a store; what is cleaned up stays so
     stack.push_async_callback(door.runner.cleanup)
     # before the runner waits for what is under way: watches would never end by themselves
@@ -262,7 +261,6 @@ async def _behind_others(
             on_request=None,
         )
     )
-    stack.callback(own.close)
     runner = await workers.listening(
         options.worker,
         webserver.make(own, _NO_ORIGINS, parts.core.door.budget, options.http),

@@ -5,7 +5,9 @@ import sys
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-run: Callable[[Coroutine[Any, Any, None]], None]
+SWITCH = 0.001
+"""Seconds until the loop gets its turn while another thread works."""
+_run: Callable[[Coroutine[Any, Any, None]], None]
 """asyncio.run, on uvloop where it is installed, on Windows on winloop."""
 try:
     if sys.platform == "win32":
@@ -13,6 +15,12 @@ try:
     else:
         import uvloop
 except ImportError:
-    run = asyncio.run
+    _run = asyncio.run
 else:
-    run = uvloop.run
+    _run = uvloop.run
+
+
+def run(main: Coroutine[Any, Any, None]) -> None:
+    """Run a server to its end, in a process that is its own."""
+    sys.setswitchinterval(SWITCH)
+    _run(main)

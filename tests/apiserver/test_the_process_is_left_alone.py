@@ -1,0 +1,24 @@
+"""A server inside of somebody's process changes nothing that is the process's: neither when Python
+looks for garbage nor how its threads take turns."""
+
+import gc
+import sys
+
+from inkube import APIServer
+
+
+async def test_starts_writes_and_large_bodies_leave_the_collector_and_the_threads_alone(
+    tmp_path, config_map, monkeypatch
+):
+    changed = []
+    for module, name in (
+        (gc, "disable"),
+        (gc, "freeze"),
+        (gc, "set_threshold"),
+        (sys, "setswitchinterval"),
+    ):
+        monkeypatch.setattr(module, name, lambda *_, name=name: changed.append(name))
+    for text in ("first", "then"):  # the second start reads what the first has written
+        async with APIServer(data=tmp_path / "it") as server:
+            await server.client.create(config_map(f"large-{text}", text=text * 50_000))
+    assert changed == []
