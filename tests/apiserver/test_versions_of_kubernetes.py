@@ -112,6 +112,18 @@ def test_a_marker_chooses_the_version(kube):
     assert refused.value.code == 404
 
 
+@pytest.mark.parametrize(("version", "left"), [("1.34", []), ("1.35", ["models"])])
+async def test_volumes_of_images_go_with_their_mounts_while_the_gate_is_off(version, left):
+    pod = {**POD, "spec": {"containers": [{**POD["spec"]["containers"][0]}]}}
+    pod["spec"]["volumes"] = [{"name": "models", "image": {"reference": "a"}}]
+    pod["spec"]["containers"][0]["volumeMounts"] = [{"name": "models", "mountPath": "/m"}]
+    async with APIServer(kubernetes_version=version) as server:
+        spec = (await server.client.create(pod, dry_run=True))["spec"]
+    assert [volume["name"] for volume in spec.get("volumes", ())] == left
+    mounts = spec["containers"][0].get("volumeMounts", ())
+    assert [mount["name"] for mount in mounts] == left
+
+
 def newest_revision(data):
     with contextlib.closing(sqlite3.connect(data)) as log:
         return log.execute("SELECT max(revision) FROM log").fetchone()

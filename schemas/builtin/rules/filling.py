@@ -149,7 +149,7 @@ def _maker(text: str, shape: Shape, file: str, where: str) -> Callable[[Object],
 class Dropper:
     """The fields of one type, and of all it holds, whose gate is off in a minor."""
 
-    __slots__ = ("_minor", "_name", "_of_items", "_parts")
+    __slots__ = ("_calls", "_minor", "_name", "_of_items", "_parts")
 
     def __init__(self, name: str, minor: int) -> None:
         self._name = name
@@ -157,6 +157,8 @@ class Dropper:
         self._parts: tuple[list[str], list[tuple[str, int, Dropper]]] | None = None
         self._of_items: list[tuple[str, str]] = []
         """Fields of items (`containers[].restartPolicy`): the list, and the field."""
+        self._calls: list[Callable[[Object, Object | None], None]] = []
+        """Functions of the struct, which take away what no field says (`drop=name`)."""
 
     def drop(self, obj: Object, old: Object | None) -> None:
         """Take away, in place, what is off and was not there before."""
@@ -164,6 +166,8 @@ class Dropper:
         for field in own:
             if field in obj and not (old or {}).get(field):
                 del obj[field]
+        for take_away in self._calls:
+            take_away(obj, old)
         for name, field in self._of_items:
             if not any(field in each for each in (old or {}).get(name) or ()):
                 for each in obj.get(name) or ():
@@ -191,7 +195,8 @@ class Dropper:
 
     def _compile(self) -> tuple[list[str], list[tuple[str, int, "Dropper"]]]:
         gated, minor = sorted(_gated(self._name, self._minor)), self._minor
-        own = [field for field in gated if "[]." not in field]
+        own = [field for field in gated if field != "self" and "[]." not in field]
+        self._calls = _dropping(self._name, minor) if "self" in gated else []
         for field in gated:
             name, of_items, inside = field.partition("[].")
             if of_items:
@@ -222,14 +227,26 @@ def _prunes(name: str, minor: int) -> bool:
 
 
 def _gated(name: str, minor: int) -> set[str]:
+    return {line.field for line in _gated_lines(name, minor)}
+
+
+def _gated_lines(name: str, minor: int) -> list[Line]:
     found = table.paragraph(name, "", minor)
     if found is None or not any(" gate=" in text for _, text in found.body):
-        return set()
-    return {
-        line.field
+        return []
+    return [
+        line
         for line in found.lines(minor)
         if (word := line.find("gate")) is not None and not gates.is_on(word.value, minor)
-    }
+    ]
+
+
+def _dropping(name: str, minor: int) -> list[Callable[[Object, Object | None], None]]:
+    return [
+        calls.find(line.where.partition(":")[0].removesuffix(".rules"), word.value, line.where)
+        for line in _gated_lines(name, minor)
+        if (word := line.find("drop")) is not None
+    ]
 
 
 @caches.of_values(4096)

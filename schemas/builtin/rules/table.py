@@ -25,8 +25,8 @@ _TOKEN = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^\s"=]+)(?:=("(?:[^"\\]|\\.)*"
 _SPOKEN = re.compile(r"1\.(\d+)")
 _RANGES = ("since", "until")
 SILENT = frozenset({
-    "always", "as", "at", "default", "defaults", "gate", "if", "known", "none", "prune", "ratchet",
-    "shorten", "show", *_RANGES,
+    "always", "as", "at", "default", "defaults", "drop", "gate", "if", "known", "none", "prune",
+    "ratchet", "shorten", "show", *_RANGES,
 })  # fmt: skip
 """Words that say how a line is run or what else is made of it: a text is never theirs."""
 

@@ -1,7 +1,7 @@
 """What is irregular in volumes of pods: unions of sources, names of claims, forms of disks."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from inkube.schemas import fielderrors, quantity
 from inkube.schemas.builtin.rules import compiler, formats
@@ -268,3 +268,26 @@ def _projected_token(given: Object, path: str, frame: Frame) -> list[FieldError]
         return [*errors, fielderrors.required(f"{frame.prefix}path")]
     problems = formats.FORMATS["local-path"](target)
     return errors + [fielderrors.invalid(f"{frame.prefix}path", target, why) for why in problems]
+
+
+def image_volumes(spec: Object, old: Object | None) -> None:
+    """dropImageVolumes: the volumes go as a whole, and with them their mounts."""
+    if any(each.get("image") for each in (old or {}).get("volumes") or ()):
+        return
+    volumes = spec.get("volumes") or []
+    gone = {each.get("name") for each in volumes if each.get("image") is not None}
+    if not gone:
+        return
+    _keep(spec, "volumes", lambda each: each.get("image") is None)
+    for kind in ("containers", "initContainers", "ephemeralContainers"):
+        for container in spec.get(kind) or ():
+            _keep(container, "volumeMounts", lambda each: each.get("name") not in gone)
+
+
+def _keep(owner: Object, member: str, wanted: Callable[[Object], bool]) -> None:
+    """Keep those of a list that are wanted; of none nothing is left."""
+    kept = [each for each in owner.get(member) or () if wanted(each)]
+    if kept:
+        owner[member] = kept
+    else:
+        owner.pop(member, None)
