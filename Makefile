@@ -11,8 +11,11 @@ WAITING := $(addprefix tests/,storage/test_store_watch.py storage/test_store_sha
   http/test_slow_clients.py http/test_budget.py console/test_request_log.py) \
   controllers/test_leader_election.py controllers/test_manager_keeps_going.py)
 
-# Requests, streams and recordings, which are answered alike by either loop for connections.
-ANSWERED := $(addprefix tests/,conformance $(addprefix apiserver/,http watching faults subresources))
+# Requests, streams and recordings, which are answered alike by either loop for connections. The other
+# recordings are answered by other stores, processes and kinds, behind the same loop.
+ANSWERED := $(addprefix tests/,$(addprefix apiserver/,http watching faults subresources) \
+  $(addprefix conformance/test_floor.py::,test_the_recorded_conversations_hold \
+  test_the_recorded_kubectl_sessions_hold))
 
 .PHONY: serve test plain crowded lint types exams rounds conformance bench docs dist binary
 
