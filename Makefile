@@ -6,9 +6,8 @@ SERVING := $(VENV)/.serving
 JOBS ?= auto
 # What waits for events of other processes and threads, for revisions, for readers and leaders.
 WAITING := $(addprefix tests/,storage/test_store_watch.py storage/test_store_sharing.py \
-  $(addprefix apiserver/,watching testing/test_fixture_markers.py testing/test_fixture_servers.py \
-  testing/test_fixture_faults.py test_leading_servers.py test_sleeping_servers.py \
-  http/test_slow_clients.py http/test_budget.py console/test_request_log.py) \
+  $(addprefix apiserver/,watching testing/test_fixture_markers.py testing/test_fixture_faults.py \
+  test_leading_servers.py test_sleeping_servers.py http/test_slow_clients.py http/test_budget.py) \
   controllers/test_leader_election.py controllers/test_manager_keeps_going.py)
 
 # Requests, streams and recordings, which are answered alike by either loop for connections. The other
