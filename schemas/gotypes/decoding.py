@@ -67,18 +67,19 @@ def _placed(whole: Any, empties: list[tuple[Object, str, Any]]) -> list[Empty]:
     """Where the structs without empty members stand: few objects have any."""
     if not empties:
         return []
-    found, wanted = [], {id(holder) for holder, _, _ in empties}
+    found: list[Empty] = []
+    members: dict[int, list[tuple[str, Any]]] = {}
+    for holder, key, empty in empties:
+        members.setdefault(id(holder), []).append((key, empty))
     pending: list[tuple[tuple[str | int, ...], Any]] = [((), whole)]
     while pending:
         path, value = pending.pop()
         inner = enumerate(value) if isinstance(value, list) else value.items()
         pending += [((*path, key), each) for key, each in inner if isinstance(each, list | dict)]
-        if id(value) in wanted:
-            found += [
-                Empty((*path, key), [] if isinstance(each, list) else NoEntries())
-                for at, key, each in empties
-                if at is value
-            ]
+        found += [
+            Empty((*path, key), [] if isinstance(empty, list) else NoEntries())
+            for key, empty in members.get(id(value), ())
+        ]
     return found
 
 

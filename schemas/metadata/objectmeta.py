@@ -11,6 +11,7 @@ from typing import Any
 
 from inkube.schemas.fielderrors import (
     FieldError,
+    Sourced,
     forbidden,
     invalid,
     required,
@@ -156,20 +157,25 @@ def annotation_errors(annotations: Mapping[str, str], path: str) -> Iterator[Fie
 
 
 def _owner_errors(owners: Sequence[Meta], path: str) -> Iterator[FieldError]:
-    controller = shown = ""
+    controller, shown = "", None
     for owner in owners:
         yield from _one_owner(owner, path)
         if owner.get("controller"):
             current = f"{owner.get('kind', '')}/{owner.get('name', '')}"
             if controller:
-                shown = shown or f"[{','.join(map(_owner_json, owners))}]"
+                shown = shown or _all_owners(owners)
                 text = (
                     'Only one reference can have Controller set to true. Found "true" in '
                     f"references for {controller} and {current}"
                 )
-                source = ", ".join(map(_owner_source, owners))
-                yield invalid(path, sourced(shown, f"[]v1.OwnerReference{{{source}}}"), text)
+                yield invalid(path, shown, text)
             controller = controller or current
+
+
+def _all_owners(owners: Sequence[Meta]) -> Sourced:
+    """The whole list, as an error about it shows it."""
+    source = ", ".join(map(_owner_source, owners))
+    return sourced(f"[{','.join(map(_owner_json, owners))}]", f"[]v1.OwnerReference{{{source}}}")
 
 
 def _one_owner(owner: Meta, path: str) -> Iterator[FieldError]:
