@@ -108,6 +108,7 @@ async def test_instances_go_before_their_definition(server, client, clock, until
         return "boats.example.com" not in await names(client, CRDS)
 
     await until(is_gone)
+    await server.settled()
     assert not await is_served(client, BOATS)
 
 
