@@ -41,7 +41,9 @@ export declare class Client<T extends Resource<unknown, unknown>> {
     /** Delete an object, if it is there; one with finalizers goes a little later. */
     remove(name: string): Promise<void>;
     /** Delete an object and wait until it is gone. */
-    removed(name: string, { interval, attempts }?: {
+    removed(name: string): Promise<void>;
+    /** Wait until there is no object of that name. */
+    gone(name: string, { interval, attempts }?: {
         interval?: number | undefined;
         attempts?: number | undefined;
     }): Promise<void>;

@@ -51,8 +51,12 @@ export class Client {
         }
     }
     /** Delete an object and wait until it is gone. */
-    async removed(name, { interval = 100, attempts = 300 } = {}) {
+    async removed(name) {
         await this.remove(name);
+        await this.gone(name);
+    }
+    /** Wait until there is no object of that name. */
+    async gone(name, { interval = 100, attempts = 300 } = {}) {
         for (let attempt = 0; attempt < attempts; attempt++) {
             try {
                 await this.get(name);
@@ -64,7 +68,7 @@ export class Client {
             }
             await new Promise((resolve) => setTimeout(resolve, interval));
         }
-        throw new Error(`${name} was not removed in time`);
+        throw new Error(`${name} is still there`);
     }
     /** Merge a change into an object. */
     patch(name, change) {

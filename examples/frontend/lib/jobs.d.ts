@@ -35,6 +35,8 @@ export declare function jobs(server: string, namespace: string): Client<Job>;
  * is how it ended.
  */
 export declare function pull(all: Client<Job>, of: Client<Repository>, name: string): AsyncGenerator<JobStatus>;
+/** Wait until the jobs that run now are over: a repository has one job at a time. */
+export declare function idle(all: Client<Job>): Promise<void>;
 /** What the last pull made. */
 export declare function resources(of: Client<Repository>, name: string): Promise<ResourceItem[]>;
 /** The jobs of the last ten minutes, the newest first. */

@@ -22,6 +22,11 @@ export async function* pull(all, of, name) {
         yield event.object.status ?? {};
     }
 }
+/** Wait until the jobs that run now are over: a repository has one job at a time. */
+export async function idle(all) {
+    for (const job of await all.list())
+        await all.gone(job.metadata.name);
+}
 /** What the last pull made. */
 export async function resources(of, name) {
     return (await of.read(name, "resources")).items;

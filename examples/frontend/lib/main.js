@@ -6,7 +6,7 @@
  * Prints what the page would show at every step.
  */
 import { Client } from "./client.js";
-import { jobs, pull, recent, resources } from "./jobs.js";
+import { idle, jobs, pull, recent, resources } from "./jobs.js";
 import { toFormErrors } from "./forms.js";
 import { badges, FIELDS, reconciledByPoll, reconciledByWatch, repositories, toRepository } from "./repositories.js";
 const server = process.argv[2] ?? "http://127.0.0.1:8001";
@@ -40,8 +40,10 @@ show("polled", shown(await reconciledByPoll(client, form.name)));
 show("badges", await badges(client));
 // Its files are pulled: once by itself, then when the user asks.
 await reconciledByPoll(client, form.name, (repository) => repository.status?.sync?.state === "success");
+const queue = jobs(server, "default");
+await idle(queue);
 let last = {};
-for await (const status of pull(jobs(server, "default"), client, form.name))
+for await (const status of pull(queue, client, form.name))
     last = status;
 show("pulled", { state: last.state, message: last.message, summary: last.summary });
 show("resources", (await resources(client, form.name)).map(({ resource, name }) => `${resource}/${name}`));

@@ -80,8 +80,13 @@ export class Client<T extends Resource<unknown, unknown>> {
   }
 
   /** Delete an object and wait until it is gone. */
-  async removed(name: string, { interval = 100, attempts = 300 } = {}): Promise<void> {
+  async removed(name: string): Promise<void> {
     await this.remove(name);
+    await this.gone(name);
+  }
+
+  /** Wait until there is no object of that name. */
+  async gone(name: string, { interval = 100, attempts = 300 } = {}): Promise<void> {
     for (let attempt = 0; attempt < attempts; attempt++) {
       try {
         await this.get(name);
@@ -91,7 +96,7 @@ export class Client<T extends Resource<unknown, unknown>> {
       }
       await new Promise((resolve) => setTimeout(resolve, interval));
     }
-    throw new Error(`${name} was not removed in time`);
+    throw new Error(`${name} is still there`);
   }
 
   /** Merge a change into an object. */

@@ -46,6 +46,11 @@ export async function* pull(all: Client<Job>, of: Client<Repository>, name: stri
   }
 }
 
+/** Wait until the jobs that run now are over: a repository has one job at a time. */
+export async function idle(all: Client<Job>): Promise<void> {
+  for (const job of await all.list()) await all.gone(job.metadata.name);
+}
+
 /** What the last pull made. */
 export async function resources(of: Client<Repository>, name: string): Promise<ResourceItem[]> {
   return (await of.read<{ items: ResourceItem[] }>(name, "resources")).items;

@@ -7,7 +7,7 @@
  */
 
 import { Client, type Resource } from "./client.js";
-import { jobs, pull, recent, resources, type JobStatus } from "./jobs.js";
+import { idle, jobs, pull, recent, resources, type JobStatus } from "./jobs.js";
 import { toFormErrors, type Findings } from "./forms.js";
 import { badges, FIELDS, reconciledByPoll, reconciledByWatch, repositories, toRepository } from "./repositories.js";
 
@@ -56,8 +56,10 @@ show("badges", await badges(client));
 
 // Its files are pulled: once by itself, then when the user asks.
 await reconciledByPoll(client, form.name, (repository) => repository.status?.sync?.state === "success");
+const queue = jobs(server, "default");
+await idle(queue);
 let last: JobStatus = {};
-for await (const status of pull(jobs(server, "default"), client, form.name)) last = status;
+for await (const status of pull(queue, client, form.name)) last = status;
 show("pulled", { state: last.state, message: last.message, summary: last.summary });
 show("resources", (await resources(client, form.name)).map(({ resource, name }) => `${resource}/${name}`));
 show("newest job", (await recent(client, form.name))[0]?.spec);
