@@ -52,10 +52,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """The marker `kubeconfig` asks for the fixture of that name."""
+    """The marker `kubeconfig` asks for the fixture of that name, before all others.
+
+    A fixture that starts an operator then finds the server in its environment.
+    """
     names = getattr(item, "fixturenames", None)
-    if names is not None and item.get_closest_marker("kubeconfig") and "kubeconfig" not in names:
-        names.append("kubeconfig")
+    if names is not None and item.get_closest_marker("kubeconfig"):
+        names[:] = ["kubeconfig", *(name for name in names if name != "kubeconfig")]
 
 
 @pytest.hookimpl(wrapper=True)

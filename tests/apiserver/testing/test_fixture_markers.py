@@ -116,6 +116,14 @@ def test_file(kubeconfig, kube):
 def test_environment():
     assert os.path.exists(os.environ["KUBECONFIG"])
 
+@pytest.fixture
+def program():
+    return os.environ["KUBECONFIG"]
+
+@pytest.mark.kubeconfig
+def test_environment_of_what_a_fixture_starts(program, kubeconfig):
+    assert program == str(kubeconfig)
+
 @pytest.mark.kubeconfig
 @pytest.mark.asyncio
 async def test_environment_of_a_coroutine(kube):
@@ -129,7 +137,7 @@ async def test_environment_of_a_coroutine(kube):
     assert record.verb == "list"
 """
     )
-    result.assert_outcomes(passed=3)
+    result.assert_outcomes(passed=4)
 
 
 def test_the_world_obeys_and_time_moves(run):
