@@ -5,6 +5,7 @@ import contextlib
 from datetime import datetime
 
 import aiohttp
+import boats
 import pytest
 from patience import SECONDS, within
 
@@ -13,24 +14,7 @@ from inkube.apiserver.root.sources import snapshots
 
 ROOT = "/inkube/v1"
 MAPS = "/api/v1/namespaces/default/configmaps"
-CRD = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "boats.example.com"},
-    "spec": {
-        "group": "example.com",
-        "scope": "Namespaced",
-        "names": {"plural": "boats", "kind": "Boat"},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "schema": {"openAPIV3Schema": {"type": "object"}},
-            }
-        ],
-    },
-}
+CRD = boats.definition({"type": "object"})
 
 
 def config_map(name, **data):

@@ -6,9 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-import threading
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib import util
 from pathlib import Path
 
@@ -21,12 +18,6 @@ from patience import SECONDS
 import inkube
 
 CONFIG = pages.ROOT / "mkdocs.yml"
-
-
-class QuietHandler(SimpleHTTPRequestHandler):
-    """Files of the site, without a log."""
-
-    def log_message(self, format: str, *args: object) -> None: ...
 
 
 def build(source: Path, target: Path) -> "subprocess.CompletedProcess[str]":
@@ -120,19 +111,13 @@ def test_pages_link_to_the_repository(
 
 @pytest.mark.parametrize("word", ["cors", "allow-origin"])
 def test_search_finds_options_and_terms(site: Path, word: str) -> None:
-    handler = partial(QuietHandler, directory=str(site))
-    with (
-        browsers.launched() as browser,
-        ThreadingHTTPServer(("127.0.0.1", 0), handler) as server,
-    ):
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with browsers.launched() as browser, browsers.serving(site) as origin:
         page = browser.new_page()
-        page.goto(f"http://127.0.0.1:{server.server_port}/index.html")
+        page.goto(f"{origin}/index.html")
         page.locator("input.md-search__input").focus()
         page.keyboard.type(word)
         page.locator(".md-search-result__item").first.wait_for(timeout=browsers.PATIENCE)
         page.close()
-        server.shutdown()
 
 
 @pytest.fixture

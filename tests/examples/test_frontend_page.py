@@ -1,8 +1,5 @@
 """The page of the front-end example in a real browser, against a server of another origin."""
 
-import functools
-import http.server
-import threading
 from pathlib import Path
 
 import browsers
@@ -17,23 +14,11 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "frontend"
 HOST, PATH = "git.example", "team/dashboards"
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    """Serves the example's files."""
-
-    def log_message(self, *_):
-        pass
-
-
 @pytest.fixture
 def origin():
     """Where the files of the example are served."""
-    handler = functools.partial(Quiet, directory=str(EXAMPLE))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    with browsers.serving(EXAMPLE) as found:
+        yield found
 
 
 @pytest.fixture

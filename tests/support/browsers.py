@@ -5,9 +5,13 @@ browser may be a coroutine.
 """
 
 import contextlib
+import http.server
 import os
 import shutil
+import threading
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import patience
@@ -34,3 +38,38 @@ def launched() -> Iterator[Any]:
         browser = driver.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield browser
         browser.close()
+
+
+class _Files(http.server.SimpleHTTPRequestHandler):
+    """A folder's files, and one page beside them."""
+
+    def __init__(self, *arguments: Any, page: str, **options: Any) -> None:
+        self._page = page
+        super().__init__(*arguments, **options)
+
+    def do_GET(self) -> None:
+        """The page where there is one, or a file."""
+        if self._page and self.path == "/":
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(self._page.encode())
+        else:
+            super().do_GET()
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing of it belongs into the output of a test."""
+
+
+@contextlib.contextmanager
+def serving(folder: Path, *, page: str = "") -> Iterator[str]:
+    """Serve a folder's files; yields their origin. `page` answers at `/` in place of index.html."""
+    handler = partial(_Files, directory=str(folder), page=page)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()

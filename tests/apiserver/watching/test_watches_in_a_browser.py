@@ -3,11 +3,6 @@
 A browser has six connections to a host. No test here is a coroutine: see `browsers`.
 """
 
-import functools
-import http.server
-import threading
-from contextlib import ExitStack
-
 import browsers
 import pytest
 
@@ -57,40 +52,18 @@ ASK = """async (server) => {
 }"""
 
 
-class Files(http.server.SimpleHTTPRequestHandler):
-    """The typed client's files, and an empty page."""
-
-    def do_GET(self):
-        if self.path == "/":
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html")
-            self.end_headers()
-            self.wfile.write(PAGE.encode())
-        else:
-            super().do_GET()
-
-    def log_message(self, *_):
-        pass
-
-
 @pytest.fixture
 def origin(request):
     """Where the page comes from: another origin than the server's."""
     folder = request.config.rootpath / "examples" / "frontend"
-    handler = functools.partial(Files, directory=str(folder))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    with browsers.serving(folder, page=PAGE) as found:
+        yield found
 
 
 @pytest.fixture
 def kube(origin):
-    with ExitStack() as stack:
-        thread = stack.enter_context(LoopThread())
-        yield stack.enter_context(running(thread, Plan(Options(allow_origins=[origin]))))
+    with LoopThread() as thread, running(thread, Plan(Options(allow_origins=[origin]))) as kube:
+        yield kube
 
 
 @pytest.mark.parametrize("watches", [FETCH, SOURCE], ids=["fetch", "EventSource"])
