@@ -69,6 +69,7 @@ contexts:
     user: {NAME}
     namespace: {_text(access.namespace)}
 current-context: {NAME}
+preferences: {{}}
 """
 
 
