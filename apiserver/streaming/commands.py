@@ -169,8 +169,8 @@ class _SocketProcess(_Base):
 
     async def write(self, data: bytes, *, is_error: bool = False) -> None:
         channel = STDERR if is_error else STDOUT
-        if data and (self.wanted.stderr if is_error else self.wanted.stdout):
-            await self.send(channel, data)
+        if self.wanted.stderr if is_error else self.wanted.stdout:
+            await self._channels.write(channel, data)
 
     async def send(self, channel: int, data: bytes) -> None:
         """One message. Raises ConnectionError."""

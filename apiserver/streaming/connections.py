@@ -16,15 +16,13 @@ from typing import Protocol, Self
 from aiohttp import web
 from aiohttp.http import WSMsgType
 
-from inkube.apiserver.streaming import spdy
+from inkube.apiserver.streaming import sockets, spdy
 from inkube.apiserver.streaming.spdy import ProtocolError
 
 STREAMS = 64
 """Open streams of one session; one more is refused."""
 WAITING = 16
 """Frames of a stream that nobody has read yet."""
-PIECE = 32 * 1024
-"""Bytes of a frame that is sent."""
 
 
 class Pipe(Protocol):
@@ -84,10 +82,11 @@ class Stream:
 
     async def write(self, data: bytes) -> None:
         """Send, in frames; nothing is sent after the end."""
-        for at in range(0, len(data), PIECE):
+        for at in range(0, len(data), sockets.PIECE):
             if self._write_over:
                 return
-            await self._connection.send(spdy.data(self.number, data[at : at + PIECE]))
+            piece = data[at : at + sockets.PIECE]
+            await self._connection.send(spdy.data(self.number, piece))
 
     async def end(self) -> None:
         """Nothing more is written."""

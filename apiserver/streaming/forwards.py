@@ -140,8 +140,7 @@ class _Channel:
         return found
 
     async def write(self, data: bytes) -> None:
-        if data:
-            await self._channels.send(2 * self._number, data)
+        await self._channels.write(2 * self._number, data)
 
     async def tell(self, text: bytes) -> None:
         """Something about the channel: its port at first, later what went wrong."""

@@ -12,6 +12,9 @@ from inkube.schemas import status
 
 LARGEST = 1024 * 1024
 """Bytes of one message that a client may send."""
+PIECE = 32 * 1024
+"""Bytes of output in one message, or in one frame of SPDY: a kubelet copies with a buffer of that
+size, and clients refuse messages of some MiB."""
 BEARER = "base64url.bearer.authorization.k8s.io."
 """A subprotocol that is none: a browser cannot send headers, so a token comes behind this."""
 
@@ -80,6 +83,11 @@ class Channels:
             await self._socket.send_str(f"{channel}{base64.b64encode(data).decode()}")
         else:
             await self._socket.send_bytes(bytes((channel,)) + data)
+
+    async def write(self, channel: int, data: bytes) -> None:
+        """Output, in as many messages as it takes. Raises ConnectionError."""
+        for at in range(0, len(data), PIECE):
+            await self.send(channel, data[at : at + PIECE])
 
     def read(self, message: WSMessage) -> tuple[int, bytes] | None:
         """The channel of a message and what came in it; None where it makes no sense."""

@@ -328,6 +328,36 @@ def test_ports_are_forwarded_over_text_frames_and_base64(scripted, protocol, sen
     assert plain.startswith(b"HTTP/1.0 200 OK")
 
 
+LONG = "0123456789" * 10_000
+
+
+@pytest.mark.parametrize("protocol", ["v4.channel.k8s.io", "v4.base64.channel.k8s.io"])
+@pytest.mark.parametrize(
+    ("path", "channel"),
+    [
+        ("exec?command=print&stdout=1", "1"),
+        ("exec?command=complain&stderr=1", "2"),
+        ("portforward?ports=80", "0"),
+    ],
+)
+def test_long_output_comes_in_messages_that_every_client_takes(kube, protocol, path, channel):
+    make_pod(kube)
+    commands = [
+        {"command": ["print"], "stdout": LONG},
+        {"command": ["complain"], "stderr": LONG},
+    ]
+    make_script(kube, exec=commands, forwards=[{"port": 80, "body": LONG}])
+    sent = ("0R0VU" if "base64" in protocol else "\0GET",)
+    messages, _, _ = asyncio.run(session(kube, path, protocol, sent))
+    if "base64" in protocol:
+        messages = [(text[0], base64.b64decode(text[1:])) for text in messages]
+    else:
+        messages = [(str(data[0]), data[1:]) for data in messages]
+    pieces = [data for number, data in messages if number == channel and len(data) > 2]
+    assert b"".join(pieces).decode() == LONG
+    assert max(map(len, pieces)) <= 32 * 1024
+
+
 async def slow_session(kube, *, answers):
     """What a client of v5 is sent that `answers` a ping late or never: before that, and all."""
     url = f"{kube.url}/api/v1/namespaces/default/pods/p/exec?command=date&stdout=1"
