@@ -214,9 +214,9 @@ class Scheduler:
         message = filters.explain(len(self._nodes), refusals, after)
         if victims is None:
             return await self._unplaced(key, pod, message)
-        result = await self._unplaced(key, pod, message, nominated=victims.node.name)
+        # As in kube-scheduler, a promise of the node is seen only when the victims are on their way out.
         await self._evict(pod, victims)
-        return result
+        return await self._unplaced(key, pod, message, nominated=victims.node.name)
 
     def _is_promised(self, pod: Object) -> bool:
         """Whether a lesser pod is on its way out of the node that was promised to this one."""
