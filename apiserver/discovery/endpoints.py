@@ -128,9 +128,9 @@ class Endpoints:
         """`/`: the paths there are (apiserver/pkg/server/routes/index.go)."""
         paths = {"/api", "/apis", "/metrics", "/version", issuer.CONFIGURATION, issuer.KEYS}
         paths |= {"/metrics/slis", *health.paths(self._release.minor)}
-        for resource in self._resources:
-            base = f"/apis/{resource.group}" if resource.group else "/api"
-            names = {version for version in resource.versions if resource.served(version)}
+        for definition in await self._resources.definitions():
+            base = f"/apis/{definition.group}" if definition.group else "/api"
+            names = {version.name for version in definition.served()}
             paths |= {base, *(f"{base}/{version}" for version in names)}
         for group, version in self._resources.delegates:
             paths |= {f"/apis/{group}", f"/apis/{group}/{version}"}

@@ -6,6 +6,7 @@ apiserver/pkg/endpoints/discovery and its aggregated form.
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -13,9 +14,10 @@ from aiohttp import hdrs, web
 from multidict import CIMultiDict
 
 from inkube.apiserver.http import Answer, RequestInfo, negotiation, responses
-from inkube.apiserver.registry import Resource, Resources, User
+from inkube.apiserver.registry import Resources, User
 from inkube.schemas import releases, wordings
 from inkube.schemas.aggregation import Registration, priorities, registrations
+from inkube.schemas.definitions import Definition
 from inkube.schemas.meta import GVR
 from inkube.schemas.objects import Object
 from inkube.schemas.versions import preference
@@ -31,6 +33,7 @@ class Discovery:
         self._no_time: Object = {} if minor >= 34 else {"creationTimestamp": None}
         self._resources = resources
         self._revision = -1
+        self._kinds: dict[str, list[Definition]] = {}
         self._groups: dict[str, list[str]] = {}
         self._documents: dict[str, tuple[bytes, str]] = {}
 
@@ -39,8 +42,7 @@ class Discovery:
     ) -> web.StreamResponse:
         """Answer `/api…` and `/apis…`."""
         parts = [part for part in info.path.strip("/").split("/") if part]
-        await self._resources.loaded()
-        self._refresh()
+        self._refresh(await self._resources.definitions())
         groups = self._groups
         if parts in (["api"], ["apis"]):
             return self._root(request, info, parts[0])
@@ -48,10 +50,10 @@ class Discovery:
         version = parts[1] if parts[0] == "api" else (parts[2] if len(parts) > 2 else "")
         if (parts[0] == "apis" and group == "") or group not in groups:
             return responses.plain_not_found()
-        wording = self._resources.wording(group)
+        wording = self._wording(group)
         if version and version not in groups[group]:
             return responses.unknown_path(plain=wording.unknown_is_plain)
-        if version and not self._resources.group(group):
+        if version and not self._kinds.get(group):
             return responses.plain_not_found()  # registered as served here, which it is not
         if version and not wording.allows(info.method, info.verb, "", ("get",)):
             raise wording.method_not_allowed(GVR(group, version, ""), info.verb)
@@ -101,23 +103,36 @@ class Discovery:
             return web.Response(status=304, headers=headers)
         return Answer(body, CIMultiDict(headers))
 
-    def _refresh(self) -> None:
+    def _refresh(self, definitions: Sequence[Definition]) -> None:
         """Follow the table of resources."""
         if self._revision != self._resources.revision:
             self._documents.clear()
+            self._kinds = {}
+            for definition in sorted(definitions, key=_place):
+                self._kinds.setdefault(definition.group, []).append(definition)
             self._groups = self._served_groups()
             self._revision = self._resources.revision
+
+    def _wording(self, group: str) -> wordings.Wording:
+        found = self._kinds.get(group)
+        return wordings.of(found[0]) if found else wordings.EXTENSIONS
+
+    def _of_version(self, group: str, version: str) -> list[Definition]:
+        """The kinds of a group that are served in a version, by plural."""
+        found = [each for each in self._kinds.get(group, ()) if each.version(version) is not None]
+        return sorted(found, key=lambda each: each.names.plural)
 
     def _served_groups(self) -> dict[str, list[str]]:
         """Served versions by group, best first; groups of custom resources come last, by name."""
         found: dict[str, dict[str, None]] = {}
         sorts: set[str] = set()
-        for resource in sorted(self._resources, key=_place):
-            versions = found.setdefault(resource.group, {})
-            if resource.wording.sorts_versions:
-                sorts.add(resource.group)
-            for version in resource.definition.served():
-                versions[version.name] = None
+        for group, kinds in self._kinds.items():
+            versions = found[group] = {}
+            for definition in kinds:
+                if wordings.of(definition).sorts_versions:
+                    sorts.add(group)
+                for version in definition.served():
+                    versions[version.name] = None
         served = {
             group: sorted(versions, key=preference) if group in sorts else list(versions)
             for group, versions in found.items()
@@ -128,7 +143,7 @@ class Discovery:
     def _with_delegates(self, served: dict[str, list[str]]) -> dict[str, list[str]]:
         """The same with what others answer for, in the order of all priorities."""
         local = [
-            _local(group, version, self._resources.wording(group), at)
+            _local(group, version, self._wording(group), at)
             for group, versions in served.items()
             for at, version in enumerate(versions)
         ]
@@ -148,9 +163,8 @@ class Discovery:
     def resource_list(self, group: str, version: str) -> Object:
         """An APIResourceList."""
         listed = []
-        for resource in sorted(self._resources.group(group), key=lambda r: r.plural):
-            if resource.served(version) is not None:
-                listed += list(_api_resources(resource, version))
+        for definition in self._of_version(group, version):
+            listed += list(_api_resources(definition, version))
         # the core group's list is older than versions, and has none of its own
         head = {"kind": "APIResourceList"} | ({"apiVersion": "v1"} if group else {})
         name = f"{group}/{version}" if group else version
@@ -180,17 +194,17 @@ class Discovery:
         delegate = self._resources.delegates.get((group, version))
         if delegate is not None and delegate.answers:
             return delegate.discovered()
-        found = [r for r in self._resources.group(group) if r.served(version) is not None]
+        found = self._of_version(group, version)
         if not found:
             return None
-        resources = [_discovery(r, version) for r in sorted(found, key=lambda r: r.plural)]
+        resources = [_discovery(each, version) for each in found]
         return {"version": version, "resources": resources, "freshness": "Current"}
 
 
-def _place(resource: Resource) -> tuple[int, str]:
+def _place(definition: Definition) -> tuple[int, str]:
     """Compiled-in groups as they were installed, then those declared in Python, then CRDs'."""
-    order = resource.wording.group_order
-    return order, resource.group if order == wordings.EXTENSIONS.group_order else ""
+    order = wordings.of(definition).group_order
+    return order, definition.group if order == wordings.EXTENSIONS.group_order else ""
 
 
 def _local(group: str, version: str, wording: wordings.Wording, at: int) -> Registration:
@@ -215,60 +229,60 @@ def _aggregated(accept: str) -> str:
     return ""
 
 
-def _api_resources(resource: Resource, version: str) -> Any:
-    names = resource.definition.names
+def _api_resources(definition: Definition, version: str) -> Any:
+    names = definition.names
     item: Object = {
         "name": names.plural,
         "singularName": names.singular or names.kind.lower(),
-        "namespaced": resource.namespaced,
+        "namespaced": definition.namespaced,
         "kind": names.kind,
-        "verbs": list(resource.definition.verbs),
+        "verbs": list(definition.verbs),
     }
     if names.short_names:
         item["shortNames"] = list(names.short_names)
     if names.categories:
         item["categories"] = list(names.categories)
-    if "list" in resource.definition.verbs and resource.plural != "componentstatuses":
-        item["storageVersionHash"] = storage_hash(resource)
+    if "list" in definition.verbs and names.plural != "componentstatuses":
+        item["storageVersionHash"] = storage_hash(definition)
     yield item
-    yield from subresources(resource, version)
+    yield from subresources(definition, version)
 
 
-def storage_hash(resource: Resource) -> str:
+def storage_hash(definition: Definition) -> str:
     """Identifies group, storage version and kind (discovery.StorageVersionHash)."""
-    text = f"{resource.group}/{resource.storage.name}/{resource.kind}"
+    stored = definition.storage_version.name
+    text = f"{definition.group}/{stored}/{definition.names.kind}"
     return base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()
 
 
-def subresources(resource: Resource, version: str) -> list[Object]:
+def subresources(definition: Definition, version: str) -> list[Object]:
     """The subresources as an APIResourceList shows them."""
-    served = resource.served(version)
+    served = definition.version(version)
     assert served is not None, "asked for served versions only"
     return [
         {
-            "name": f"{resource.plural}/{each.name}",
+            "name": f"{definition.names.plural}/{each.name}",
             "singularName": "",
-            "namespaced": resource.namespaced,
+            "namespaced": definition.namespaced,
             **({"group": each.group, "version": each.version} if each.version else {}),
-            "kind": each.kind or resource.kind,
+            "kind": each.kind or definition.names.kind,
             "verbs": list(each.verbs),
         }
-        for each in served.version.subresources
+        for each in served.subresources
     ]
 
 
-def _discovery(resource: Resource, version: str) -> Object:
+def _discovery(definition: Definition, version: str) -> Object:
     """An APIResourceDiscovery. Built-in kinds leave group and version to be the list's own."""
-    names = resource.definition.names
-    group, shown = (
-        (resource.group, version) if resource.wording.discovery_repeats_group else ("", "")
-    )
+    names = definition.names
+    repeats = wordings.of(definition).discovery_repeats_group
+    group, shown = (definition.group, version) if repeats else ("", "")
     item: Object = {
         "resource": names.plural,
         "responseKind": _kind(group, shown, names.kind),
-        "scope": "Namespaced" if resource.namespaced else "Cluster",
+        "scope": "Namespaced" if definition.namespaced else "Cluster",
         "singularResource": names.singular or names.kind.lower(),
-        "verbs": list(resource.definition.verbs),
+        "verbs": list(definition.verbs),
     }
     if names.short_names:
         item["shortNames"] = list(names.short_names)
@@ -280,7 +294,7 @@ def _discovery(resource: Resource, version: str) -> Object:
             "responseKind": _kind(sub.get("group", group), sub.get("version", shown), sub["kind"]),
             "verbs": sub["verbs"],
         }
-        for sub in subresources(resource, version)
+        for sub in subresources(definition, version)
     ]
     if subs:
         item["subresources"] = subs

@@ -88,13 +88,14 @@ class OpenAPI:
     ) -> web.StreamResponse:
         """Answer what lies below `/openapi`."""
         parts = [part for part in info.path.split("/") if part]
-        await self._resources.loaded()
-        self._refresh()
+        path = "/".join(parts[2:]) if parts[:2] == _ROOT_V3 else ""
+        if parts == ["openapi", "v2"] or self._resources.is_deferred(_group(path)):
+            await self._resources.loaded()  # the index alone needs no schema
+        await self._refresh()
         if parts == _ROOT_V3:
             return _answer(request, self._index, _digest(self._index))
         if parts == ["openapi", "v2"]:
             return await self._version_2(request)
-        path = "/".join(parts[2:]) if parts[:2] == _ROOT_V3 else ""
         delegate = self._delegate(path)
         if delegate is not None:
             answer: web.StreamResponse = await delegate(request, info, user)
@@ -106,14 +107,15 @@ class OpenAPI:
             await self._worker.run(HEAVY, getattr, document, "body")
         return _version_3(request, info, document)
 
-    def _refresh(self) -> None:
+    async def _refresh(self) -> None:
         """Follow the table of resources; documents whose kinds are the same stay."""
+        definitions = await self._resources.definitions()
         if self._revision == self._resources.revision:
             return
         kinds: dict[Key, list[Definition]] = {}
-        for resource in sorted(self._resources, key=lambda r: (r.group, r.plural)):
-            for version in resource.definition.served():
-                kinds.setdefault((resource.group, version.name), []).append(resource.definition)
+        for definition in sorted(definitions, key=lambda each: (each.group, each.names.plural)):
+            for version in definition.served():
+                kinds.setdefault((definition.group, version.name), []).append(definition)
         known, self._documents = self._documents, {}
         for document in (*_of_versions(kinds), *_of_groups(kinds), *_of_roots(self._minor)):
             path = document.path
@@ -144,7 +146,7 @@ class OpenAPI:
     async def _version_2(self, request: web.BaseRequest) -> web.StreamResponse:
         media = _media_v2(request.headers.get(hdrs.ACCEPT) or "")
         async with self._merging:  # who asks for the same meanwhile gets what is made now
-            self._refresh()
+            await self._refresh()
             if media in self._merged:
                 body, digest = self._merged[media]
             else:
@@ -219,6 +221,12 @@ def _of_roots(minor: int) -> Iterator[_Document]:
 
 def _root(path: str, minor: int) -> Object:
     return v3.root_documents(minor)[path]
+
+
+def _group(path: str) -> str:
+    """The group that a document is about, "" for the core group and for none."""
+    root, _, rest = path.partition("/")
+    return rest.partition("/")[0] if root == "apis" else ""
 
 
 def _path(key: Key) -> str:

@@ -7,6 +7,7 @@ than most of a start.
 
     selection   names, what they need, their groups
     installed   what packages offer under the entry point group `inkube.modules`
+    outlines    what discovery shows of inkube's own modules, known without loading them
 """
 
 from inkube.schemas import lazy

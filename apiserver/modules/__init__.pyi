@@ -1,4 +1,5 @@
 from inkube.apiserver.modules import installed as installed
+from inkube.apiserver.modules import outlines as outlines
 from inkube.apiserver.modules.selection import BUILT_IN as BUILT_IN
 from inkube.apiserver.modules.selection import Declared as Declared
 from inkube.apiserver.modules.selection import chosen as chosen

@@ -206,6 +206,7 @@ class Resources:
         self._deferred: frozenset[str] = frozenset()
         self._load: Callable[[], object] | None = None
         self._prepare: Callable[[], Awaitable[object]] = _nothing
+        self._outline: Callable[[], Sequence[Definition] | None] = _unknown
         self._listeners: list[Callable[[], None]] = []
         self.delegates: Mapping[tuple[str, str], Delegate] = {}
         """Who else answers, by group and version."""
@@ -226,12 +227,16 @@ class Resources:
         groups: Iterable[str],
         load: Callable[[], object],
         prepare: Callable[[], Awaitable[object]],
+        outline: Callable[[], Sequence[Definition] | None],
     ) -> None:
         """Let `load` install these groups when one of them, or all there are, is asked for.
 
-        `prepare` does what takes long of that, without holding the loop up.
+        `prepare` does what takes long of that, without holding the loop up. `outline` gives the
+        definitions without their schemas, which is all that discovery shows, or None where they
+        are known only once they are loaded.
         """
         self._deferred, self._load, self._prepare = frozenset(groups), load, prepare
+        self._outline = outline
 
     async def loaded(self) -> None:
         """Install what was deferred, with its modules imported beside the loop.
@@ -246,6 +251,7 @@ class Resources:
         """Install what was deferred."""
         load, self._load = self._load, None
         self._deferred = frozenset()
+        self._outline = _unknown
         if load is not None:
             load()
 
@@ -302,6 +308,17 @@ class Resources:
         """Those that are installed; what was deferred is left out, and has no objects."""
         return tuple(self._table.values())
 
+    async def definitions(self) -> Sequence[Definition]:
+        """The definition of every kind, without the schema where the kind is not loaded yet."""
+        outline = self._outline()
+        if outline is None:
+            await self.loaded()
+        return (*(each.definition for each in self._table.values()), *(outline or ()))
+
+    def is_deferred(self, group: str) -> bool:
+        """Whether the kinds of a group are not loaded yet."""
+        return group in self._deferred
+
     def __iter__(self) -> Iterator[Resource]:
         self.load()
         return iter(tuple(self._table.values()))
@@ -315,6 +332,10 @@ class Resources:
     def wording(self, group: str) -> Wording:
         """How a group speaks of what it does not serve."""
         return next((resource.wording for resource in self.group(group)), wordings.EXTENSIONS)
+
+
+def _unknown() -> None:
+    """There is no outline."""
 
 
 async def _nothing() -> None:

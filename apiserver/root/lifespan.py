@@ -1,8 +1,9 @@
 """How a server starts and stops: in which order its parts are opened, and closed again."""
 
 import contextlib
+from functools import partial
 
-from inkube.apiserver import root
+from inkube.apiserver import modules, root
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.registry import HEAVY, keys
 from inkube.apiserver.root import bootstrap, calm, listening, parts, reconcilers, serving, triggers
@@ -70,7 +71,8 @@ def _defer_kinds(made: Parts) -> None:
         await core.registry.worker.run(HEAVY, getattr, root.declared, "install")
 
     if groups or options.kinds:
-        core.resources.defer(groups, made.environment, prepare)
+        outline = partial(modules.outlines.definitions, options.module_names)
+        core.resources.defer(groups, made.environment, prepare, outline)
     if options.kinds or any(core.base.store.count(keys.of_group(name)) for name in groups):
         core.resources.load()
 

@@ -53,7 +53,7 @@ async def test_deferred_kinds_are_imported_before_they_are_loaded() -> None:
         await asyncio.sleep(0)
         steps.append("imported")
 
-    resources.defer(["example.com"], lambda: steps.append("loaded"), prepare)
+    resources.defer(["example.com"], lambda: steps.append("loaded"), prepare, lambda: None)
     await resources.loaded()
     await resources.loaded()
     assert steps == ["imported", "loaded"]

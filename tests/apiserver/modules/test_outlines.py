@@ -1,0 +1,89 @@
+"""What discovery shows of inkube's own modules before they are loaded."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from patience import SECONDS
+
+from inkube import APIServer
+from inkube.apiserver.modules import BUILT_IN, outlines
+
+PROGRAM = """
+import asyncio, json, sys
+import inkube
+
+async def ask(port, path):
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(f"GET {path} HTTP/1.0\\r\\nHost: localhost\\r\\nAccept: ACCEPT\\r\\n\\r\\n".encode())
+    head, _, body = (await reader.read()).decode().partition("\\r\\n\\r\\n")
+    writer.close()
+    assert head.startswith("HTTP/1.0 200"), head
+    return body
+
+async def main():
+    paths = json.loads(sys.argv[1])
+    async with inkube.APIServer(modules="all") as server:
+        before = [await ask(server.port, path) for path in paths]
+        loaded = "pydantic" in sys.modules
+        server.resources.load()
+        after = [await ask(server.port, path) for path in paths]
+        print(json.dumps({"before": before, "loaded": loaded, "after": after}))
+
+asyncio.run(main())
+"""
+AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+PLAIN = [f"/apis/{group}" for groups in BUILT_IN.values() for group in groups]
+VERSIONED = ["/apis/provisioning.grafana.app/v0alpha1", "/apis/porch.kpt.dev/v1alpha1"]
+
+
+def asked(paths, accept):
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM.replace("ACCEPT", accept), json.dumps(paths)],
+        capture_output=True, text=True, check=True, timeout=SECONDS,
+    )  # fmt: skip
+    return json.loads(done.stdout)
+
+
+@pytest.mark.asyncio
+async def test_the_file_says_what_the_modules_are():
+    async with APIServer(modules="all") as server:
+        found = [resource.definition for resource in server.resources]
+    told = json.loads(outlines.FILE.read_text())
+    for name, groups in BUILT_IN.items():
+        mine = [outlines.outline(each) for each in found if each.group in groups]
+        assert told[name] == json.loads(json.dumps(mine)), (
+            "kinds changed: run python tools/generate_outlines.py"
+        )
+
+
+@pytest.mark.parametrize(
+    ("paths", "accept"),
+    [(["/api", "/apis"], AGGREGATED), (["/", "/apis", *PLAIN, *VERSIONED], "application/json")],
+    ids=["aggregated", "plain"],
+)
+def test_discovery_loads_no_module_and_answers_the_same_afterwards(paths, accept):
+    found = asked(paths, accept)
+    assert not found["loaded"]
+    assert found["before"] == found["after"]
+
+
+def test_neither_does_the_index_of_openapi_nor_a_document_of_another_group():
+    found = asked(["/openapi/v3", "/openapi/v3/apis/apps/v1"], "application/json")
+    assert not found["loaded"]
+    index, later = (json.loads(found[when][0]) for when in ("before", "after"))
+    assert list(index["paths"]) == list(later["paths"])
+    assert index["paths"]["apis/apps/v1"] == later["paths"]["apis/apps/v1"]
+
+
+@pytest.mark.asyncio
+async def test_a_document_is_found_by_the_hash_of_an_index_from_before_it_was_loaded(web_of):
+    path = "apis/world.inkube.dev/v1"
+    async with APIServer() as server, web_of(server) as web:
+        index = await web.ask("GET", "/openapi/v3")
+        url = index.json["paths"][path]["serverRelativeURL"]
+        answer = await web.ask("GET", url)  # which leads on to the hash of the document
+        assert f"/{path}/githosts" in answer.json["paths"]
+        later = await web.ask("GET", "/openapi/v3")
+        assert later.json["paths"][path]["serverRelativeURL"] != url
