@@ -10,12 +10,12 @@ import orjson
 from inkube.apiserver import auth
 from inkube.apiserver.auth import Authorizer
 from inkube.apiserver.registry import Attributes, Call, DeleteOptions, conversions, keys, scales
-from inkube.schemas import selectors, status
+from inkube.schemas import selectors, status, webhooks
 from inkube.schemas.golang import DecodeError
 from inkube.schemas.meta import GVK, GVR
 from inkube.schemas.objects import Object
 from inkube.schemas.served import Served
-from inkube.schemas.webhooks import Facts, Hook, Seen, conditions, matching, review
+from inkube.schemas.webhooks import Facts, Hook, Seen, matching, review
 from inkube.storage import BaseStore
 
 _VERBS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
@@ -73,8 +73,10 @@ class Asking:
             "authorizer.requestResource": self._own_check(authorizer),
         }
         try:
-            return conditions.hold(hook.conditions, variables, ignores=hook.ignores_failures)
-        except conditions.ConditionError as error:
+            return webhooks.conditions.hold(
+                hook.conditions, variables, ignores=hook.ignores_failures
+            )
+        except webhooks.conditions.ConditionError as error:
             group, plural = self.call.resource.group, self.call.resource.plural
             raise status.forbidden(group, plural, self.facts.name, str(error)) from error
 
