@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from inkube.schemas import fielderrors
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.objects import may_mention
 
 MOST: Final = 200_000
 """Characters of all expressions of an object: two of the longest."""
@@ -20,6 +21,8 @@ _MEMBERS: Final = frozenset({"rule", "messageExpression", "expression", "valueEx
 
 def errors(value: Any, path: str) -> list[FieldError]:
     """What is wrong with the expressions in a JSON value, which stands at `path`, by their size."""
+    if not may_mention(value, *_MEMBERS):
+        return []
     size = sum(_sizes(value))
     if size <= MOST:
         return []

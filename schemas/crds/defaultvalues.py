@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from inkube.schemas import cel
 from inkube.schemas.caches import Memo
-from inkube.schemas.cel import run_on_default
+from inkube.schemas.crds import rules
 from inkube.schemas.crds.schemastructure import EMBEDDED
 from inkube.schemas.fielderrors import FieldError, Type, invalid, told
 from inkube.schemas.golang import DecodeError
-from inkube.schemas.objects import Object
+from inkube.schemas.objects import Object, may_mention
 from inkube.schemas.structural import CompiledSchema, embedded
 
 _META_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
@@ -119,8 +120,8 @@ def _keywords(schema: CompiledSchema, value: Any, path: str) -> Iterator[FieldEr
     found = schema.schema_errors(value)
     if found:
         yield from (_moved(error, path) for error in found)
-    else:
-        yield from run_on_default(dict(schema.schema), value, path)
+    elif may_mention(schema.schema, rules.KEY):
+        yield from cel.run_on_default(dict(schema.schema), value, path)
 
 
 def _inside_metadata(node: Object, path: str, place: _Place) -> Iterator[FieldError]:

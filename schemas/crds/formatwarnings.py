@@ -5,13 +5,15 @@ Follows pkg/registry/customresourcedefinition/strategy.go (WarningsOnCreate, War
 
 from inkube.schemas.crds.schemastructure import SIMPLE
 from inkube.schemas.golang import gotext
-from inkube.schemas.objects import Object
+from inkube.schemas.objects import Object, may_mention
 from inkube.schemas.structural import Node
 
 
 def warnings(crd: Object) -> list[str]:
     """Texts for Warning headers, each once."""
     found: set[str] = set()
+    if not may_mention(crd["spec"], "format"):
+        return []
     for version in crd["spec"].get("versions") or ():
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
         if schema is not None:

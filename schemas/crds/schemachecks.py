@@ -6,11 +6,11 @@ Follows validation.go (validateCustomResourceDefinitionValidation).
 from collections.abc import Iterator
 from typing import Final
 
+from inkube.schemas import cel
 from inkube.schemas.caches import Memo
-from inkube.schemas.cel import validate_rules
-from inkube.schemas.crds import defaultvalues, keywords, printing, schemastructure
+from inkube.schemas.crds import defaultvalues, keywords, printing, rules, schemastructure
 from inkube.schemas.fielderrors import FieldError, forbidden, invalid
-from inkube.schemas.objects import Object
+from inkube.schemas.objects import Object, may_mention
 
 _AT_ROOT = (
     "Description", "Type", "Format", "Title", "Maximum", "ExclusiveMaximum", "Minimum",
@@ -55,8 +55,8 @@ def _errors(
     misused = keywords.validate(schema, path)
     found += broken + misused
     yield from found or unconvertible
-    if not broken and not unconvertible:
-        yield from validate_rules(schema, path, misused, unchanged=unchanged)
+    if not broken and not unconvertible and may_mention(schema, rules.KEY):
+        yield from cel.validate_rules(schema, path, misused, unchanged=unchanged)
 
 
 def _root(schema: Object, path: str, *, has_status: bool) -> Iterator[FieldError]:
