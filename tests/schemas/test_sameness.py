@@ -40,6 +40,9 @@ ROOTS = ("apiserver", "controllers", "schemas")
         ([{"a": []}], [{}], False, True),
         ([{}], [], False, False),
         ({"a": ""}, {}, False, False),
+        ({"a": NoEntries()}, {"a": {}}, False, True),
+        ({"a": 2**70}, {"a": 2**70}, True, True),
+        ({"a": [0.0]}, {"a": [-0.0]}, True, True),
     ],
 )
 def test_values_are_the_same(

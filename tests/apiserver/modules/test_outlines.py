@@ -16,7 +16,8 @@ import inkube
 
 async def ask(port, path):
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(f"GET {path} HTTP/1.0\\r\\nHost: localhost\\r\\nAccept: ACCEPT\\r\\n\\r\\n".encode())
+    lines = f"GET {path} HTTP/1.0", "Host: localhost", "Accept: ACCEPT", "", ""
+    writer.write("\\r\\n".join(lines).encode())
     head, _, body = (await reader.read()).decode().partition("\\r\\n\\r\\n")
     writer.close()
     assert head.startswith("HTTP/1.0 200"), head
