@@ -27,7 +27,7 @@ from inkube.apiserver.http import logs
 from inkube.schemas import releases
 from inkube.storage import StorageError
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("inkube.apiserver.cli")  # also when it runs as __main__
 _OLDEST, _NEWEST = (f"1.{releases.RECORDED[place].minor}" for place in (0, -1))
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _PATH = click.Path(path_type=Path)
@@ -39,7 +39,9 @@ _RENAMED = {
     "data": "data",
     "event_ttl": "event-ttl",
     "local_path_prefixes": "local-path-prefix",
+    "prune_definitions": "prune",
     "service_addresses": "service-address",
+    "watch_definitions": "watch",
 }
 """Options whose name on the command line does not follow from the one in `Options`."""
 
@@ -80,7 +82,10 @@ class _Commands(click.Group):
 
 SERVE_GROUPS = {
     "Address": "host port kubernetes_version http workers kubeconfig",
-    "Data": "data database in_memory snapshot no_fsync keep_history at replay speed definitions",
+    "Data": (
+        "data database in_memory snapshot no_fsync keep_history at replay speed definitions watch "
+        "prune reload"
+    ),
     "Access": (
         "token_auth_file client_ca_file tls tls_cert_file tls_private_key_file authorization_mode "
         "enable_admission_plugins disable_admission_plugins allow_origin allow_host service_address"
@@ -201,6 +206,14 @@ def main() -> None:
 @click.option(
     "--definitions", type=_PATH, multiple=True, help="CRDs and objects to load at the start."
 )
+@click.option("--watch", is_flag=True, help="Apply files of --definitions when they change.")
+@click.option("--prune", is_flag=True, help="With --watch, delete objects removed from files.")
+@click.option(
+    "--reload",
+    default="",
+    metavar="MODULE",
+    help="Serve the kinds of a Python module, and restart with the same data if its code changes.",
+)
 @click.option("--kubeconfig", type=_FILE, help="Write the kubeconfig to this file.")
 @click.option(
     "--token-auth-file", type=_FILE, help="Users with tokens; CSV: token,user,uid,groups."
@@ -318,6 +331,7 @@ def serve(**arguments: Any) -> None:
     style = _configure_logs(arguments)
     target = arguments.pop("kubeconfig") or Path("inkube.kubeconfig")
     count = arguments.pop("workers")
+    code = _code(arguments.pop("reload"))
     given = _of_modules(arguments)
     try:
         options = Options(**_named(arguments), module_options=given)
@@ -330,10 +344,12 @@ def serve(**arguments: Any) -> None:
         logger.warning("%s", danger)
     try:
         count = count or workers.count(options)
+        if code is not None and count > 1:
+            raise click.UsageError("--reload works in one process: use it without --workers")
         if count > 1:
             sys.exit(_serve_with(count, options, target, style))
         with root.collector.seldom():
-            root.eventloop.run(_serve(options, target))
+            root.eventloop.run(_serve(options, target, code))
     except (StorageError, OSError, ValueError) as error:
         raise commands.problems.of_start(error, options) from error
     except KeyboardInterrupt:  # Windows has no handlers of signals: Ctrl+C ends the loop
@@ -368,6 +384,16 @@ def _serve_with(count: int, options: Options, target: Path, style: str) -> int:
     if not code:
         click.echo("stopping")
     return code
+
+
+def _code(module: str) -> "commands.reloading.Code | None":
+    """The module of `--reload`, imported."""
+    if not module:
+        return None
+    try:
+        return commands.reloading.Code(module)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--reload") from error
 
 
 def _configure_logs(arguments: dict[str, Any]) -> str:
@@ -423,6 +449,8 @@ def _named(arguments: dict[str, Any]) -> dict[str, Any]:
         arguments["workloads"] = inkube.Workloads(**workloads, kubelet_events=True)
     arguments["controllers"] = not arguments.pop("no_controllers")
     arguments["durable"] = not arguments.pop("no_fsync")
+    arguments["watch_definitions"] = arguments.pop("watch")
+    arguments["prune_definitions"] = arguments.pop("prune")
     arguments["allow_origins"] = arguments.pop("allow_origin")
     arguments["allow_hosts"] = arguments.pop("allow_host")
     arguments["service_addresses"] = arguments.pop("service_address")
@@ -430,13 +458,18 @@ def _named(arguments: dict[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-async def _serve(options: Options, target: Path) -> None:
+async def _serve(
+    options: Options, target: Path, code: "commands.reloading.Code | None" = None
+) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     is_worker = options.worker is not None  # whom the parent tells when it is interrupted
     for number in (signal.SIGTERM,) if is_worker else (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):  # Windows has no such handlers
             loop.add_signal_handler(number, stop.set)
+    if code is not None:
+        await _serve_code(options, target, stop, code)
+        return
     async with contextlib.AsyncExitStack() as stack:
         server = inkube.APIServer(options)
         server.before_ready = partial(_write_access, server, target)
@@ -448,6 +481,42 @@ async def _serve(options: Options, target: Path) -> None:
                 _announce(server, target)
                 await stop.wait()
         click.echo("stopping")
+
+
+async def _serve_code(
+    options: Options, target: Path, stop: asyncio.Event, code: "commands.reloading.Code"
+) -> None:
+    """Serve the kinds of a module, by a new server on the same data for each change of its code."""
+    options = replace(options, kinds=code.kinds)
+    stopping = asyncio.create_task(stop.wait())
+    is_first = True
+    while not stop.is_set():
+        async with contextlib.AsyncExitStack() as stack:
+            server = inkube.APIServer(options)
+            server.before_ready = partial(_write_access, server, target)
+            runs = True
+            try:
+                if not await _started(server, stack, stop):
+                    break
+            except (TypeError, ValueError) as error:  # kinds that cannot be served
+                if is_first:
+                    raise
+                logger.warning("no server runs: %s", error)
+                runs = False
+            if is_first:
+                _announce(server, target)
+            elif runs:
+                logger.info("%s serves the new code", server.url)
+            is_first = False
+            changed = asyncio.create_task(code.changed())
+            await asyncio.wait({stopping, changed}, return_when=asyncio.FIRST_COMPLETED)
+            if changed.done():
+                await changed
+                options = replace(options, kinds=code.kinds)
+                if runs:
+                    options = await commands.reloading.continued(options, server)
+            changed.cancel()
+    click.echo("stopping")
 
 
 async def _work(

@@ -72,6 +72,10 @@ class Options:
     """The speed of `replay`; 10 is ten times as fast."""
     definitions: Sequence[Path | str | Mapping[str, Any]] = ()
     """CRDs and objects to load at the start: files, folders, or objects."""
+    watch_definitions: bool = False
+    """Whether to apply the files of `definitions` again when they change."""
+    prune_definitions: bool = False
+    """Whether to delete objects that you remove from files which are watched."""
     kinds: Sequence[Any] = ()
     """`inkube.kinds.KindModule`s: kinds to serve in addition to those of Kubernetes."""
     modules: str | Sequence[str] = "default"
@@ -209,6 +213,12 @@ class Options:
         if self.scenario and "world" not in self.module_names:
             raise BadOption("scenario", "the kinds of the module world are not served")
         self._check_module_options()
+        if self.watch_definitions and not self.definitions:
+            raise BadOption("watch_definitions", "there are no files; use it with definitions")
+        if self.watch_definitions and self.shows_the_past:
+            raise BadOption("watch_definitions", "a server that shows the past takes no changes")
+        if self.prune_definitions and not self.watch_definitions:
+            raise BadOption("prune_definitions", "use it with watch_definitions")
         if self.lease_duration < 1:
             raise BadOption(
                 "lease_duration", f"{self.lease_duration} is too short; use 1 second or more"

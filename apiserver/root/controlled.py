@@ -216,6 +216,8 @@ def _options_of_a_fork(parts: Parts, taken: Snapshot) -> Options:
         snapshot=taken,
         replay=None,
         definitions=(),
+        watch_definitions=False,
+        prune_definitions=False,
         scenario="",
         aggregated={},
         audit_log=None,

@@ -1,6 +1,8 @@
 """How a server starts and stops: in which order its parts are opened, and closed again."""
 
+import asyncio
 import contextlib
+from collections.abc import Iterable
 from functools import partial
 
 from inkube.apiserver import modules, root
@@ -37,7 +39,7 @@ async def lifespan(
     await stack.enter_async_context(made.core.manager)
     if made.leadership is not None:
         await stack.enter_async_context(made.leadership.taken())
-    await _install_what_is_wanted(made, progress)
+    await _install_what_is_wanted(made, progress, stack)
     if base.player is not None:
         base.player.play(base.store)
     if not (options.data or options.database or made.core.read_only):
@@ -105,7 +107,9 @@ async def _aggregation(made: Parts) -> list[Trigger]:
     return []
 
 
-async def _install_what_is_wanted(made: Parts, progress: Progress) -> None:
+async def _install_what_is_wanted(
+    made: Parts, progress: Progress, stack: contextlib.AsyncExitStack
+) -> None:
     """Kinds stored before and those of the options: served once controllers have seen them."""
     core, options = made.core, made.core.options
     stored = core.base.snapshot is not None and core.base.store.count(calm.DEFINITIONS)
@@ -116,6 +120,34 @@ async def _install_what_is_wanted(made: Parts, progress: Progress) -> None:
         await made.settled()
     if options.definitions:
         found = root.manifests.read(options.definitions)
-        await root.manifests.install(core.client, found, made.settled, tell=progress.importing)
+        put = root.manifests.apply if options.watch_definitions else None
+        await root.manifests.install(
+            core.client, found, made.settled, put=put, tell=progress.importing
+        )
+        if options.watch_definitions:
+            await _follow(made, found, stack)
     if options.scenario:
         await root.scenarios.load(core.client, options.scenario)
+
+
+async def _follow(
+    made: Parts, applied: "Iterable[root.manifests.Manifest]", stack: contextlib.AsyncExitStack
+) -> None:
+    """Apply definitions again when their files change, until the server stops."""
+    core, options = made.core, made.core.options
+    files = root.definitionfiles.DefinitionFiles(
+        core.client,
+        options.definitions,
+        made.settled,
+        core.base.clock,
+        prune=options.prune_definitions,
+    )
+    files.begin(applied)
+    stack.push_async_callback(_end, asyncio.create_task(files.run(), name="definition files"))
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    """Cancel a task and wait for its end. Raises what ended it before."""
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task

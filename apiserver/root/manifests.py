@@ -1,7 +1,7 @@
 """Files and folders of CRDs and objects, and how a starting server takes them in.
 
 CRDs come first and are served before the other objects are made. A CRD that is stored already
-follows its file; another object that is stored already stays as it is.
+follows its file; another object that is stored already stays as it is, unless it is applied.
 """
 
 import copy
@@ -23,6 +23,8 @@ Source = Path | str | Mapping[str, Any]
 
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 CRDS = "apiextensions.k8s.io/v1/customresourcedefinitions"
+MANAGER = "inkube-definitions"
+"""The field manager of objects that are applied."""
 _FIRST = {"CustomResourceDefinition": 0, "Namespace": 1}
 _OTHERS = 2
 
@@ -82,7 +84,7 @@ def _objects(where: str, value: Any) -> Iterator[Manifest]:
     if value is None:
         return
     if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
-        raise ManifestError(f"{where}: no object of Kubernetes: kind is missing")
+        raise ManifestError(f"{where}: this is not a Kubernetes object: kind is missing")
     if value["kind"].endswith("List") and isinstance(value.get("items"), list):
         for number, item in enumerate(value["items"]):
             yield from _objects(f"{where}: items[{number}]", item)
@@ -95,24 +97,27 @@ async def install(
     manifests: Iterable[Manifest],
     settled: Callable[[], Awaitable[None]],
     *,
+    put: "Put | None" = None,
     tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> None:
     """Make what is missing; `settled` returns once new CRDs are served. Raises ManifestError.
 
-    `tell` is called with how many are done, of how many.
+    `put` writes one object, where that is not `create`. `tell` is called with how many are done, of
+    how many.
     """
+    put = put or create
     ordered = sorted(manifests, key=lambda manifest: manifest.order)
     crds = [manifest for manifest in ordered if manifest.order == 0]
     for done, manifest in enumerate(crds):
         tell(done, len(ordered))
-        await _install(client, manifest)
+        await put(client, manifest)
     if crds:
         await settled()
     for manifest in crds:
         await _check_served(client, manifest)
     for done, manifest in enumerate(ordered[len(crds) :], len(crds)):
         tell(done, len(ordered))
-        await _install(client, manifest)
+        await put(client, manifest)
 
 
 async def _check_served(client: InProcessClient, manifest: Manifest) -> None:
@@ -123,7 +128,8 @@ async def _check_served(client: InProcessClient, manifest: Manifest) -> None:
         raise ManifestError(f"{manifest.where}: it is not served: {condition['message']}")
 
 
-async def _install(client: InProcessClient, manifest: Manifest) -> None:
+async def create(client: InProcessClient, manifest: Manifest) -> None:
+    """Create an object that is missing; a CRD follows its file. Raises ManifestError."""
     obj = manifest.object
     try:
         try:
@@ -135,6 +141,37 @@ async def _install(client: InProcessClient, manifest: Manifest) -> None:
                 await _replace_crd(client, obj)
     except StatusError as error:
         raise ManifestError(f"{manifest.where}: {error.message}") from error
+
+
+async def apply(client: InProcessClient, manifest: Manifest) -> Object:
+    """Make an object what its file says, by a forced server-side apply as MANAGER, and return it.
+
+    A CRD is replaced, for an apply would keep the members that another start wrote. Raises
+    ManifestError.
+    """
+    if manifest.order == 0:
+        await create(client, manifest)
+        return await client.get(CRDS, manifest.object["metadata"]["name"])
+    try:
+        resource, obj = client.resource_of(manifest.object), placed(client, manifest.object)
+        metadata = obj.get("metadata") or {}
+        if not metadata.get("name"):
+            raise ManifestError(f"{manifest.where}: metadata.name is missing")
+        return await client.patch(
+            resource,
+            metadata["name"],
+            metadata.get("namespace", ""),
+            patch=obj,
+            type="apply",
+            field_manager=MANAGER,
+            force=True,
+        )
+    except StatusError as error:
+        raise ManifestError(f"{manifest.where}: {error.message}") from error
+
+
+Put = Callable[[InProcessClient, Manifest], Awaitable[object]]
+"""`create` or `apply`."""
 
 
 async def _replace_crd(client: InProcessClient, obj: Object) -> None:

@@ -14,6 +14,8 @@ def check(options: Options) -> None:
             "workers share what is stored: --workers takes --data or --database, and neither "
             "--in-memory, --snapshot nor --replay"
         )
+    if options.watch_definitions:
+        raise ValueError("--watch works in one process: use it without --workers")
     if options.seed is not None:
         raise ValueError(
             "--seed takes one process: with --workers nobody knows who is asked, and in which order"

@@ -55,6 +55,14 @@ class InProcessClient:
         resource = self._resources.by_kind(group, kind)
         return "" if resource is None else resource.plural
 
+    def resource_of(self, obj: Object) -> GVR:
+        """The resource of an object, by its apiVersion and kind. Raises StatusError."""
+        group, version = split_api_version(obj.get("apiVersion", ""))
+        resource = self._resources.by_kind(group, obj.get("kind", ""))
+        if resource is None:
+            raise status.resource_not_found(_no_kind(obj))
+        return GVR(group, version, resource.plural)
+
     async def get(
         self, resource: GVR | str, name: str, namespace: str = "", *, subresource: str = ""
     ) -> Object:
@@ -168,17 +176,14 @@ class InProcessClient:
         self, verb: str, obj: Object, *, subresource: str = "", dry_run: bool = False
     ) -> tuple[Call, Object]:
         """The call an object names itself, and a copy of the object to work on."""
-        group, version = split_api_version(obj.get("apiVersion", ""))
-        resource = self._resources.by_kind(group, obj.get("kind", ""))
-        if resource is None:
-            raise status.resource_not_found(_no_kind(obj))
+        gvr = self.resource_of(obj)
         meta = obj.get("metadata") or {}
-        if verb == "create" and resource.namespaced and not meta.get("namespace"):
+        is_namespaced = self.is_namespaced(gvr.group, obj["kind"])
+        if verb == "create" and is_namespaced and not meta.get("namespace"):
             kind = obj["kind"]
             raise status.bad_request(
                 f"{kind} objects live in a namespace: write metadata.namespace, such as default"
             )
-        gvr = GVR(group, version, resource.plural)
         name = meta.get("name", "")
         call = self._call(verb, gvr, meta.get("namespace", ""), name, subresource)
         call.options = WriteOptions(dry_run=dry_run)

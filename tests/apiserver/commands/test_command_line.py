@@ -329,3 +329,61 @@ def test_help_shows_every_option_with_a_text_below_a_heading():
     assert headings[: len(SERVE_GROUPS)] == [each for each in SERVE_GROUPS if f"{each}:" in text]
     for option in options:
         assert re.search(rf"^  .*{option.opts[-1]}\b", text, re.MULTILINE), option.name
+
+
+HARBOUR = """
+from inkube.kinds import KindModule, Model, Resource
+
+
+class BoatSpec(Model):
+    {member}
+
+
+class Boat(Resource, group="harbour.example", version="v1"):
+    spec: BoatSpec = BoatSpec()
+
+
+BOATS = KindModule(Boat)
+"""
+
+
+async def heard(process, text):
+    """A line of the log with that text."""
+    async with within():
+        while text not in (line := (await process.stderr.readline()).decode()):
+            assert line, f"the process ended without {text!r}"
+        return line
+
+
+@pytest.mark.parametrize("data", [("--in-memory",), ("--data", "boats.db")])
+async def test_changed_code_of_kinds_is_served_with_the_same_data(tmp_path, data):
+    module = tmp_path / "harbour.py"
+    module.write_text(HARBOUR.format(member="sails: int = 1"))
+    arguments = ("serve", "--port", 0, "--reload", "harbour", *data)
+    async with command(tmp_path, *arguments) as process, aiohttp.ClientSession() as http:
+        url = await address(process)
+        boats = f"{url}/apis/harbour.example/v1/namespaces/default/boats"
+        body = {"metadata": {"name": "argo"}, "spec": {"sails": 2}}
+        async with http.post(boats, json=body) as answer:
+            assert answer.status == 201, await answer.text()
+            uid = (await answer.json())["metadata"]["uid"]
+
+        module.write_text("raise ValueError('half a change')")
+        assert "harbour.py:1: ValueError: half a change" in await heard(process, "imported")
+        async with http.get(f"{boats}/argo") as answer:  # as before
+            assert (await answer.json())["spec"] == {"sails": 2}
+
+        module.write_text(HARBOUR.format(member="sails: int = 1\n    oars: int = 50"))
+        await heard(process, "serves the new code")
+        async with http.get(f"{boats}/argo") as answer:
+            found = await answer.json()
+        assert found["spec"] == {"sails": 2, "oars": 50}
+        assert found["metadata"]["uid"] == uid
+
+
+async def test_a_module_without_kinds_is_refused_in_a_line(tmp_path):
+    (tmp_path / "empty.py").write_text("one = 1\n")
+    code, text = await failed(tmp_path, "--in-memory", "--reload", "empty.py")
+    assert code == 2
+    assert "Invalid value for --reload: empty.py cannot be imported" in text
+    assert "assigns no KindModule" in text

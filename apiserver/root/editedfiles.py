@@ -1,0 +1,46 @@
+"""Files that somebody edits while a server runs: when they changed, and to what.
+
+They are looked at, not subscribed to: that works on every system, in containers and on network
+drives.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+EVERY = 0.25
+"""Seconds between two looks. A change counts when two looks see the same, for an editor may write a
+file in parts."""
+
+Stamps = Mapping[Path, tuple[int, int]]
+"""Time of the last change (nanoseconds) and size of each file."""
+
+
+class EditedFiles:
+    """The files that `list_files` lists, which are looked at in another thread."""
+
+    def __init__(self, list_files: Callable[[], Iterable[Path]]) -> None:
+        self._list_files = list_files
+        self.stamps = self._look()
+        """As they were when the last change was returned."""
+
+    async def changed(self) -> Stamps:
+        """Wait for a change; the stamps then. Raises OSError."""
+        seen = self.stamps
+        while True:
+            await asyncio.sleep(EVERY)
+            now = await asyncio.to_thread(self._look)
+            if now == seen and now != self.stamps:
+                self.stamps = now
+                return now
+            seen = now
+
+    def _look(self) -> Stamps:
+        found: dict[Path, tuple[int, int]] = {}
+        for path in self._list_files():
+            try:
+                stat = path.stat()
+            except FileNotFoundError:  # removed since it was listed
+                continue
+            found[path] = stat.st_mtime_ns, stat.st_size
+        return found
