@@ -6,6 +6,7 @@ the page shows it reads from the ordinary API, with the rights of whoever signed
 loaded before somebody asks.
 
     pages       path → a file below `assets`, with its type, its ETag and a strict policy
+    bundle      the modules of the page → one script
     requestlog  finished requests → audit events, kept while somebody listens
     assets/     the page: ES modules, a style sheet, and the libraries in `vendor`
 """

@@ -1,22 +1,28 @@
 """The files of the console, as they lie in `assets`: public, for signing in begins with them.
 
-Each is read and packed once, and again when it has changed. Paths are looked up among the files
+Modules are also served as one script, SCRIPT, which the page loads (`bundle`). Each file is read
+and packed once, and again when it has changed. Paths are looked up among the files
 there are, so none leads elsewhere.
 """
 
 import gzip
 import hashlib
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from aiohttp import hdrs, web
 
 from inkube.apiserver.console import ROOT
+from inkube.apiserver.console.bundle import bundle
 from inkube.apiserver.http import RequestInfo, responses
 from inkube.apiserver.registry import User
 from inkube.schemas import status
 
 FOLDER = Path(__file__).parent / "assets"
+SCRIPT = "console.js"
+_PLAIN = "theme.js"
+"""A script that is no module."""
 _TYPES = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
@@ -72,9 +78,12 @@ class Pages:
         if info.path == ROOT.rstrip("/"):
             return web.Response(status=308, headers={"Location": ROOT})
         name = info.path.removeprefix(ROOT) or "index.html"
-        if name not in self._paths:
+        if name == SCRIPT:
+            file = self._script()
+        elif name in self._paths:
+            file = self._file(name)
+        else:
             return responses.plain_not_found()
-        file = self._file(name)
         headers = {**_HEADERS, "ETag": file.tag}
         if request.headers.get("If-None-Match") == file.tag:
             return web.Response(status=304, headers=headers)
@@ -87,11 +96,34 @@ class Pages:
 
     def _file(self, name: str) -> _File:
         path = self._paths[name]
-        changed = path.stat().st_mtime_ns
+        return self._current(name, path.stat().st_mtime_ns, path.read_bytes)
+
+    def _script(self) -> _File:
+        modules = {
+            name: path
+            for name, path in self._paths.items()
+            if path.suffix == ".js" and name != _PLAIN
+        }
+        changed = max(path.stat().st_mtime_ns for path in modules.values())
+        return self._current(SCRIPT, changed, lambda: _bundled(modules))
+
+    def _current(self, name: str, changed: int, read: Callable[[], bytes]) -> _File:
+        """A file as it was packed, or again where it has changed."""
         file = self._files.get(name)
         if file is None or file.changed != changed:
-            plain = path.read_bytes()
+            plain = read()
             packed = gzip.compress(plain, mtime=0)
             tag = f'"{hashlib.sha256(plain).hexdigest()[:20]}"'
-            file = self._files[name] = _File(changed, plain, packed, tag, _TYPES[path.suffix])
+            kind = _TYPES[name[name.rindex(".") :]]
+            file = self._files[name] = _File(changed, plain, packed, tag, kind)
         return file
+
+
+def script() -> str:
+    """All modules as one script, as the page loads it."""
+    paths = {path.relative_to(FOLDER).as_posix(): path for path in FOLDER.rglob("*.js")}
+    return _bundled({name: path for name, path in paths.items() if name != _PLAIN}).decode()
+
+
+def _bundled(modules: Mapping[str, Path]) -> bytes:
+    return bundle({name: path.read_text("utf-8") for name, path in modules.items()}).encode()

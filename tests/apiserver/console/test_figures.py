@@ -18,6 +18,7 @@ FIRST_PAINT = 3_000  # milliseconds; 300 wanted
 LISTED = 10_000  # milliseconds; 1,000 wanted
 LONGEST_FRAME = 1_000  # milliseconds; 100 wanted
 TRANSFERRED = 150_000  # bytes, wanted and held
+FILES = 5  # the page, its style, its icon, its theme and its script
 EVENTS, RATE, ROWS = 600, 200, 30
 
 FRAMES = """() => {
@@ -65,6 +66,10 @@ def test_the_first_paint_is_quick_and_little_is_transferred(kube, read):
     print(f"first paint {paint:.0f} ms, {total:,} bytes of {len(entries)} requests")
     assert paint < FIRST_PAINT * crowding()
     assert total < TRANSFERRED
+    names = page.evaluate(
+        "performance.getEntriesByType('resource').map(each => new URL(each.name).pathname)"
+    )
+    assert len({name for name in names if name.startswith("/console/")} | {"/console/"}) == FILES
 
 
 def test_ten_thousand_objects_are_listed_soon(crowd, read):

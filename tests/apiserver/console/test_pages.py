@@ -1,5 +1,6 @@
 """The files of the console: complete, public, and under a strict policy."""
 
+import graphlib
 import gzip
 import re
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 from yarl import URL
 
 from inkube import APIServer
+from inkube.apiserver.console.bundle import bundle
 from inkube.apiserver.console.pages import FOLDER
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -52,6 +54,27 @@ async def test_everything_a_module_imports_is_served(web):
 
 async def test_all_files_together_are_small():
     assert sum(len(gzip.compress(path.read_bytes())) for path in _files()) < MOST_BYTES
+
+
+async def test_the_page_loads_its_modules_as_one_script(web):
+    page = (await web.ask("GET", "/console/")).body.decode()
+    assert re.findall(r'<script[^>]*src="([^"]+)"', page) == ["theme.js", "console.js"]
+    answer = await web.ask("GET", "/console/console.js")
+    text = answer.body.decode()
+    assert answer.headers["Content-Type"] == "text/javascript; charset=utf-8"
+    assert re.findall(r"^(?:import|export)\b", text, re.MULTILINE) == []
+    for path in FOLDER.rglob("*.js"):
+        name = path.relative_to(FOLDER).as_posix()
+        assert (f'modules["{name}"] = ' in text) is (name not in ("main.js", "theme.js")), name
+
+
+async def test_modules_that_import_each_other_are_refused():
+    with pytest.raises(graphlib.CycleError):
+        bundle({
+            "main.js": 'import { a } from "./a.js";',
+            "a.js": 'import { b } from "./b.js";\nexport const a = 1;',
+            "b.js": 'import { a } from "./a.js";\nexport const b = 1;',
+        })  # fmt: skip
 
 
 async def test_libraries_come_with_their_licences():

@@ -1,0 +1,102 @@
+"""The modules of the console as one script, which a browser fetches by one request.
+
+Each module becomes a function with a scope of its own, after those that it imports. That takes no
+more than the forms of `import` and `export` that the modules use; `tests` load the script. A cycle
+of imports is refused, for there no order exists.
+"""
+
+import graphlib
+import re
+from collections.abc import Callable, Mapping
+
+ENTRY = "main.js"
+_IMPORT = re.compile(
+    r"^import\s*(?:\{(?P<names>[^}]*)\}|\*\s*as\s+(?P<all>\w+)|(?P<default>\w+))\s*from\s*"
+    r'"(?P<path>[^"]+)";?',
+    re.MULTILINE,
+)
+_LATER = re.compile(r'\bimport\("(?P<path>[^"]+)"\)')
+_LISTED = re.compile(r'\bexport\s*\{(?P<names>[^}]*)\}(?:\s*from\s*"(?P<path>[^"]+)")?;?')
+_DECLARED = re.compile(
+    r"^export (?P<sort>(?:async )?function\*?|const|class) (?P<name>\w+)", re.MULTILINE
+)
+_DEFAULT = re.compile(r"\bexport default (?P<sort>function) ?(?P<name>\w*)")
+
+
+def bundle(modules: Mapping[str, str]) -> str:
+    """One script that runs ENTRY, from the texts of modules by their paths.
+
+    Raises graphlib.CycleError, and KeyError for an import of a module that does not exist.
+    """
+    needed: dict[str, set[str]] = {}
+    texts: dict[str, str] = {}
+    waiting = [ENTRY]
+    while waiting:
+        path = waiting.pop()
+        if path not in texts:
+            texts[path], needed[path], others = _scoped(path, modules[path])
+            waiting += [*needed[path], *others]
+    order = [path for path in graphlib.TopologicalSorter(needed).static_order() if path != ENTRY]
+    parts = ["const modules = {};", *(texts[path] for path in order), texts[ENTRY]]
+    return "\n".join(parts) + "\n"
+
+
+def _scoped(path: str, text: str) -> tuple[str, set[str], set[str]]:
+    """A module as a function, the modules that it needs before, and those that it loads later."""
+    before: set[str] = set()
+    later: set[str] = set()
+    exported: dict[str, str] = {}
+
+    def module(found: re.Match[str], known: set[str]) -> str:
+        name = _resolve(path, found["path"])
+        known.add(name)
+        return f'modules["{name}"]'
+
+    def imported(found: re.Match[str]) -> str:
+        of = module(found, before)
+        if found["all"]:
+            return f"const {found['all']} = {of};"
+        if found["default"]:
+            return f"const {found['default']} = {of}.default;"
+        names = ", ".join(
+            ": ".join(pair) if pair[0] != pair[1] else pair[0] for pair in _pairs(found)
+        )
+        return f"const {{ {names} }} = {of};"
+
+    def listed(found: re.Match[str]) -> str:
+        of = f"{module(found, before)}." if found["path"] else ""
+        exported.update({name: f"{of}{local}" for local, name in _pairs(found)})
+        return ""
+
+    def declared(found: re.Match[str]) -> str:
+        exported[found["name"]] = found["name"]
+        return f"{found['sort']} {found['name']}"
+
+    def default(found: re.Match[str]) -> str:
+        exported["default"] = found["name"] or "main"
+        return f"{found['sort']} {exported['default']}"
+
+    steps: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
+        (_IMPORT, imported),
+        (_LATER, lambda found: f"Promise.resolve({module(found, later)})"),
+        (_LISTED, listed),
+        (_DECLARED, declared),
+        (_DEFAULT, default),
+    )
+    for pattern, change in steps:
+        text = pattern.sub(change, text)
+    if path == ENTRY:  # it exports nothing, and may await
+        return text, before, later
+    members = ", ".join(f"{name}: {value}" for name, value in exported.items())
+    return f'modules["{path}"] = (() => {{\n{text}\nreturn {{ {members} }};\n}})();', before, later
+
+
+def _pairs(found: re.Match[str]) -> list[tuple[str, str]]:
+    """The names in braces: as the module has them, and as they are called elsewhere."""
+    words = (each.split() for each in found["names"].split(","))
+    return [(each[0], each[-1]) for each in words if each]
+
+
+def _resolve(path: str, relative: str) -> str:
+    folder = path.rpartition("/")[0]
+    return f"{folder}/{relative.removeprefix('./')}" if folder else relative.removeprefix("./")
