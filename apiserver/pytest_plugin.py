@@ -8,6 +8,7 @@ a test requests a fixture. The fixtures use `apiserver.testing`.
 """
 
 import contextlib
+import re
 import uuid
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
@@ -29,7 +30,12 @@ MARKERS = (
     "kube_fail(verbs, resources, **options): requests that fail, as kube.fail says",
     "kubeconfig: KUBECONFIG names a file for the test's server",
 )
-_LOG: "pytest.StashKey[testing.TestLog]" = pytest.StashKey()
+_SERVERS: "pytest.StashKey[list[testing.Report]]" = pytest.StashKey()
+"""The servers that run for a test, a class, a module or the session."""
+_KEPT = pytest.StashKey[int]()
+MOST_KEPT = 50
+"""States of failed tests that a run keeps; with `--kube-keep`, there is no limit."""
+_PROPERTY = "inkube_state"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,6 +45,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "CRDs and objects every server begins with: files or folders",
         type="paths",
         default=[],
+    )
+    parser.getgroup("inkube").addoption(
+        "--kube-keep",
+        action="store_true",
+        help="keep the state of the server of every test, and list the files at the end",
     )
     parser.addini(
         "kubernetes_version", "the version of Kubernetes that is served, such as 1.33", default=""
@@ -65,14 +76,70 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Show what happened on the server when a test fails."""
+    """Show what happened on the servers when a test fails, and keep their states."""
     report = yield
-    if report.failed:
-        for node in item.listchain():
-            log = node.stash.get(_LOG, None)
-            if log is not None:
-                report.sections.extend(log.sections())
+    wanted = report.failed or (report.when == "call" and item.config.getoption("kube_keep"))
+    for number, server in enumerate(_servers(item) if wanted else ()):
+        if name := _name_of_state(item, number):
+            report.user_properties.append((_PROPERTY, str(server.keep(name))))
+        if report.failed:
+            report.sections.extend(server.sections())
     return report
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """List the states that `--kube-keep` keeps."""
+    if not config.getoption("kube_keep"):
+        return
+    reports = [each for found in terminalreporter.stats.values() for each in found]
+    kept = [
+        (each.nodeid, path)
+        for each in reports
+        for name, path in getattr(each, "user_properties", ())
+        if name == _PROPERTY and each.when == "call"
+    ]
+    if kept:
+        terminalreporter.section("inkube states: inkube serve --snapshot FILE")
+        for test, path in kept:
+            terminalreporter.write_line(f"{path}  {test}")
+
+
+def _servers(item: pytest.Item) -> "list[testing.Report]":
+    """The servers that run for a test; that of the session where the test uses it."""
+    found: list[testing.Report] = []
+    for node in item.listchain():
+        if not isinstance(node, pytest.Session) or "kube_api" in getattr(item, "fixturenames", ()):
+            running: list[testing.Report] = node.stash.get(_SERVERS, [])
+            found += running
+    return found
+
+
+def _name_of_state(item: pytest.Item, number: int) -> str:
+    """A name for the file of a server's state; "" once enough are kept."""
+    many = item.config.stash.get(_KEPT, 0)
+    if many >= MOST_KEPT and not item.config.getoption("kube_keep"):
+        return ""
+    item.config.stash[_KEPT] = many + 1
+    name = re.sub(r"[^\w.-]+", "-", item.nodeid)[-100:].strip("-")
+    return f"{name}-{many}-{number}"
+
+
+@contextlib.contextmanager
+def _reported(request: pytest.FixtureRequest, kube: "testing.Kube") -> Iterator[None]:
+    """Let reports of failed tests show the server while it runs.
+
+    States are kept below the temporary folder of the run; pytest removes those of older runs.
+    """
+    base: Path = request.getfixturevalue("tmp_path_factory").getbasetemp()
+    servers = request.node.stash.setdefault(_SERVERS, [])
+    report = testing.Report(kube, base / "inkube")
+    servers.append(report)
+    try:
+        yield
+    finally:
+        servers.remove(report)
 
 
 @pytest.fixture(scope="session")
@@ -87,7 +154,8 @@ def kube_api(
     request: pytest.FixtureRequest, kube_thread: "testing.LoopThread"
 ) -> "Iterator[testing.Kube]":
     """One server for the session, or for each xdist worker. It keeps objects of earlier tests."""
-    with testing.running(kube_thread, testing.Plan(testing.plans.default(request.config))) as kube:
+    plan = testing.Plan(testing.plans.default(request.config))
+    with testing.running(kube_thread, plan) as kube, _reported(request, kube):
         yield kube
 
 
@@ -96,7 +164,7 @@ def kube(
     request: pytest.FixtureRequest, kube_thread: "testing.LoopThread", tmp_path: Path
 ) -> "Iterator[testing.Kube]":
     """A new server for this test, as its markers want it."""
-    with _running(request.node, kube_thread, tmp_path) as kube:
+    with _running(request, kube_thread, tmp_path) as kube:
         yield kube
 
 
@@ -107,7 +175,7 @@ def kube_class(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> "Iterator[testing.Kube]":
     """One server for the tests of a class, as the markers of the class want it."""
-    with _running(request.node, kube_thread, tmp_path_factory.mktemp("kube")) as kube:
+    with _running(request, kube_thread, tmp_path_factory.mktemp("kube")) as kube:
         yield kube
 
 
@@ -118,7 +186,7 @@ def kube_module(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> "Iterator[testing.Kube]":
     """One server for the tests of a module, as its `pytestmark` wants it."""
-    with _running(request.node, kube_thread, tmp_path_factory.mktemp("kube")) as kube:
+    with _running(request, kube_thread, tmp_path_factory.mktemp("kube")) as kube:
         yield kube
 
 
@@ -131,7 +199,9 @@ def kube_factory(
 
         def make(**options: Any) -> "testing.Kube":
             plan = testing.Plan(replace(testing.plans.default(request.config), **options))
-            return stack.enter_context(testing.running(kube_thread, plan))
+            kube = stack.enter_context(testing.running(kube_thread, plan))
+            stack.enter_context(_reported(request, kube))
+            return kube
 
         yield make
 
@@ -146,9 +216,10 @@ def kube_namespace(kube_api: "testing.Kube") -> "Iterator[testing.KubeNamespace]
 
 @contextlib.contextmanager
 def _running(
-    node: "pytest.Item | pytest.Collector", thread: "testing.LoopThread", folder: Path
+    request: pytest.FixtureRequest, thread: "testing.LoopThread", folder: Path
 ) -> "Iterator[testing.Kube]":
     """A server as the markers of a test, class or module want it."""
+    node = request.node
 
     def seeded(seed: Callable[[Any], Any], plan: "testing.Plan") -> "testing.Snapshot":
         with testing.running(thread, plan) as kube:
@@ -156,8 +227,11 @@ def _running(
             return kube.snapshot()
 
     plan = testing.plans.begun(node, testing.plans.of(node, folder), seeded)
-    with testing.running(thread, plan) as kube, contextlib.ExitStack() as failing:
-        node.stash[_LOG] = kube.log
+    with (
+        testing.running(thread, plan) as kube,
+        _reported(request, kube),
+        contextlib.ExitStack() as failing,
+    ):
         for marker in testing.plans.failures(node):
             failing.enter_context(kube.fail(*marker.args, **marker.kwargs))
         yield kube

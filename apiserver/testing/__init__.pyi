@@ -12,5 +12,6 @@ from inkube.apiserver.testing.kube import Plan as Plan
 from inkube.apiserver.testing.kube import running as running
 from inkube.apiserver.testing.log import ObjectChange as ObjectChange
 from inkube.apiserver.testing.log import TestLog as TestLog
+from inkube.apiserver.testing.reports import Report as Report
 from inkube.apiserver.testing.scripted import ScriptedWorld as ScriptedWorld
 from inkube.apiserver.testing.thread import LoopThread as LoopThread

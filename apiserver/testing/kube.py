@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import inspect
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from types import TracebackType
@@ -71,6 +71,10 @@ class Kube:
     def install(self, *sources: Source) -> None:
         """Load CRDs and objects: files, folders or dicts. Raises manifests.ManifestError."""
         self._thread.run(self._install(sources))
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine in the server's own thread, and return its result."""
+        return self._thread.run(work)
 
     def settled(self, within: float = patience.SETTLED, *, quiet: float = 0.0) -> None:
         """Wait until every controller has seen the newest state and has nothing to do.

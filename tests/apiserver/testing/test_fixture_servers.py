@@ -1,5 +1,10 @@
 """The fixtures as the tests of a user see them: real test runs inside of this one."""
 
+import re
+from pathlib import Path
+
+from inkube import APIServer
+
 pytest_plugins = ["pytester"]
 
 EVERYDAY = """
@@ -115,6 +120,97 @@ def test_a_failed_test_shows_requests_and_history(run):
             "*DELETED*ConfigMap default/a*",
         ]
     )
+
+
+BROKEN = """
+import json, urllib.request, urllib.error
+
+DEPLOYMENT = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "web"},
+    "spec": {
+        "selector": {"matchLabels": {"app": "web"}},
+        "template": {
+            "metadata": {"labels": {"app": "web"}},
+            "spec": {"containers": [{"name": "web", "image": "nginx"}]},
+        },
+    },
+}
+STATUS = {"conditions": [{"type": "Available", "status": "False", "reason": "NoPods"}]}
+
+
+def ask(kube, path):
+    try:
+        urllib.request.urlopen(kube.url + path).close()
+    except urllib.error.HTTPError as error:
+        error.close()
+        return error.code
+
+
+@pytest.mark.kube_controllers(builtin=False)
+def test_it(kube, kube_client):
+    deployment = kube_client.create(DEPLOYMENT)
+    kube_client.update({**deployment, "status": STATUS}, subresource="status")
+    kube_client.create({
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "web.1"},
+        "involvedObject": {"kind": "Deployment", "name": "web", "namespace": "default"},
+        "type": "Warning",
+        "reason": "Sad",
+        "message": "it has no pods",
+    })
+    assert ask(kube, "/apis/example.com/v1/namespaces/default/boats") == 404
+    with kube.fail("list", "configmaps", times=1):
+        assert ask(kube, "/api/v1/configmaps") == 500
+    assert False
+
+
+def test_in_a_namespace(kube_namespace):
+    kube_namespace.client.create(config_map("ours"))
+    assert False
+
+
+def test_that_passes(kube):
+    kube.client.create(config_map("a"))
+"""
+
+
+def test_a_failed_test_names_likely_reasons_conditions_and_events(run):
+    result = run(BROKEN)
+    result.assert_outcomes(failed=2, passed=1)
+    result.stdout.fnmatch_lines([
+        "*inkube: likely reasons*",
+        "This server runs no workloads: nothing happens to a Deployment.*kube_workloads*",
+        "Controllers are off: *",
+        "The Fault * was active: it met 1 request of clients.",
+        "/apis/example.com/v1/namespaces/default/boats is not served: *kube_definitions*",
+        "*inkube requests*",
+        "*inkube conditions*",
+        "Deployment default/web",
+        "    Available=False (NoPods)",
+        "*inkube events*",
+        "Warning  Sad              Deployment default/web: it has no pods",
+        "*ConfigMap test-*/ours*",
+    ])  # fmt: skip
+
+
+async def test_the_state_of_a_failed_test_is_kept(run):
+    result = run(BROKEN, "-k", "test_it")
+    [path] = re.findall(r"inkube serve --snapshot (\S+)", result.stdout.str())
+    async with APIServer(snapshot=path) as server:
+        assert await server.client.get("apps/v1/deployments", "web", "default")
+
+
+def test_kube_keep_keeps_and_lists_the_state_of_every_test(run):
+    result = run(BROKEN, "--kube-keep", "-n1")
+    result.assert_outcomes(failed=2, passed=1)
+    _, _, text = result.stdout.str().rpartition("inkube states: inkube serve --snapshot FILE")
+    found = dict(line.split()[::-1] for line in text.splitlines() if ".db " in line)
+    tests = {test.rpartition("::")[2] for test in found}
+    assert tests == {"test_it", "test_in_a_namespace", "test_that_passes"}
+    assert all(Path(path).exists() for path in found.values())
 
 
 def test_nothing_heavy_is_imported_before_a_fixture_is_used(run):
