@@ -8,8 +8,8 @@
         kube_client.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})
 
 `Client` is what `server.client` and a kind's `Environment.client` are. `BlockingClient` and
-`AsyncClient` have the same words for tests: the first returns when the server has answered, the
-second is awaited in a loop of the test's own. A resource is written `v1/configmaps` or
+`AsyncClient` have the same methods for tests: the first returns when the server has answered, the
+second is awaited in a loop of the test's own. A list is a `list` with a `resource_version`. A resource is written `v1/configmaps` or
 `apps/v1/deployments`, or is a `GVR`. Objects are plain dicts of JSON.
 
 Every call passes through decoding, admission, validation and storage as an HTTP request of an

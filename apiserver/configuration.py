@@ -3,10 +3,10 @@
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_origin
 
 from inkube.apiserver.http import RequestRecord
 from inkube.apiserver.modules import Declared, chosen, groups, options
@@ -18,6 +18,13 @@ _POSITIVE = ("event_ttl", "recheck_healthy", "recheck_unhealthy", "outside_timeo
 _NOT_NEGATIVE = (
     "retry_seconds", "max_repositories", "min_sync_interval", "job_history", "porch_sync_interval",
 )  # fmt: skip
+_SIMPLE: Mapping[Any, tuple[Any, str]] = {
+    bool: (bool, "True or False"),
+    float: ((int, float), "a number"),
+    int: (int, "a whole number"),
+    str: (str, "a text"),
+}
+"""Annotation → the types of its values, and their name."""
 _CHOICES = {
     "http": ("fast", "plain"),
     "porch_errors": ("document", "upstream"),
@@ -193,6 +200,7 @@ class Options:
 
     def __post_init__(self) -> None:
         """Reject values without a meaning."""
+        self._check_types()
         if not 0 <= self.port <= 65535:
             raise BadOption(
                 "port", f"{self.port} is not a port; use 0 to 65535, where 0 takes a free port"
@@ -243,6 +251,14 @@ class Options:
                 raise BadOption(
                     "allow_hosts", f"{host!r} is not a host name; write it without scheme and port"
                 )
+
+    def _check_types(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if each.type in _SIMPLE and not isinstance(value, _SIMPLE[each.type][0]):
+                raise BadOption(each.name, f"{value!r} is not {_SIMPLE[each.type][1]}")
+            if get_origin(each.type) is Sequence and isinstance(value, str | Path):
+                raise BadOption(each.name, f"{str(value)!r} is a single value; use a list")
 
     @property
     def release(self) -> releases.Release:

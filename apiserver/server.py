@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from inkube.apiserver import root, workers
 from inkube.apiserver.configuration import Options
@@ -35,6 +35,11 @@ from inkube.controllers.clock import Clock
 from inkube.controllers.manager import Manager
 from inkube.storage import Store
 
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from inkube.apiserver.keywords import OptionValues
+
 __all__ = ["APIServer", "Options"]
 
 T = TypeVar("T")
@@ -50,6 +55,7 @@ class _Life:
     """From the end of the start on."""
     is_open: bool = False
     """Whether it was entered and not stopped."""
+    was_entered: bool = False
 
 
 class APIServer:
@@ -59,18 +65,23 @@ class APIServer:
     else once it was entered; before, each raises RuntimeError.
     """
 
-    def __init__(self, options: Options | None = None, **changes: Any) -> None:
+    def __init__(self, options: Options | None = None, **values: "Unpack[OptionValues]") -> None:
+        """The options are an `Options`, or its values by name. Raises BadOption for values without
+        a meaning, TypeError for unknown names and for both at once."""
         self._life = _Life()
         self._stack = contextlib.AsyncExitStack()
         self._progress = Progress()
-        self.options = foundation.checked(options or Options(**changes))
+        self.options = foundation.checked(_options(options, values))
         self.before_ready: Callable[[], object] = lambda: None
         """Called when all else of the start is done, before `/readyz` answers 200: what it raises
         ends the start."""
 
     async def __aenter__(self) -> Self:
-        """Start; when this returns the server answers `/readyz`."""
-        self._life.is_open = True
+        """Start; when this returns the server answers `/readyz`. Raises RuntimeError the second
+        time."""
+        if self._life.was_entered:
+            raise RuntimeError("the server was entered before: make another APIServer")
+        self._life.is_open = self._life.was_entered = True
         try:
             door = await listening.opened(self.options, self._progress, self._stack)
             self._life.door = door
@@ -184,6 +195,18 @@ class APIServer:
     def intake(self) -> "workers.Intake | None":
         """Where connections come from, in one of several workers."""
         return _begun(self._life.door).intake
+
+
+def _options(options: Options | None, values: "OptionValues") -> Options:
+    if options is not None:
+        if values:
+            raise TypeError(f"give Options or single options, not both: {', '.join(values)}")
+        return options
+    unknown = ", ".join(name for name in values if name not in Options.__dataclass_fields__)
+    if unknown:
+        names = ", ".join(sorted(Options.__dataclass_fields__))
+        raise TypeError(f"APIServer has no option {unknown}; the options are {names}")
+    return Options(**values)
 
 
 def _begun(part: T | None) -> T:

@@ -5,8 +5,8 @@ Every call passes through the same pipeline as an HTTP request and raises
 returns belongs to the caller, who may change it.
 """
 
-from collections.abc import AsyncIterator
-from typing import Any, Literal, NamedTuple, Protocol
+from collections.abc import AsyncIterator, Iterable
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from inkube.schemas.meta import GVR
 from inkube.schemas.objects import Object as Object
@@ -21,11 +21,17 @@ class Event(NamedTuple):
     object: Object
 
 
-class ObjectList(NamedTuple):
-    """The result of a list, and its revision."""
+class ObjectList(list[Object]):
+    """The objects that a list found, and its revision: `resource_version`, to watch from."""
 
-    items: list[Object]
-    resource_version: str
+    def __init__(self, items: Iterable[Object], resource_version: str) -> None:
+        super().__init__(items)
+        self.resource_version = resource_version
+
+    @property
+    def items(self) -> list[Object]:
+        """The objects themselves, as the list of an API has them."""
+        return self
 
 
 class Selection(NamedTuple):
@@ -36,26 +42,86 @@ class Selection(NamedTuple):
     fields: str = ""
 
 
+class HasResource(Protocol):
+    """A class of objects, such as a kind declared in Python."""
+
+    gvr: ClassVar[GVR]
+
+
+Kind = GVR | str | type[HasResource]
+"""A resource: `apps/v1/deployments` or `v1/configmaps`, its GVR, or a kind declared in Python."""
+
+
+def gvr_of(kind: Kind) -> GVR:
+    """The resource that a caller names. Raises ValueError."""
+    if isinstance(kind, GVR):
+        return kind
+    return GVR.parse(kind) if isinstance(kind, str) else kind.gvr
+
+
+def selected(namespace: str | Selection, labels: str = "", fields: str = "") -> Selection:
+    """What a list or watch is about, as its caller says it."""
+    if isinstance(namespace, Selection):
+        return namespace
+    return Selection(namespace, labels, fields)
+
+
 class Client(Protocol):
-    """`resource` is a GVR or its text form, `apps/v1/deployments` or `v1/configmaps`."""
+    """A client inside the server. For `resource`, see Kind.
+
+        await client.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})
+        found = await client.get("v1/configmaps", "a")
+        await client.patch("v1/configmaps", "a", patch={"data": {"key": "value"}})
+        for obj in await client.list("v1/configmaps", labels="tier=web"):
+            await client.delete("v1/configmaps", obj["metadata"]["name"])
+
+    The clients of `APIServer`, of the fixtures and of controllers have the same methods. Without a
+    namespace, a call for one object is about the namespace `default`, and `list` and `watch` are
+    about all namespaces. `kube.client` does not need `await`.
+    """
 
     async def get(
-        self, resource: GVR | str, name: str, namespace: str = "", *, subresource: str = ""
+        self, resource: Kind, name: str, namespace: str = "", *, subresource: str = ""
     ) -> Object:
-        """The object as it is now; with `subresource="scale"`, its autoscaling/v1 Scale."""
+        """Return the object; with `subresource="scale"`, its autoscaling/v1 Scale.
+
+        pod = await client.get("v1/pods", "web-0", "shop")
+        """
         ...
 
-    async def list(self, resource: GVR | str, selection: Selection = ...) -> ObjectList:
-        """All objects of the selection at one revision."""
+    async def list(
+        self,
+        resource: Kind,
+        namespace: str | Selection = "",
+        *,
+        labels: str = "",
+        fields: str = "",
+    ) -> ObjectList:
+        """Return all objects, or those of a namespace, at one revision: a list with a
+        `resource_version`. `labels` and `fields` are selectors.
+
+            ready = await client.list("v1/pods", "shop", fields="status.phase=Running")
+        """
         ...
 
     def watch(
-        self, resource: GVR | str, selection: Selection = ..., *, resource_version: str = ""
+        self,
+        resource: Kind,
+        namespace: str | Selection = "",
+        *,
+        labels: str = "",
+        fields: str = "",
+        resource_version: str = "",
     ) -> AsyncIterator[Event]:
-        """Every change after `resource_version`; raises StatusError 410 when that was compacted."""
+        """Return every change after `resource_version`, bookmarks included; without a version, the
+        objects that exist first. Raises StatusError 410 when the version was compacted.
+
+            async for event in client.watch("v1/pods", resource_version=found.resource_version):
+                print(event.type, event.object["metadata"]["name"])
+        """
         ...
 
-    async def revision(self, resource: GVR | str) -> str:
+    async def revision(self, resource: Kind) -> str:
         """The revision of the resource's newest change, deletions included.
 
         Watchers of the resource receive an event or bookmark of at least this revision.
@@ -63,16 +129,20 @@ class Client(Protocol):
         ...
 
     async def create(self, obj: Object, *, dry_run: bool = False) -> Object:
-        """Create it; the object names its own apiVersion, kind and namespace."""
+        """Create the object and return it as it is stored; with `dry_run`, as it would be."""
         ...
 
     async def update(self, obj: Object, *, subresource: str = "", dry_run: bool = False) -> Object:
-        """Replace it, or its subresource. A resourceVersion in the object must be the newest."""
+        """Replace the object, or its subresource, and return it. A resourceVersion in the object
+        must be the newest.
+
+            await client.update({**pod, "status": {"phase": "Running"}}, subresource="status")
+        """
         ...
 
     async def patch(
         self,
-        resource: GVR | str,
+        resource: Kind,
         name: str,
         namespace: str = "",
         *,
@@ -82,14 +152,20 @@ class Client(Protocol):
         field_manager: str = "",
         force: bool = False,
     ) -> Object:
-        """Change it in place; `json` takes a list of operations, the others an object.
+        """Change the object in place, and return it. With `subresource="scale"`, this is its
+        autoscaling/v1 Scale.
 
-        With `subresource="scale"`, what is changed and returned is its autoscaling/v1 Scale.
+        `patch` contains the members to change (`type` "merge", where null removes a member, or
+        "strategic"), a list of operations ("json"), or all members that `field_manager` wants
+        ("apply", where `force` takes members over from other managers).
         """
         ...
 
     async def delete(
-        self, resource: GVR | str, name: str, namespace: str = "", *, options: Object | None = None
+        self, resource: Kind, name: str, namespace: str = "", *, options: Object | None = None
     ) -> Object:
-        """Delete it; `options` is a DeleteOptions. Returns the object or a Status."""
+        """Delete the object; `options` is a DeleteOptions. Return the object or a Status.
+
+        await client.delete("v1/pods", "web-0", options={"gracePeriodSeconds": 0})
+        """
         ...

@@ -34,6 +34,7 @@ from inkube.controllers.core import flowcontrol as flowcontrol
 from inkube.controllers.core import identity as identity
 from inkube.controllers.core import protection as protection
 from inkube.controllers.workloads import Cluster as Cluster
+from inkube.schemas import models as models
 from inkube.storage import SqliteOptions as SqliteOptions
 from inkube.storage import postgresql_log as postgresql_log
 from inkube.storage import sqlite_log as sqlite_log

@@ -32,8 +32,10 @@ KindModule(Parcel, work="nothing")
 Work(do=3)
 KindModule(Parcel).modle
 server: int = APIServer()
+APIServer(prot=1)
+APIServer(port="abc")
 """
-"""Each of the last four lines is wrong."""
+"""Each of the last six lines is wrong."""
 
 
 @pytest.fixture
@@ -61,7 +63,7 @@ def test_mypy_accepts_a_program_and_finds_the_mistakes_of_another(program: Path)
     (program / "mistakes.py").write_text(MISTAKES)
     done = mypy(program, "mistakes.py")
     lines = {int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error:" in line}
-    assert lines == {14, 15, 16, 17}, done.stdout
+    assert lines == {14, 15, 16, 17, 18, 19}, done.stdout
 
 
 @pytest.mark.timeout(600)

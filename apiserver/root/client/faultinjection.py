@@ -6,13 +6,21 @@ from typing import Any, TypeVar
 from inkube.apiserver import faults
 from inkube.apiserver.faults import Faults, Trouble
 from inkube.apiserver.root.client.inprocess import CONTROLLER, InProcessClient
-from inkube.controllers.client import Event, Object, ObjectList, PatchType, Selection
+from inkube.controllers.client import (
+    Event,
+    Kind,
+    Object,
+    ObjectList,
+    PatchType,
+    Selection,
+    gvr_of,
+    selected,
+)
 from inkube.schemas import status
 from inkube.schemas.clock import Clock
 from inkube.schemas.meta import GVR, split_api_version
 
 T = TypeVar("T")
-ALL = Selection()
 CUT = "the connection was cut, by a Fault"
 
 
@@ -29,22 +37,37 @@ class FaultInjectingClient:
         return self._client.is_namespaced(group, kind)
 
     async def get(
-        self, resource: GVR | str, name: str, namespace: str = "", *, subresource: str = ""
+        self, resource: Kind, name: str, namespace: str = "", *, subresource: str = ""
     ) -> Object:
         work = self._client.get(resource, name, namespace, subresource=subresource)
         if self._faults.rules is None:
             return await work
         return await self._endure(work, "get", resource, namespace, name, subresource)
 
-    async def list(self, resource: GVR | str, selection: Selection = ALL) -> ObjectList:
+    async def list(
+        self,
+        resource: Kind,
+        namespace: str | Selection = "",
+        *,
+        labels: str = "",
+        fields: str = "",
+    ) -> ObjectList:
+        selection = selected(namespace, labels, fields)
         work = self._client.list(resource, selection)
         if self._faults.rules is None:
             return await work
         return await self._endure(work, "list", resource, selection.namespace)
 
     async def watch(
-        self, resource: GVR | str, selection: Selection = ALL, *, resource_version: str = ""
+        self,
+        resource: Kind,
+        namespace: str | Selection = "",
+        *,
+        labels: str = "",
+        fields: str = "",
+        resource_version: str = "",
     ) -> AsyncGenerator[Event, None]:
+        selection = selected(namespace, labels, fields)
         events = self._client.watch(resource, selection, resource_version=resource_version)
         trouble = self._met("watch", resource, selection.namespace)
         if trouble is not None:
@@ -66,7 +89,7 @@ class FaultInjectingClient:
         finally:
             await events.aclose()
 
-    async def revision(self, resource: GVR | str) -> str:
+    async def revision(self, resource: Kind) -> str:
         return await self._client.revision(resource)
 
     async def create(self, obj: Object, *, dry_run: bool = False) -> Object:
@@ -83,7 +106,7 @@ class FaultInjectingClient:
 
     async def patch(
         self,
-        resource: GVR | str,
+        resource: Kind,
         name: str,
         namespace: str = "",
         *,
@@ -108,7 +131,7 @@ class FaultInjectingClient:
         return await self._endure(work, "patch", resource, namespace, name, subresource)
 
     async def delete(
-        self, resource: GVR | str, name: str, namespace: str = "", *, options: Object | None = None
+        self, resource: Kind, name: str, namespace: str = "", *, options: Object | None = None
     ) -> Object:
         work = self._client.delete(resource, name, namespace, options=options)
         if self._faults.rules is None:
@@ -125,14 +148,14 @@ class FaultInjectingClient:
     def _met(
         self,
         verb: str,
-        resource: GVR | str,
+        resource: Kind,
         namespace: str = "",
         name: str = "",
         subresource: str = "",
     ) -> Trouble | None:
         if self._faults.rules is None:
             return None
-        gvr = GVR.parse(resource) if isinstance(resource, str) else resource
+        gvr = gvr_of(resource)
         asked = faults.rules.Asked(
             verb,
             gvr.group,
@@ -150,7 +173,7 @@ class FaultInjectingClient:
         self,
         work: Coroutine[Any, Any, T],
         verb: str,
-        resource: GVR | str,
+        resource: Kind,
         namespace: str = "",
         name: str = "",
         subresource: str = "",

@@ -1,12 +1,12 @@
 """The in-process client: controllers' `Client` over the same registry as HTTP."""
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import orjson
 
-from inkube.apiserver import registry
+from inkube.apiserver import registry, root
 from inkube.apiserver.handlers import data_of
 from inkube.apiserver.http import read_delete_options
 from inkube.apiserver.registry import (
@@ -24,26 +24,42 @@ from inkube.apiserver.registry import (
     listing,
 )
 from inkube.apiserver.watching import SLOW, Watcher, bookmark, copy_of, last_state, too_old
-from inkube.controllers.client import Event, Object, ObjectList, PatchType, Selection
+from inkube.controllers.client import (
+    Event,
+    Kind,
+    Object,
+    ObjectList,
+    PatchType,
+    Selection,
+    gvr_of,
+    selected,
+)
 from inkube.schemas import status
 from inkube.schemas.meta import GVR, split_api_version
 from inkube.storage import Entry
 from inkube.storage import errors as storage_errors
 
-ALL = Selection()
+NAMESPACE = "default"
+"""The namespace of objects that name none."""
 _OF_STATUS = ("apiVersion", "kind", "metadata", "status")
 CONTROLLER = User("system:apiserver", groups=("system:masters",))
 
 
 class InProcessClient:
-    """See `controllers.client.Client`. `manager` is who owns the fields it writes."""
+    """See `controllers.client.Client`. `manager` is who owns the fields it writes; `home` is the
+    namespace of all calls that name none, lists and watches included."""
 
     def __init__(
-        self, registry: Registry, resources: Resources, *, manager: str = "inkube"
+        self, registry: Registry, resources: Resources, *, manager: str = "inkube", home: str = ""
     ) -> None:
         self._registry = registry
         self._resources = resources
         self._manager = manager
+        self._home = home
+
+    def in_namespace(self, home: str) -> "InProcessClient":
+        """The same client with another `home`."""
+        return InProcessClient(self._registry, self._resources, manager=self._manager, home=home)
 
     def is_namespaced(self, group: str, kind: str) -> bool:
         """Whether objects of the kind live in namespaces; False for unknown kinds."""
@@ -64,25 +80,40 @@ class InProcessClient:
         return GVR(group, version, resource.plural)
 
     async def get(
-        self, resource: GVR | str, name: str, namespace: str = "", *, subresource: str = ""
+        self, resource: Kind, name: str, namespace: str = "", *, subresource: str = ""
     ) -> Object:
-        call = self._call("get", resource, namespace, name, subresource)
+        call = self._call("get", resource, self._place(namespace), name, subresource)
         await self._registry.store.current()
         entry = self._registry.get(call)
         [shown] = await self._registry.shown(call, [entry])
         return self._as_asked(call, call.copy(shown))
 
-    async def list(self, resource: GVR | str, selection: Selection = ALL) -> ObjectList:
-        call = self._call("list", resource, selection.namespace)
+    async def list(
+        self,
+        resource: Kind,
+        namespace: str | Selection = "",
+        *,
+        labels: str = "",
+        fields: str = "",
+    ) -> ObjectList:
+        selection = selected(namespace, labels, fields)
+        call = self._call("list", resource, selection.namespace or self._home)
         options = ListOptions(labels=selection.labels, fields=selection.fields)
         page = await listing.find(self._registry, call, options)
         items = [self._copy(call, entry) for entry in page.entries]
         return ObjectList(items, str(page.revision))
 
     def watch(
-        self, resource: GVR | str, selection: Selection = ALL, *, resource_version: str = ""
+        self,
+        resource: Kind,
+        namespace: str | Selection = "",
+        *,
+        labels: str = "",
+        fields: str = "",
+        resource_version: str = "",
     ) -> AsyncGenerator[Event, None]:
-        call = self._call("watch", resource, selection.namespace)
+        selection = selected(namespace, labels, fields)
+        call = self._call("watch", resource, selection.namespace or self._home)
         options = ListOptions(
             labels=selection.labels,
             fields=selection.fields,
@@ -117,30 +148,39 @@ class InProcessClient:
             except storage_errors.Compacted as error:
                 raise too_old(watcher.start, error.compacted) from error
 
-    async def revision(self, resource: GVR | str) -> str:
+    async def revision(self, resource: Kind) -> str:
         return str(self._registry.store.newest(self._call("list", resource, "").key))
 
-    async def create(self, obj: Object, *, dry_run: bool = False) -> Object:
-        call, obj = self._own("create", obj, dry_run=dry_run)
-        obj = intake.admit(call, obj, [])
-        intake.check_namespace(call, obj)
+    async def create(
+        self, obj: "Object | root.models.Resource", *, dry_run: bool = False
+    ) -> Object:
+        call, plain = self._own("create", obj, dry_run=dry_run)
+        plain = intake.admit(call, plain, [])
+        intake.check_namespace(call, plain)
         with _worded(call):
-            return await self._result(call, await self._registry.create(call, obj))
+            return await self._result(call, await self._registry.create(call, plain))
 
-    async def update(self, obj: Object, *, subresource: str = "", dry_run: bool = False) -> Object:
+    async def update(
+        self,
+        obj: "Object | root.models.Resource",
+        *,
+        subresource: str = "",
+        dry_run: bool = False,
+    ) -> Object:
         is_status = subresource == "status"
+        given = _plain(obj)
         if is_status:  # no other part counts, and the kinds' definitions have a large one
-            obj = {name: obj[name] for name in _OF_STATUS if name in obj}
-        call, obj = self._own("update", obj, subresource=subresource, dry_run=dry_run)
-        obj = intake.admit(call, obj, [])
-        intake.check_namespace(call, obj)
-        change = changes.put_status(obj) if is_status else changes.put(call, obj)
+            given = {name: given[name] for name in _OF_STATUS if name in given}
+        call, plain = self._own("update", given, subresource=subresource, dry_run=dry_run)
+        plain = intake.admit(call, plain, [])
+        intake.check_namespace(call, plain)
+        change = changes.put_status(plain) if is_status else changes.put(call, plain)
         with _worded(call):
             return await self._result(call, await self._registry.update(call, change))
 
     async def patch(
         self,
-        resource: GVR | str,
+        resource: Kind,
         name: str,
         namespace: str = "",
         *,
@@ -150,7 +190,7 @@ class InProcessClient:
         field_manager: str = "",
         force: bool = False,
     ) -> Object:
-        call = self._call("patch", resource, namespace, name, subresource)
+        call = self._call("patch", resource, self._place(namespace), name, subresource)
         call.options = WriteOptions(field_manager=field_manager, validation="Ignore", force=force)
         call.manager = field_manager or self._manager
         if subresource == "scale":
@@ -163,36 +203,41 @@ class InProcessClient:
             return await self._result(call, await self._registry.update(call, change))
 
     async def delete(
-        self, resource: GVR | str, name: str, namespace: str = "", *, options: Object | None = None
+        self, resource: Kind, name: str, namespace: str = "", *, options: Object | None = None
     ) -> Object:
-        call = self._call("delete", resource, namespace, name)
+        call = self._call("delete", resource, self._place(namespace), name)
         chosen = DeleteOptions()
         if options:
             chosen, _ = read_delete_options({}, options)  # type: ignore[arg-type] # body wins
         with _worded(call):
             return await self._result(call, await self._registry.delete(call, chosen))
 
+    def _place(self, namespace: str) -> str:
+        return namespace or self._home or NAMESPACE
+
     def _own(
-        self, verb: str, obj: Object, *, subresource: str = "", dry_run: bool = False
+        self,
+        verb: str,
+        obj: "Object | root.models.Resource",
+        *,
+        subresource: str = "",
+        dry_run: bool = False,
     ) -> tuple[Call, Object]:
         """The call an object names itself, and a copy of the object to work on."""
-        gvr = self.resource_of(obj)
-        meta = obj.get("metadata") or {}
-        is_namespaced = self.is_namespaced(gvr.group, obj["kind"])
-        if verb == "create" and is_namespaced and not meta.get("namespace"):
-            kind = obj["kind"]
-            raise status.bad_request(
-                f"{kind} objects live in a namespace: write metadata.namespace, such as default"
-            )
+        copy: Object = orjson.loads(orjson.dumps(_plain(obj)))
+        gvr = self.resource_of(copy)
+        meta = copy.get("metadata") or {}
+        if self.is_namespaced(gvr.group, copy["kind"]) and not meta.get("namespace"):
+            meta = copy["metadata"] = {**meta, "namespace": self._place("")}
         name = meta.get("name", "")
         call = self._call(verb, gvr, meta.get("namespace", ""), name, subresource)
         call.options = WriteOptions(dry_run=dry_run)
-        return call, orjson.loads(orjson.dumps(obj))
+        return call, copy
 
     def _call(
-        self, verb: str, resource: GVR | str, namespace: str, name: str = "", subresource: str = ""
+        self, verb: str, resource: Kind, namespace: str, name: str = "", subresource: str = ""
     ) -> Call:
-        gvr = GVR.parse(resource) if isinstance(resource, str) else resource
+        gvr = gvr_of(resource)
         found = self._resources.get(gvr.group, gvr.resource)
         served = found.served(gvr.version) if found is not None else None
         if found is None or served is None:
@@ -227,6 +272,15 @@ def _worded(call: Call) -> Iterator[None]:
     except status.StatusError as error:
         call.resource.wording.refusal(error)
         raise
+
+
+def _plain(obj: "Object | root.models.Resource") -> Object:
+    if isinstance(obj, dict):
+        return obj
+    if isinstance(obj, Mapping):
+        return dict(obj)
+    gvk = type(obj).gvk
+    return {"apiVersion": gvk.api_version, "kind": gvk.kind, **root.models.dump(obj)}
 
 
 def _no_kind(obj: Object) -> str:

@@ -102,7 +102,12 @@ async def test_a_file_that_cannot_be_read_is_logged_and_removes_nothing(tmp_path
     file.write_text(MAP % ("a", "{}"))
     async with watched(tmp_path, prune_definitions=True) as server:
         heard = asyncio.Event()
-        caplog.handler.addFilter(lambda record: heard.set() or True)
+
+        def hear(record):
+            heard.set()
+            return True
+
+        caplog.handler.addFilter(hear)
         with caplog.at_level(logging.WARNING):
             file.write_text("kind: [")
             async with within():

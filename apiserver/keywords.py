@@ -1,0 +1,83 @@
+"""The options of `APIServer` as keyword arguments, for type checkers: see `configuration.Options`.
+
+`tests` hold both against each other. Only type checkers read this module.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal, TypedDict
+
+from inkube.apiserver.http import RequestRecord
+
+
+class OptionValues(TypedDict, total=False):
+    """Names and types of `Options`."""
+
+    host: str
+    port: int
+    kubernetes_version: str
+    http: Literal["fast", "plain"]
+    data: Path | None
+    database: str
+    snapshot: Any
+    durable: bool
+    keep_history: bool
+    at: int | datetime | None
+    replay: Path | None
+    speed: float
+    definitions: Sequence[Path | str | Mapping[str, Any]]
+    watch_definitions: bool
+    prune_definitions: bool
+    kinds: Sequence[Any]
+    modules: str | Sequence[str]
+    module_options: Mapping[str, Any]
+    aggregated: Mapping[str, Any]
+    controllers: bool
+    lease_duration: int
+    workloads: Any
+    event_ttl: float
+    offline: bool
+    scenario: str
+    recheck_healthy: float
+    recheck_unhealthy: float
+    outside_timeout: float
+    retry_seconds: float
+    allow_private_hosts: bool
+    local_path_prefixes: Sequence[Path]
+    max_repositories: int
+    max_resources_per_repository: int
+    min_sync_interval: int
+    job_history: float
+    porch_errors: str
+    porch_functions: str
+    porch_enforce_readiness: bool
+    porch_sync_interval: float
+    github_api_url: str
+    bitbucket_api_url: str
+    token_auth_file: Path | None
+    client_ca_file: Path | None
+    tls: bool
+    tls_cert_file: Path | None
+    tls_private_key_file: Path | None
+    authorization_mode: str
+    service_account_issuer: Sequence[str]
+    service_account_signing_key_file: Path | None
+    service_account_key_file: Sequence[Path]
+    api_audiences: Sequence[str]
+    service_cluster_ip_range: str
+    advertise_address: str
+    enable_admission_plugins: Sequence[str]
+    disable_admission_plugins: Sequence[str]
+    pipelined_writes: bool
+    audit_log: Path | None
+    audit_policy_file: Path | None
+    allow_origins: Sequence[str]
+    allow_hosts: Sequence[str]
+    service_addresses: Sequence[str]
+    clock: Any
+    seed: int | None
+    services: dict[str, Any]
+    worker: Any
+    on_request: Callable[[RequestRecord], None] | None
+    record_bodies: bool

@@ -1,0 +1,54 @@
+"""Options that a server is made with: which there are, and what is said of others."""
+
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pytest
+
+from inkube import APIServer, BadOption, Options
+from inkube.apiserver.keywords import OptionValues
+
+
+def test_type_checkers_see_every_option_with_its_type():
+    assert get_type_hints(OptionValues) == get_type_hints(Options)
+
+
+def test_an_unknown_option_is_refused_with_the_names_of_all():
+    values: Any = {"prot": 1}
+    with pytest.raises(TypeError, match=r"APIServer has no option prot; the options are .*\bport,"):
+        APIServer(**values)
+
+
+def test_options_and_single_options_are_not_mixed():
+    with pytest.raises(TypeError, match="not both: port"):
+        APIServer(Options(), port=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"port": "abc"}, "port: 'abc' is not a whole number"),
+        ({"lease_duration": "a"}, "lease_duration: 'a' is not a whole number"),
+        ({"event_ttl": None}, "event_ttl: None is not a number"),
+        ({"host": 5}, "host: 5 is not a text"),
+        ({"tls": "no"}, "tls: 'no' is not True or False"),
+        ({"definitions": "a.yaml"}, "definitions: 'a.yaml' is a single value; use a list"),
+        ({"definitions": Path("a.yaml")}, "definitions: 'a.yaml' is a single value; use a list"),
+    ],
+)
+def test_values_of_other_types_are_refused(options, text):
+    with pytest.raises(BadOption) as refused:
+        APIServer(**options)
+    assert str(refused.value) == text
+
+
+async def test_a_server_is_entered_once():
+    server = APIServer()
+    with pytest.raises(RuntimeError, match="was not started"):
+        _ = server.url
+    async with server:
+        with pytest.raises(RuntimeError, match="entered before"):
+            await server.__aenter__()
+        assert await server.client.list("v1/namespaces")
+    with pytest.raises(RuntimeError, match="entered before"):
+        await server.__aenter__()
