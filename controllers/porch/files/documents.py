@@ -148,6 +148,11 @@ def split(text: str) -> list[str]:
     return [part for part in _SEPARATOR.split(text) if part.strip()]
 
 
+def parts(text: str) -> list[str]:
+    """A file taken apart so that nothing is lost: documents and, between them, separators."""
+    return re.split(f"({_SEPARATOR.pattern})", text, flags=re.MULTILINE)
+
+
 def join(texts: Iterable[str]) -> str:
     """A file of documents."""
     return "---\n".join(text if text.endswith("\n") else f"{text}\n" for text in texts)

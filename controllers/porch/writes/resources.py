@@ -12,9 +12,10 @@ from functools import partial
 
 from inkube.controllers.environment import Environment
 from inkube.controllers.porch import revisions, stock, troubles
+from inkube.controllers.porch.files import comments
 from inkube.controllers.porch.files.documents import Files
 from inkube.controllers.porch.git.content import Update
-from inkube.controllers.porch.git.depots import Depots
+from inkube.controllers.porch.git.depots import Depot, Depots
 from inkube.controllers.porch.git.layout import DRAFT
 from inkube.controllers.porch.refusals import RESOURCES_KIND, Refusals
 from inkube.controllers.porch.types import PUSH_ON_FAILURE
@@ -55,7 +56,8 @@ class Resources:
         async with self.origin.alone(write.namespace, name):
             await write.confirm()
             depot = await self.origin.open(write, repository)
-            files = dict(obj["spec"].get("resources") or {})
+            sent = dict(obj["spec"].get("resources") or {})
+            files = await self._commented(depot, old, sent)
             rendered = await self.acceptance.tried(write.name, files, RESOURCES_KIND)
             failure = self._failure(write, old, rendered.error)
             head = revisions.commit_of(old)
@@ -73,6 +75,12 @@ class Resources:
                 yield
             if failure is not None:
                 raise failure
+
+    async def _commented(self, depot: Depot, old: Object, sent: Files) -> Files:
+        """The sent files, with the comments that clients lost."""
+        commit, path = revisions.commit_of(old), depot.layout.path(old["spec"]["packageName"])
+        stored = await self.depots.run(depot.url, partial(read, depot.store, commit, path))
+        return await self.depots.work(partial(comments.restore, sent, stored or {}))
 
     def _check(self, write: Write, old: Object) -> None:
         """S1. Raises StatusError."""

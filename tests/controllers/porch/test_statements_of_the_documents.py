@@ -235,6 +235,17 @@ async def s3(api):
     assert "odd:v1" not in (await api.files(NAME))["Kptfile"]
 
 
+async def s4(api):
+    await with_a(api)
+    text = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata:\n  a: "1" # why\n'
+    await api.push(NAME, {"m.yaml": text})
+    yield await api.push(NAME, {"m.yaml": text.replace('"1" # why', "'2'")})
+    assert (await api.files(NAME))["m.yaml"] == text.replace('"1"', "'2'")
+    yield await api.push(NAME, {"m.yaml": f"{text}  b: '3' #@ template\n"})
+    code, answer = await api.push(NAME, {"m.yaml": text.replace(" # why", "")})
+    assert (code, answer["spec"]["resources"]["m.yaml"]) == (200, text.replace(" # why", ""))
+
+
 async def d1(api):
     await with_a(api, "Proposed", "Published")
     yield await api.send("DELETE", PATH)
