@@ -31,7 +31,7 @@ def begin(parts: Parts, write: WriteRequest) -> None:
     assert obj is not None, "a create has an object"
     preparation.metadata(obj)
     preparation.give_name(call, obj, parts.stamps)
-    if call.resource.definition.terminating and call.verb == "create":
+    if call.resource.definition.terminating:
         why = "create not allowed while custom resource definition is terminating"
         raise status.forbidden(call.resource.group, call.resource.plural, call.name, why)
 

@@ -197,6 +197,8 @@ async def h17(ask):
     await ask("DELETE", f"{CRDS}/ships.documents.example", quiet=True)
     await ask._server.settled()
     await ask("POST", ALL, ship("b"))
+    apply = {"Content-Type": "application/apply-patch+yaml"}
+    await ask("PATCH", f"{ALL}/b?fieldManager=m", ship("b"), **apply)
 
 
 ROWS = statements.rows("Custom resources: schemas and CEL rules", "H", (";",))
