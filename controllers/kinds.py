@@ -200,12 +200,15 @@ class KindModule(Generic[R]):
             errors += _broken(rule, typed, before, obj)
         return errors
 
-    async def check(self, obj: Object, old: Object | None, env: Environment) -> list[FieldError]:
-        """The live checks, for a dry run of create or update."""
+    async def check(
+        self, obj: Object, old: Object | None, env: Environment, wrong: Sequence[str] = ()
+    ) -> list[FieldError]:
+        """The live checks, for a dry run of create or update; those that do not depend on members
+        that static rules found `wrong`, by their paths."""
         if obj["metadata"].get("deletionTimestamp"):
             return []
         try:
-            return await self.check_set.run(obj, env, old=old, is_dry=True)
+            return await self.check_set.run(obj, env, old=old, is_dry=True, wrong=wrong)
         except models.Unreadable as error:
             return error.errors
 

@@ -225,6 +225,31 @@ def parse_partly(model: type[R], obj: Object) -> tuple[R, list[FieldError]]:
         return _read(model, obj), _field_errors(error)
 
 
+def parse_except(model: type[R], obj: Object, wrong: Iterable[str]) -> R:
+    """The typed form as far as it can be read and nothing is wrong with it, by the paths of what
+    is. Asking it for another member raises Unread."""
+    typed, _ = parse_partly(model, obj)
+    for path in wrong:
+        _hide(typed, path)
+    return typed
+
+
+def _hide(typed: BaseModel, path: str) -> None:
+    """Take a member away; where the model knows no such member, what would hold it."""
+    name, _, rest = path.partition(".")
+    name, _, item = name.partition("[")
+    known = type(typed).model_fields.items()
+    attribute = next((each for each, info in known if name == (info.alias or each)), None)
+    if attribute is None:
+        typed.__dict__.clear()
+        return
+    member = typed.__dict__.get(attribute)
+    if rest and not item and isinstance(member, BaseModel):
+        _hide(member, rest)
+    else:
+        typed.__dict__.pop(attribute, None)
+
+
 def _read(model: type[M], members: Object) -> M:
     made = model.model_construct()
     for attribute, info in model.model_fields.items():

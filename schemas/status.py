@@ -11,7 +11,7 @@ apimachinery/pkg/api/errors/errors.go.
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
-from inkube.schemas.fielderrors import FieldError, told
+from inkube.schemas.fielderrors import FieldError, joined, told
 from inkube.schemas.golang import quote
 from inkube.schemas.objects import Object
 
@@ -186,6 +186,16 @@ def _of_errors(
     error = StatusError(code, reason, f"{said}: {joined}", details=details)
     error.field_errors = errors[: len(causes)]
     return error
+
+
+def add(refusal: StatusError, found: Sequence[FieldError]) -> None:
+    """Tell more errors in a refusal that tells some, unless those were too many already."""
+    before, errors = joined(refusal.field_errors), [*refusal.field_errors, *found]
+    if found and refusal.details is not None and refusal.message.endswith(before):
+        causes, _, _ = told(errors)
+        refusal.message = refusal.message.removesuffix(before) + joined(errors)
+        refusal.details["causes"] = causes
+        refusal.field_errors = errors[: len(causes)]
 
 
 def forbidden(group: str, resource: str, name: str, why: str) -> StatusError:

@@ -3,6 +3,7 @@
 The kinds are `controllers.kinds.KindModule`s, of which this sees only a protocol.
 """
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -24,8 +25,10 @@ class DeclaredKind(Protocol):
         """Normalise in place."""
         ...
 
-    async def check(self, obj: Object, old: Object | None, env: Any) -> list[FieldError]:
-        """Live checks of a dry run."""
+    async def check(
+        self, obj: Object, old: Object | None, env: Any, wrong: Sequence[str] = ()
+    ) -> list[FieldError]:
+        """Live checks of a dry run, as far as they do not depend on what is wrong."""
         ...
 
     async def check_create(self, obj: Object, env: Any) -> list[FieldError]:
@@ -74,6 +77,17 @@ class DeclaredKinds(SideEffects):
         errors = await self._errors(attributes)
         if errors:
             raise status.invalid(call.resource.group, call.resource.kind, call.name, errors)
+
+    async def supplement(
+        self, attributes: Attributes, errors: Sequence[FieldError]
+    ) -> Sequence[FieldError]:
+        """What live checks find besides, in a dry run, and that the name is taken."""
+        obj, old = attributes.object, attributes.old
+        if obj is None or attributes.call.subresource or not attributes.dry_run:
+            return ()
+        kind, env = self._found(attributes)
+        found = await kind.check(obj, old, env, [error.field for error in errors])
+        return found if old is not None else [*found, *await self._taken(attributes, env)]
 
     def effect(self, attributes: Attributes) -> Effect | None:
         obj, kind = attributes.object, self._kind(attributes)

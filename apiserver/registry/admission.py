@@ -13,8 +13,11 @@ import orjson
 
 from inkube.apiserver.registry.calls import NO_OPTIONS, Call, DeleteOptions, WriteOptions
 from inkube.apiserver.registry.resources import Resource
+from inkube.schemas import status
+from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.lazy import Late
 from inkube.schemas.objects import Object
+from inkube.schemas.status import StatusError
 from inkube.schemas.strategy import Reservation
 from inkube.storage import writes
 
@@ -133,6 +136,13 @@ class Plugin:
     async def validate(self, attributes: Attributes) -> None:
         """Refuse, or not. Must not change the object, nor anything else."""
 
+    async def supplement(
+        self, attributes: Attributes, errors: Sequence[FieldError]
+    ) -> Sequence[FieldError]:
+        """What else is wrong with an object that its kind refuses for these errors; told with
+        them. Like `validate`, which is not asked then."""
+        return ()
+
     def reserve(self, attributes: Attributes) -> "Effect | None":
         """What has to be written elsewhere before this write, which everybody has let pass; None
         where there is nothing. What can be committed together with the object is added to
@@ -181,6 +191,7 @@ class Handlers(NamedTuple):
     mutators: tuple[Plugin, ...]
     validators: tuple[Plugin, ...]
     reservers: tuple[Plugin, ...]
+    supplementers: tuple[Plugin, ...]
     all: tuple[Plugin, ...]
 
 
@@ -206,6 +217,11 @@ class Chain:
         for plugin in self._handlers(attributes).validators:
             if not plugin.is_idle:
                 await plugin.validate(attributes)
+
+    async def supplement(self, attributes: Attributes, refusal: StatusError) -> None:
+        """Add to a refusal what else is wrong with the object."""
+        for plugin in self._handlers(attributes).supplementers:
+            status.add(refusal, await plugin.supplement(attributes, refusal.field_errors))
 
     def reserve(self, attributes: Attributes) -> list[Effect]:
         """What plugins have to write before this write, in their order."""
@@ -249,6 +265,7 @@ class Chain:
             tuple(each for each in handling if type(each).mutate is not Plugin.mutate),
             tuple(each for each in handling if type(each).validate is not Plugin.validate),
             tuple(each for each in handling if type(each).reserve is not Plugin.reserve),
+            tuple(each for each in handling if type(each).supplement is not Plugin.supplement),
             handling,
         )
 

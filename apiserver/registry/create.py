@@ -9,7 +9,7 @@ from collections.abc import Awaitable
 from inkube.apiserver.registry import commits, preparation
 from inkube.apiserver.registry.commits import Outcome
 from inkube.apiserver.registry.requests import Parts, WriteRequest
-from inkube.apiserver.registry.stages import admit, mutate, own, reserve
+from inkube.apiserver.registry.stages import admit, mutate, own, prepared, reserve
 from inkube.schemas import status
 
 
@@ -38,8 +38,7 @@ def begin(parts: Parts, write: WriteRequest) -> None:
 
 def prepare(parts: Parts, write: WriteRequest) -> Awaitable[None]:
     """Settle the system's fields, let the kind's strategy prepare and validate the object."""
-    effort = write.call.effort
-    return parts.worker.run(effort, preparation.before_create, write, parts.stamps)
+    return prepared(parts, write, preparation.before_create)
 
 
 def store(parts: Parts, write: WriteRequest) -> Awaitable[Outcome]:

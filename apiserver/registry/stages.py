@@ -1,10 +1,13 @@
 """Stages that creates and updates have in common; see `create` and `update` for their order."""
 
+from collections.abc import Callable
 from functools import partial
 
 from inkube.apiserver.registry import ownerreferences, ownership
 from inkube.apiserver.registry.requests import Parts, WriteRequest
+from inkube.apiserver.registry.stamps import Stamps
 from inkube.schemas.ownership import managedfields
+from inkube.schemas.status import StatusError
 
 
 async def own(parts: Parts, write: WriteRequest) -> None:
@@ -35,6 +38,19 @@ async def mutate(parts: Parts, write: WriteRequest) -> None:
             write.call.warn(warning)
     if meta.get("ownerReferences"):
         await _deduplicate(parts, write, admitted=True)
+
+
+async def prepared(
+    parts: Parts, write: WriteRequest, prepare: Callable[[WriteRequest, Stamps], None]
+) -> None:
+    """Run what prepares and validates the object. Where the kind's own rules refuse it, plugins may
+    tell what else is wrong."""
+    try:
+        await parts.worker.run(write.call.effort, prepare, write, parts.stamps)
+    except StatusError as refusal:
+        if refusal.field_errors:
+            await parts.chain.supplement(write, refusal)
+        raise
 
 
 async def admit(parts: Parts, write: WriteRequest) -> None:

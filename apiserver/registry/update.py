@@ -12,7 +12,7 @@ from inkube.apiserver.registry import commits, conversions, preparation
 from inkube.apiserver.registry.commits import Outcome
 from inkube.apiserver.registry.create import create
 from inkube.apiserver.registry.requests import Parts, WriteRequest
-from inkube.apiserver.registry.stages import admit, mutate, own, reserve
+from inkube.apiserver.registry.stages import admit, mutate, own, prepared, reserve
 from inkube.schemas import status
 from inkube.schemas.objects import Object
 from inkube.schemas.ownership import managedfields
@@ -81,8 +81,7 @@ async def transform(parts: Parts, write: WriteRequest, change: Update) -> None:
 def prepare(parts: Parts, write: WriteRequest) -> Awaitable[None]:
     """Check the version, settle the system's fields, let the kind's strategy prepare and validate
     the change."""
-    effort = write.call.effort
-    return parts.worker.run(effort, preparation.before_update, write, parts.stamps)
+    return prepared(parts, write, preparation.before_update)
 
 
 def store(parts: Parts, write: WriteRequest) -> Awaitable[Outcome]:

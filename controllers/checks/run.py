@@ -40,13 +40,16 @@ class Run(Generic[R]):
         model: type[R],
         old: Object | None = None,
         is_dry: bool = False,
+        wrong: Sequence[str] = (),
     ) -> None:
         self.raw = obj
-        self.object = models.parse(model, obj)
+        self.object = models.parse_except(model, obj, wrong) if wrong else models.parse(model, obj)
         self.old = models.parse(model, old) if old is not None else None
         self.env = env
         self.memo = Memo()
         self.is_dry = is_dry
+        self.is_refused = bool(wrong)
+        """Whether static rules refuse the object: an outage is no finding of its own then."""
         self.retries: list[Retry] = []
         """Of checks that an outside system failed, and that may be answered soon."""
 
@@ -94,10 +97,18 @@ class CheckSet(Generic[R]):
             known.add(check)
 
     async def run(
-        self, obj: Object, env: Environment, *, old: Object | None = None, is_dry: bool = False
+        self,
+        obj: Object,
+        env: Environment,
+        *,
+        old: Object | None = None,
+        is_dry: bool = False,
+        wrong: Sequence[str] = (),
     ) -> list[FieldError]:
-        """All errors of one object. Raises `models.Unreadable` when it does not fit the model."""
-        run = Run(obj, env, model=self.model, old=old, is_dry=is_dry)
+        """All errors of one object. `wrong` has the paths of members that static rules refuse:
+        checks that ask for one are skipped. Without any, raises `models.Unreadable` when the object
+        does not fit the model."""
+        run = Run(obj, env, model=self.model, old=old, is_dry=is_dry, wrong=wrong)
         try:
             return await self.evaluate(run)
         finally:
@@ -120,23 +131,33 @@ class CheckSet(Generic[R]):
             if await earlier != []:
                 return None
         await run.env.pacer.turn()
-        field = check.field_of(run.object)
+        try:
+            field = check.field_of(run.object)
+            found = await _found_by(check, run)
+        except models.Unread:
+            found = None
+        if found is None:
+            return None
         return [
-            problem.at(field, value_of(problem, run.raw, field), check.name)
-            for problem in await _found_by(check, run)
+            problem.at(field, value_of(problem, run.raw, field), check.name) for problem in found
         ]
 
 
-async def _found_by(check: Check[R], run: Run[R]) -> list[Problem]:
-    """What a check finds, or that it could not look."""
+async def _found_by(check: Check[R], run: Run[R]) -> list[Problem] | None:
+    """What a check finds, or that it could not look; of an object that is refused anyway, None in
+    place of the second. Raises models.Unread."""
     try:
         return await _attempt(check, run)
+    except models.Unread:
+        raise
     except OutsideError as error:
+        if run.is_refused:
+            return None
         if not error.is_final:
             run.retries.append(check.retry)
         return [_reported(error, check, run)]
     except Exception:  # a broken check must not keep the others from being reported
-        logger.exception("the check %s broke on %s", check.name, run.object.metadata.name)
+        logger.exception("the check %s broke on %s", check.name, run.raw["metadata"].get("name"))
         detail = f"the check {check.name} broke, see the server's log; {run.again()}"
         return [InternalError(detail)]
 

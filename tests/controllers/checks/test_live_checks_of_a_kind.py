@@ -214,12 +214,46 @@ async def test_a_later_check_is_skipped_when_an_earlier_one_found_something(clus
     assert [cause["reason"] for cause in refused.value.details["causes"]] == ["FieldValueNotFound"]
 
 
-async def test_static_rules_refuse_every_write_before_any_live_check(cluster, shop):
-    for dry_run in (True, False):
-        with pytest.raises(StatusError) as refused:
-            await cluster.client.create(lamp("blue", 0), dry_run=dry_run)
-        assert [cause["field"] for cause in refused.value.details["causes"]] == ["spec.size"]
+async def refused_fields(cluster, obj, *, dry_run=True):
+    with pytest.raises(StatusError) as refused:
+        await cluster.client.create(obj, dry_run=dry_run)
+    causes = refused.value.details["causes"]
+    assert all(cause["message"] in refused.value.message for cause in causes)
+    return [cause["field"] for cause in causes]
+
+
+async def test_static_rules_refuse_a_write_before_any_live_check(cluster, shop):
+    assert await refused_fields(cluster, lamp("blue", 0), dry_run=False) == ["spec.size"]
     assert shop.asked == []
+
+
+@pytest.mark.parametrize("size", [0, "large"])
+async def test_a_dry_run_tells_what_static_rules_and_live_checks_find(cluster, size):
+    assert await refused_fields(cluster, lamp("blue", size)) == ["spec.size", "spec.color"]
+
+
+async def test_a_check_that_asks_for_a_refused_member_is_skipped(cluster, shop):
+    for color in (5, None):
+        assert await refused_fields(cluster, lamp(color, 9)) == ["spec.color"]
+    assert shop.asked == []
+    assert await refused_fields(cluster, lamp("red", 0)) == ["spec.size"]
+
+
+async def test_an_update_and_a_taken_name_are_told_beside_static_rules(cluster):
+    await cluster.client.create(lamp("red"))
+    taken = ["spec.size", "spec.color", "metadata.name"]
+    assert await refused_fields(cluster, lamp("blue", 0)) == taken
+    found = await stored(cluster)
+    found["spec"] = {"color": "blue", "size": 0}
+    with pytest.raises(StatusError) as refused:
+        await cluster.client.update(found, dry_run=True)
+    causes = refused.value.details["causes"]
+    assert [cause["field"] for cause in causes] == ["spec.size", "spec.color"]
+
+
+async def test_an_outage_is_no_finding_beside_static_rules(cluster, shop):
+    shop.failure = Unreachable("the shop", "is closed")
+    assert await refused_fields(cluster, lamp("blue", 0)) == ["spec.size"]
 
 
 async def test_mutators_change_what_is_stored_and_checked(cluster, shop):

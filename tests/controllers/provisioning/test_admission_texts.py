@@ -1,6 +1,7 @@
 """What admission says, text by text: type and field of the cause, and its message."""
 
 import base64
+from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives import serialization
@@ -18,6 +19,7 @@ GOOD = base64.b64encode(
 ).decode()
 INVALID, REQUIRED, FORBIDDEN = "Invalid value", "Required value", "Forbidden"
 TOKEN = {"token": {"create": "x"}}
+FILES = str(Path(__file__).parent)
 
 
 def repo(kind="github", *, block=None, secure=None, **spec):
@@ -28,7 +30,7 @@ def repo(kind="github", *, block=None, secure=None, **spec):
         "git": {"url": "https://git.example/o/r"},
         "gitlab": {"url": "https://gitlab.com/o/r"},
         "bitbucket": {"url": "https://bitbucket.org/o/r"},
-        "local": {"path": "/srv/files"},
+        "local": {"path": FILES},
     }
     own = {} if block == "none" else {kind: {**blocks[kind], **(block or {})}}
     spec = {"title": "T", "type": kind, **own, **spec}
@@ -220,7 +222,7 @@ class Ask:
 
 @pytest.fixture
 async def ask(provisioned):
-    async with provisioned(local_path_prefixes=["/srv/files"], max_repositories=2) as server:
+    async with provisioned(local_path_prefixes=[FILES], max_repositories=2) as server:
         yield Ask(server)
 
 

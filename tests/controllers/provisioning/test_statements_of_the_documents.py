@@ -14,6 +14,7 @@ from inkube.schemas.models import Model, Resource
 ALL = f"/apis/{PROVISIONING}/namespaces/ns/repositories"
 MERGE = {"Content-Type": "application/merge-patch+json"}
 GONE = {"branch": "gone"}
+URL = {"url": "https://github.com/grafana/grafana"}
 _END = (";", ": the ")
 
 
@@ -114,6 +115,12 @@ async def f8(ask):
     await ask.post(spec_of(title="", sync={"intervalSeconds": 0}))
     listed = await ask.server.client.list(f"{PROVISIONING}/repositories")
     assert listed.items == []
+
+
+async def f30(ask):
+    await ask.post(spec_of(title="", github={**URL, **GONE}), "?dryRun=All")
+    refused = await ask.post(spec_of(github={"url": "none", **GONE}), "?dryRun=All")
+    assert [cause["field"] for cause in refused["details"]["causes"]] == ["spec.github.url"]
 
 
 async def f9(ask):
