@@ -170,6 +170,12 @@ def sorted_keys(value: Any) -> Any:
     return [sorted_keys(item) for item in value] if isinstance(value, list) else value
 
 
+def by_path(text: str) -> list[tuple[int, str]]:
+    """What to sort texts about fields by to have them as a document with sorted members does."""
+    steps = re.findall(r"[^.\[\]]+|\[\d+\]", text)
+    return [(int(step[1:-1]), "") if step[0] == "[" else (0, step) for step in steps]
+
+
 def in_document_order(body: bytes, duplicates: list[str], unknown: list[str]) -> list[str]:
     """Both sorts of strict errors of a JSON body as a decoder into a Go type meets them.
 

@@ -56,7 +56,9 @@ def admit_patched(
     """The same for what a patch made; what is wrong then is wrong with the patch: 422.
 
     `of_patch` are the strict errors of the patch itself, `shown` makes the text of the patch,
-    which a refusal shows where nothing else is wrong. Follows jsonPatcher and smpPatcher of
+    which a refusal shows where nothing else is wrong. Unknown fields of Go types come in the order
+    of their texts after a strategic patch (converter.go, FromUnstructuredWithValidation), and in
+    that of JSON with sorted members after others. Follows jsonPatcher and smpPatcher of
     handlers/patch.go.
     """
     before = b"" if strategic else orjson.dumps(obj)  # decoding changes the object
@@ -70,6 +72,8 @@ def admit_patched(
     except DecodeError as error:
         text = unstructured.trouble(obj, call.served.gvk) if strategic else ""
         raise patch_refusal(whole(), text or error.text) from error
+    if len(found) > 1 and call.resource.wording.has_messages:
+        found = sorted(found, key=None if strategic else decoding.by_path)
     strict = [] if ignored else [*of_patch, *found]
     if strict and call.options.validation == "Strict":
         raise patch_refusal(whole() if found else shown(), decoding.strict_text(strict))

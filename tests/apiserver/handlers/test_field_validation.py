@@ -117,6 +117,24 @@ async def test_operations_of_a_json_patch_are_decoded_in_order(web):
     assert refused.json["message"].endswith(f"strict decoding error: {', '.join(OF_OPERATIONS)}")
 
 
+@pytest.mark.parametrize("kind", ["merge", "strategic-merge"])
+async def test_a_patch_tells_unknown_fields_in_the_order_of_their_paths(web, kind):
+    await create(web)
+    template = {"zip": 2, "spec": {"nested": 1}}
+    body = {
+        "zzz": 1,
+        "spec": {"unknown": 1, "template": template, "another": 1},
+        "metadata": {"zip": 1},
+        "bar": {"x": 1},
+    }
+    media = {"Content-Type": f"application/{kind}-patch+json"}
+    path = f"{DEPLOYMENTS}/fleet?dryRun=All"
+    warned = await web.ask("PATCH", path, json.dumps(body).encode(), **media)
+    spec = ["another", "template.spec.nested", "template.zip", "unknown"]
+    fields = ["bar", "metadata.zip", *(f"spec.{name}" for name in spec), "zzz"]
+    assert texts(warned.warnings) == [f'unknown field "{field}"' for field in fields]
+
+
 @pytest.mark.parametrize("mode", ["Warn", "", "Ignore"])
 async def test_an_apply_warns_of_repeated_keys_with_their_lines(web, mode):
     query = f"dryRun=All&fieldManager=me&force=true&fieldValidation={mode}"
