@@ -7,6 +7,8 @@ from inkube.storage import repair as repair
 from inkube.storage import store as store
 from inkube.storage import writes as writes
 from inkube.storage.compaction import CompactionOptions as CompactionOptions
+from inkube.storage.durations import BUCKETS as BUCKETS
+from inkube.storage.durations import Durations as Durations
 from inkube.storage.entry import Change as Change
 from inkube.storage.entry import Entries as Entries
 from inkube.storage.entry import Entry as Entry

@@ -26,6 +26,7 @@ from inkube.storage.backlog import Backlog
 from inkube.storage.cache import Cache, CacheOptions
 from inkube.storage.columns import Columns
 from inkube.storage.compaction import CompactionOptions, Compactor
+from inkube.storage.durations import Durations
 from inkube.storage.entry import Change, Changes, ChangeType, Codec, Coder, Entries, Entry, Value
 from inkube.storage.errors import Closed, Compacted, FutureRevision, RevisionNamed
 from inkube.storage.failures import Failures
@@ -371,6 +372,11 @@ class Store(BaseStore):
     def failure(self) -> str:
         """Why nothing can be written at the moment, as far as is known; empty while it can."""
         return self._log.failure or self._lost
+
+    @property
+    def durations(self) -> Durations:
+        """How long this process's commits took."""
+        return self._writer.durations
 
     @property
     def progress(self) -> Progress | None:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from inkube.storage import fences, writes
 from inkube.storage.cache import Cache
+from inkube.storage.durations import Durations
 from inkube.storage.entry import Change, Coder, Entries, Entry
 from inkube.storage.errors import Closed, ReadOnly
 from inkube.storage.loading import Loading
@@ -83,6 +84,7 @@ class Writer:
         self._expected = 1
         """How many have to be in the queue before the writer is woken."""
         self._closed = False
+        self.durations = Durations()
         self.progress: Progress | None = None
         """While everything is being read: how far that is."""
         self._task: asyncio.Task[None] | None = None
@@ -231,11 +233,13 @@ class Writer:
                     await self._load()
 
     async def _try_commit(self, group: Sequence[Underway]) -> Sequence[Entries | Exception]:
+        begun = time.perf_counter()
         if self._log.optimistic:
             # What is refused may be so only because this process has not seen the newest.
             changes, outcomes = self._check(group)
             wanted = sum(len(underway.batch) for underway in group)
             if len(changes) == wanted and await self._append_next(changes):
+                self.durations.note(changes, time.perf_counter() - begun)
                 self._cache.publish(changes)
                 return outcomes
         async with self._log.begin() as transaction:
@@ -244,6 +248,7 @@ class Writer:
             if changes:
                 await transaction.append(self._records(changes))
         if changes:
+            self.durations.note(changes, time.perf_counter() - begun)
             self._cache.publish(changes)
         return outcomes
 

@@ -16,6 +16,7 @@ from inkube.schemas import caches, status
 from inkube.schemas.lazy import Late
 from inkube.schemas.objects import Object
 from inkube.schemas.releases import Release
+from inkube.storage import Durations
 
 Endpoint = Callable[[web.BaseRequest, RequestInfo, User], Awaitable[web.StreamResponse]]
 
@@ -91,6 +92,7 @@ class Endpoints:
         resources: Resources,
         count: Callable[[str], int],
         stored_bytes: Callable[[], int | None],
+        commits: Durations,
         failures: Callable[[], Mapping[str, str]],
         release: Release,
         siblings: Siblings | None = None,
@@ -103,6 +105,7 @@ class Endpoints:
         self._resources = resources
         self._count = count
         self._stored_bytes = stored_bytes
+        self._commits = commits
 
     @property
     def page_paths(self) -> tuple[str, ...]:
@@ -113,6 +116,7 @@ class Endpoints:
         """What this process has counted, for the others."""
         return {
             "requests": self.requests.told(),
+            "commits": self._commits.told(),
             "caches": {cache.name: cache.entries() for cache in caches.every()},
             "checks": [[*check, number] for check, number in self.health.asked.items()],
         }
@@ -149,8 +153,10 @@ class Endpoints:
     ) -> web.StreamResponse:
         """`/metrics` in the exposition format."""
         found, total, entries = await self._every(), Metrics(), Counter[str]()
+        commits = Durations()
         for figures in found:
             total.add(figures["requests"])
+            commits.add(figures["commits"])
             entries.update(figures["caches"])
         version = version_document(self._release)
         told = http.exposition.Figures(
@@ -162,6 +168,13 @@ class Endpoints:
                 for each in self._resources.installed()
             },
             stored_bytes=self._stored_bytes(),
+            commits=commits,
+            deprecated={
+                (each.group, name, each.plural)
+                for each in self._resources.installed()
+                for name, served in each.versions.items()
+                if served.version.deprecated
+            },
             build={name: version[known] for name, known in _BUILD.items()},
         )
         text = http.exposition.text(told)

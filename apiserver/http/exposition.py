@@ -1,6 +1,6 @@
 """Prometheus' text of a server's figures; loaded when somebody asks for `/metrics`."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
@@ -11,7 +11,9 @@ from prometheus_client.core import (
     Metric,
 )
 
+from inkube import storage
 from inkube.apiserver.http.metrics import APPLY, BUCKETS, Metrics
+from inkube.storage import Durations
 
 _LABELS = (
     "verb", "dry_run", "group", "version", "resource", "subresource", "scope", "component",
@@ -38,6 +40,9 @@ _DURATIONS = (
 )
 _OBJECTS = "[STABLE] Stored objects by kind."
 _SIZE = "[STABLE] Bytes of the file that keeps everything."
+_COMMITS = "[ALPHA] Seconds that commits took, by what they did to an object; reads take none."
+_DEPRECATED = "[STABLE] Deprecated APIs that were requested, of value 1."
+_OPERATIONS = {"ADDED": "create", "MODIFIED": "update", "DELETED": "delete"}
 _BUILD = "[ALPHA] The version whose behaviour is served, of value 1."
 
 
@@ -52,6 +57,9 @@ class Figures(NamedTuple):
     """How many are stored, by group and plural."""
     stored_bytes: int | None
     """None where they are in memory."""
+    commits: Durations
+    deprecated: Collection[tuple[str, str, str]]
+    """Groups, versions and plurals of all that is."""
     build: Mapping[str, str]
 
 
@@ -110,7 +118,9 @@ class _Collector:
         for labels, series in labelled:
             histogram.add_metric(labels, _cumulative(series.buckets), series.seconds)
         yield histogram
+        yield self._deprecated()
         yield from self._of_storage()
+        yield from self._of_commits()
         build = GaugeMetricFamily("kubernetes_build_info", _BUILD, labels=[*self._figures.build])
         build.add_metric([*self._figures.build.values()], 1)
         yield build
@@ -121,6 +131,27 @@ class _Collector:
         if self._figures.workers:
             text = "Workers that these figures are of: those that answered."
             yield GaugeMetricFamily("inkube_workers", text, self._figures.workers)
+
+    def _deprecated(self) -> Metric:
+        """What was requested although it is deprecated."""
+        labels = ["group", "removed_release", "resource", "subresource", "version"]
+        found = GaugeMetricFamily("apiserver_requested_deprecated_apis", _DEPRECATED, labels=labels)
+        asked = {key[1:5] for key in self._figures.requests.series}
+        for group, version, resource, subresource in sorted(asked):
+            if (group, version, resource) in self._figures.deprecated:
+                found.add_metric([group, "", resource, subresource, version], 1)
+        return found
+
+    def _of_commits(self) -> Iterator[Metric]:
+        commits, labels = self._figures.commits, ["operation"]
+        total = CounterMetricFamily("etcd_requests", _COMMITS, labels=labels)
+        histogram = HistogramMetricFamily("etcd_request_duration_seconds", _COMMITS, labels=labels)
+        for did, counts in commits.buckets.items():
+            total.add_metric([_OPERATIONS[did]], sum(counts))
+            buckets = _cumulative(counts, storage.BUCKETS)
+            histogram.add_metric([_OPERATIONS[did]], buckets, commits.seconds[did])
+        yield total
+        yield histogram
 
     def _of_storage(self) -> Iterator[Metric]:
         old = GaugeMetricFamily("apiserver_storage_objects", _OBJECTS, labels=["resource"])
@@ -148,10 +179,11 @@ def _labels(key: Sequence[str]) -> list[str]:
     return [shown, dry_run, group, version, resource, subresource, scope, component]
 
 
-def _cumulative(buckets: list[int]) -> list[tuple[str, float]]:
-    bounds = [str(bound) for bound in BUCKETS] + ["+Inf"]
+def _cumulative(
+    buckets: Sequence[int], bounds: Sequence[float] = BUCKETS
+) -> list[tuple[str, float]]:
     total, found = 0.0, []
-    for bound, number in zip(bounds, buckets, strict=True):
+    for bound, number in zip([*map(str, bounds), "+Inf"], buckets, strict=True):
         total += number
         found.append((bound, total))
     return found

@@ -152,6 +152,7 @@ def _endpoints(core: Core, progress: Progress, siblings: "workers.Siblings | Non
         core.resources,
         store.count,
         stored_bytes,
+        store.durations,
         failures,
         core.options.release,
         siblings,

@@ -91,3 +91,30 @@ async def test_what_is_stored_and_the_process_are_measured(web: Any) -> None:
     assert found["process_open_fds"] > 1
     [build] = [name for name in found if name.startswith("kubernetes_build_info{")]
     assert 'git_version="v1.36.2+inkube"' in build
+
+
+async def test_commits_are_measured_as_requests_to_etcd(web: Any) -> None:
+    def count(name: str, operation: str) -> float:
+        return found.get(f'{name}{{operation="{operation}"}}', 0)
+
+    found = await figures(web)
+    before = [count("etcd_requests_total", each) for each in ("create", "update", "delete")]
+    await web.ask("POST", MAPS, {"metadata": {"name": "stored"}})
+    await web.ask("PUT", f"{MAPS}/stored", {"metadata": {"name": "stored"}, "data": {"a": "b"}})
+    await web.ask("POST", f"{MAPS}?dryRun=All", {"metadata": {"name": "rehearsed"}})
+    await web.ask("DELETE", f"{MAPS}/stored")
+    found = await figures(web)
+    after = [count("etcd_requests_total", each) for each in ("create", "update", "delete")]
+    assert [new - old for old, new in zip(before, after, strict=True)] == [1, 1, 1]
+    assert count("etcd_request_duration_seconds_count", "create") == after[0]
+    assert 0 < count("etcd_request_duration_seconds_sum", "create") < 60 * after[0]
+
+
+async def test_deprecated_apis_are_told_once_they_were_requested(web: Any) -> None:
+    sample = (
+        'apiserver_requested_deprecated_apis{group="",removed_release="",'
+        'resource="componentstatuses",subresource="",version="v1"}'
+    )
+    assert sample not in await figures(web)
+    await web.ask("GET", "/api/v1/componentstatuses")
+    assert (await figures(web))[sample] == 1
