@@ -38,7 +38,7 @@ _ORIGIN = re.compile(r"https?://[^/?#@\s]+", re.IGNORECASE)
 
 
 class BadOption(ValueError):  # named as click names its own
-    """A value that an option cannot have; `name` is its name in `Options`."""
+    """An invalid value of an option. `name` is the name of the option in `Options`."""
 
     def __init__(self, name: str, why: str) -> None:
         super().__init__(f"{name}: {why}")
@@ -48,7 +48,9 @@ class BadOption(ValueError):  # named as click names its own
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Options of `APIServer` and, by the same names, of `inkube serve`. Raises BadOption."""
+    """Options of `APIServer` and, with the same names, of `inkube serve`.
+
+    Raises BadOption for values without a meaning."""
 
     host: str = "127.0.0.1"
     """The address to listen on; other addresses than loopback need credentials."""
@@ -87,8 +89,8 @@ class Options:
     """`inkube.kinds.KindModule`s: kinds to serve in addition to those of Kubernetes."""
     modules: str | Sequence[str] = "default"
     """The modules to serve: `default` (provisioning and world), `all` (with porch and the modules
-    of installed packages), `none`, or names. With `none`, there are only the kinds of Kubernetes,
-    of `kinds` and of `definitions`."""
+    of installed packages), `none`, names, or a list such as `default,greenhouse`. With `none`,
+    there are only the kinds of Kubernetes, of `kinds` and of `definitions`."""
     module_options: Mapping[str, Any] = field(default_factory=dict)
     """Options that modules of installed packages declare, by name."""
     aggregated: Mapping[str, Any] = field(default_factory=dict)
@@ -218,9 +220,9 @@ class Options:
             releases.parse(self.kubernetes_version)
         except ValueError as error:
             raise BadOption("kubernetes_version", str(error)) from None
+        self._check_module_options()
         if self.scenario and "world" not in self.module_names:
             raise BadOption("scenario", "the kinds of the module world are not served")
-        self._check_module_options()
         if self.watch_definitions and not self.definitions:
             raise BadOption("watch_definitions", "there are no files; use it with definitions")
         if self.watch_definitions and self.shows_the_past:
@@ -267,26 +269,27 @@ class Options:
 
     @property
     def given_services(self) -> dict[str, str]:
-        """`NAMESPACE/NAME` of the Services with an address that was given, and that `HOST:PORT`."""
+        """The `HOST:PORT` of each Service in `service_addresses`, by `NAMESPACE/NAME`."""
         return dict(text.split("=", 1) for text in self.service_addresses)
 
     @property
     def asks_accounts(self) -> bool:
-        """Whether the admission plugin ServiceAccount is asked."""
+        """Whether the admission plugin ServiceAccount is enabled."""
         name = "ServiceAccount"
         return name in self.enable_admission_plugins and name not in self.disable_admission_plugins
 
     @property
     def shows_the_past(self) -> bool:
-        """Whether the state is an old one or a replay, which contains the work of controllers."""
+        """Whether the server shows an old state or a replay, in which controllers do not run."""
         return self.at is not None or self.replay is not None
 
     def _check_module_options(self) -> None:
-        """Refuse options that no served module declares, and values that they may not have."""
+        """Reject unknown modules, options that no served module declares, and invalid values."""
+        names = self.module_names
         if not self.module_options:
             return
         own = type(self).__dataclass_fields__
-        declared = {name: each for name, each in options(self.module_names) if name not in own}
+        declared = {name: each for name, each in options(names) if name not in own}
         for name, value in self.module_options.items():
             if name not in declared:
                 choices = ", ".join(sorted(declared)) or "none"
@@ -298,18 +301,22 @@ class Options:
 
     @property
     def module_names(self) -> tuple[str, ...]:
-        """The names in `modules` with what these need, each after that. Raises ValueError for
-        unknown ones and for packages that cannot be loaded."""
-        return chosen(self.modules)
+        """The names of the modules to serve, each after the modules that it needs.
+
+        Raises BadOption for unknown modules and for packages that cannot be loaded."""
+        try:
+            return chosen(self.modules)
+        except ValueError as error:
+            raise BadOption("modules", str(error)) from error
 
     @property
     def module_groups(self) -> tuple[str, ...]:
-        """The groups of these modules."""
+        """The API groups of `module_names`."""
         return groups(self.module_names)
 
     def settings(self, module: Declared) -> dict[str, Any]:
-        """The values of the options that a module declares, by name: given for it, the server's
-        own of that name, or the default."""
+        """The values of the options that a module declares, by name: from `module_options`, else
+        the server's option of that name, else the default."""
         own = type(self).__dataclass_fields__
         return {
             each.name: self.module_options.get(

@@ -36,21 +36,26 @@ class Declared(Protocol):
 
 
 def chosen(given: str | Sequence[str]) -> tuple[str, ...]:
-    """The names of `Options.modules` with what they need, each after that. Raises ValueError for
-    unknown ones, for packages that cannot be loaded and for modules that need each other."""
-    if given == "none":
-        return ()
-    if given == "default":
-        return DEFAULT
-    if given == "all":
-        given = (*BUILT_IN, *modules.installed.names())
-    elif isinstance(given, str):
-        given = given.split(",")
+    """The names of `Options.modules` with what they need, each after that; `default`, `all` and
+    `none` may stand among names. Raises ValueError for unknown names, for packages that cannot be
+    loaded and for modules that need each other."""
     found: dict[str, None] = {}
-    for name in given:
-        _add(name, found, ())
+    for name in given.split(",") if isinstance(given, str) else given:
+        for each in _meant(name):
+            _add(each, found, ())
     own = [name for name in BUILT_IN if name in found]
     return (*own, *(name for name in found if name not in BUILT_IN))
+
+
+def _meant(name: str) -> Sequence[str]:
+    """The modules that a name stands for: those of a set, or the one of that name."""
+    if name == "none":
+        return ()
+    if name == "default":
+        return DEFAULT
+    if name == "all":
+        return (*BUILT_IN, *modules.installed.names())
+    return (name,)
 
 
 def _add(name: str, found: dict[str, None], path: tuple[str, ...]) -> None:

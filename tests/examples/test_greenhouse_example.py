@@ -44,7 +44,7 @@ def environment(*folders: Path) -> dict[str, str]:
 @contextmanager
 def served(site: Path, folder: Path, *arguments: str) -> Iterator[str]:
     """The address of a server with the module."""
-    command = [*SERVE, "--port", "0", "--in-memory", "--modules", "greenhouse", *arguments]
+    command = [*SERVE, "--port", "0", "--in-memory", "--modules", "default,greenhouse", *arguments]
     process = subprocess.Popen(
         command, cwd=folder, env=environment(site), stdout=subprocess.PIPE, text=True
     )
@@ -108,7 +108,8 @@ def test_a_module_that_is_not_installed_is_named_with_those_that_are(tmp_path: P
         cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=SECONDS,
         check=False,
     )  # fmt: skip
-    assert done.returncode == 1
+    assert done.returncode == 2
+    assert "--modules" in done.stderr
     assert "there is no module 'greenhouse'; there are all, default, none, " in done.stderr
 
 

@@ -92,6 +92,19 @@ def test_all_modules_are_those_of_inkube_and_of_packages(install) -> None:
     assert "crates" not in Options().module_names
 
 
+@pytest.mark.parametrize("given", ["default,crates", ["default", "crates"], "none,default,crates"])
+def test_sets_of_modules_stand_among_names(install, given) -> None:
+    install("crates")
+    assert Options(modules=given).module_names == ("provisioning", "world", "crates")
+
+
+@pytest.mark.parametrize("options", [{}, {"module_options": {"coffers_size": "small"}}])
+def test_an_unknown_module_is_a_bad_option(options) -> None:
+    with pytest.raises(BadOption, match="there is no module 'coffers'") as raised:
+        Options(modules="default,coffers", **options)
+    assert raised.value.name == "modules"
+
+
 def test_modules_that_need_each_other_are_refused(install) -> None:
     install("hen", ("egg",))
     install("egg", ("hen",))
