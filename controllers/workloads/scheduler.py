@@ -214,7 +214,7 @@ class Scheduler:
         message = filters.explain(len(self._nodes), refusals, after)
         if victims is None:
             return await self._unplaced(key, pod, message)
-        # As in kube-scheduler, a promise of the node is seen only when the victims are on their way out.
+        # As in kube-scheduler, the node is promised only when the victims are being deleted.
         await self._evict(pod, victims)
         return await self._unplaced(key, pod, message, nominated=victims.node.name)
 
