@@ -38,5 +38,5 @@ used.
 
 from inkube.schemas import lazy
 
-__getattr__ = lazy.exports(__name__)
+__getattr__ = lazy.described(lazy.exports(__name__))
 __dir__ = lazy.listing(__name__)

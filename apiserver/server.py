@@ -47,38 +47,45 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class _Life:
-    """What changes of a server while it lives; nothing else of it does."""
+    """The state of a server that changes during its lifetime. Everything else is frozen."""
 
     door: Door | None = None
-    """From when the port is taken."""
+    """Set once the port is open."""
     parts: Parts | None = None
-    """From the end of the start on."""
+    """Set at the end of the start."""
     is_open: bool = False
-    """Whether it was entered and not stopped."""
+    """Whether the server was entered and not yet stopped."""
     was_entered: bool = False
 
 
 class APIServer:
-    """A whole server. Make it, enter it, use it; it may be entered once.
+    """A server in this process: an asynchronous context manager that can be entered once.
 
-    `options` and `stage` can be read at any time, `url` and `port` from when the port is taken, all
-    else once it was entered; before, each raises RuntimeError.
+        async with APIServer(data=Path("boats.db"), port=8001) as server:
+            await server.client.list("v1/namespaces")
+
+    It takes an `Options`, or the same options as keyword arguments. The server is ready when
+    `__aenter__` returns, and stops when the block ends. `options` and `stage` can always be read,
+    `url` and `port` once the port is open. All other properties raise RuntimeError before the
+    server is ready.
+
+    Raises BadOption for options without a meaning, OSError if the port is taken, and a LogError if
+    the data cannot be read.
     """
 
     def __init__(self, options: Options | None = None, **values: "Unpack[OptionValues]") -> None:
-        """The options are an `Options`, or its values by name. Raises BadOption for values without
-        a meaning, TypeError for unknown names and for both at once."""
+        """Take an `Options`, or its values by name. Raises BadOption for values without a meaning,
+        and TypeError for unknown names or for both at once."""
         self._life = _Life()
         self._stack = contextlib.AsyncExitStack()
         self._progress = Progress()
         self.options = foundation.checked(_options(options, values))
         self.before_ready: Callable[[], object] = lambda: None
-        """Called when all else of the start is done, before `/readyz` answers 200: what it raises
-        ends the start."""
+        """A function that is called at the end of a start, before `/readyz` answers 200. If it
+        raises, the start fails with that exception."""
 
     async def __aenter__(self) -> Self:
-        """Start; when this returns the server answers `/readyz`. Raises RuntimeError the second
-        time."""
+        """Start the server. It is ready when this returns. Raises RuntimeError the second time."""
         if self._life.was_entered:
             raise RuntimeError("the server was entered before: make another APIServer")
         self._life.is_open = self._life.was_entered = True
@@ -109,36 +116,39 @@ class APIServer:
             warnings.warn(f"{self!r} was not stopped", ResourceWarning, stacklevel=1)
 
     async def stop(self) -> None:
-        """End what runs: no new requests, watches closed, controllers, store."""
+        """Stop the server: refuse new requests, end the watches, stop controllers and store.
+
+        The end of an `async with` block does the same."""
         self._life.is_open = False
         await self._stack.aclose()
 
     async def settled(self, within: float = 60.0) -> None:
-        """Wait until every controller that runs here has seen the newest revision and has nothing
-        to do. Raises TimeoutError when that takes longer than `within` seconds."""
+        """Wait until every controller of this server has read the newest revision and is idle.
+
+        Raises TimeoutError after `within` seconds."""
         await self.parts.settled(within)
 
     async def snapshot(self) -> "root.snapshots.Snapshot":
-        """The state as it is now, for other servers to begin with. Raises LogError."""
+        """The state of the server now: the option `snapshot` of other servers. Raises LogError."""
         return await self.parts.snapshot()
 
     def kubeconfig(self, namespace: str = "default") -> str:
-        """A kubeconfig for this server, as YAML text; `namespace` is that of its context."""
+        """A kubeconfig for this server, as YAML; its context has this `namespace`."""
         return self.parts.kubeconfig(namespace)
 
     @property
     def stage(self) -> Stage | None:
-        """The step that a start is at, with its progress; None once the start is over."""
+        """The current step of the start, with its progress; None after the start."""
         return self._progress.stage
 
     @property
     def parts(self) -> Parts:
-        """The parts of the server. Raises RuntimeError before it was started."""
+        """The parts of the server. Raises RuntimeError before the server is ready."""
         return _begun(self._life.parts)
 
     @property
     def url(self) -> str:
-        """Where it answers, such as http://127.0.0.1:43210."""
+        """The URL of the server, such as http://127.0.0.1:43210."""
         return _begun(self._life.door).url
 
     @property
@@ -148,17 +158,17 @@ class APIServer:
 
     @property
     def client(self) -> InProcessClient:
-        """A client whose requests go through everything but HTTP."""
+        """A client in this process: its requests pass every stage except HTTP."""
         return self.parts.core.client
 
     @property
     def clock(self) -> Clock:
-        """The time of the server."""
+        """The clock of the server."""
         return self.parts.core.base.clock
 
     @property
     def store(self) -> Store:
-        """The store of its objects."""
+        """The store of all objects."""
         return self.parts.core.base.store
 
     @property
@@ -168,17 +178,17 @@ class APIServer:
 
     @property
     def resources(self) -> Resources:
-        """The table of all kinds that are served."""
+        """The table of the kinds that are served."""
         return self.parts.core.resources
 
     @property
     def manager(self) -> Manager:
-        """The manager of its controllers."""
+        """The manager of the controllers."""
         return self.parts.core.manager
 
     @property
     def faults(self) -> Faults:
-        """The rules by which requests fail on purpose."""
+        """Fault injection: the rules that make requests fail."""
         return self.parts.core.faults
 
     @property
@@ -188,12 +198,12 @@ class APIServer:
 
     @property
     def streams(self) -> Streams:
-        """The watches that are open."""
+        """The open watches."""
         return self.parts.streams
 
     @property
     def intake(self) -> "workers.Intake | None":
-        """Where connections come from, in one of several workers."""
+        """The source of connections, if this server is one of several workers."""
         return _begun(self._life.door).intake
 
 

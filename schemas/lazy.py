@@ -9,8 +9,9 @@ data names.
     __init__.pyi    from inkube.apiserver.discovery.groups import Discovery as Discovery
     __init__.py     __getattr__ = lazy.exports(__name__)
 
-A public module adds `__dir__ = lazy.listing(__name__)`, so that `help` and completion list its
-names; the stub lies beside it and has its name.
+A public module has `__getattr__ = lazy.described(lazy.exports(__name__))`, so that `help` shows
+the members of its classes, and `__dir__ = lazy.listing(__name__)`, so that `help` and completion
+list its names; the stub lies beside it and has its name.
 
 Others import the room and write `discovery.Discovery`. What a start must not load is listed in
 `tests/apiserver/test_cold_start.py`.
@@ -53,6 +54,33 @@ def exports(package: str) -> Callable[[str], Any]:
         return found
 
     return find
+
+
+def described(find: Callable[[str], Any]) -> Callable[[str], Any]:
+    """A public module's `__getattr__`: the documentation of its dataclasses and named tuples lists
+    their members, with the strings below them. Sources are read when documentation is asked for.
+    """
+
+    def find_described(name: str) -> Any:
+        found = find(name)
+        if isinstance(found, type) and {"__dataclass_fields__", "_fields"} & vars(found).keys():
+            text = vars(found).get("__doc__")
+            if isinstance(text, str):
+                found.__doc__ = _MembersDoc(text)  # type: ignore[assignment] # gives a str
+        return found
+
+    return find_described
+
+
+class _MembersDoc:
+    """The `__doc__` of a class: its own text, then its members."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __get__(self, instance: object, owner: type) -> str:
+        text: str = named("inkube.schemas.memberdocs", "described")(owner, self._text)
+        return text
 
 
 def listing(package: str) -> Callable[[], list[str]]:

@@ -42,7 +42,9 @@ class Reason(StrEnum):
 
 
 class StatusError(Exception):
-    """A refusal with everything its Status body says. `details=None` leaves the member out."""
+    """An error response: the HTTP code, and reason, message and details of its Status.
+
+    `details=None` leaves the member out."""
 
     def __init__(
         self, code: int, reason: str, message: str, *, details: Object | None = None

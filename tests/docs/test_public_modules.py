@@ -113,8 +113,23 @@ def test_every_class_and_function_says_what_it_is(module: str) -> None:
 
 def _text_of(thing: Any) -> str:
     """Its own docstring; a dataclass that has none is given its signature, which says nothing."""
-    text = vars(thing).get("__doc__") if isinstance(thing, type) else thing.__doc__
+    text = thing.__doc__ if not isinstance(thing, type) or "__doc__" in vars(thing) else ""
     return "" if not text or text.startswith(f"{thing.__name__}(") else text
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "member", "about"),
+    [
+        ("inkube", "Options", "port: int = 0", "The port to listen on"),
+        ("inkube", "Workloads", "nodes: int = 2", "nodes"),
+        ("inkube.kinds", "KindModule", "checks: Sequence[Check[R]] = ()", "live checks"),
+    ],
+)
+def test_help_describes_the_members_of_dataclasses(module, name, member, about) -> None:
+    shown = pydoc.plain(pydoc.render_doc(getattr(importlib.import_module(module), name)))
+    [_, text] = shown.split("Members:", 1)
+    assert member in text
+    assert about in text.split(member, 1)[1].split("\n |  \n", 1)[0]
 
 
 def test_a_name_that_is_not_offered_is_an_attribute_error() -> None:

@@ -1,0 +1,38 @@
+"""Documentation of a class with its members, for `help`: read from the source of the class.
+
+A member of a dataclass or named tuple is described by the string below it, which Python does not
+keep. `lazy.described` calls this when the documentation of a public class is asked for.
+"""
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Iterator
+
+
+def described(cls: type, text: str) -> str:
+    """The text, then each public member with its default and the string below it.
+
+    Only the text if no member has such a string, or if the source cannot be read.
+    """
+    text = inspect.cleandoc(text)
+    try:
+        source = inspect.getsource(cls)
+    except (OSError, TypeError):  # no source beside a frozen program
+        return text
+    (definition,) = ast.parse(textwrap.dedent(source)).body
+    assert isinstance(definition, ast.ClassDef)
+    members = list(_members(definition))
+    if not members:
+        return text
+    return "\n\n".join((text, "Members:", *(textwrap.indent(each, "    ") for each in members)))
+
+
+def _members(definition: ast.ClassDef) -> Iterator[str]:
+    for node, after in zip(definition.body, definition.body[1:], strict=False):
+        if not isinstance(node, ast.AnnAssign) or not isinstance(after, ast.Expr):
+            continue
+        below = after.value
+        if isinstance(below, ast.Constant) and isinstance(below.value, str):
+            about = textwrap.indent(inspect.cleandoc(below.value), "    ")
+            yield f"{ast.unparse(node)}\n{about}"
