@@ -46,7 +46,7 @@ class Timing(NamedTuple):
         return cls(duration, usual.deadline * part, usual.period * part, usual.retry * part)
 
 
-class Place(NamedTuple):
+class LeaseName(NamedTuple):
     """Where the Lease is."""
 
     namespace: str
@@ -82,7 +82,7 @@ class Elector:
         self,
         client: Client,
         clock: Clock,
-        place: Place,
+        place: LeaseName,
         identity: str,
         *,
         timing: Timing | None = None,

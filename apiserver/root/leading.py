@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from inkube.apiserver.registry import keys
-from inkube.controllers.election import Elector, Place, Term, Timing
+from inkube.controllers.election import Elector, LeaseName, Term, Timing
 from inkube.controllers.manager import Manager
 from inkube.schemas import status
 from inkube.storage import Entry, fences
 
 KEY = keys.LEADER
-PLACE = Place(*KEY.split("/")[-2:])
+PLACE = LeaseName(*KEY.split("/")[-2:])
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _GONE_STATES = "ZX"
 """Of a process that has ended, and whose parent has not asked for how."""

@@ -83,7 +83,7 @@ class CRDController:
             return None
         if "deletionTimestamp" in crd["metadata"]:
             return await self._remove(crd)
-        status = crds.next_status(crd, self._rivals(crd["spec"]), self._now())
+        status = crds.next_status(crd, self._competitors(crd["spec"]), self._now())
         if status is not None:
             crd = await self._write({**crd, "status": status})
         self.serve(crd)
@@ -133,7 +133,7 @@ class CRDController:
             return seen
         return written
 
-    def _rivals(self, spec: Object) -> Iterable[Object]:
+    def _competitors(self, spec: Object) -> Iterable[Object]:
         """The CRDs of a group that have one of the names this one wants, or may have by now."""
         group = spec["group"]
         wanted = _qualified(group, spec["names"])

@@ -6,7 +6,7 @@ published revisions are tags, approval is a commit on the main branch.
 
 types, repository        the kinds; how a Repository is checked and synced
 rules, refusals          what clients may ask of a revision, and refusals
-sync, revisions, stock   from what is in git to objects
+sync, revisions          from git to objects; `storedobjects` reads and writes them
 health, troubles         what ails a Repository
 files/                   files of a package; pure
 git/                     git: opened, looked through, committed to, pushed to

@@ -9,7 +9,7 @@ from typing import Any
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.manager import Controller, Result, Watch
-from inkube.controllers.porch import revisions, stock
+from inkube.controllers.porch import revisions, storedobjects
 from inkube.controllers.porch.types import GROUP, PackageRevision, Repository
 from inkube.controllers.porch.writes import readiness
 from inkube.controllers.porch.writes.engine import Engine
@@ -50,21 +50,21 @@ def controller(engine: Engine, env: Environment) -> Controller:
 
 
 async def _reconcile(key: Key, env: Environment) -> None:
-    repository = await stock.repository(env.client, key.name, key.namespace)
+    repository = await storedobjects.repository(env.client, key.name, key.namespace)
     if repository is None or repository["metadata"].get("deletionTimestamp"):
         return
     names: set[str] | None = None
     records = []
-    for obj in await stock.of_repository(env.client, key.namespace, key.name):
+    for obj in await storedobjects.of_repository(env.client, key.namespace, key.name):
         if names is None and revisions.upstream_names(obj):
-            everything = await stock.of_namespace(env.client, key.namespace)
+            everything = await storedobjects.of_namespace(env.client, key.namespace)
             names = {each["metadata"]["name"] for each in everything}
         wanted = _errors(obj, repository, names or set())
         status = obj.setdefault("status", {})
         if status.get("fieldErrors", []) != wanted:
             status["fieldErrors"] = wanted
             records.append(Record("update", obj))
-    await stock.commit(env, records)
+    await storedobjects.commit(env, records)
 
 
 def _errors(obj: Object, repository: Object, names: set[str]) -> list[Object]:

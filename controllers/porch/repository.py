@@ -24,7 +24,7 @@ from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Key
 from inkube.controllers.kinds import KindModule
 from inkube.controllers.manager import Controller, Result, Watch
-from inkube.controllers.porch import stock, sync, troubles
+from inkube.controllers.porch import storedobjects, sync, troubles
 from inkube.controllers.porch.git import layout
 from inkube.controllers.porch.git.depots import SecretMissing, SecretUnfit
 from inkube.controllers.porch.options import Options
@@ -281,7 +281,7 @@ class _Reconciler:
 
     async def reconcile(self, key: Key) -> Result | None:
         """One Repository."""
-        obj = await stock.repository(self._env.client, key.name, key.namespace)
+        obj = await storedobjects.repository(self._env.client, key.name, key.namespace)
         if obj is None:
             self._engine.forget(key.namespace, key.name)
             self._synced.pop(key, None)

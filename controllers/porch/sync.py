@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from inkube.controllers.environment import Environment
-from inkube.controllers.porch import revisions, stock
+from inkube.controllers.porch import revisions, storedobjects
 from inkube.controllers.porch.git import discovery, layout
 from inkube.controllers.porch.git.content import Refs, Update
 from inkube.controllers.porch.git.depots import Depot, Depots
@@ -57,7 +57,7 @@ async def sync(
             raise BranchNotFound(refs)
         await depots.run(depot.url, lambda: _begin(depot, meta["name"]))
         refs = await depots.run(depot.url, depot.store.refs)
-    objects = await stock.of_repository(env.client, meta["namespace"], meta["name"])
+    objects = await storedobjects.of_repository(env.client, meta["namespace"], meta["name"])
     same_refs = before is not None and before.digest == digest(refs)
     if before is not None and same_refs and before.packages == len(objects):
         return before
@@ -70,9 +70,9 @@ async def sync(
     await depots.run(depot.url, lambda: depot.store.fetch(refs.values()))
     found = await depots.work(lambda: discovery.discover(depot.store, refs, depot.layout, known))
     records = _records(repository, depot, objects, found.found)
-    old = await stock.packages(env.client, meta["namespace"], meta["name"])
+    old = await storedobjects.packages(env.client, meta["namespace"], meta["name"])
     count, summaries = _summaries(repository, objects, records, old)
-    await stock.commit(env, [*records, *summaries])
+    await storedobjects.commit(env, [*records, *summaries])
     return Synced(refs[depot.layout.main], count, found.unreadable, digest(refs))
 
 
@@ -160,6 +160,6 @@ def _summaries(
 
 async def forget(env: Environment, namespace: str, name: str) -> None:
     """Take every object of a Repository from the API; git keeps all."""
-    objects = await stock.of_repository(env.client, namespace, name)
-    summaries = await stock.packages(env.client, namespace, name)
-    await stock.commit(env, [Record("delete", obj) for obj in (*objects, *summaries)])
+    objects = await storedobjects.of_repository(env.client, namespace, name)
+    summaries = await storedobjects.packages(env.client, namespace, name)
+    await storedobjects.commit(env, [Record("delete", obj) for obj in (*objects, *summaries)])

@@ -9,9 +9,9 @@ from inkube.controllers.provisioning import hooks
 from inkube.controllers.provisioning.jobs import sync
 from inkube.controllers.provisioning.jobs.types import Job
 from inkube.controllers.provisioning.outside.hosts import NotAuthorized, RepositoryNotFound
+from inkube.controllers.provisioning.pulls import Pulls
 from inkube.controllers.provisioning.repository_checks import CredentialsMissing
 from inkube.controllers.provisioning.repository_rules import CLEANUP, PENDING_JOBS, RELEASE, REMOVE
-from inkube.controllers.provisioning.stock import Stock
 from inkube.controllers.provisioning.types import GROUP, Repository
 from inkube.schemas.status import StatusError
 
@@ -19,11 +19,11 @@ FORCE = f"{GROUP}/force-delete"
 """An annotation: nobody outside is asked before the object goes."""
 
 
-def finalizers(stock: Stock) -> Finalizers:
+def finalizers(pulls: Pulls) -> Finalizers:
     """The steps in their order; resources are removed unless they are to be released."""
 
     async def forget(repository: Repository, env: Environment) -> None:
-        stock.forget(Key(repository.metadata.namespace, repository.metadata.name))
+        pulls.forget(Key(repository.metadata.namespace, repository.metadata.name))
 
     return Finalizers(
         Finalizer(PENDING_JOBS, _remove_jobs),

@@ -12,7 +12,7 @@ from inkube.controllers.provisioning.jobs import sync
 from inkube.controllers.provisioning.manifests import EXTENSIONS, KINDS, Unreadable
 from inkube.controllers.provisioning.outside import urls
 from inkube.controllers.provisioning.outside.contents import Edit, File, Tree, Unsupported
-from inkube.controllers.provisioning.stock import Stock
+from inkube.controllers.provisioning.pulls import Pulls
 from inkube.controllers.provisioning.types import GROUP, Repository
 from inkube.schemas import status
 from inkube.schemas.status import Reason, StatusError
@@ -25,12 +25,12 @@ FORBIDDEN = "write operations are not allowed for this repository"
 MARKDOWN = ".md"
 
 
-def files(stock: Stock) -> Subresource:
+def files(pulls: Pulls) -> Subresource:
     """The subresource."""
 
     async def answer(question: Question, env: Environment) -> Reply:
         async def told(run: Run[Repository], question: Question) -> Reply:
-            request = _Request(run, question, stock)
+            request = _Request(run, question, pulls)
             try:
                 return await request.answer()
             except Unsupported as error:
@@ -45,10 +45,10 @@ def files(stock: Stock) -> Subresource:
 class _Request:
     """One request for one repository."""
 
-    def __init__(self, run: Run[Repository], question: Question, stock: Stock) -> None:
+    def __init__(self, run: Run[Repository], question: Question, pulls: Pulls) -> None:
         self._run = run
         self._question = question
-        self._stock = stock
+        self._stock = pulls
         self._repository = run.object
         self._ref = question.query.get("ref", "")
         self._path = "/".join(question.rest)

@@ -12,8 +12,8 @@ from inkube.controllers.provisioning import connection, repository
 from inkube.controllers.provisioning.jobs import job
 from inkube.controllers.provisioning.options import BITBUCKET_API, GITHUB_API, Options
 from inkube.controllers.provisioning.outside.systems import Systems
+from inkube.controllers.provisioning.pulls import Pulls
 from inkube.controllers.provisioning.repository_checks import Vaults
-from inkube.controllers.provisioning.stock import Stock
 from inkube.controllers.provisioning.tokens import Tokens
 from inkube.controllers.provisioning.types import Connection, Repository
 from inkube.controllers.secure import SecureValues
@@ -46,14 +46,14 @@ class Provisioning:
     def build(self, host: ModuleHost) -> ModuleParts:
         """Repository, Connection and Job, with what their checks ask."""
         options = read(host.settings)
-        stock, tokens = Stock(options.max_resources_per_repository), Tokens()
+        pulls, tokens = Pulls(options.max_resources_per_repository), Tokens()
         vaults = Vaults(
             repositories=_secrets(Repository.gvr, host), connections=_secrets(Connection.gvr, host)
         )
         kinds: tuple[KindModule[Any], ...] = (
-            repository.module(options, vaults.repositories, stock, tokens),
+            repository.module(options, vaults.repositories, pulls, tokens),
             connection.module(vaults.connections, tokens),
-            *job.modules(stock, options),
+            *job.modules(pulls, options),
         )
         services: dict[str, Any] = {"vaults": vaults}
         if "remotes" in host.services:

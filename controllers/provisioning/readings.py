@@ -30,8 +30,8 @@ from inkube.controllers.provisioning.outside.hosts import (
     NotAuthorized,
     RepositoryNotFound,
 )
+from inkube.controllers.provisioning.pulls import Pulled, Pulls
 from inkube.controllers.provisioning.repository_checks import CredentialsMissing, session_of
-from inkube.controllers.provisioning.stock import Pulled, Stock
 from inkube.controllers.provisioning.types import GROUP, Connection, Repository
 from inkube.schemas import status
 from inkube.schemas.status import Reason, StatusError
@@ -123,13 +123,13 @@ refs = Subresource("refs", _refs, kind="RefList")
 history = Subresource("history", _history, kind="HistoryList")
 
 
-def resources(stock: Stock) -> Subresource:
+def resources(pulls: Pulls) -> Subresource:
     """What the last pull made."""
 
     async def answer(question: Question, env: Environment) -> Reply:
         async def told(run: Run[Repository], question: Question) -> Object:
             key = Key(question.namespace, question.name)
-            pulled = stock.of(key, run.object.metadata.uid)
+            pulled = pulls.of(key, run.object.metadata.uid)
             return {"kind": "ResourceList", "items": _items(pulled) if pulled else []}
 
         return await asked(question, env, told)
@@ -150,7 +150,7 @@ def _items(pulled: Pulled) -> list[Object]:
     return items
 
 
-def stats(stock: Stock) -> Endpoint:
+def stats(pulls: Pulls) -> Endpoint:
     """How many resources the repositories of a namespace have made."""
 
     async def answer(question: Question, env: Environment) -> Reply:
@@ -159,7 +159,7 @@ def stats(stock: Stock) -> Endpoint:
         managed = []
         for obj in listed.items:
             metadata = obj["metadata"]
-            pulled = stock.of(Key(question.namespace, metadata["name"]), metadata["uid"])
+            pulled = pulls.of(Key(question.namespace, metadata["name"]), metadata["uid"])
             if pulled is None:
                 continue
             counts = pulled.counts()

@@ -9,7 +9,7 @@ from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.kinds import KindModule
 from inkube.controllers.manager import Watch
-from inkube.controllers.provisioning import hooks, indexes, quotas, readings, rivals
+from inkube.controllers.provisioning import hooks, indexes, overlaps, quotas, readings
 from inkube.controllers.provisioning import repository_checks as checks
 from inkube.controllers.provisioning import repository_rules as rules
 from inkube.controllers.provisioning.deletion import finalizers
@@ -20,9 +20,9 @@ from inkube.controllers.provisioning.jobs.sync import UNHEALTHY
 from inkube.controllers.provisioning.options import Options
 from inkube.controllers.provisioning.outside.world_sessions import WorldSession
 from inkube.controllers.provisioning.outside.world_types import GitHost, GitHubApp
-from inkube.controllers.provisioning.rivals import Rival
+from inkube.controllers.provisioning.overlaps import Overlap
+from inkube.controllers.provisioning.pulls import Pulls
 from inkube.controllers.provisioning.settings import settings
-from inkube.controllers.provisioning.stock import Stock
 from inkube.controllers.provisioning.tokens import Tokens
 from inkube.controllers.provisioning.types import Connection, Repository
 from inkube.controllers.provisioning.webhook import webhook
@@ -34,7 +34,7 @@ RATE_LIMITED = "RateLimited"
 
 
 def module(
-    options: Options, secure: SecureValues, stock: Stock, tokens: Tokens
+    options: Options, secure: SecureValues, pulls: Pulls, tokens: Tokens
 ) -> KindModule[Repository]:
     """The kind with everything it does."""
 
@@ -51,7 +51,7 @@ def module(
     def conditions(run: Run[Repository], errors: Sequence[FieldError]) -> list[Finding]:
         return [
             *quotas.conditions(run, options),
-            _path_conflict(run.memo.known(checks.RIVALS) or ()),
+            _path_conflict(run.memo.known(checks.OVERLAPS) or ()),
         ]
 
     return KindModule(
@@ -63,17 +63,17 @@ def module(
         creation_guards=(quotas.room_for(options),),
         create_on_update=True,
         unconditional_update=True,
-        endpoints=(settings(options), readings.stats(stock)),
+        endpoints=(settings(options), readings.stats(pulls)),
         subresources=(
-            files(stock),
+            files(pulls),
             readings.refs,
-            readings.resources(stock),
+            readings.resources(pulls),
             readings.history,
             jobs,
             webhook,
         ),
-        finalizers=finalizers(stock),
-        extra_controllers=lambda env: [sync.controller(stock, options, env)],
+        finalizers=finalizers(pulls),
+        extra_controllers=lambda env: [sync.controller(pulls, options, env)],
         report=Report(
             reason=reason_of,
             error=_error_of,
@@ -135,9 +135,9 @@ def _sync_of(run: Run[Repository], errors: Sequence[FieldError]) -> Object:
     return {"sync": {**before, "message": []}} if is_told and not errors else {}
 
 
-def _path_conflict(found: Sequence[Rival]) -> Finding:
-    same = ", ".join(rival.name for rival in found if rival.is_duplicate)
-    others = ", ".join(rival.name for rival in found if not rival.is_duplicate)
+def _path_conflict(found: Sequence[Overlap]) -> Finding:
+    same = ", ".join(other.name for other in found if other.is_duplicate)
+    others = ", ".join(other.name for other in found if not other.is_duplicate)
     texts = [f"duplicate repository path: {same}"] if same else []
     if others:
         texts.append(f"repository path conflicts with existing repository: {others}")
@@ -167,7 +167,8 @@ def _interval(repository: Repository, interval: float) -> float:
 
 
 def _watches(env: Environment, options: Options) -> Sequence[Watch]:
-    """Connections, rivals and the world: whatever a repository's errors depend on."""
+    """Everything that the errors of a repository depend on: connections, other repositories, the
+    world."""
     by_host = indexes.repositories_by_host(env)
     by_connection = indexes.repositories_by_connection(env)
     by_app = indexes.connections_by_app(env)
@@ -189,7 +190,7 @@ def _watches(env: Environment, options: Options) -> Sequence[Watch]:
         ]
 
     return (
-        Watch(Repository.gvr, lambda change: rivals.neighbours_of(change, env)),
+        Watch(Repository.gvr, lambda change: overlaps.neighbours_of(change, env)),
         Watch(Repository.gvr, lambda change: quotas.neighbours_of(change, options, env)),
         Watch(Connection.gvr, of_connection),
         Watch(GitHost.gvr, of_host),

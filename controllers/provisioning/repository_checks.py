@@ -29,15 +29,15 @@ from inkube.controllers.provisioning.outside.hosts import (
     Target,
 )
 from inkube.controllers.provisioning.outside.remotes import Remotes
+from inkube.controllers.provisioning.overlaps import overlaps_of
 from inkube.controllers.provisioning.repository_rules import field_of
-from inkube.controllers.provisioning.rivals import rivals_of
 from inkube.controllers.provisioning.types import Connection, Repository
 from inkube.controllers.secure import SecureValues
 from inkube.schemas import models
 from inkube.schemas.status import StatusError
 
-RIVALS = "rivals"
-"""What a run remembers its rivals by."""
+OVERLAPS = "overlaps"
+"""The key under which a run remembers overlapping repositories."""
 
 
 class NoRemote(Exception):
@@ -208,7 +208,7 @@ async def nobody_else_syncs(
 ) -> Problem | None:
     """Two repositories over the same files would overwrite each other."""
     branch = await _branch(run)
-    found = await run.memo(RIVALS, lambda: rivals_of(repository, env, run.old, branch))
+    found = await run.memo(OVERLAPS, lambda: overlaps_of(repository, env, run.old, branch))
     if not found:
         return None
     return Duplicate(f"repository {found[0].name} already syncs this path of the same branch")

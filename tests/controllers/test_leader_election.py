@@ -13,11 +13,11 @@ from patience import within
 from inkube import APIServer
 from inkube.controllers.client import Selection
 from inkube.controllers.clock import FakeClock
-from inkube.controllers.election import LEASES, Elector, Place, Term, Timing
+from inkube.controllers.election import LEASES, Elector, LeaseName, Term, Timing
 from inkube.controllers.informer import Informers
 from inkube.schemas import status
 
-PLACE = Place("kube-system", "tested")
+PLACE = LeaseName("kube-system", "tested")
 NAMES = ("a", "b", "c")
 TIMING = Timing()
 NUMBERS = st.sampled_from(range(len(NAMES)))

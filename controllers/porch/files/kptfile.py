@@ -14,7 +14,7 @@ Edit = Callable[[Any], None]
 """A change of a Kptfile's editable tree, in place."""
 
 
-class Place(NamedTuple):
+class Upstream(NamedTuple):
     """A directory of a repository at a commit."""
 
     repo: str
@@ -130,7 +130,7 @@ def renamed(name: str) -> Edit:
     return change
 
 
-def from_upstream(place: Place) -> Edit:
+def from_upstream(place: Upstream) -> Edit:
     """Says where the package comes from."""
 
     def change(tree: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from inkube.controllers.porch.files import documents, kptfile
 from inkube.controllers.porch.files.documents import Document, Files, Unreadable
-from inkube.controllers.porch.files.kptfile import Kptfile, Place
+from inkube.controllers.porch.files.kptfile import Kptfile, Upstream
 from inkube.schemas.objects import Object
 
 CONTEXT = "package-context.yaml"
@@ -89,7 +89,7 @@ def with_context(files: Files, data: Object) -> Files:
     return {**files, CONTEXT: documents.edited(text, change)}
 
 
-def cloned(files: Files, name: str, place: Place) -> Files:
+def cloned(files: Files, name: str, place: Upstream) -> Files:
     """An upstream's files as a package of another name that remembers whence it came.
 
     Raises Unreadable.

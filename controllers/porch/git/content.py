@@ -1,14 +1,14 @@
 """Git repositories as packages need them: refs, trees of directories, commits, pushes. It blocks.
 
-    Store            objects and refs of one repository
-    ├── Near         a repository that is at hand: in a file, or the scripted world's in memory
-    └── Far          one behind http(s), with a clone of what was asked for
+    Store                    objects and refs of one repository
+    ├── LocalRepository      a repository in a file, or one of the scripted world in memory
+    └── RemoteRepository     one behind http(s), with a clone of the fetched commits
 
-Everything runs in threads of `outside.Git`, one question of a repository at a time. Raises
+Everything runs in threads of `outside.Git`, one call for each repository at a time. Raises
 the hosts' errors (`NotAuthorized`, `RepositoryNotFound`, `OutsideError`) and
 
-    Moved      a ref is not what a push expected: somebody else was faster
-    Refused    the host takes no push; says why
+    Moved      a ref differs from what a push expected: another push was faster
+    Refused    the host rejects a push, with a reason
 """
 
 import stat
@@ -283,7 +283,7 @@ def _matches(name: str, prefixes: Sequence[str]) -> bool:
     )
 
 
-class Near(Store):
+class LocalRepository(Store):
     """A repository at hand; what is pushed is moved ref by ref, or not at all."""
 
     def refs(self, prefixes: Sequence[str] = ("",)) -> Refs:
@@ -361,18 +361,18 @@ class Near(Store):
             raise Moved(update.ref)
 
 
-def open_file(url: str) -> Near:
+def open_file(url: str) -> LocalRepository:
     """The repository of a file:// URL, as it is written or with `.git` at its end."""
     path = unquote(urlsplit(url).path)
     for place in (path, f"{path}.git"):
         try:
-            return Near(Repo(place))
+            return LocalRepository(Repo(place))
         except NotGitRepository:
             continue
     raise RepositoryNotFound
 
 
-class Far(Store):
+class RemoteRepository(Store):
     """A repository behind http(s), with a clone of its own beside it."""
 
     def __init__(self, repo: BaseRepo, pushing: Pushing, url: str, host: str) -> None:

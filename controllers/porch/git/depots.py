@@ -20,7 +20,7 @@ from dulwich.repo import BaseRepo, MemoryRepo, Repo
 
 from inkube.controllers.client import Client
 from inkube.controllers.porch.git import content, layout
-from inkube.controllers.porch.git.content import Far, Near, Store
+from inkube.controllers.porch.git.content import LocalRepository, RemoteRepository, Store
 from inkube.controllers.porch.git.layout import Layout
 from inkube.controllers.porch.git.scripted import Scripted
 from inkube.controllers.provisioning import (
@@ -108,7 +108,7 @@ class Depots:
         credentials = await self._credentials((secret or {}).get("name") or "", namespace)
         target = Target("git", url, credentials)
         if url.startswith("file://"):
-            return await self.run(url, lambda: self._near(url)), True
+            return await self.run(url, lambda: self._local(url)), True
         session = await self._remotes.scripted(target)
         if session is not None:
             host, repository = await session.repository()
@@ -127,10 +127,10 @@ class Depots:
         """Do in a thread what asks nobody: read what is at hand, merge, render."""
         return await asyncio.to_thread(allowances.limited(task))
 
-    def _near(self, url: str) -> Near:
+    def _local(self, url: str) -> LocalRepository:
         key = (url, "")
         store = self._stores.get(key)
-        if isinstance(store, Near) and store.is_there():
+        if isinstance(store, LocalRepository) and store.is_there():
             return store
         store = content.open_file(url)
         return self._keep(key, store)
@@ -141,7 +141,9 @@ class Depots:
         store = self._stores.get(key)
         if store is None:
             pushing = _Pushing(self._remotes.git, target)
-            store = Far(self._clone(target.url), pushing, target.url, urls.host_of(target.url))
+            store = RemoteRepository(
+                self._clone(target.url), pushing, target.url, urls.host_of(target.url)
+            )
         return self._keep(key, store)
 
     def _keep(self, key: tuple[str, str], store: T) -> T:

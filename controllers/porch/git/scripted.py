@@ -11,7 +11,7 @@ from dulwich.repo import MemoryRepo
 
 from inkube.controllers.porch.files import documents
 from inkube.controllers.porch.git import layout
-from inkube.controllers.porch.git.content import HEADS, TAGS, Near, Update
+from inkube.controllers.porch.git.content import HEADS, TAGS, LocalRepository, Update
 from inkube.controllers.provisioning import HostedPackage, HostedRepository
 
 MOST = 256
@@ -23,14 +23,14 @@ class Scripted:
     """The repositories of one server."""
 
     def __init__(self) -> None:
-        self._stores: OrderedDict[tuple[str, str], Near] = OrderedDict()
+        self._stores: OrderedDict[tuple[str, str], LocalRepository] = OrderedDict()
 
-    def store(self, host: str, repository: HostedRepository) -> Near:
+    def store(self, host: str, repository: HostedRepository) -> LocalRepository:
         """The repository, with everything that is scripted now."""
         key = (host, repository.path.strip("/"))
         store = self._stores.get(key)
         if store is None:
-            store = self._stores[key] = Near(MemoryRepo())
+            store = self._stores[key] = LocalRepository(MemoryRepo())
             while len(self._stores) > MOST:
                 self._stores.popitem(last=False)
         self._stores.move_to_end(key)
@@ -39,7 +39,7 @@ class Scripted:
         return store
 
 
-def _fill(store: Near, repository: HostedRepository) -> None:
+def _fill(store: LocalRepository, repository: HostedRepository) -> None:
     default = repository.default_branch or next(iter(repository.branches), "main")
     names = dict.fromkeys([default, *repository.branches])
     if not repository.branches and not repository.packages and not repository.default_branch:
@@ -56,7 +56,7 @@ def _fill(store: Near, repository: HostedRepository) -> None:
         _package(store, f"{HEADS}{default}", package)
 
 
-def _package(store: Near, main: str, package: HostedPackage) -> None:
+def _package(store: LocalRepository, main: str, package: HostedPackage) -> None:
     path = package.path.strip("/")
     number = 0
     for each in package.revisions:
@@ -76,7 +76,9 @@ def _package(store: Near, main: str, package: HostedPackage) -> None:
             store.push([Update(ref, "", _commit(store, refs[main], path, draft.files, text))])
 
 
-def _commit(store: Near, parent: str, path: str, files: dict[str, str], text: str) -> str:
+def _commit(
+    store: LocalRepository, parent: str, path: str, files: dict[str, str], text: str
+) -> str:
     root = store.head(parent).tree
     made_up = documents.dump(
         {"apiVersion": "kpt.dev/v1", "kind": "Kptfile", "metadata": {"name": path}}

@@ -10,7 +10,7 @@ from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.kinds import KindModule
 from inkube.controllers.manager import Controller, Result, Watch
-from inkube.controllers.porch import revisions, stock
+from inkube.controllers.porch import revisions, storedobjects
 from inkube.controllers.porch.types import (
     CONFIG,
     CONFIG_VERSION,
@@ -125,7 +125,7 @@ class Sets:
 
     async def reconcile(self, key: Key) -> Result | None:
         """Create the missing variants, correct the present, delete those no longer wanted."""
-        obj = await stock.found(self._client, PackageVariantSet, key.name, key.namespace)
+        obj = await storedobjects.found(self._client, PackageVariantSet, key.name, key.namespace)
         if obj is None or obj["metadata"].get("deletionTimestamp"):
             return None
         spec = obj.get("spec") or {}
@@ -155,7 +155,7 @@ class Sets:
 
     async def _upstream(self, obj: Object) -> Object | None:
         wanted, namespace = obj["spec"]["upstream"], obj["metadata"]["namespace"]
-        for each in await stock.of_package(
+        for each in await storedobjects.of_package(
             self._client, namespace, wanted["repo"], wanted["package"]
         ):
             if revisions.is_placeholder(each):
@@ -217,7 +217,7 @@ class Sets:
             "target": target.target,
         }
         repo = _said(place, "repo", "repoExpr", values, target.repository)
-        found = await stock.repository(self._client, repo, namespace)
+        found = await storedobjects.repository(self._client, repo, namespace)
         values["repository"] = _about(found) if found is not None else {}
         package = _said(place, "package", "packageExpr", values, target.package)
         return {

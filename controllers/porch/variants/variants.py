@@ -13,7 +13,7 @@ from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.kinds import KindModule
 from inkube.controllers.manager import Controller, Result, Watch
-from inkube.controllers.porch import revisions, stock
+from inkube.controllers.porch import revisions, storedobjects
 from inkube.controllers.porch.files import documents, kptfile, packages
 from inkube.controllers.porch.files.documents import Files
 from inkube.controllers.porch.git import layout
@@ -111,7 +111,7 @@ class Variants:
 
     async def reconcile(self, key: Key) -> Result | None:
         """Bring one into step, and tell what came of it."""
-        obj = await stock.found(self._client, PackageVariant, key.name, key.namespace)
+        obj = await storedobjects.found(self._client, PackageVariant, key.name, key.namespace)
         if obj is None:
             return None
         meta = obj["metadata"]
@@ -154,7 +154,7 @@ class Variants:
         place = spec["downstream"]
         there = [
             each
-            for each in await stock.of_package(
+            for each in await storedobjects.of_package(
                 self._client, namespace, place["repo"], place["package"]
             )
             if not revisions.is_placeholder(each)
@@ -175,7 +175,7 @@ class Variants:
         return [await self._follow(obj, each, upstream, there) for each in targets]
 
     async def _upstream(self, wanted: Object, namespace: str) -> Object:
-        siblings = await stock.of_package(
+        siblings = await storedobjects.of_package(
             self._client, namespace, wanted["repo"], wanted["package"]
         )
         found: Object | None = None
@@ -196,7 +196,7 @@ class Variants:
     async def _leave_others(self, obj: Object, place: Object) -> None:
         """Revisions of ours that are not of the downstream package any more."""
         namespace = obj["metadata"]["namespace"]
-        for each in await stock.of_namespace(self._client, namespace):
+        for each in await storedobjects.of_namespace(self._client, namespace):
             spec = each["spec"]
             elsewhere = (spec["repository"], spec["packageName"]) != (
                 place["repo"],
@@ -293,7 +293,7 @@ class Variants:
     ) -> Object:
         wanted, namespace = obj["spec"]["upstream"], obj["metadata"]["namespace"]
         number = layout.revision_of(ref.rpartition("/")[2])
-        siblings = await stock.of_package(
+        siblings = await storedobjects.of_package(
             self._client, namespace, wanted["repo"], wanted["package"]
         )
         old = next((each for each in siblings if revisions.revision_of(each) == number), None)
@@ -349,7 +349,7 @@ class Variants:
         meta = obj["metadata"]
         if FINALIZER not in (meta.get("finalizers") or []):
             return
-        for each in await stock.of_namespace(self._client, meta["namespace"]):
+        for each in await storedobjects.of_namespace(self._client, meta["namespace"]):
             if _is_ours(each, obj):
                 await self._let_go(each, obj, ends=True)
         left = [each for each in meta["finalizers"] if each != FINALIZER]

@@ -7,7 +7,7 @@ a task is said as at the create.
 from dataclasses import dataclass
 
 from inkube.controllers.environment import Environment
-from inkube.controllers.porch import revisions, stock, troubles
+from inkube.controllers.porch import revisions, storedobjects, troubles
 from inkube.controllers.porch.files.documents import Files
 from inkube.controllers.porch.git.depots import Depot, Depots
 from inkube.controllers.porch.refusals import Refusals
@@ -38,7 +38,7 @@ class Addition:
         for at in range(len(revisions.tasks_of(old)), len(revisions.tasks_of(obj))):
             kind = spec["tasks"][at]["type"]
             if kind == "clone":
-                siblings = await stock.of_package(
+                siblings = await storedobjects.of_package(
                     env.client, write.namespace, spec["repository"], spec["packageName"]
                 )
                 if len(siblings) > 1:  # C1

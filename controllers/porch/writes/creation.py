@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from inkube.controllers.environment import Environment
-from inkube.controllers.porch import revisions, stock, troubles
+from inkube.controllers.porch import revisions, storedobjects, troubles
 from inkube.controllers.porch.files import kptfile
 from inkube.controllers.porch.files.documents import Files
 from inkube.controllers.porch.git import commits, layout
@@ -53,7 +53,7 @@ class Creation:
         async with self.origin.alone(write.namespace, spec["repository"]):
             depot = await self.origin.open(write, repository)
             refs = await self.origin.look(write, env, repository, depot, spec["packageName"])
-            siblings = await stock.of_package(
+            siblings = await storedobjects.of_package(
                 env.client, write.namespace, spec["repository"], spec["packageName"]
             )
             await self._check(write, env, spec, siblings)
@@ -62,7 +62,7 @@ class Creation:
             rendered = await self.acceptance.rendered(write.name, made)
             main = refs.get(depot.layout.main, "")
             async with self._new_branch(write, depot, obj, rendered.files, main):
-                write.records += await stock.summary_record(
+                write.records += await storedobjects.summary_record(
                     env.client, write.namespace, spec["repository"], spec["packageName"],
                     [*siblings, obj],
                 )  # fmt: skip
@@ -88,7 +88,7 @@ class Creation:
                 raise self.refusals.conflict(write.name, why)
             await self._check_nesting(write, env, package, repository)
         parent = (spec.get("parent") or {}).get("name")
-        if parent and await stock.revision(env.client, parent, write.namespace) is None:
+        if parent and await storedobjects.revision(env.client, parent, write.namespace) is None:
             error = fielderrors.not_found("spec.parent.name", parent, "parent not found")
             raise self.refusals.invalid(write.name, error)
 
@@ -96,7 +96,7 @@ class Creation:
         self, write: Write, env: Environment, package: str, repository: str
     ) -> None:
         """P2."""
-        for other in await stock.packages(env.client, write.namespace, repository):
+        for other in await storedobjects.packages(env.client, write.namespace, repository):
             old = other["spec"]["packageName"]
             if old.startswith(f"{package}/") or package.startswith(f"{old}/"):
                 why = (

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 from inkube.controllers.environment import Environment
-from inkube.controllers.porch import refusals, revisions, stock
+from inkube.controllers.porch import refusals, revisions, storedobjects
 from inkube.controllers.porch.git import commits
 from inkube.controllers.porch.git.content import Refs, Update
 from inkube.controllers.porch.git.depots import Depot, Depots
@@ -35,7 +35,7 @@ class Deletion:
         old = write.old
         assert old is not None, "what is deleted is there"
         name, package = old["spec"]["repository"], old["spec"]["packageName"]
-        repository = await stock.repository(env.client, name, write.namespace)
+        repository = await storedobjects.repository(env.client, name, write.namespace)
         if repository is not None and repository["metadata"].get("deletionTimestamp"):
             repository = None
         is_ending = await _is_ending(env, write.namespace)
@@ -46,10 +46,10 @@ class Deletion:
             if not write.goes:
                 yield
                 return
-            siblings = await stock.of_package(env.client, write.namespace, name, package)
+            siblings = await storedobjects.of_package(env.client, write.namespace, name, package)
             others = [each for each in siblings if each["metadata"]["name"] != write.name]
             write.records += [Record("update", each) for each in revisions.relabelled(others)]
-            write.records += await stock.summary_record(
+            write.records += await storedobjects.summary_record(
                 env.client, write.namespace, name, package, others
             )
             if is_ending or repository is None:
@@ -109,7 +109,7 @@ async def _check(write: Write, env: Environment, old: Object) -> None:
             "published PackageRevisions must be proposed for deletion by setting "
             "spec.lifecycle to 'DeletionProposed' prior to deletion",
         )
-    for other in await stock.of_namespace(env.client, write.namespace):  # D2
+    for other in await storedobjects.of_namespace(env.client, write.namespace):  # D2
         if revisions.is_placeholder(other) or other["metadata"]["name"] == write.name:
             continue
         if any(name == write.name for _, name in revisions.upstream_names(other)):

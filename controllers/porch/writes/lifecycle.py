@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 from inkube.controllers.environment import Environment
-from inkube.controllers.porch import revisions, stock
+from inkube.controllers.porch import revisions, storedobjects
 from inkube.controllers.porch.files import kptfile
 from inkube.controllers.porch.git.content import Update
 from inkube.controllers.porch.git.depots import Depot, Depots
@@ -57,7 +57,7 @@ class Lifecycle:
         _keep_tasks(write, obj, old)
         before, now = old["spec"]["lifecycle"], obj["spec"]["lifecycle"]
         name = old["spec"]["repository"]
-        repository = await stock.repository(env.client, name, write.namespace)
+        repository = await storedobjects.repository(env.client, name, write.namespace)
         edits = before == DRAFT and (_adds(obj, old) or bool(_edits(obj, old)))
         if repository is None and _adds(obj, old):
             raise status.not_found(CONFIG, "repositories", name)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from inkube.controllers.environment import Environment
-from inkube.controllers.porch import refusals, revisions, stock
+from inkube.controllers.porch import refusals, revisions, storedobjects
 from inkube.controllers.porch.git import commits, layout
 from inkube.controllers.porch.git.content import Moved, Refs, Update
 from inkube.controllers.porch.git.depots import Depot, Depots
@@ -82,7 +82,9 @@ class Publication:
         spec, head = old["spec"], revisions.commit_of(old)
         package = spec["packageName"]
         refs = await self._origin.look(write, env, repository, depot, package)
-        siblings = await stock.of_package(env.client, write.namespace, spec["repository"], package)
+        siblings = await storedobjects.of_package(
+            env.client, write.namespace, spec["repository"], package
+        )
         taken = [revisions.revision_of(each) for each in siblings]
         number = 1 + max([0, *taken, *_tagged(refs, depot, package)])
         main, commit = refs.get(depot.layout.main, ""), head
@@ -144,7 +146,7 @@ async def _record(
     placeholder = next((each for each in others if revisions.is_placeholder(each)), None)
     write.records += [Record("update", each) for each in changed if each is not obj]
     write.records.append(_placeholder(obj, depot, placeholder, edition.commit))
-    write.records += await stock.summary_record(
+    write.records += await storedobjects.summary_record(
         env.client, write.namespace, spec["repository"], spec["packageName"], [*others, obj]
     )
 

@@ -7,7 +7,7 @@ its first sync has ended.
 import asyncio
 
 from inkube.controllers.environment import Environment
-from inkube.controllers.porch import stock
+from inkube.controllers.porch import storedobjects
 from inkube.controllers.porch.refusals import Refusals
 from inkube.controllers.transactions import Write
 from inkube.schemas import fielderrors, status
@@ -27,12 +27,12 @@ class Readiness:
 
     async def ready(self, write: Write, env: Environment, name: str) -> Object:
         """The Repository of a write. Raises StatusError 404, or 422 with what ails it."""
-        found = await stock.repository(env.client, name, write.namespace)
+        found = await storedobjects.repository(env.client, name, write.namespace)
         if found is None or found["metadata"].get("deletionTimestamp"):
             raise status.not_found("config.porch.kpt.dev", "repositories", name)
         if condition(found) is None:
             await self._first_sync(write.namespace, name)
-            found = await stock.repository(env.client, name, write.namespace) or found
+            found = await storedobjects.repository(env.client, name, write.namespace) or found
         told = condition(found)
         if told is not None and told["status"] == "True":
             return found

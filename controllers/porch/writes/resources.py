@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from inkube.controllers.environment import Environment
-from inkube.controllers.porch import revisions, stock, troubles
+from inkube.controllers.porch import revisions, storedobjects, troubles
 from inkube.controllers.porch.files import comments
 from inkube.controllers.porch.files.documents import Files
 from inkube.controllers.porch.git.content import Update
@@ -120,7 +120,7 @@ class Resources:
         self, env: Environment, namespace: str, name: str, objects: Sequence[Object]
     ) -> list[Files]:
         """The files of some revisions of a Repository. Raises StatusError 503."""
-        owner = await stock.repository(env.client, name, namespace)
+        owner = await storedobjects.repository(env.client, name, namespace)
         if owner is None:
             return [{} for _ in objects]
         try:

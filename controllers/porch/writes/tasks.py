@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 from inkube.controllers.checks import OutsideError
 from inkube.controllers.client import Client
-from inkube.controllers.porch import revisions, stock
+from inkube.controllers.porch import revisions, storedobjects
 from inkube.controllers.porch.files import merge, packages
 from inkube.controllers.porch.files.documents import Files, Unreadable
 from inkube.controllers.porch.files.kptfile import (
     CONFLICTS,
     NAME,
     Kptfile,
-    Place,
+    Upstream,
     edit,
     from_upstream,
     renamed,
@@ -44,7 +44,7 @@ class _Source(NamedTuple):
     """A directory somewhere."""
 
     files: Files
-    place: Place
+    place: Upstream
 
 
 class Tasks:
@@ -149,7 +149,7 @@ class Tasks:
         if files is None or NAME not in files:
             why = "the directory must hold a Kptfile at this ref"
             raise self._wrong(obj, fielderrors.invalid(f"{field}.directory", directory, why))
-        return _Source(files, Place(url, directory, ref, commit))
+        return _Source(files, Upstream(url, directory, ref, commit))
 
     # edit
 
@@ -232,7 +232,7 @@ class Tasks:
     # what all share
 
     async def _named(self, obj: Object, name: str, field: str) -> Object:
-        found = await stock.revision(self._client, name, obj["metadata"]["namespace"])
+        found = await storedobjects.revision(self._client, name, obj["metadata"]["namespace"])
         if found is None:
             why = f"package revision {name} not found"
             raise self._wrong(obj, fielderrors.not_found(field, name, why))
@@ -242,12 +242,14 @@ class Tasks:
         """The files of a revision, and where they are."""
         files = await self.files(revision)
         git = revision["status"]["selfLock"]["git"]
-        return _Source(files, Place(git["repo"], git["directory"], git["ref"], git["commit"]))
+        return _Source(files, Upstream(git["repo"], git["directory"], git["ref"], git["commit"]))
 
     async def files(self, revision: Object) -> Files:
         """The files of a revision; {} where its Repository is gone. Raises as hosts do."""
         meta, spec = revision["metadata"], revision["spec"]
-        repository = await stock.repository(self._client, spec["repository"], meta["namespace"])
+        repository = await storedobjects.repository(
+            self._client, spec["repository"], meta["namespace"]
+        )
         if repository is None:
             return {}
         depot = await self._depots.open(repository)

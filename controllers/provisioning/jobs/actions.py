@@ -14,7 +14,7 @@ from inkube.controllers.provisioning import manifests, places
 from inkube.controllers.provisioning.jobs.types import JobSpec, ResourceReference
 from inkube.controllers.provisioning.manifests import KINDS, Found, Trouble
 from inkube.controllers.provisioning.outside.contents import Edit, File, Tree
-from inkube.controllers.provisioning.stock import Pulled, Stock
+from inkube.controllers.provisioning.pulls import Pulled, Pulls
 from inkube.controllers.provisioning.types import Repository
 from inkube.controllers.work import Progress
 
@@ -52,46 +52,46 @@ class Outcome:
 
 
 async def carry_out(
-    spec: JobSpec, run: Run[Repository], stock: Stock, progress: Progress
+    spec: JobSpec, run: Run[Repository], pulls: Pulls, progress: Progress
 ) -> Outcome:
     """Do it. Raises OutsideError, what `hosts` and `places` say, CredentialsMissing."""
     if spec.action == "pull":
         is_incremental = spec.pull is not None and spec.pull.incremental
-        return await _pull(run, stock, progress, is_incremental=is_incremental)
+        return await _pull(run, pulls, progress, is_incremental=is_incremental)
     if spec.action == "pr" and spec.pr is not None:
-        return await _look_at(spec.pr.ref, run, stock, progress)
+        return await _look_at(spec.pr.ref, run, pulls, progress)
     if spec.action in ("delete", "move"):
-        return await _change(spec, run, stock, progress)
+        return await _change(spec, run, pulls, progress)
     if spec.action in ("releaseResources", "deleteResources"):
-        stock.forget(_key(run))
+        pulls.forget(_key(run))
     return Outcome()
 
 
-def noted(stock: Stock, key: Key, repository: Object, outcome: Outcome, now: int) -> Pulled:
+def noted(pulls: Pulls, key: Key, repository: Object, outcome: Outcome, now: int) -> Pulled:
     """Keep what a pull found, and for which generation; without findings what was there stays."""
     metadata = repository["metadata"]
-    before = stock.of(key, metadata["uid"])
+    before = pulls.of(key, metadata["uid"])
     resources = outcome.pulled
     if resources is None:
         resources = before.resources if before is not None else ()
     pulled = Pulled(metadata["uid"], metadata["generation"], resources, now)
-    stock.keep(key, pulled)
+    pulls.keep(key, pulled)
     return pulled
 
 
 async def _pull(
-    run: Run[Repository], stock: Stock, progress: Progress, *, is_incremental: bool = False
+    run: Run[Repository], pulls: Pulls, progress: Progress, *, is_incremental: bool = False
 ) -> Outcome:
     repository = run.object
     if repository.spec.sync is None or not repository.spec.sync.enabled:
         return Outcome.failed("sync is not enabled")
     tree = await places.tree(run)
-    pulled = stock.of(_key(run), repository.metadata.uid)
+    pulled = pulls.of(_key(run), repository.metadata.uid)
     last = repository.status.sync.last_ref if repository.status.sync is not None else ""
     if is_incremental and pulled is not None and tree.head == last:
         return Outcome(head=tree.head)
-    outcome = await _read(tree, run, stock, progress)
-    most = stock.most_resources
+    outcome = await _read(tree, run, pulls, progress)
+    most = pulls.most_resources
     if most and outcome.pulled is not None and len(outcome.pulled) > most:
         text = f"Resource quota exceeded: {len(outcome.pulled)}/{most} resources"
         outcome.state, outcome.message = "error", text
@@ -99,15 +99,15 @@ async def _pull(
     return outcome
 
 
-async def _look_at(ref: str, run: Run[Repository], stock: Stock, progress: Progress) -> Outcome:
+async def _look_at(ref: str, run: Run[Repository], pulls: Pulls, progress: Progress) -> Outcome:
     """What a pull of another branch would change; nothing is kept."""
-    outcome = await _read(await places.tree(run, ref), run, stock, progress)
+    outcome = await _read(await places.tree(run, ref), run, pulls, progress)
     outcome.pulled = None
     outcome.url = places.urls_of(run.object, ref)
     return outcome
 
 
-async def _read(tree: Tree, run: Run[Repository], stock: Stock, progress: Progress) -> Outcome:
+async def _read(tree: Tree, run: Run[Repository], pulls: Pulls, progress: Progress) -> Outcome:
     """Read every file and compare with the last pull."""
     repository = run.object
     reading = manifests.Reading(places.scope_of(repository))
@@ -117,7 +117,7 @@ async def _read(tree: Tree, run: Run[Repository], stock: Stock, progress: Progre
             await run.env.pacer.turn()
             await progress.tell(count, of=len(files), message="reading files")
         reading.add(file)
-    found, pulled = reading.resources(), stock.of(_key(run), repository.metadata.uid)
+    found, pulled = reading.resources(), pulls.of(_key(run), repository.metadata.uid)
     outcome = compared(found, reading.troubles, pulled.resources if pulled is not None else ())
     outcome.head, outcome.pulled = tree.head, found
     return outcome
@@ -173,7 +173,7 @@ class _Tally:
         return found
 
 
-async def _change(spec: JobSpec, run: Run[Repository], stock: Stock, progress: Progress) -> Outcome:
+async def _change(spec: JobSpec, run: Run[Repository], pulls: Pulls, progress: Progress) -> Outcome:
     """Delete or move files in one commit; then pull, when it was the configured branch."""
     options = spec.delete if spec.action == "delete" else spec.move
     assert options is not None, "a rule of jobs"
@@ -184,7 +184,7 @@ async def _change(spec: JobSpec, run: Run[Repository], stock: Stock, progress: P
     files = {file.path: file for file in tree.below(base)}
     edits: list[Edit] = []
     errors: list[str] = []
-    pulled = stock.of(_key(run), run.object.metadata.uid)
+    pulled = pulls.of(_key(run), run.object.metadata.uid)
     known = pulled.resources if pulled is not None else ()
     for path in [*options.paths, *_paths_of(options.resources, known, errors, spec.action)]:
         below = path if path.endswith("/") else f"{path}/"
@@ -200,7 +200,7 @@ async def _change(spec: JobSpec, run: Run[Repository], stock: Stock, progress: P
     if edits and branch == configured and run.object.spec.sync and run.object.spec.sync.enabled:
         fresh = Run(run.raw, run.env, model=Repository)
         try:
-            outcome = await _pull(fresh, stock, progress)
+            outcome = await _pull(fresh, pulls, progress)
         finally:
             await fresh.memo.close()
     if edits:

@@ -26,8 +26,8 @@ from inkube.controllers.provisioning.jobs.types import (
 from inkube.controllers.provisioning.options import Options
 from inkube.controllers.provisioning.outside.hosts import NotAuthorized, RepositoryNotFound
 from inkube.controllers.provisioning.places import REFUSALS
+from inkube.controllers.provisioning.pulls import Pulls
 from inkube.controllers.provisioning.repository_checks import CredentialsMissing
-from inkube.controllers.provisioning.stock import Stock
 from inkube.controllers.provisioning.types import GROUP, VERSION, Repository
 from inkube.controllers.work import Progress, Work
 from inkube.schemas.status import StatusError
@@ -35,10 +35,10 @@ from inkube.schemas.status import StatusError
 OWNER = "inkube"
 
 
-def modules(stock: Stock, options: Options) -> tuple[KindModule[Job], KindModule[HistoricJob]]:
+def modules(pulls: Pulls, options: Options) -> tuple[KindModule[Job], KindModule[HistoricJob]]:
     """Both kinds."""
     work = Work(
-        Carrier(stock).carry_out,
+        Carrier(pulls).carry_out,
         turn=_repository_of,
         labels=lambda now: {CLAIM: str(now), CLAIM_OWNER: OWNER},
         put_away=_put_away,
@@ -56,8 +56,8 @@ def _repository_of(obj: Object) -> Key:
 class Carrier:
     """Carries jobs out."""
 
-    def __init__(self, stock: Stock) -> None:
-        self._stock = stock
+    def __init__(self, pulls: Pulls) -> None:
+        self._stock = pulls
 
     async def carry_out(self, job: Job, progress: Progress, env: Environment) -> Object:
         """The final status; what the outside world does wrong is the job's error."""

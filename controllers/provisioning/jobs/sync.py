@@ -15,12 +15,12 @@ from inkube.controllers.provisioning import places, quotas
 from inkube.controllers.provisioning.jobs.types import REPOSITORY, Job
 from inkube.controllers.provisioning.options import Options
 from inkube.controllers.provisioning.outside.hosts import NotAuthorized, RepositoryNotFound
+from inkube.controllers.provisioning.pulls import Pulls
 from inkube.controllers.provisioning.repository_checks import (
     CredentialsMissing,
     head_of,
     session_of,
 )
-from inkube.controllers.provisioning.stock import Stock
 from inkube.controllers.provisioning.types import GROUP, VERSION, Repository
 from inkube.controllers.work import FINAL
 from inkube.schemas.status import Reason, StatusError
@@ -30,11 +30,11 @@ _LABEL = 63
 """Characters a label's value may have."""
 
 
-def controller(stock: Stock, options: Options, env: Environment) -> Controller:
+def controller(pulls: Pulls, options: Options, env: Environment) -> Controller:
     """Makes the jobs."""
 
     async def reconcile(key: Key) -> Result | None:
-        return await _reconcile(key, stock, options, env)
+        return await _reconcile(key, pulls, options, env)
 
     return Controller(f"{Repository.gvr.resource}.{GROUP} sync", reconcile, _watches())
 
@@ -61,10 +61,10 @@ def _concern(obj: Object) -> tuple[Any, ...]:
     return metadata["generation"], metadata.get("deletionTimestamp"), health, state, observed
 
 
-async def _reconcile(key: Key, stock: Stock, options: Options, env: Environment) -> Result | None:
+async def _reconcile(key: Key, pulls: Pulls, options: Options, env: Environment) -> Result | None:
     obj = await found(env, Repository, key)
     if obj is None:
-        stock.forget(key)
+        pulls.forget(key)
         return None
     told, metadata = obj.get("status") or {}, obj["metadata"]
     wanted = (obj["spec"].get("sync") or {}).get("enabled")
@@ -73,12 +73,12 @@ async def _reconcile(key: Key, stock: Stock, options: Options, env: Environment)
     if told.get("observedGeneration") != metadata["generation"]:
         return None
     if not (told.get("health") or {}).get("healthy"):
-        stock.forget(key)
+        pulls.forget(key)
         return None
     name = job_name(key.name, "sync")
     if await found(env, Job, Key(key.namespace, name)) is not None:
         return None
-    pulled, sync = stock.of(key, metadata["uid"]), told.get("sync") or {}
+    pulled, sync = pulls.of(key, metadata["uid"]), told.get("sync") or {}
     if pulled is None or pulled.generation != metadata["generation"]:
         await ask(obj, env, is_incremental=False)
         return None

@@ -21,7 +21,7 @@ SERVICE_NAME = "kubernetes.io/service-name"
 MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
 _US = "endpointslice-controller.k8s.io"
 _AT_MOST = 100
-Wanted = tuple[str, tuple[Port, ...], list[Object]]
+DesiredSlice = tuple[str, tuple[Port, ...], list[Object]]
 """Family of the addresses, their ports, the endpoints."""
 
 
@@ -68,7 +68,7 @@ class Writer:
         return [each for each in found if each is not None and not pods.is_deleting(each)]
 
     async def write(
-        self, owner: Object, wanted: list[Wanted], labels: dict[str, str], annotations: Object
+        self, owner: Object, wanted: list[DesiredSlice], labels: dict[str, str], annotations: Object
     ) -> None:
         """Change, make and delete slices; one of the same ports is used again."""
         namespace, name = owner["metadata"]["namespace"], owner["metadata"]["name"]
@@ -119,7 +119,7 @@ class Writer:
         await writes.delete(self._client, SLICES, present)
 
 
-def in_chunks(groups: dict[tuple[str, tuple[Port, ...]], list[Object]]) -> list[Wanted]:
+def in_chunks(groups: dict[tuple[str, tuple[Port, ...]], list[Object]]) -> list[DesiredSlice]:
     """Endpoints by family and ports, so many in each slice as fit."""
     return [
         (family, ports, endpoints[start : start + _AT_MOST])
@@ -157,7 +157,7 @@ def add(cluster: Cluster) -> None:
     nodes, cache = cluster.informer(NODES), cluster.informer(SLICES)
     writer = Writer(cluster.client(), cache, indexed(cluster), _US)
 
-    def wanted(service: Object) -> list[Wanted]:
+    def wanted(service: Object) -> list[DesiredSlice]:
         groups: dict[tuple[str, tuple[Port, ...]], list[Object]] = {}
         for pod in addresses.selected(service, candidates):
             own = addresses.ports(service, pod)

@@ -48,7 +48,7 @@ def _little(monkeypatch):
 def test_directories_without_end_are_not_walked():
     repo = MemoryRepo()
     commit = bomb(repo)
-    store = content.Near(repo)
+    store = content.LocalRepository(repo)
     ask = allowances.limited(
         lambda: discovery.discover(store, {"refs/heads/main": commit.decode()}, Layout("main", ""))
     )
@@ -62,7 +62,7 @@ def test_time_and_bytes_are_bounded_too(monkeypatch, limit):
     monkeypatch.setattr(allowances, limit, 0.05 if limit == "SECONDS" else 100_000)
     repo = MemoryRepo()
     commit = bomb(repo)
-    store = content.Near(repo)
+    store = content.LocalRepository(repo)
     tree = store.head(commit.decode()).tree
     with pytest.raises(contents.TooMuch):
         allowances.limited(lambda: store.walk(tree))()

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inkube.controllers.porch.files import documents, merge, packages
-from inkube.controllers.porch.files.kptfile import Place
+from inkube.controllers.porch.files.kptfile import Upstream
 
-PLACE = Place("https://example.com/up.git", "base", "base/v1", "0" * 40)
+PLACE = Upstream("https://example.com/up.git", "base", "base/v1", "0" * 40)
 names = st.sampled_from(["a", "b", "c"])
 scalars = st.one_of(st.integers(0, 3), st.sampled_from(["x", "y", "true", ""]), st.booleans())
 items = st.lists(

@@ -13,7 +13,7 @@ from inkube.controllers.clock import FakeClock
 from inkube.controllers.provisioning import connection, repository
 from inkube.controllers.provisioning.options import Options
 from inkube.controllers.provisioning.outside import urls
-from inkube.controllers.provisioning.stock import Stock
+from inkube.controllers.provisioning.pulls import Pulls
 from inkube.controllers.provisioning.tokens import Tokens
 from inkube.controllers.secure import SecureValues
 
@@ -23,7 +23,7 @@ def secrets(name):
 
 
 REPOSITORIES = repository.module(
-    Options(local_path_prefixes=("/srv/files/",)), secrets("repositories"), Stock(), Tokens()
+    Options(local_path_prefixes=("/srv/files/",)), secrets("repositories"), Pulls(), Tokens()
 )
 CONNECTIONS = connection.module(secrets("connections"), Tokens())
 
@@ -137,7 +137,7 @@ def test_the_type_never_changes():
 
 def test_a_type_that_is_not_enabled_is_not_supported():
     module = repository.module(
-        Options(enabled_types=("local", "github")), secrets("r"), Stock(), Tokens()
+        Options(enabled_types=("local", "github")), secrets("r"), Pulls(), Tokens()
     )
     assert errors(module, repo()) == [("FieldValueNotSupported", "spec.type")]
 

@@ -175,11 +175,11 @@ async def test_two_repositories_over_the_same_files_the_later_one_is_reported(se
     await server.create(host())
     await server.create(repository("first", block={"path": "dashboards"}))
     await server.settled()
-    rival = repository("second", block={"path": "dashboards/team"})
-    [cause] = await server.dry_run(rival)
+    other = repository("second", block={"path": "dashboards/team"})
+    [cause] = await server.dry_run(other)
     assert (cause["reason"], cause["field"]) == ("FieldValueDuplicate", "spec.github.path")
     assert "first" in cause["message"]
-    await server.create(rival)
+    await server.create(other)
     [error] = await server.errors("repositories", "second")
     assert error["type"] == "FieldValueDuplicate"
     assert "repository first" in error["detail"]

@@ -36,7 +36,7 @@ def branch_of_the_version(checkout, old):
         yield Invalid(f"branch name must match pattern {PATTERNS[version]} in {version}")
 
 
-class Asked:
+class Requests:
     """Answers so far: their codes, and all that was told."""
 
     def __init__(self, server):
@@ -311,7 +311,7 @@ async def test_the_server_does_what_the_row_says(provisioned, name):
     kinds = (KindModule(Checkout, validators=[branch_of_the_version]),)
     async with provisioned(kinds=kinds) as server:
         await server.create(host())
-        ask = Asked(server)
+        ask = Requests(server)
         await STATEMENTS[name](ask)
     assert set(ask.codes) == set(codes), ask.text
     for text in texts:

@@ -1,8 +1,8 @@
 """Repositories that want to sync the same files: same place, same branch, overlapping paths.
 
 Of two such repositories the one that syncs already keeps the place: it was checked at its present
-generation and no rival was found. Between two new ones the older has it. So a rival never breaks
-a repository that works, and a dry run says the same as the controller will.
+generation, and no other was found. Of two new ones, the older one keeps it. So a new repository
+never breaks one that works, and a dry run returns the same as the controller later.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,7 +25,7 @@ class Rank(NamedTuple):
     """The smaller one keeps the place."""
 
     is_unchecked: bool
-    has_rival: bool
+    is_overlapped: bool
     created: str
     name: str
 
@@ -77,20 +77,20 @@ def _listed(obj: Object) -> Iterable[str]:
     return site.listed_under() if site is not None else ()
 
 
-class Rival(NamedTuple):
+class Overlap(NamedTuple):
     """A repository that has the place already: the very same path, or one that overlaps."""
 
     name: str
     is_duplicate: bool
 
 
-async def rivals_of(
+async def overlaps_of(
     repository: Repository, env: Environment, old: Repository | None, branch: str
-) -> list[Rival]:
+) -> list[Overlap]:
     """Those who have the place already. `branch` is the one looked up."""
     own_rank, path = _rank(repository, old), _path(repository)
     return [
-        Rival(other.metadata.name, _path(other) == path)
+        Overlap(other.metadata.name, _path(other) == path)
         for other in await _neighbours(repository, env)
         if other.metadata.name != repository.metadata.name
         and not other.metadata.deletion_timestamp
@@ -150,10 +150,10 @@ def _rank(repository: Repository, old: Repository | None) -> Rank:
     known = old if old is not None else repository
     moved = old is not None and _place(old) != _place(repository)
     errors = known.status.field_errors
-    has_rival = errors is None or any(error.type == Type.DUPLICATE for error in errors)
-    is_current = known.status.observed_generation == known.metadata.generation and not has_rival
+    is_overlapped = errors is None or any(error.type == Type.DUPLICATE for error in errors)
+    is_current = known.status.observed_generation == known.metadata.generation and not is_overlapped
     created = repository.metadata.creation_timestamp or "9999"
-    return Rank(moved or not is_current, has_rival, created, repository.metadata.name)
+    return Rank(moved or not is_current, is_overlapped, created, repository.metadata.name)
 
 
 def _place(repository: Repository) -> object:

@@ -1,4 +1,4 @@
-"""Who is a rival at one place depends on the branch, the default one included."""
+"""Whether two repositories overlap depends on the branch, the default one included."""
 
 import pytest
 from worlds import PROVISIONING
@@ -33,7 +33,7 @@ async def server(provisioned):
 
 
 @pytest.mark.parametrize(
-    ("taken", "wanted", "rivals"),
+    ("taken", "wanted", "overlaps"),
     [
         ("main", "main", True),
         ("main", "", True),
@@ -44,14 +44,14 @@ async def server(provisioned):
         ("", "dev", False),
     ],
 )
-async def test_two_repositories_of_one_place(server, taken, wanted, rivals):
+async def test_two_repositories_of_one_place(server, taken, wanted, overlaps):
     await server.create(repository("first", taken))
     await server.settled()
     causes = await server.dry_run(repository("second", wanted))
-    assert [cause["reason"] for cause in causes] == ["FieldValueDuplicate"] * rivals
+    assert [cause["reason"] for cause in causes] == ["FieldValueDuplicate"] * overlaps
     await server.create(repository("second", wanted))
     errors = await server.errors("repositories", "second")
-    assert [error["type"] for error in errors] == ["FieldValueDuplicate"] * rivals
+    assert [error["type"] for error in errors] == ["FieldValueDuplicate"] * overlaps
 
 
 async def test_who_leaves_a_branch_frees_it(server):

@@ -32,7 +32,7 @@ class Pulled:
         ]
 
 
-class Stock:
+class Pulls:
     """The newest pull of every repository."""
 
     def __init__(self, most_resources: int = 0) -> None:
