@@ -19,6 +19,7 @@ from inkube.storage.log import Log as Log
 from inkube.storage.log import MemoryLog as MemoryLog
 from inkube.storage.log import Range as Range
 from inkube.storage.log import Record as Record
+from inkube.storage.pending import PendingBatch as PendingBatch
 from inkube.storage.sql.postgresql import postgresql_log as postgresql_log
 from inkube.storage.sql.sqlite import SqliteOptions as SqliteOptions
 from inkube.storage.sql.sqlite import sqlite_log as sqlite_log
@@ -26,5 +27,4 @@ from inkube.storage.store import BaseStore as BaseStore
 from inkube.storage.store import Following as Following
 from inkube.storage.store import Store as Store
 from inkube.storage.store import StoreOptions as StoreOptions
-from inkube.storage.underway import Underway as Underway
 from inkube.storage.writer import WriterOptions as WriterOptions

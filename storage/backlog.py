@@ -1,6 +1,7 @@
-"""What a subscriber who comes from before history still has to be told, read from the log.
+"""The changes that a subscription missed because they are older than history, read from the log.
 
-Read in parts of about as many bytes, since each subscriber has a part of its own in memory.
+They are read in parts of a bounded number of bytes, because each subscriber holds its part in
+memory.
 """
 
 from inkube.storage import writes

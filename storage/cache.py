@@ -1,10 +1,10 @@
-"""The watch cache: what lives now, what happened lately, and who wants to know.
+"""The watch cache: current entries, recent changes, and subscriptions.
 
     writer → publish → index (current entries) → history (bounded) → subscriptions by prefix
 
-Everything here is memory and never suspends, so a read and the subscription that follows it see
-one state. History is one sequence for all keys, without holes; what it no longer holds is read
-from the log by `store`.
+Everything here is memory and never suspends, so a read and the subscription that follows it see one
+state. History is one sequence of changes for all keys, without holes. `store` reads older changes
+from the log.
 """
 
 import asyncio
@@ -52,11 +52,11 @@ class Cache:
         """Of folders of keys that were written to lately: the prefixes above that are subscribed
         to, as long as these stay the same."""
         self._newest: dict[str, int] = {}
-        """What `newest` said of prefixes that are subscribed to, kept current."""
+        """The results of `newest` for the prefixes that have subscribers, kept up to date."""
         self._is_loaded = False
         self._missed = 0
-        """What was deleted up to here may be in no history: the newest revision when everything
-        was read anew, 0 if it never was."""
+        """Deletions up to this revision may be missing from history: the newest revision at the
+        time when everything was read again, or 0 if that never happened."""
         self._waiters: list[tuple[int, asyncio.Future[None]]] = []
         self._wake_at = math.inf
 
@@ -70,7 +70,7 @@ class Cache:
         return entry
 
     def damaged(self, prefix: str) -> Sequence[str]:
-        """The keys under a prefix whose entries are left out, for they are damaged."""
+        """The keys under a prefix whose entries are left out because they are damaged."""
         return [key for key in self._damaged if matches(prefix, key)] if self._damaged else ()
 
     def list(self, prefix: str) -> Columns:
@@ -92,9 +92,10 @@ class Cache:
         return found
 
     def page(self, keys: Range, revision: int) -> tuple[Entries, int] | None:
-        """What lived at a revision, and how many followed beyond the limit; None as for `since`.
+        """The entries at a revision, and the number of further entries beyond the limit; None as
+        for `since`.
 
-        What happened since is undone, for this page only.
+        The later changes are undone for this page only.
         """
         if revision < self._remembers:
             return None
@@ -115,7 +116,7 @@ class Cache:
         return page, max(0, total - len(page)) if keys.limit else 0
 
     def _grown(self, undone: Mapping[str, Entry | None]) -> int:
-        """How many more lived before what is undone."""
+        """The number of additional entries that existed before the given changes."""
         return sum(
             (before is not None) - (self._index.get(key) is not None)
             for key, before in undone.items()
@@ -168,8 +169,8 @@ class Cache:
     # What the writer calls.
 
     def load(self, entries: Columns, horizon: Horizon, damaged: Iterable[str] = ()) -> None:
-        """Begin anew with entries in the order of their keys; subscribers, who cannot be told what
-        lies between, end with Compacted, once everything is there."""
+        """Start again with entries in the order of their keys. The changes in between are unknown,
+        so once the entries are loaded, all subscriptions end with Compacted."""
         before = self.revision
         self._index = Index(entries)
         self._damaged = frozenset(damaged)
@@ -183,11 +184,12 @@ class Cache:
         self._wake()
 
     def newest(self, prefix: str) -> int:
-        """The revision of the newest change under a prefix, deletions in history included; at
-        least that at which everything was read anew, for what was missed may be a deletion.
+        """The revision of the newest change under a prefix, including deletions in history. It is
+        never older than the revision at which everything was read again, because a deletion may
+        have been missed.
 
-        Found once for a prefix that is subscribed to: whoever waits until all is quiet asks again
-        and again for every kind, and each looked through 4,000 changes of pods to find none.
+        The result is remembered for prefixes with subscribers: a client that waits until a server
+        is idle asks for every kind again and again, and each call searched 4,000 changes of pods.
         """
         found = self._newest.get(prefix)
         if found is None:
@@ -226,7 +228,7 @@ class Cache:
             self._wake()
 
     def close(self) -> None:
-        """End every subscription and everyone who waits for a revision."""
+        """End every subscription and every wait for a revision."""
         self._end_subscriptions(None)
         for _, waiter in self._waiters:
             if not waiter.done():
@@ -289,7 +291,7 @@ class Cache:
             self._newest[scope] = changes[-1].revision
 
     def _scopes(self, key: str) -> Sequence[str]:
-        """The prefixes somebody subscribed to that this key is under."""
+        """The prefixes with subscribers that contain this key."""
         folder = key[: key.rfind("/") + 1]
         found = self._followed.get(folder)
         if found is None:

@@ -1,9 +1,10 @@
-"""Entries as columns: what a million objects take beside their bytes is felt, so none is an object.
+"""Entries as columns, because one Python object for each of a million entries takes too much
+memory.
 
-Keys and data are lists, revisions are arrays of numbers. An entry that lies here takes 32 bytes
-beside its key and its data; as an object of five words, with a number, it took 120. An entry is
-made when somebody asks for it, in a fifth of a microsecond, and lists are joined without any.
-`index` keeps these, `loading` reads a log into them; what lists hand out are copies.
+Keys and data are lists, revisions are arrays of numbers. An entry takes 32 bytes in addition to its
+key and its data; an object with five members and a number took 120. `Entry` objects are created on
+access, in 0.2 microseconds each, and lists are joined without them. `index` stores these columns,
+`loading` reads a log into them; lists hand out copies.
 """
 
 from array import array
@@ -16,7 +17,7 @@ _MAKE = maker(Entry)
 
 
 class Columns(Sequence[Entry]):
-    """A sequence of entries; equal to one whose entries are."""
+    """A sequence of entries. It equals any sequence with equal entries."""
 
     __slots__ = ("created", "data", "keys", "make", "revisions")
 

@@ -1,9 +1,9 @@
-"""Forgetting: which part of the past is given up, and when.
+"""Compaction: which part of the past is removed, and when.
 
-What is younger than `age` is kept, up to `revisions` of it, and the newest revision always: by it
-a process that slept sees that there is something it has not read. As in etcd3's compactor
-(apiserver/pkg/storage/etcd3/compact.go), ages are known by remembering what the newest revision
-was at each look; after a restart they count anew.
+Changes younger than `age` are kept, at most `revisions` of them. The newest revision is always
+kept: it shows a process that was suspended that there are changes it has not read. As in etcd3's
+compactor (apiserver/pkg/storage/etcd3/compact.go), the compactor notes the newest revision at each
+interval to know the age of changes; after a restart it starts again.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ class CompactionOptions(NamedTuple):
 
 
 class Compactable(Protocol):
-    """What a compactor needs of a store."""
+    """The methods of a store that a compactor calls."""
 
     @property
     def revision(self) -> int:
@@ -59,9 +59,9 @@ class Compactor:
         self._seen: deque[tuple[float, int]] = deque()
 
     async def run(self) -> None:
-        """Look until cancelled: at every interval, and earlier when too much has gathered.
+        """Compact until cancelled: at every interval, and earlier if many changes have accumulated.
 
-        While it fails the looks become rarer, and only the first failure of a row is told.
+        After failures the interval grows, and only the first of consecutive failures is logged.
         """
         interval = self._options.interval
         failures = Failures(logger, "compaction", first=interval, longest=20 * interval)
@@ -81,7 +81,7 @@ class Compactor:
                 failures.worked()
 
     async def look(self) -> None:
-        """Compact what is too old or too much at this moment. Raises LogError."""
+        """Compact the changes that are now too old or too many. Raises LogError."""
         now = self._clock()
         target = self._store.revision - self._options.revisions
         self._seen.append((now, self._store.revision))

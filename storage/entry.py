@@ -17,7 +17,7 @@ class Codec(Protocol):
     """Between objects and bytes; given by the composition root."""
 
     def encode(self, value: Value, revision: int) -> bytes:
-        """The object with `revision` as its resourceVersion; 0 stands for none (a dry run)."""
+        """The object with `revision` as its resourceVersion; with 0, without one (a dry run)."""
         ...
 
     def decode(self, data: bytes) -> Value:
@@ -29,8 +29,8 @@ class Codec(Protocol):
         ...
 
     def strip(self, value: Value) -> None:
-        """Take off what is not stored of an object, or is set when it is (storage.Versioner,
-        PrepareObjectForStorage)."""
+        """Remove the members that are not stored, or that are set when an object is read
+        (storage.Versioner, PrepareObjectForStorage)."""
         ...
 
     def is_sound(self, data: bytes, revision: int) -> bool:
@@ -43,9 +43,10 @@ class Codec(Protocol):
 
 
 class Entry(NamedTuple):
-    """One object as it stood at `revision`; `created` is the revision it was created at.
+    """One object at `revision`; `created` is the revision at which it was created.
 
-    Made anew for each who asks, of what `columns` keep: equal to another if all of it is.
+    Each access creates a new `Entry` from `columns`. Two entries are equal if all members are
+    equal.
     """
 
     key: str
@@ -55,7 +56,7 @@ class Entry(NamedTuple):
 
     @property
     def value(self) -> Value:
-        """The decoded object: shared by all who ask, so nobody may change it."""
+        """The decoded object. All readers share it, so it must not be changed."""
         raise NotImplementedError("entries are made by a Coder")
 
     @property
@@ -82,7 +83,8 @@ Make = Callable[[Row], Entry]
 
 
 def maker(kind: type[Entry]) -> Make:
-    """What makes entries of that type: at the speed of a tuple, a third of a call of the type."""
+    """A function that creates entries of that type at the cost of a tuple, a third of the cost of
+    calling the type."""
     return cast("Make", partial(tuple.__new__, kind))
 
 
@@ -129,7 +131,8 @@ class Coder:
         return self._codec.names_revision(value)
 
     def damaged(self, data: Sequence[bytes], revisions: Sequence[int]) -> Sequence[int]:
-        """The revisions whose bytes cannot be what was stored."""
+        """The revisions whose bytes are damaged: they differ from anything that can have been
+        stored."""
         codec = self._codec
         if codec.are_sound(data, revisions):
             return ()
@@ -137,9 +140,9 @@ class Coder:
         return [revision for each, revision in pairs if not codec.is_sound(each, revision)]
 
     def value(self, data: bytes) -> Value:
-        """The object that these very bytes, which are kept somewhere, stand for.
+        """The object that these bytes encode; the same object for as long as it is remembered.
 
-        Once forgotten, who asks again gets a new one.
+        After it is forgotten, the next call returns a new object.
         """
         known = self._decoded.get(id(data))
         if known is not None:
@@ -172,7 +175,7 @@ class ShownEntry(Entry):
 
 
 PLACE = 400
-"""Bytes of memory of a change and its two entries, beside their data."""
+"""Bytes of memory of a change and its two entries, in addition to their data."""
 
 
 class Change:

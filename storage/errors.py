@@ -1,4 +1,4 @@
-"""What can go wrong in storage; `apiserver` translates each of these to a Status in one place.
+"""The errors of storage; `apiserver` translates each of these to a Status in one place.
 
 StorageError
 ├── PreconditionError       a write that does not fit what is stored; nothing was written
@@ -28,7 +28,7 @@ class StorageError(Exception):
 
 
 class PreconditionError(StorageError):
-    """A write that does not fit what is stored; nothing was written."""
+    """A write that does not match the stored state; nothing was written."""
 
     def __init__(self, message: str, key: str) -> None:
         super().__init__(message)
@@ -50,7 +50,7 @@ class ReadOnly(StorageError):
 
 
 class Damaged(StorageError):
-    """What is stored under a key cannot be what was written: it is neither read nor written to."""
+    """The bytes stored under a key are damaged. The key can neither be read nor written."""
 
     def __init__(self, key: str) -> None:
         super().__init__(f"what is stored at {key} is damaged; see inkube check and inkube repair")
@@ -58,7 +58,7 @@ class Damaged(StorageError):
 
 
 class AlreadyExists(PreconditionError):
-    """Create of a key that lives; `current` is who lives there."""
+    """Create of a key that exists; `current` is the existing entry."""
 
     def __init__(self, key: str, current: Entry) -> None:
         super().__init__(f"{key} already exists at revision {current.revision}", key)
@@ -90,7 +90,7 @@ class RevisionError(StorageError):
 
 
 class Compacted(RevisionError):
-    """`revision` lies before `compacted`, the oldest moment that can still be read."""
+    """`revision` is older than `compacted`, the oldest revision that can still be read."""
 
     def __init__(self, revision: int, compacted: int) -> None:
         super().__init__(f"revision {revision} was compacted, {compacted} is kept", revision)
@@ -98,7 +98,7 @@ class Compacted(RevisionError):
 
 
 class FutureRevision(RevisionError):
-    """`revision` lies after `newest`."""
+    """`revision` is newer than `newest`."""
 
     def __init__(self, revision: int, newest: int) -> None:
         super().__init__(

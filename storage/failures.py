@@ -1,4 +1,4 @@
-"""Something done again and again that fails: it is done more rarely, and told once."""
+"""A repeated action that fails: it is repeated less often, and the failure is logged once."""
 
 import logging
 
@@ -6,7 +6,8 @@ MOST_DOUBLINGS = 10
 
 
 class Failures:
-    """How often in a row something failed. `what` is told, `first` and `longest` are seconds."""
+    """Counts consecutive failures. `what` names the action in the log; `first` and `longest` are
+    delays in seconds."""
 
     def __init__(self, logger: logging.Logger, what: str, *, first: float, longest: float) -> None:
         self._logger = logger

@@ -1,13 +1,13 @@
-"""Fences: what must hold when a write is committed, beside what the write itself asks for.
+"""Fences: conditions of a commit in addition to the preconditions of the write itself.
 
     with fences.behind(fence):
         task = asyncio.create_task(work())   # and every task that it begins
 
-Whoever works only as long as a record says so may sleep for longer than the record is good for and
-wake up in the middle of a write. So the record is looked at where the write is committed: under the
-lock, or the condition on the newest revision, that the commit itself has. A fence goes with the
-task and not with the call, for work that is done on somebody's behalf writes through many hands.
-Dry runs pass.
+A process that may write only while it holds a Lease can be suspended until the Lease has expired,
+and resume in the middle of a write. So the Lease is checked at the commit: under the write lock, or
+together with the commit's condition on the newest revision. A fence belongs to the task, not to a
+call, because the work of a controller passes through many functions until it writes. Dry runs
+ignore fences.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from inkube.storage.entry import Entry
 
 
 class Fence(Protocol):
-    """What must hold of one key."""
+    """A condition on the stored state of one key."""
 
     @property
     def key(self) -> str:
@@ -40,7 +40,8 @@ current = _fence.get
 
 @contextmanager
 def behind(fence: Fence) -> Iterator[None]:
-    """Whatever is begun in this block writes only while the fence lets it."""
+    """Tasks and calls that start in this block can write only while the condition of the fence
+    holds."""
     token = _fence.set(fence)
     try:
         yield

@@ -1,7 +1,7 @@
-"""The files of a data file: who may read them, and whether they are still there.
+"""The files of a data file: their permissions, and whether they still exist.
 
-A data file holds Secrets, so it and what SQLite puts beside it (`-wal`, `-shm`) belong to their
-owner alone. SQLite gives those two the rights of the file itself.
+A data file contains Secrets, so only its owner can read it and the files that SQLite adds (`-wal`,
+`-shm`). SQLite gives those two the rights of the file itself.
 """
 
 import contextlib
@@ -62,9 +62,9 @@ def _make_private(path: Path) -> None:
 
 
 class Presence:
-    """Whether names still lead to the files that were opened: who writes to one that was deleted or
-    replaced writes for nobody. The `-wal` is one of them, for it holds what was committed last;
-    SQLite deletes it only when nobody has the file open."""
+    """Checks that paths still lead to the files that were opened: writes to a file that was deleted
+    or replaced are lost. This includes the `-wal`, which contains the latest commits; SQLite
+    deletes it only when no process has the file open."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

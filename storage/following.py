@@ -1,8 +1,9 @@
-"""Hearing of changes for good: also after the store was read anew, and after a mistake.
+"""State that is derived from stored objects, kept up to date without end: also after the store was
+read again, and after an error.
 
-A subscription ends where what happened cannot be told change by change: others compacted what this
-process had not read. Whoever keeps something that follows from what is stored is told so, looks at
-all there is, and goes on hearing.
+A subscription ends where the changes cannot be delivered one by one, because another process
+compacted changes that this one had not read. The owner of derived state is then notified, reads all
+objects, and receives changes again.
 """
 
 import contextlib
@@ -17,11 +18,10 @@ logger = logging.getLogger(__name__)
 
 
 class Following:
-    """Calls `hear` with every change under a prefix from now on, before its writer is answered.
+    """Calls `hear` with every new change under a prefix, before the response to its writer.
 
-    `anew` is called where changes were missed: once the store was read anew, and when `hear` has
-    failed. Where `anew` fails, too, it is called in place of `hear` until it does not. Neither may
-    block.
+    `anew` is called if changes were missed: after the store was read again, and after `hear` has
+    failed. If `anew` fails too, it replaces `hear` until it succeeds. Neither function may block.
     """
 
     def __init__(

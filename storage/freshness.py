@@ -1,8 +1,9 @@
-"""Reads that are as new as the newest write of anybody: when the cache may be asked.
+"""Reads that see every write committed so far, by any process: when the cache is new enough.
 
-A read is linearizable when the cache holds everything that was committed anywhere before the read
-was asked. Where the log can be glanced at that is known at once; else one question serves all who
-wait: who comes while one is under way, which may have been answered already, waits for the next.
+A read is linearizable if the cache contains every change that any process committed before the read
+began. Some logs can return the newest revision at once. Otherwise one query serves all waiting
+reads. A read that arrives during a query waits for the next one, because the result of the running
+query may be older than the read.
 """
 
 import asyncio
@@ -74,6 +75,6 @@ class Freshness:
 
 
 def _heard(task: asyncio.Task[int]) -> None:
-    """Whoever asked may be gone when the answer is an error."""
+    """Consume an error: the task that started the query may no longer wait for it."""
     if not task.cancelled():
         task.exception()

@@ -1,8 +1,8 @@
 """Entries sorted by key, in runs short enough that an insert moves little.
 
-Finding a key, a page or how many keys lie before one takes two binary searches, however many there
-are; a list of a prefix is a few slices. There is no dict beside the runs: at a million objects it
-would take 40 bytes each to save a microsecond. Only `cache` uses this.
+Finding a key, a page or the number of keys before a key takes two binary searches; a list of a
+prefix is a few slices. There is no additional dict: with a million objects it would take 40 bytes
+each to save a microsecond. Only `cache` uses this.
 """
 
 from bisect import bisect_left, bisect_right
@@ -86,7 +86,8 @@ class Index:
         return run, bisect_left(self._runs[run].keys, key)
 
     def _before(self, run: int) -> int:
-        """How many entries lie in the runs before one; worked out when asked after a change."""
+        """The number of entries in the runs before one; computed at the first access after a
+        change."""
         if self._offsets is None:
             self._offsets = [0, *accumulate(map(len, self._runs))]
         return self._offsets[run]

@@ -1,8 +1,8 @@
-"""What a start reads of a log: rows by the column, sorted at last, none of them an object.
+"""Loading a log at the start: rows as columns, sorted at the end, without an object for each row.
 
-A log is in the order of revisions, the index in the order of keys. What was outlived is dropped
-whenever there is as much of it as of anything else, so that a log with a long past takes no more
-memory than twice what lives. Only `writer` uses this.
+A log is in the order of revisions, the index in the order of keys. Replaced states are dropped
+whenever they are half of the rows, so a log with a long past takes at most twice the memory of the
+current entries. Only `writer` uses this.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,8 @@ LEAST = 100_000
 
 
 class Living(NamedTuple):
-    """What lives, in order of keys, and the keys of what is left out, for it is damaged."""
+    """The current entries in the order of keys, and the keys of damaged entries, which are left
+    out."""
 
     entries: Columns
     damaged: Sequence[str]
@@ -68,7 +69,7 @@ class Loading:
             self._next = max(LEAST, 2 * len(held))
 
     def living(self) -> Living:
-        """What lives."""
+        """The current entries."""
         self._settle()
         rows, damaged = self._rows, self._damaged
         if not damaged or damaged.isdisjoint(rows.revisions):

@@ -1,8 +1,7 @@
-"""The append-only log: what a log must do, and the one that lives in memory.
+"""The append-only log: its interface, and a log in memory.
 
-A log is a sequence of records with strictly growing revisions. It knows nothing of objects; the
-writer is the only one who appends, and always inside a transaction. `inkube.storage.sql` is the
-log that outlives the process.
+A log is a sequence of records with strictly growing revisions. It handles bytes, not objects. Only
+the writer appends, always inside a transaction. `inkube.storage.sql` is the log in a database.
 """
 
 import asyncio
@@ -23,8 +22,8 @@ FIRST_REVISION = 100
 class Record(NamedTuple):
     """One row: the state of `key` from `revision` on, or, when `deleted`, its last state.
 
-    `previous` is the revision of the state before, 0 when the key did not live. `time` is when it
-    was written, in microseconds since 1970 by the writer's clock; 0 where nobody noted it.
+    `previous` is the revision of the state before, 0 if the key did not exist. `time` is the time
+    of the write by the writer's clock, in microseconds since 1970; 0 if it is unknown.
     """
 
     revision: int
@@ -44,8 +43,8 @@ class Horizon(NamedTuple):
 
 
 class Missed(NamedTuple):
-    """What other writers appended, how far they compacted, and what is the newest revision: older
-    than what was asked for where the log went back, as in a database that was restored."""
+    """The changes that other processes appended, how far they compacted, and the newest revision.
+    It is older than the requested one if the log went back, for example in a restored database."""
 
     records: Sequence[Record]
     compacted: int
@@ -53,7 +52,7 @@ class Missed(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """What a start reads of records, by the column."""
+    """Records as columns, as a start reads them."""
 
     revisions: Sequence[int]
     keys: Sequence[str]
@@ -62,7 +61,7 @@ class Rows(NamedTuple):
     """The revisions of deletions among them."""
     data: Sequence[bytes]
     compacted: Sequence[int]
-    """How far was compacted; told at least once, the same each time."""
+    """The revision up to which the log is compacted: at least one item, all equal."""
 
     def parts(self, size: int) -> Iterator[Self]:
         """The same in parts of that many rows."""
@@ -160,7 +159,7 @@ class Log(Protocol):
         ...
 
     async def horizon(self) -> Horizon:
-        """What can be read."""
+        """The range of revisions that can be read."""
         ...
 
     def begin(self) -> AbstractAsyncContextManager[Transaction]:
@@ -181,12 +180,12 @@ class Log(Protocol):
         ...
 
     def glance(self) -> int | None:
-        """The newest revision committed by anybody (0: none is left), where that costs no more
-        than microseconds; None where `newest` has to be asked."""
+        """The newest revision that any process committed (0: the log is empty), if the log can tell
+        within microseconds; None if `newest` is needed."""
         ...
 
     async def newest(self) -> int:
-        """As `glance`, whatever it costs."""
+        """The newest revision that any process committed, also if that takes a query."""
         ...
 
     async def news(self, revision: int, within: float) -> int:
@@ -204,7 +203,7 @@ class Log(Protocol):
         ...
 
     async def at(self, keys: Range, revision: int) -> Sequence[Record]:
-        """What lived at a revision, in the order of keys. Raises Compacted."""
+        """The entries at a revision, in the order of keys. Raises Compacted."""
         ...
 
     async def grown(self, keys: Range, after: int, until: int) -> int:
@@ -305,7 +304,7 @@ class MemoryLog:
         return self._newest
 
     async def news(self, revision: int, within: float) -> int:
-        """See Log; nobody asks, as it is not shared."""
+        """See Log. Never called, because this log is not shared."""
         await asyncio.sleep(within)
         return 0
 

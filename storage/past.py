@@ -1,6 +1,7 @@
-"""A moment of a log as a log of its own, in memory: what was there then, and what is kept before.
+"""A log in memory with the state of another log at a revision or time, and the changes before it.
 
-Used to look at the past without touching it (`inkube serve --at`), and by what reads a log once.
+`inkube serve --at` uses it to show the past without changing it, and commands use it to read a log
+once.
 """
 
 from inkube.storage.errors import Compacted, FutureRevision
@@ -10,7 +11,8 @@ ROWS = 10_000  # read at once
 
 
 async def copied(log: Log, *, revision: int = 0, moment: float = 0.0) -> MemoryLog:
-    """What an open log holds up to a revision, or to a moment in seconds since 1970 (neither: now).
+    """A copy of an open log up to a revision, or up to a time in seconds since 1970; by default, up
+    to now.
 
     Raises Compacted, FutureRevision, LogError.
     """

@@ -1,8 +1,9 @@
-"""Looking at a data file without serving it, and dropping from it what is damaged.
+"""Checking a data file without serving it, and removing damaged rows.
 
-Damaged are rows that cannot be understood, and a log that contradicts itself: two processes wrote
-to the file without knowing of each other, and acknowledged writes were lost. Works on SQLite
-directly: what a log cannot open is what this is for. Used by `inkube check` and `inkube repair`.
+A row is damaged if it cannot be decoded. A log is damaged if it contradicts itself: two processes
+wrote to the file without coordination, and confirmed writes were lost. This module uses SQLite
+directly, because it must also work on files that a log cannot open. Used by `inkube check` and
+`inkube repair`.
 """
 
 import sqlite3
@@ -53,7 +54,7 @@ class Break(NamedTuple):
 
 
 def structure(path: Path) -> list[str]:
-    """What is wrong with the file itself, as SQLite tells it. Raises sqlite3.Error or OSError."""
+    """The problems of the file itself, as SQLite reports them. Raises sqlite3.Error or OSError."""
     with closing(_open(path, "ro")) as connection:
         found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check")]
     return [] if found == ["ok"] else found
@@ -67,11 +68,11 @@ def rows(path: Path, is_sound: Sound) -> list[Finding]:
 
 
 def breaks(path: Path) -> list[Break]:
-    """Where the log contradicts itself. Raises sqlite3.Error or OSError.
+    """The places where the log contradicts itself. Raises sqlite3.Error or OSError.
 
-    After the revision that was compacted the log has every revision, and each row says which one
-    it replaced; up to there it has one row of each object that lived. What was lost at the very end
-    of the log, and what was written over it, contradict nothing and are found by nobody.
+    After the revision that was compacted the log has every revision, and each row says which one it
+    replaced; before it, there is one row for each object that existed. Writes that were lost at the
+    very end of the log, and writes that replaced them, cause no contradiction and cannot be found.
     """
     with closing(_open(path, "ro")) as connection:
         connection.execute("BEGIN")  # of one moment, while servers may go on
@@ -79,8 +80,8 @@ def breaks(path: Path) -> list[Break]:
 
 
 def copy(path: Path, target: Path) -> None:
-    """Copy the file as it is, with what its `-wal` holds, through SQLite: to open and close it
-    beside SQLite would drop the locks of this process (see `files.create`).
+    """Copy the file, including the contents of its `-wal`, with SQLite. Opening and closing it
+    without SQLite would drop the locks of this process (see `files.create`).
 
     Raises sqlite3.Error or OSError.
     """
@@ -90,16 +91,16 @@ def copy(path: Path, target: Path) -> None:
 
 
 class Repaired(NamedTuple):
-    """What was dropped, and the revision up to which the past was forgotten (0: none of it)."""
+    """The rows that were removed, and the revision up to which the past was removed (0: none)."""
 
     dropped: list[Finding]
     forgotten: int
 
 
 def repair(path: Path, is_sound: Sound) -> Repaired:
-    """Delete the damaged rows: of each key what was sound last is what is read from now on. What
-    was up to the last place where the log contradicts itself, or lacks a row, is compacted: nobody
-    is told a past that was another, and no revision is given twice.
+    """Delete the damaged rows: each key then has its last undamaged state. The past up to the last
+    contradiction or missing row is compacted, so that no client reads a wrong past and no revision
+    is used twice.
 
     Raises sqlite3.Error or OSError; then nothing has changed.
     """

@@ -33,8 +33,8 @@ from inkube.storage.failures import Failures
 from inkube.storage.following import Following
 from inkube.storage.freshness import Freshness
 from inkube.storage.log import Log, MemoryLog, Range, Record, Snapshot
+from inkube.storage.pending import PendingBatch, Uncommitted
 from inkube.storage.subscription import Deliver, Subscription
-from inkube.storage.underway import Uncommitted, Underway
 from inkube.storage.writer import Progress, Writer, WriterOptions
 
 __all__ = [
@@ -50,12 +50,12 @@ __all__ = [
     "Following",
     "MemoryLog",
     "Page",
+    "PendingBatch",
     "Snapshot",
     "Store",
     "StoreOptions",
     "Subscription",
     "Uncommitted",
-    "Underway",
     "Value",
     "read",
 ]
@@ -96,7 +96,7 @@ class Page(NamedTuple):
 
 
 class BaseStore(ABC):
-    """What can be done to a store, for real or as a dry run."""
+    """The operations of a store, real or as a dry run."""
 
     def __init__(self, log: Log, cache: Cache, coder: Coder, writer: Writer) -> None:
         self._log = log
@@ -120,7 +120,7 @@ class BaseStore(ABC):
         return self._cache.get(key)
 
     def list(self, prefix: str) -> Columns:
-        """What lives under a prefix now, in order of keys; what is returned is the caller's."""
+        """A copy of the current entries under a prefix, in the order of keys."""
         return self._cache.list(prefix)
 
     def shown(self, entry: Entry, value: Value) -> Entry:
@@ -130,8 +130,8 @@ class BaseStore(ABC):
 
     @abstractmethod
     def strip(self, value: Value, *, is_new: bool = False) -> None:
-        """Take off what is not stored of an object, or is set when it is: its revision first of
-        all. Raises RevisionNamed where an object that `is_new` has one."""
+        """Remove the members of an object that are not stored or that are set when it is stored,
+        such as its revision. Raises RevisionNamed if an object that `is_new` has a revision."""
 
     def damaged(self, prefix: str) -> Sequence[str]:
         """The keys under a prefix that lists leave out, and reads refuse, for they are damaged."""
@@ -166,8 +166,8 @@ class BaseStore(ABC):
     ) -> Page:
         """The first `limit` entries (0: all) whose keys follow `after`, at a revision (0: now).
 
-        Pages read at one revision are parts of one list. What a page costs does not depend on how
-        many entries there are. Raises Compacted, FutureRevision.
+        Pages read at one revision are parts of one list. The cost of a page does not depend on the
+        number of entries. Raises Compacted, FutureRevision.
         """
         revision = revision or self.revision
         await self._check_revision(revision)
@@ -190,8 +190,8 @@ class BaseStore(ABC):
         return revision
 
     async def history(self, prefix: str, after: int, limit: int) -> Sequence[tuple[Change, float]]:
-        """The first `limit` changes under a prefix after a revision, and when each was written, in
-        seconds since 1970 (0: nobody noted it). Raises Compacted."""
+        """The first `limit` changes under a prefix after a revision, each with the time of its
+        write in seconds since 1970 (0: unknown). Raises Compacted."""
         return [
             (
                 writes.change(row, writes.entry(old, self._coder) if old else None, self._coder),
@@ -313,16 +313,17 @@ class Store(BaseStore):
         _check_batch(batch)
         return await self._writer.write(*batch)
 
-    async def submit(self, *batch: writes.Write) -> Underway:
-        """As `commit`, without waiting for it: what is returned is to be awaited.
+    async def submit(self, *batch: writes.Write) -> PendingBatch:
+        """As `commit`, without waiting for it: the caller awaits the result.
 
-        Raises ReadOnly, Closed, and ValueError for a batch that is none.
+        Raises ReadOnly, Closed, and ValueError for an invalid batch.
         """
         _check_batch(batch)
         return await self._writer.submit(*batch)
 
-    def uncommitted(self, before: Entry, value: Value, write: Underway) -> Uncommitted:
-        """What `write` is about to store in the place of `before`, which names that revision."""
+    def uncommitted(self, before: Entry, value: Value, write: PendingBatch) -> Uncommitted:
+        """The uncommitted state that `write` stores instead of `before`, with the revision of
+        `before`."""
         data = self._coder.encode(value, before.revision)
         return Uncommitted(before, data, self._coder.decode(data), write)
 
@@ -335,9 +336,9 @@ class Store(BaseStore):
     def subscribe(
         self, prefix: str, after: int | None = None, *, deliver: Deliver | None = None
     ) -> Subscription:
-        """Every change under a prefix after a revision (None: the newest), none missing.
+        """Every change under a prefix after a revision (None: the newest), without gaps.
 
-        A revision in the future is allowed: changes up to it are not told. With `deliver` see
+        A revision in the future is allowed: changes up to it are not delivered. With `deliver`, see
         `Subscription.attach`; history must reach back to `after` then. Raises Compacted, Closed.
         """
         if not self._open:
@@ -360,7 +361,8 @@ class Store(BaseStore):
         return subscription
 
     def follow(self, prefix: str, hear: Deliver, *, anew: Callable[[], None]) -> Following:
-        """Every change under a prefix from now on, for good; see Following. Raises Closed."""
+        """Calls `hear` with every change under a prefix from now on, without end; see Following.
+        Raises Closed."""
         return Following(self.subscribe, prefix, hear, anew)
 
     @property
@@ -401,7 +403,8 @@ class Store(BaseStore):
     def dry_run(self, *, asks: bool = True) -> "DryRunStore":
         """A store that checks what this one checks, and writes nothing.
 
-        `asks`: for what is newest, each time; not where the caller waits for `current` before.
+        `asks`: whether each check queries the newest revision; not needed if the caller awaits
+        `current` before.
         """
         return DryRunStore(self._log, self._cache, self._coder, self._writer, asks=asks)
 

@@ -1,11 +1,11 @@
-"""One subscriber: what it still has to read, and how it is told.
+"""One subscriber: the changes that it has not read yet, and their delivery.
 
     log or history (the backlog, once) → queue (bounded) → next_batch()
                                        → deliver(changes), while attached
 
 A subscriber that lets its queue fill, or in whose queue a change waits longer than history keeps
-it, is cut off with SlowConsumer; nobody else notices. So the changes that wait for all subscribers
-together are those of history, and take no memory beside it.
+it, is ended with SlowConsumer; other subscribers are not affected. So all waiting changes of all
+subscribers are also in history, and take no additional memory.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ Backlog = Callable[[int], Awaitable[tuple[Changes, bool]]]
 
 
 class Publisher(Protocol):
-    """What a subscription needs of the cache it hangs on."""
+    """The methods of the cache that a subscription calls."""
 
     @property
     def revision(self) -> int:
@@ -191,7 +191,8 @@ class Subscription:
         self._wake()
 
     def forget(self, revision: int) -> None:
-        """History holds nothing up to `revision` any more: cut off who has not taken that yet."""
+        """History no longer contains changes up to `revision`: end the subscription if it has not
+        taken them yet."""
         waiting = (self._early if self._is_of_history else ()) or self._queue
         if waiting and waiting[0].revision <= revision:
             self._cut_off(SlowConsumer(self._told_up_to(waiting[0].revision - 1)))

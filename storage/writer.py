@@ -2,8 +2,8 @@
 
     submit() → bounded queue → [lock, catch up, check, append, commit] → publish → answer
 
-Nobody is answered before the commit. While one group is being committed the next one gathers, so
-the more clients write, the fewer commits each of them costs.
+No write is answered before its commit. While one group is being committed, the next one collects,
+so with more concurrent clients, more writes share a commit.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from inkube.storage.entry import Change, Coder, Entries, Entry
 from inkube.storage.errors import Closed, ReadOnly
 from inkube.storage.loading import Loading
 from inkube.storage.log import Horizon, Log, Missed, Record
-from inkube.storage.underway import Underway
+from inkube.storage.pending import PendingBatch
 
 # Rows read at once: of what others wrote, of everything at a start.
 FOLLOWED, LOADED = 1_000, 5_000
@@ -56,8 +56,8 @@ class Progress(NamedTuple):
 
 
 class _Behind(Exception):
-    """Others compacted what this process has not read yet, or the log lost what it has read: it
-    must load everything anew."""
+    """Another process compacted changes that this one has not read, or the log lost changes that it
+    has read: everything must be loaded again."""
 
 
 class Writer:
@@ -77,7 +77,7 @@ class Writer:
         self._cache = cache
         self._coder = coder
         self._group = min(options.group, TURN) if log.immediate else options.group
-        self._queue: deque[Underway] = deque()
+        self._queue: deque[PendingBatch] = deque()
         self._places = asyncio.Semaphore(options.pending)
         self._lock = asyncio.Lock()
         self._wanted = asyncio.Event()
@@ -111,24 +111,25 @@ class Writer:
         caller works behind."""
         return await (await self.submit(*batch))
 
-    async def submit(self, *batch: writes.Write) -> Underway:
-        """Have a batch written after all that was asked for before; it answers once it is.
+    async def submit(self, *batch: writes.Write) -> PendingBatch:
+        """Submit a batch, which is written after all batches before it. The result completes with
+        the commit.
 
-        Raises ReadOnly, Closed; what is returned raises PreconditionError, Closed, LogError, and
-        what the fence does that the caller works behind.
+        Raises ReadOnly, Closed; the result raises PreconditionError, Closed, LogError, and the
+        exceptions of the caller's fence.
         """
         self._check_open()
         if self._read_only:
             raise ReadOnly(self._cache.revision)
-        underway = Underway(batch, fences.current(), self._loop.create_future())
+        pending = PendingBatch(batch, fences.current(), self._loop.create_future())
         await self._places.acquire()  # until the answer
         if self._closed:
             self._places.release()
             raise Closed
-        self._queue.append(underway)
+        self._queue.append(pending)
         if len(self._queue) >= self._expected:
             self._wanted.set()
-        return underway
+        return pending
 
     async def catch_up(self, wanted: int = 0) -> bool:
         """Publish what other processes appended, up to `wanted` at least where it is given.
@@ -148,7 +149,8 @@ class Writer:
             return self._cache.revision > before
 
     async def compact(self, revision: int) -> None:
-        """Forget what cannot be seen at `revision` or later. Writers go on between its steps."""
+        """Remove the states that cannot be read at `revision` or later. Writers continue between
+        its steps."""
         compacted = await self._log.compact(revision)
         self._cache.compacted = max(self._cache.compacted, compacted)
 
@@ -172,7 +174,7 @@ class Writer:
                 expected = len(group) + len(self._queue)
                 del group  # while nobody writes
 
-    def _take(self) -> list[Underway]:
+    def _take(self) -> list[PendingBatch]:
         """The next group: at most so many writes, and always one batch."""
         group = [self._queue.popleft()]
         size = len(group[0].batch)
@@ -182,8 +184,9 @@ class Writer:
         return group
 
     async def _gather(self, expected: int) -> None:
-        """Let those who come in this turn of the loop join, and on a log that takes its time those
-        who were just answered: many of them write again, and few large commits cost the least."""
+        """Wait for the batches of this iteration of the loop, and on a slow log also for the
+        clients that were just answered: many of them write again, and few large commits cost
+        least."""
         await asyncio.sleep(0)
         if self._log.immediate:
             return
@@ -196,27 +199,27 @@ class Writer:
                 await self._wanted.wait()
         self._expected = 1
 
-    async def _answer(self, group: Sequence[Underway]) -> None:
+    async def _answer(self, group: Sequence[PendingBatch]) -> None:
         # Whoever was cancelled while waiting no longer wants the write.
-        wanted = [underway for underway in group if not underway.answer.done()]
+        wanted = [pending for pending in group if not pending.answer.done()]
         try:
             outcomes: Sequence[Entries | Exception] = await self._commit(wanted)
         except BaseException as error:
             failure = error if isinstance(error, Exception) else Closed()
             outcomes = [failure] * len(wanted)
-            for underway in wanted:
-                underway.revision = 0
+            for pending in wanted:
+                pending.revision = 0
             if not isinstance(error, Exception):
                 raise
         finally:
             self._settle(wanted, outcomes)
-            for underway in group:
-                underway.forget()
+            for pending in group:
+                pending.forget()
 
     @staticmethod
-    def _settle(group: Sequence[Underway], outcomes: Sequence[Entries | Exception]) -> None:
-        for underway, outcome in zip(group, outcomes, strict=True):
-            answer = underway.answer
+    def _settle(group: Sequence[PendingBatch], outcomes: Sequence[Entries | Exception]) -> None:
+        for pending, outcome in zip(group, outcomes, strict=True):
+            answer = pending.answer
             if answer.done():
                 continue
             if isinstance(outcome, Exception):
@@ -224,7 +227,7 @@ class Writer:
             else:
                 answer.set_result(outcome)
 
-    async def _commit(self, group: Sequence[Underway]) -> Sequence[Entries | Exception]:
+    async def _commit(self, group: Sequence[PendingBatch]) -> Sequence[Entries | Exception]:
         async with self._lock:
             while True:
                 try:
@@ -232,12 +235,12 @@ class Writer:
                 except _Behind:
                     await self._load()
 
-    async def _try_commit(self, group: Sequence[Underway]) -> Sequence[Entries | Exception]:
+    async def _try_commit(self, group: Sequence[PendingBatch]) -> Sequence[Entries | Exception]:
         begun = time.perf_counter()
         if self._log.optimistic:
             # What is refused may be so only because this process has not seen the newest.
             changes, outcomes = self._check(group)
-            wanted = sum(len(underway.batch) for underway in group)
+            wanted = sum(len(pending.batch) for pending in group)
             if len(changes) == wanted and await self._append_next(changes):
                 self.durations.note(changes, time.perf_counter() - begun)
                 self._cache.publish(changes)
@@ -259,20 +262,22 @@ class Writer:
         now = int(self._now() * 1_000_000)
         return [writes.record(change, now) for change in changes]
 
-    def _check(self, group: Sequence[Underway]) -> tuple[list[Change], list[Entries | Exception]]:
-        """What a group comes to, each write seeing those before it."""
+    def _check(
+        self, group: Sequence[PendingBatch]
+    ) -> tuple[list[Change], list[Entries | Exception]]:
+        """The changes and results of a group; each write sees those before it."""
         changes: list[Change] = []
         outcomes: list[Entries | Exception] = []
         changed: dict[str, Entry | None] = {}
-        for underway in group:
+        for pending in group:
             made: list[Change] = []
             revision = self._cache.revision + len(changes)
-            underway.revision = 0
+            pending.revision = 0
             try:
-                if underway.fence is not None:
-                    key = underway.fence.key
-                    underway.fence.check(changed[key] if key in changed else self._cache.get(key))
-                for write in underway.batch:
+                if pending.fence is not None:
+                    key = pending.fence.key
+                    pending.fence.check(changed[key] if key in changed else self._cache.get(key))
+                for write in pending.batch:
                     key = write.key
                     current = changed[key] if key in changed else self._cache.get(key)
                     revision += 1
@@ -281,14 +286,15 @@ class Writer:
                 outcomes.append(error)
                 continue
             changes += made
-            underway.revision = revision
+            pending.revision = revision
             outcomes.append([change.entry for change in made])
             for change in made:
                 changed[change.entry.key] = None if change.type == "DELETED" else change.entry
         return changes, outcomes
 
     async def _follow(self, missed: Callable[[int, int], Awaitable[Missed]]) -> None:
-        """Publish what others appended; it is committed whatever becomes of our transaction."""
+        """Publish the changes that other processes appended. They are committed, whether or not our
+        transaction succeeds."""
         while True:
             found = await missed(self._cache.revision, FOLLOWED)
             if found.compacted > self._cache.revision:

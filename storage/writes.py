@@ -13,7 +13,7 @@ class Write(Protocol):
 
     @property
     def key(self) -> str:
-        """What it is about."""
+        """The key that the write changes."""
         ...
 
     def change(self, current: Entry | None, revision: int, coder: Coder) -> Change:
@@ -75,10 +75,10 @@ class Delete(NamedTuple):
 
 
 class Guarded(NamedTuple):
-    """A write that is refused where something beside its key is no longer as it was.
+    """A write that is rejected if something other than its key has changed.
 
-    `check` is called once everything before the write is published, whoever wrote it. What it
-    raises is what the write comes to.
+    `check` is called after all earlier writes of all processes are published. An exception of it
+    becomes the result of the write.
     """
 
     write: Write

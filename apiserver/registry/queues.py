@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from inkube.schemas.objects import Object
-from inkube.storage import Entry, Underway
+from inkube.storage import Entry, PendingBatch
 
 PATIENCE = 0.25
 """Seconds that a writer waits for those before it."""
@@ -22,7 +22,7 @@ class Ahead(NamedTuple):
 
     entry: Entry
     value: Object
-    underway: Underway
+    underway: PendingBatch
 
 
 class _Line:

@@ -1,4 +1,4 @@
-"""The log in a database: SQLite in a file of one's own, PostgreSQL for several machines.
+"""The log in a database: SQLite in a file on one machine, PostgreSQL for several machines.
 
     tables      what is kept, and every question about it, once for all databases (SQLAlchemy Core)
     statements  the same by name, in the words of one database; SQLite's are made beforehand
@@ -9,6 +9,6 @@
 
 Statements are SQLAlchemy's and compiled once, for SQLite before it is installed; they go straight
 to the driver, because SQLAlchemy's asyncio layer switches greenlets for every one of them, which
-doubles what a small write costs.
-`APIServer` chooses; nobody else imports this folder.
+doubles what a small write costs. The composition root chooses the database; no other code imports
+this folder.
 """

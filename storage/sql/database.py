@@ -1,4 +1,4 @@
-"""What a database has to be able to do so that the log can live in it."""
+"""The interface that a database must implement for the log."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -21,8 +21,8 @@ class Connection(Protocol):
         ...
 
     async def joined(self, revision: int, limit: int) -> Rows | None:
-        """What Statement.ROWS finds, where the database can join it to few values at less cost;
-        None: it is to be asked row by row."""
+        """The result of Statement.ROWS, if the database can join the rows into few values at a
+        lower cost; None if the statement must be run row by row."""
         ...
 
     async def execute(self, statement: Statement, parameters: Mapping[str, Any]) -> None:
@@ -71,12 +71,12 @@ class Database(Protocol):
 
     @property
     def name(self) -> str:
-        """What messages call it; no secret of its address is part of this."""
+        """The name of the database in messages; it contains no secret of the address."""
         ...
 
     @property
     def errors(self) -> tuple[type[Exception], ...]:
-        """What `translate` understands."""
+        """The exceptions that `translate` handles."""
         ...
 
     @property
@@ -100,7 +100,8 @@ class Database(Protocol):
         ...
 
     async def connect(self) -> Connection:
-        """A connection to what is known to be ours or new. Raises NotOurs and `errors`."""
+        """A connection to a database that is new or belongs to inkube. Raises NotOurs and
+        `errors`."""
         ...
 
     def translate(self, error: Exception) -> LogError:

@@ -1,7 +1,7 @@
 """A lane: one connection, used by one coroutine at a time.
 
-It is made when it is first used, and again after it broke: at once the first time, then after
-0.1 s, 0.2 s … 5 s. Who comes in between is told what is wrong without waiting for it.
+It is opened at its first use, and again after a failure: the first time immediately, then after 0.1
+s, 0.2 s … 5 s. Calls in between fail immediately with the last error.
 """
 
 import asyncio
@@ -54,16 +54,17 @@ class Lane:
             self.failure = ""
 
     async def work(self, job: Callable[[Connection], Awaitable[T]]) -> T:
-        """Do a job to its end, even when the caller is cancelled: the connection is everybody's,
-        and a statement interrupted half-way would leave it in an unknown state."""
+        """Run a job to its end, also if the caller is cancelled: the connection is shared, and an
+        interrupted statement would leave it in an unknown state."""
         return await asyncio.shield(asyncio.ensure_future(self._work(job)))
 
     async def drop(self) -> None:
-        """Give the connection up; the next who comes gets a new one."""
+        """Close the connection; the next job opens a new one."""
         await self._drop()
 
     async def close(self) -> None:
-        """Wait for what is under way and let go for good; may be called twice."""
+        """Wait for the running job and close the connection for the last time; can be called
+        twice."""
         async with self._lock:
             self._closed = True
             await self._drop()

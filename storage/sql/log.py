@@ -159,7 +159,7 @@ class SqlLog:
         return int(count)
 
     async def before(self, time: int) -> int:
-        """See Log. Looks at every row: nobody asks often."""
+        """See Log. Reads every row, which is acceptable because calls are rare."""
         rows: Sequence[Row] = await self._past.work(_asking(Statement.FIRST_AFTER, {"time": time}))
         ((first,),) = rows
         return (await self.horizon()).newest if first is None else int(first) - 1
@@ -203,7 +203,8 @@ class SqlLog:
             raise
 
     async def _compact(self, connection: Connection, *, after: int, until: int) -> bool:
-        """Forget what ended in (after, until]; False when somebody else is doing that."""
+        """Remove the states that ended in (after, until]; False if another process is
+        compacting."""
         if not await connection.begin_compaction():
             return False
         async with self._ending(connection):
@@ -218,7 +219,8 @@ class SqlLog:
     async def _fetch_exactly(
         self, query: Statement, parameters: Mapping[str, Any], revision: int
     ) -> Sequence[Row]:
-        """What a query finds, if everything since `revision` is still there. Raises Compacted."""
+        """The result of a query, if every change since `revision` is still in the log. Raises
+        Compacted."""
         rows: Sequence[Row] = await self._past.work(_asking(query, parameters))
         # Asked last: compaction only moves on, so what is not compacted now was not before.
         ((compacted,),) = await self._past.work(_asking(Statement.MARK, {"name": "compacted"}))

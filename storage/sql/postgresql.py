@@ -1,14 +1,14 @@
-"""PostgreSQL, for servers on several machines: the row that is the lock, the news, the errors.
+"""PostgreSQL, for servers on several machines: the row that serves as lock, notifications, errors.
 
     postgresql_log("postgresql://user@host/database")
 
-Everything is in the schema `inkube`. The row `newest` of the table of marks is the write lock: who
-holds it knows the newest revision and appends the next ones, so there are no gaps and nobody ever
-sees a revision before the one it follows. Each commit sends one NOTIFY that carries its revision;
-news may get lost (a pooler, an engine without LISTEN), so the log is also looked at once a second.
+Everything is in the schema `inkube`. The row `newest` of the table of marks is the write lock: its
+holder knows the newest revision and appends the next ones, so revisions have no gaps and become
+visible in order. Each commit sends one NOTIFY that carries its revision; notifications can get lost
+(a pooler, an engine without LISTEN), so the log is also queried once a second.
 
-Three connections at most: one writes and follows, one reads the past, one listens and is asked for
-what is newest. Only `APIServer` imports this, when it is told to.
+Three connections at most: one writes and follows, one reads the past, one listens and queries the
+newest revision. It is imported only by a server with the option `database`.
 """
 
 import asyncio
@@ -64,7 +64,7 @@ _QUIETLY = "SELECT value FROM head"
 
 
 def postgresql_log(url: str) -> SqlLog:
-    """The log in a database, whose schema is made with the first `open`."""
+    """The log in a database. The first `open` creates its schema."""
     return SqlLog(PostgresqlDatabase(url))
 
 
@@ -236,7 +236,8 @@ class PostgresqlConnection:
         await self._driver.execute(f"{_BEGIN}; {_LOCK}")
 
     async def begin_compaction(self) -> bool:
-        """See Connection: writers go on, compaction touches no row of theirs."""
+        """See Connection. Writers are not blocked, because compaction changes none of their
+        rows."""
         await self._driver.execute(_BEGIN)
         if await self._driver.fetchval(_LOCK_COMPACTION) is not None:
             return True

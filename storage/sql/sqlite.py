@@ -1,9 +1,9 @@
 """SQLite: the file, its pragmas, its locks, its errors.
 
-A file is in WAL mode and may be shared by several processes on one machine. The write lock is
-BEGIN IMMEDIATE, or one statement that inserts if nobody wrote meanwhile. What is newest is asked on
-a connection of the event loop's own: the answer lies in memory that the processes share, so a few
-microseconds are less than a trip to the driver's thread.
+A file is in WAL mode and may be shared by several processes on one machine. The write lock is BEGIN
+IMMEDIATE, or one statement that inserts if nobody wrote meanwhile. The newest revision is read on a
+separate connection in the event loop: the value is in memory that the processes share, so the few
+microseconds cost less than a call to the driver's thread.
 """
 
 import asyncio
@@ -76,12 +76,12 @@ _insertion = lru_cache(maxsize=ROWS)(_STATEMENTS.insertion)
 
 @lru_cache(maxsize=ROWS)
 def _insertion_after(rows: int) -> str:
-    """One statement for so many rows, for when the revision bound first is the newest: the first
-    row has the next one, which nobody else may have.
+    """One statement for this number of rows, which inserts them if the revision bound first is the
+    newest. The first row gets the next revision, which no other process can have.
 
-    Who finds it taken is refused by the primary key; who has not seen yet what was forgotten since,
-    by a key that is null. To ask for the newest revision would take a third more: a statement that
-    reads the table it writes to puts all rows aside first.
+    If another process has taken it, the primary key rejects the row. If this process has not seen
+    the latest compaction, a null key rejects it. A query for the newest revision would take a third
+    more time: a statement that reads the table it writes to first copies all rows aside.
     """
     row = f"({', '.join('?' * len(Record._fields))})"
     first = row.replace("?, ?", f"?, CASE WHEN ({_COMPACTED}) <= ? THEN ? END", 1)
@@ -92,8 +92,8 @@ def _insertion_after(rows: int) -> str:
 
 
 def _cells(records: Sequence[Record]) -> list[Any]:
-    """What is bound: of the types that sqlite3 takes as they are. For bytes and bools it looks for
-    an adapter each time, which takes a fifth of an insertion."""
+    """The values to bind, in the types that sqlite3 takes unchanged. For bytes and bools it
+    searches for an adapter each time, which takes a fifth of an insertion."""
     return [
         cell
         for revision, key, previous, created, deleted, data, time in records
@@ -323,8 +323,8 @@ class SqliteConnection:
             await self._driver.execute(_insertion(len(rows)), _cells(rows))
 
     async def append_next(self, after: int, records: Sequence[Record]) -> bool:
-        """See Connection. One statement is a transaction of its own, and one trip to the driver's
-        thread instead of five: who writes alone waits for each of them."""
+        """See Connection. One statement is a transaction, and takes one call to the driver's thread
+        instead of five; a single writer waits for each of these calls."""
         if len(records) > ROWS or records[0].revision != after + 1:
             return False
         self._presence.check()

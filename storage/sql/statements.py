@@ -1,8 +1,9 @@
-"""Every question about the log and every change of it by name, and the words a database has for it.
+"""Every query and change of the log by name, and its SQL in the dialect of a database.
 
-What each is stands in `tables`, in SQLAlchemy. To load that is a third of a server's start and a
-fifth of its memory, and each start would make the same few words of it. So those of SQLite are made
-once, by `tools/generate_statements.py`, and lie in `sqlite.json`; `postgresql` has them made.
+`tables` defines them in SQLAlchemy. Loading SQLAlchemy takes a third of the time and a fifth of the
+memory of a start, and each start would compile the same statements. So
+`tools/generate_statements.py` compiles those of SQLite once, into `sqlite.json`; `postgresql`
+compiles them at the start.
 """
 
 import json
@@ -21,7 +22,7 @@ Row = Sequence[Any]
 
 
 class Statement(Enum):
-    """What `tables` has under the same name."""
+    """The statements of `tables`, by the same names."""
 
     MARK = "MARK"
     SET_MARK = "SET_MARK"
@@ -56,11 +57,11 @@ class Statements(NamedTuple):
 
     compiled: Mapping[Statement, Compiled]
     definitions: Sequence[str]
-    """What makes tables and indexes where they are missing."""
+    """The statements that create missing tables and indexes."""
     appending: str
-    """What adds one row to the log."""
+    """The statement that adds one row to the log."""
     place: str = ""
-    """The name space the tables lie in, where a database has such."""
+    """The schema that contains the tables, if the database has schemas."""
 
     def insertion(self, rows: int) -> str:
         """One statement that adds so many rows to the log."""
@@ -68,7 +69,7 @@ class Statements(NamedTuple):
         return self.appending + f", {row}" * (rows - 1)
 
     def upgrades(self, schema: int) -> Iterator[str]:
-        """What makes tables of an older schema into those of this one."""
+        """The statements that upgrade the tables of an older schema to this one."""
         name = f"{self.place}.log" if self.place else "log"
         if schema < 2:
             yield f"ALTER TABLE {name} ADD COLUMN time BIGINT DEFAULT 0 NOT NULL"

@@ -1,13 +1,13 @@
-"""What is kept, and every question about it, in SQLAlchemy Core.
+"""The tables, and every query of them, in SQLAlchemy Core.
 
     log   revision (primary key) · key · previous · created · deleted · data · time;
           index key, revision
     meta  name (primary key) · value; rows schema, compacted, and newest where a row is the lock
 
-The primary key is the last guard: two processes that both believed to hold the write lock could
-not both append a revision. Parameters are bound by name; `compiled` makes the words of a database
-of all this. SQLite's lie in a file: see the module `statements`. After a change here, run
-`tools/generate_statements.py`.
+The primary key is the last guard: if two processes both assumed that they hold the write lock, only
+one could append a revision. Parameters are bound by name; `compiled` translates everything into the
+SQL of a database. The SQL of SQLite is stored in a file: see the module `statements`. After a
+change here, run `tools/generate_statements.py`.
 """
 
 from typing import Any
@@ -133,7 +133,7 @@ FORGET_ENDED: sa.Executable = sa.delete(log).where(
 
 
 def insertion(rows: int) -> sa.Insert:
-    """One statement for so many rows, whose cells are bound by position."""
+    """One statement that inserts this number of rows, with cells bound by position."""
     return sa.insert(log).values([dict.fromkeys(Record._fields, 0)] * rows)
 
 
@@ -155,7 +155,7 @@ _ALL = {
 
 
 def compiled(dialect: Dialect, schema: str = "") -> Statements:
-    """All of it in the words of a database, whose tables lie in a schema of that name."""
+    """All statements in the SQL of a database, with tables in a schema of that name."""
 
     def render(statement: Any) -> Any:
         if not schema:

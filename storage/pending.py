@@ -1,7 +1,8 @@
-"""A batch on its way: asked of the writer, and neither committed nor refused yet.
+"""A batch that the writer has accepted, and that is neither committed nor rejected yet.
 
-Who writes the same key next may go on from it without waiting for the disk (`Update.after`): both
-then share a commit. Nobody else sees it: what is underway is in no cache.
+The next writer of the same key can continue from its result without waiting for the disk
+(`Update.after`); both then share a commit. No other code sees the result: a pending batch is in no
+cache.
 """
 
 import asyncio
@@ -16,10 +17,11 @@ Batch = Sequence[Write]
 """Writes that are committed all together or not at all, one per key."""
 
 
-class Underway:
-    """To be awaited by who asked for it: the entries it made. Raises what `Writer.submit` names.
+class PendingBatch:
+    """An awaitable with the entries that the batch creates. Raises the exceptions of
+    `Writer.submit`.
 
-    Who asked and goes away before its group is committed takes it back.
+    If the caller is cancelled before the commit, the batch is withdrawn.
     """
 
     __slots__ = ("__weakref__", "answer", "batch", "fence", "revision")
@@ -29,10 +31,11 @@ class Underway:
     ) -> None:
         self.batch = batch
         self.fence = fence
-        """What must hold at the commit, beside what the writes ask for."""
+        """A condition of the commit in addition to the preconditions of the writes."""
         self.answer = answer
         self.revision = 0
-        """Of its last write in the group at hand, or where it is stored; 0: it is not."""
+        """The revision of the last write of the batch, during or after the commit; 0 if it is not
+        stored."""
 
     def __await__(self) -> Generator[Any, None, Entries]:
         return self.answer.__await__()
@@ -43,13 +46,13 @@ class Underway:
         return self.answer.done()
 
     def forget(self) -> None:
-        """Let go of what was to be written, and with it of the writes that it came after: who
-        writes without a pause would keep all there ever were."""
+        """Release the batch, and with it the batches that it follows. Otherwise a client that
+        writes without a pause would keep all of them in memory."""
         self.batch = ()
 
     async def outcome(self) -> Entries | None:
-        """The entries it made, for somebody else who waits for them; None where it was refused,
-        failed or was taken back."""
+        """The created entries, for a caller other than the one that submitted the batch; None if it
+        was rejected, failed or was withdrawn."""
         await asyncio.wait([self.answer])  # who is cancelled here takes nothing back
         if self.answer.cancelled() or self.answer.exception() is not None:
             return None
@@ -57,17 +60,17 @@ class Underway:
 
 
 class Uncommitted(ShownEntry):
-    """The state that a write underway makes, with the revision of the state before."""
+    """The result of a pending write, with the revision of the state before."""
 
-    _after: Underway
+    _after: PendingBatch
 
-    def __new__(cls, before: Entry, data: bytes, value: Value, after: Underway) -> Self:
-        """`value` is what `data` stands for."""
+    def __new__(cls, before: Entry, data: bytes, value: Value, after: PendingBatch) -> Self:
+        """`value` is the decoded `data`."""
         made = super().__new__(cls, before, data, value)
         made._after = after
         return made
 
     @property
-    def after(self) -> Underway:
+    def after(self) -> PendingBatch:
         """See Entry."""
         return self._after

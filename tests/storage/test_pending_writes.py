@@ -1,4 +1,4 @@
-"""Writes that go on from one underway: stored in its place and after it, or not at all."""
+"""Writes that go on from a pending write: stored in its place and after it, or not at all."""
 
 import asyncio
 import gc
@@ -17,7 +17,7 @@ from shakylog import ShakyLog
 from inkube.apiserver.registry.codec import JSONCodec
 from inkube.storage import errors, writes
 from inkube.storage.entry import Change, Entry
-from inkube.storage.store import Store, StoreOptions, Underway
+from inkube.storage.store import PendingBatch, Store, StoreOptions
 from inkube.storage.writer import WriterOptions
 
 KEYS = ("/r/a", "/r/b")
@@ -39,10 +39,10 @@ def _revision(store: Store) -> int:
 
 async def test_two_writes_of_one_key_share_a_commit(store: Store):
     first = await store.create(KEYS[0], value(1))
-    underway = [await store.submit(writes.Update(KEYS[0], value(2), first.revision))]
+    pending = [await store.submit(writes.Update(KEYS[0], value(2), first.revision))]
     for number in (3, 4):
-        underway.append(await store.submit(writes.Update(KEYS[0], value(number), 0, underway[-1])))
-    made = [(await each)[0] for each in underway]
+        pending.append(await store.submit(writes.Update(KEYS[0], value(number), 0, pending[-1])))
+    made = [(await each)[0] for each in pending]
     assert [entry.revision for entry in made] == [first.revision + n for n in (1, 2, 3)]
     assert [entry.value["v"] for entry in made] == [2, 3, 4]
     assert _revision(store) == made[-1].revision
@@ -126,7 +126,7 @@ class Clients:
         self.acknowledged: list[Acknowledged] = []
         self.refused: list[str] = []
         self.unknown: list[str] = []
-        self._ahead: dict[tuple[int, str], tuple[list[str], Underway]] = {}
+        self._ahead: dict[tuple[int, str], tuple[list[str], PendingBatch]] = {}
 
     async def live(self, name: str) -> None:
         """Some writes of one client, one after the other."""
@@ -148,8 +148,8 @@ class Clients:
         if found is None:
             await self._finish(await store.submit(writes.Create(key, seen_by([tag]))), tag)
         elif kind < 0.1:
-            underway = await store.submit(writes.Delete(key, found.revision))
-            await self._finish(underway, tag, deletes=True)
+            pending = await store.submit(writes.Delete(key, found.revision))
+            await self._finish(pending, tag, deletes=True)
         elif kind < 0.2:
             stale = writes.Update(key, seen_by([*found.value["seen"], tag]), found.revision - 1)
             await self._finish(await store.submit(stale), tag)
@@ -161,16 +161,16 @@ class Clients:
             await self._go_on(place, writes.Update(key, seen_by(seen), found.revision), tag)
 
     async def _go_on(self, place: int, write: writes.Update, tag: str) -> None:
-        underway = await self.stores[place].submit(write)
-        self._ahead[place, write.key] = write.value["seen"], underway
+        pending = await self.stores[place].submit(write)
+        self._ahead[place, write.key] = write.value["seen"], pending
         if self.chance.random() < 0.1:
             self.unknown.append(tag)
-            underway.answer.cancel()
+            pending.answer.cancel()
         else:
-            await self._finish(underway, tag)
+            await self._finish(pending, tag)
 
-    async def _finish(self, underway: Underway, tag: str, *, deletes: bool = False) -> None:
-        [entry] = await underway
+    async def _finish(self, pending: PendingBatch, tag: str, *, deletes: bool = False) -> None:
+        [entry] = await pending
         self.acknowledged.append(Acknowledged(entry, tag, deletes))
 
 
