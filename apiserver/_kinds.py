@@ -1,4 +1,4 @@
-"""Kinds declared in Python: models, rules, live checks, controllers and all else a kind may have.
+"""Kinds declared in Python: models, rules, live checks, controllers, and more.
 
     from inkube import APIServer
     from inkube.kinds import Invalid, KindModule, Model, Resource, check
@@ -26,11 +26,11 @@ A `KindModule` joins a model with what the kind does. It may have
     transactions   `Transaction`: what happens around each write; `View` for two faces of one object
     secrets        `SecureValues`: values that are kept apart from the object
 
-A `Module` is what a package offers under the entry point group `inkube.modules`.
-`inkube serve --modules NAME` then serves its kinds.
+A package publishes kinds as a `Module`, with an entry point in the group `inkube.modules`. `inkube
+serve --modules NAME` then serves its kinds.
 
-Functions get an `Environment` with a client, clock, caches and services. To reject a
-request, raise a `StatusError`; `status` has a constructor for each reason.
+Functions get an `Environment` with a client, clock, caches and services. To reject a request, raise
+a `StatusError`; `status` has a constructor for each reason.
 
 The guide is docs/kinds.md, a first kind docs/howto/kinds.md. Names are loaded when they are first
 used.

@@ -1,11 +1,12 @@
 """The HTTP application: one entry for every request.
 
-    path → guard (Host, load) → writes: origin, time → who asks, and may they → faults → which kind,
-      form of answer and handler (`handlers.routes`); errors become a Status → count, tell, log
+    path → guards (Host, load) → for writes: origin, time limit → authentication, authorization →
+      faults → kind, media type and handler (`handlers.routes`) → metrics, listeners, log
 
-aiohttp's low-level server is used without its router: one path split of our own serves kinds that
-come and go. Unhandled errors answer 500 and are logged with the request id; never with a trace
-to the client.
+Errors become a Status.
+
+It uses aiohttp's low-level server without its router, because kinds can be added and removed at run
+time. Unhandled errors return 500 without a traceback, and are logged with the request id.
 """
 
 import asyncio
@@ -62,13 +63,13 @@ class Defaults(Protocol):
         ...
 
     async def make(self, group: str, plural: str, name: str) -> None:
-        """Make what is missing."""
+        """Create the default objects of a kind if they are missing."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the application is made of; put together by `root.serving`."""
+    """The parts of the application, from `root.serving`."""
 
     registry: Registry
     resources: Resources
@@ -82,7 +83,7 @@ class Parts:
     endpoints: dict[str, Endpoint]
     """Exact paths that are no resources, such as `/healthz`; a key ending in `/` is a prefix."""
     pages: Endpoint
-    """What is below `console.ROOT`: files that anybody may read, whoever they are."""
+    """The handler for paths below `console.ROOT`: files that are served without authentication."""
     faults: Faults | None
     """None where requests have met them before they come here."""
     sleep: Callable[[float], Awaitable[None]]
@@ -92,13 +93,14 @@ class Parts:
     before_write: Callable[[], Awaitable[None]] | None = None
     """Awaited before each request that may write is served."""
     elsewhere: Callable[[RequestInfo], Endpoint | None] | None = None
-    """Who answers in place of this process, if somebody does."""
+    """A function that returns the handler if another process must serve the request."""
     logs_requests: bool = True
     on_request: Callable[[RequestRecord], None] | None = None
     records_bodies: bool = False
-    """Whether `on_request` is told what was sent and answered."""
+    """Whether `on_request` also receives both bodies."""
     listeners: "list[http.audit.Listener]" = field(default_factory=list)
-    """Who is told of finished requests with their bodies; they come and go."""
+    """Functions that are called with each finished request and its bodies; they can be added and
+    removed."""
 
 
 class App:
@@ -155,7 +157,8 @@ class App:
         request_id: str,
         begun: "tuple[http.audit.Heard, datetime]",
     ) -> None:
-        """Hand a finished request to who listens; of one that was refused what was read of it."""
+        """Pass a finished request to the listeners; a rejected request has the part of its body
+        that was read."""
         heard, received = begun
         sent = request.sent
         if heard.call is not None and request.method not in _READS and response.status < 400:
@@ -233,7 +236,8 @@ class App:
     async def _serve_write(
         self, request: Request, info: RequestInfo, heard: "http.audit.Heard | None"
     ) -> web.StreamResponse:
-        """Serve what has a body: nobody may take forever to send it. Raises StatusError 504."""
+        """Serve a request with a body, within a time limit for receiving it. Raises StatusError
+        504."""
         self._parts.origins.check(request)
         preflight = self._parts.origins.preflight(request)
         if preflight is not None:
@@ -351,7 +355,7 @@ class App:
         return responses.unknown_path(plain=resources.wording(info.group).unknown_is_plain)
 
     def _admit(self, request: Request, info: RequestInfo) -> User:
-        """Who is asking. Raises StatusError, unless what is asked for is open to all."""
+        """The user of a request. Raises StatusError, unless the path is open to all users."""
         try:
             return self._parts.access.admit(request, info)
         except status.StatusError:
@@ -364,7 +368,7 @@ class App:
             raise
 
     def _is_open(self, info: RequestInfo) -> bool:
-        """Whether it is a subresource that is answered whoever asks."""
+        """Whether it is a subresource that is served without authentication."""
         resource = info.subresource and self._parts.resources.get(info.group, info.resource)
         served = resource.served(info.version) if resource else None
         found = served.version.subresource(info.subresource) if served is not None else None

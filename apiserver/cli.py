@@ -525,7 +525,7 @@ async def _work(
     stop: asyncio.Event,
     target: Path,
 ) -> None:
-    """Serve as one of several, until told to stop or left alone."""
+    """Serve as one of several workers, until it is stopped or its parent has ended."""
     if not await _started(server, stack, stop) or server.intake is None:
         return
     intake = server.intake
@@ -579,7 +579,7 @@ def _write_access(server: "inkube.APIServer", target: Path) -> None:
 
 
 def _authority(options: Options, target: Path) -> Path | None:
-    """The file that says whom to trust, where the server has TLS."""
+    """The file with the certificate authority that clients must trust, if the server uses TLS."""
     made = options.tls and options.tls_cert_file is None
     return target.with_suffix(".ca.crt") if made else options.tls_cert_file
 
@@ -604,7 +604,7 @@ def _announce(server: "inkube.APIServer", target: Path) -> None:
 
 
 def _world_of(options: Options) -> str:
-    """Who answers for outside systems, where there is a world to script."""
+    """The outside systems that the scripted world replaces, for the welcome text."""
     if "world" not in options.module_names:
         return ""
     who = "real and scripted systems (--offline: scripted ones only)"

@@ -116,7 +116,7 @@ class ServiceAccounts(Plugin):
 
 
 def _is_mirror(pod: Object) -> bool:
-    """Whether a kubelet tells of a static pod: nothing of it may be changed."""
+    """Whether the pod is a kubelet's mirror of a static pod, which must not be changed."""
     return _MIRROR in (pod["metadata"].get("annotations") or {})
 
 

@@ -1,6 +1,7 @@
-"""Who may approve and sign certificates, and which group nobody asks for.
+"""Checks on certificate signing requests: who may approve and sign them, and the group that none
+may request.
 
-Beside a right to the request itself the user needs one to its signer. Follows
+In addition to access to the request, the user needs a permission for its signer. Follows
 plugin/pkg/admission/certificates/{approval,signing,subjectrestriction}.
 """
 

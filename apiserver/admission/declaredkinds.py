@@ -16,7 +16,7 @@ from inkube.schemas.strategy import Reservation
 
 
 class DeclaredKind(Protocol):
-    """What a kind brings along for admission."""
+    """The members of a declared kind that admission uses."""
 
     @property
     def definition(self) -> Definition: ...
@@ -108,8 +108,8 @@ class DeclaredKinds(SideEffects):
         return errors
 
     async def _taken(self, attributes: Attributes, env: Any) -> list[FieldError]:
-        """That the name of a new object is taken, where something else is wrong as well: alone it
-        is a conflict, which the store tells."""
+        """An error if the name of a new object is taken and the object has other errors too. A
+        taken name alone is a conflict, which the store reports."""
         call = attributes.call
         if call.generated:
             return []

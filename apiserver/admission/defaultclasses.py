@@ -151,7 +151,7 @@ class DefaultIngressClass(Plugin):
 
 
 class TaintNewNodes(Plugin):
-    """A node begins not ready, until somebody says that it is (TaintNodesByCondition)."""
+    """Adds the taint "not ready" to new nodes; a controller removes it (TaintNodesByCondition)."""
 
     name = "TaintNodesByCondition"
 

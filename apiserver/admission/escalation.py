@@ -1,15 +1,16 @@
-"""Nobody grants rights they do not have: checks on roles and bindings before they are stored.
+"""Privilege escalation: users cannot grant permissions that they do not have, in roles and
+bindings.
 
-Runs last among the mutators, so that it sees what will be stored, and before validation, as the
-reference's policy-based storage does. Active under RBAC only: where everybody may everything,
-nobody can escalate. Follows pkg/registry/rbac/{role,clusterrole,rolebinding}/policybased and
+It runs as the last mutator, so that it sees the object as it will be stored, and before validation,
+like kube-apiserver's policy-based storage. It is active with RBAC only: AlwaysAllow has no
+permissions to escalate. Follows pkg/registry/rbac/{role,clusterrole,rolebinding}/policybased and
 pkg/registry/rbac/validation/rule.go.
 """
 
 from collections.abc import Sequence
 
 from inkube.apiserver.auth import EVERY_PATH, EVERYTHING, GROUP, MASTERS, RBAC, Rule, rules
-from inkube.apiserver.auth import Attributes as Wanted
+from inkube.apiserver.auth import Attributes as AuthorizationAttributes
 from inkube.apiserver.registry import Attributes, Call, Operation, Plugin, Resource, User
 from inkube.schemas import status
 from inkube.schemas.golang import quote
@@ -43,7 +44,7 @@ class Escalation(Plugin):
     def _check_role(self, call: Call, role: Object, old: Object | None) -> None:
         # the reference asks with the name of the address, which a create has not
         name = "" if old is None else call.name
-        escalate = Wanted(
+        escalate = AuthorizationAttributes(
             call.user,
             "escalate",
             GROUP,
@@ -65,7 +66,9 @@ class Escalation(Plugin):
         kind, name = reference.get("kind", ""), reference.get("name", "")
         target = _TARGETS.get(kind, "")
         namespace = call.namespace
-        bind = Wanted(call.user, "bind", GROUP, "*", target, namespace=namespace, name=name)
+        bind = AuthorizationAttributes(
+            call.user, "bind", GROUP, "*", target, namespace=namespace, name=name
+        )
         if target and self._authorizer.decide(bind).allowed:
             return
         if not target:

@@ -1,6 +1,6 @@
-"""The names of the reference's admission plugins, those included that have no counterpart here.
+"""The names of kube-apiserver's admission plugins, including those that inkube does not have.
 
-Whoever turns one of these off gets what they ask for: it is not asked. Follows
+Disabling a plugin that inkube does not have is allowed and has no effect. Follows
 pkg/kubeapiserver/options/plugins.go, AllOrderedPlugins, of Kubernetes 1.36.
 """
 

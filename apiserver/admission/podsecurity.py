@@ -1,8 +1,8 @@
-"""PodSecurity admission: what the labels of a namespace let its pods ask for.
+"""PodSecurity admission: the standards that the labels of a namespace set for its pods.
 
-Pods that break what is enforced are refused, pods and whatever makes pods are warned of; a
-namespace that begins to enforce more is told which of its pods break it. What the standards say is
-in `schemas`. Follows k8s.io/pod-security-admission/admission/admission.go.
+Pods that violate the enforced standard are rejected. Pods and objects with pod templates can cause
+warnings, as can an update of a namespace whose pods violate a stricter standard. `schemas` contains
+the standards. Follows k8s.io/pod-security-admission/admission/admission.go.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -51,7 +51,7 @@ class PodSecurity(Plugin):
         self._judges[resource.group, resource.plural](attributes)
 
     def _policy(self, namespace: str) -> tuple[Policy, bool]:
-        """What the namespace asks for, and whether its labels say what they mean."""
+        """The policy of a namespace, and whether its labels are valid."""
         entry = self._store.get(f"/registry/namespaces/{namespace}")
         labels = entry.value["metadata"].get("labels") if entry is not None else None
         if not labels or not any(label in labels for label in standards.LABELS):
@@ -102,7 +102,7 @@ class PodSecurity(Plugin):
             call.warn(warning)
 
     def _broken_by_pods(self, namespace: str, standard: Standard) -> Iterator[str]:
-        """What existing pods break of a standard, pods of the same fault together."""
+        """The violations of a standard by existing pods, grouped by violation."""
         pods = [entry.value for entry in self._store.list(f"/registry/pods/{namespace}/")]
         faults: dict[str, list[str]] = {}
         for pod in _most_telling(pods)[:MAX_PODS]:
@@ -125,7 +125,7 @@ class PodSecurity(Plugin):
 
 
 class _Significant(NamedTuple):
-    """What of a container is looked at again when it changes."""
+    """The members of a container whose change is checked again."""
 
     image: str
     profile: str | None
@@ -163,7 +163,7 @@ def _labels(namespace: Object | None) -> dict[str, str]:
 
 
 def _enforces_more(new: Standard, old: Standard) -> bool:
-    """Whether pods that were well may break what is enforced now."""
+    """Whether pods that met the old standard can violate the new one."""
     if new == old or new.level is Level.PRIVILEGED:
         return False
     return new.version != old.version or new.level > old.level

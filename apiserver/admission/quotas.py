@@ -91,7 +91,8 @@ class QuotaAdmission(Plugin):
             raise status.forbidden(*_PODS, call.name, text)
 
     def _check(self, call: Call, entry: Entry, asked: quotas.Amounts) -> quotas.Amounts:
-        """What is used with the write, of what the quota bounds. Raises StatusError 403."""
+        """The usage including the write, for the resources that the quota limits. Raises
+        StatusError 403."""
         bounds = quotas.hard(entry.value)
         requested = {name: amount for name, amount in asked.items() if name in bounds}
         used = {name: self._used(call, entry, name) for name in requested}
@@ -140,7 +141,7 @@ def _is_counted(attributes: Attributes) -> bool:
 
 
 def _requested(attributes: Attributes) -> quotas.Amounts:
-    """What the write uses more, or less, than what was there."""
+    """The difference in usage between the new object and the old one."""
     place = (attributes.call.resource.group, attributes.call.resource.plural)
     used = quotas.usage(*place, attributes.object or {})
     if attributes.operation == "UPDATE" and attributes.old is not None:

@@ -1,8 +1,9 @@
-"""Aggregated API servers: APIServices that lead elsewhere, and requests passed on to them.
+"""Aggregated API servers: APIServices of other servers, and the requests that are forwarded to
+them.
 
-A request and who asks come in, what the other server answered leaves; its discovery and OpenAPI are
-handed to `discovery`. `app` finds the `registry.delegates.Delegate` in the table of what is served.
-Loaded with the first APIService that is not the server's own.
+Input: a request and its user. Output: the response of the other server; `discovery` receives its
+discovery and OpenAPI documents. `app` finds the `registry.delegates.Delegate` in the table of
+served kinds. It is loaded with the first APIService of another server.
 
     aggregator  APIServices → delegates     proxy      a request → the other server → its answer
     delegates   one version of a group      upstreams  where the other server is, whom to trust

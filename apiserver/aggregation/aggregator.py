@@ -26,7 +26,8 @@ STOP_SECONDS = 1.5
 
 
 class Aggregator:
-    """Keeps `resources.delegates`. `publish` tells other servers whom inkube speaks for."""
+    """Maintains `resources.delegates`. `publish` stores the certificate authority that other servers
+    must trust."""
 
     def __init__(
         self,
@@ -54,7 +55,7 @@ class Aggregator:
         self._read()
 
     async def close(self) -> None:
-        """Cut every connection and stop what is served in process."""
+        """Close every connection, and stop the applications served in this process."""
         if self._following is not None:
             self._following.close()
             self._following = None
@@ -80,7 +81,7 @@ class Aggregator:
         return not isinstance(delegate, Remote) or delegate.is_current
 
     def lost(self, name: str) -> None:
-        """What the server of an APIService serves is stale from now on."""
+        """Mark the documents of the server of an APIService as stale."""
         delegate = self._delegates.get(name)
         if isinstance(delegate, Remote) and delegate.stale():
             self._tell()
@@ -177,7 +178,8 @@ def _same(left: Registration, right: Registration) -> bool:
 
 
 def _runner(handler: Any) -> web.BaseRunner:
-    """What serves an aiohttp application, or a coroutine function of aiohttp's requests.
+    """A runner for an aiohttp application, or for a coroutine function that takes aiohttp's
+    requests.
 
     A watch ends with its reader, so that the server can stop.
     """

@@ -1,7 +1,7 @@
-"""One version of a group that another server answers for: `registry.delegates.Delegate`.
+"""One version of a group that another server serves: a `registry.delegates.Delegate`.
 
-What it says of itself is fetched when somebody has found it alive, and kept: a server that has gone
-is still told of, as stale. OpenAPI v2 is fetched when it is asked for. Follows
+Its discovery documents are fetched when it was found available, and kept: a server that has gone is
+still listed, as stale. OpenAPI v2 is fetched on demand. Follows
 kube-aggregator/pkg/apiserver/handler_discovery.go and pkg/controllers/openapi.
 """
 
@@ -36,7 +36,8 @@ AGGREGATOR = User("system:kube-aggregator", groups=("system:masters",))
 
 
 class Local:
-    """What an APIService without a service says is served here; requests are not passed on."""
+    """An APIService without a service: this server serves the group, so no requests are
+    forwarded."""
 
     answers = False
 
@@ -46,11 +47,11 @@ class Local:
     async def __call__(
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
-        """Nobody asks: `answers` is false."""
+        """Never called, because `answers` is false."""
         return responses.plain_not_found()
 
     def discovered(self) -> Object | None:
-        """Nothing that is not told anyway."""
+        """None: discovery lists the group anyway."""
         return None
 
     def openapi_paths(self) -> dict[str, str]:
@@ -63,7 +64,7 @@ class Local:
 
 
 class Remote:
-    """What another server answers for."""
+    """One version of a group that another server serves."""
 
     answers = True
 
@@ -190,7 +191,7 @@ class Remote:
     async def _fetch(
         self, path: str, accept: dict[str, str], seconds: float = DOCUMENT_SECONDS
     ) -> tuple[int, Any, Any]:
-        """Status, JSON and headers of a document; None for what is no JSON.
+        """Status, JSON and headers of a document; None if it is not JSON.
 
         Raises one of _FAILURES.
         """

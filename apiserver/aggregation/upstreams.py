@@ -79,11 +79,11 @@ class Upstream:
     def request(
         self, method: str, base: str, target: str, *, check: bool = False, **options: Any
     ) -> Any:
-        """Ask; an `async with` over the answer. `target` is a path and query as they stand.
+        """Send a request; an `async with` over the response. `target` is an encoded path and query.
 
-        With `check` any certificate will do, as where the reference asks whether somebody is
-        there. Raises ssl.SSLError and ValueError for authorities that cannot be read, and on
-        entering what aiohttp raises.
+        With `check`, every certificate is accepted, as in kube-apiserver's availability check.
+        Raises ssl.SSLError and ValueError for unreadable authorities, and on entering the
+        exceptions of aiohttp.
         """
         if base.startswith("https:"):
             options["ssl"] = self._lenient if check else self._context

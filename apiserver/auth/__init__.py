@@ -1,9 +1,9 @@
-"""Who is it, and may they: everything between a request's headers and its handler.
+"""Authentication and authorization: everything between the headers of a request and its handler.
 
-`access` is the entry; it asks `authenticators` who it is, `impersonation` whom they want to be, and
-an `Authorizer` (`AlwaysAllow` or `rbac.RBAC`) whether they may. Roles and accounts are read
-from memory; `celauthorizer` asks for expressions of policies and webhooks. An open server knows one
-user, `system:admin`, who may do everything.
+`access` is the entry. It gets the user from `authenticators`, the impersonated user from
+`impersonation`, and a decision from an `Authorizer` (`AlwaysAllow` or `rbac.RBAC`). Roles and
+accounts are read from memory. `celauthorizer` makes these decisions available to expressions of
+policies and webhooks. An open server has one user, `system:admin`, with all permissions.
 """
 
 from inkube.schemas import lazy

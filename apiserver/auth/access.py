@@ -1,4 +1,4 @@
-"""The door: who asks, whom they act as, and whether they may. One call per request."""
+"""Access control, in one call for each request: authentication, impersonation, authorization."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -13,14 +13,14 @@ from inkube.apiserver.registry import ADMIN, User
 
 
 class Access(Protocol):
-    """What the application asks before it does anything."""
+    """Access control as the application calls it for each request."""
 
     def admit(self, request: web.BaseRequest, info: RequestInfo) -> User:
-        """Who is asking. Raises StatusError 400, 401 or 403."""
+        """The authorized user of a request. Raises StatusError 400, 401 or 403."""
         ...
 
     def identify(self, request: web.BaseRequest) -> User:
-        """Who is asking, whether they may or not. Raises StatusError 401."""
+        """The user of a request, without authorization. Raises StatusError 401."""
         ...
 
 
@@ -50,7 +50,8 @@ class Guarded:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """Everybody is the administrator, unless the request says whom to act as. Only for loopback."""
+    """Every user is the administrator, unless the request impersonates another one. For loopback
+    addresses only."""
 
     guarded: Guarded
 

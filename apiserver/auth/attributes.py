@@ -1,4 +1,4 @@
-"""What an authorizer decides about: one action of one user, and the words of its refusal.
+"""The input of an authorizer, one action of one user, and the text of a rejection.
 
 Follows apiserver/pkg/authorization/authorizer and
 apiserver/pkg/endpoints/handlers/responsewriters/errors.go.
@@ -19,7 +19,7 @@ _VERBS = {"watchone": "watch"}
 
 
 class Attributes(NamedTuple):
-    """One action. `path` is for what is no resource."""
+    """One action. `path` is set for requests that are not about a resource."""
 
     user: User
     verb: str
@@ -46,9 +46,9 @@ class Decision(NamedTuple):
 
 
 def of_request(user: User, info: RequestInfo) -> Attributes:
-    """What a request wants to do.
+    """The action of a request.
 
-    A list of one name (`fieldSelector=metadata.name=a`) is about that name.
+    A list of one name (`fieldSelector=metadata.name=a`) is an action on that name.
     """
     verb = _VERBS.get(info.verb, info.verb)
     if not info.is_resource:

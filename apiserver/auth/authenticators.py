@@ -1,4 +1,4 @@
-"""Who asks: client certificates, bearer tokens that are known, tokens of service accounts.
+"""Authentication: client certificates, bearer tokens of a file, tokens of service accounts.
 
 Follows apiserver/pkg/authentication: request/x509, request/bearertoken, group.
 """
@@ -28,9 +28,11 @@ INVALID = "invalid bearer token"
 
 @dataclass(frozen=True, slots=True)
 class Authenticator:
-    """Knows users by certificate or token. `fallback` is who comes with neither, None for 401.
+    """Finds the user of a certificate or token. `fallback` is the user of requests with neither;
+    None: they are rejected with 401.
 
-    `lenient` servers take who brings an unknown token for the fallback: they are open anyway.
+    With `lenient`, requests with an unknown token also get the fallback, because the server is
+    open.
     """
 
     accounts: ServiceAccountTokens
@@ -57,9 +59,9 @@ class Authenticator:
         return self.fallback
 
     def verify(self, token: str, audiences: Sequence[str] = ()) -> Verified:
-        """Whose token it is, for one of the audiences (none: the server's own).
+        """The user of a token for one of the audiences (none: the server's own).
 
-        Raises TokenRefused with what a TokenReview tells.
+        Raises TokenRefused with the error text of a TokenReview.
         """
         audiences = audiences or self.accounts.audiences
         user = self.tokens.get(token)
@@ -96,7 +98,7 @@ def _of_protocols(request: web.BaseRequest) -> str:
 
 
 def with_authenticated(user: User) -> User:
-    """The same user in the group of all who logged in."""
+    """The same user with the group of all authenticated users."""
     if AUTHENTICATED in user.groups or UNAUTHENTICATED in user.groups:
         return user
     return user._replace(groups=(*user.groups, AUTHENTICATED))

@@ -10,7 +10,8 @@ YES = Decision(True)
 
 
 class Authorizer(Protocol):
-    """Decides who may do what. Never waits: what it needs is in memory."""
+    """Decides whether a user may do an action. It never waits, because all its data is in
+    memory."""
 
     def decide(self, wanted: Attributes) -> Decision:
         """Whether it is allowed, and why."""
@@ -29,7 +30,7 @@ def require(authorizer: Authorizer, wanted: Attributes) -> None:
 
 
 class AlwaysAllow:
-    """Everybody may do everything."""
+    """Every user may do everything."""
 
     def decide(self, wanted: Attributes) -> Decision:
         """Always allowed."""

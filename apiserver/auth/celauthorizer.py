@@ -16,7 +16,7 @@ from inkube.schemas.cel import authorizer as cel
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What a check found."""
+    """The result of a check."""
 
     cel_type: ClassVar[Type] = cel.DECISION
     decision: wants.Decision
@@ -104,7 +104,7 @@ class GroupCheck:
 
 @dataclass(frozen=True, slots=True)
 class UserAuthorizer:
-    """What a user may do."""
+    """The permissions of a user, as CEL expressions query them."""
 
     cel_type: ClassVar[Type] = cel.AUTHORIZER
     authorizer: Authorizer

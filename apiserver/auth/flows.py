@@ -1,7 +1,7 @@
-"""Which flow schema a request falls under, and the priority level that it names.
+"""The flow schema that matches a request, and its priority level.
 
-Nothing is queued by it: clients are told in two headers, as upstream's priority and fairness tells
-them. Schemas are read from memory and put in order again when one of them changed. Follows
+It queues no requests, but responses have the same two headers as with upstream's priority and
+fairness. Schemas are read from memory, and sorted again after one of them changed. Follows
 apiserver/pkg/util/flowcontrol (rule.go, apf_controller.go) and pkg/server/filters
 (priority-and-fairness.go).
 """
@@ -22,7 +22,7 @@ _REMEMBERED = 1024  # users and addresses whose flow is known
 
 
 class Flow(NamedTuple):
-    """What the two headers say."""
+    """The values of the two headers."""
 
     schema: str
     """The uid of the flow schema."""
@@ -46,7 +46,7 @@ class Flows:
         self._order = Derived(store, (_SCHEMAS, _LEVELS), self._in_order)
 
     def of(self, info: RequestInfo, user: User) -> Flow | None:
-        """The flow of a request; None as long as nobody has asked for flow schemas."""
+        """The flow of a request; None until a client has read flow schemas."""
         order = self._order.value
         if not order.schemas:
             return None

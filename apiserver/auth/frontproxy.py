@@ -1,8 +1,9 @@
-"""How inkube shows an aggregated API server that it speaks for a user: a certificate and headers.
+"""The certificate and headers by which inkube forwards the identity of a user to aggregated API
+servers.
 
-The authority is made once and kept beside the data; the ConfigMap
-kube-system/extension-apiserver-authentication tells it to those who have to trust it. Follows
-client-go/transport/round_trippers.go (SetAuthProxyHeaders) and
+The certificate authority is created once and stored next to the data. The ConfigMap
+kube-system/extension-apiserver-authentication publishes it for the servers that must trust it.
+Follows client-go/transport/round_trippers.go (SetAuthProxyHeaders) and
 pkg/controlplane/controller/clusterauthenticationtrust.
 """
 
@@ -32,7 +33,7 @@ _PLAIN = "!#$&'*+-.^_`|~"  # what may stand in a header's name besides letters a
 
 
 class Identity(NamedTuple):
-    """PEM: the authority that others have to trust, and what is shown to them with its key."""
+    """PEM: the authority that other servers must trust, and the client certificate with its key."""
 
     authority: bytes
     shown: bytes
@@ -52,7 +53,7 @@ def new() -> bytes:
 
 
 def load(keys: Keys) -> Identity:
-    """What was kept, or is from now on."""
+    """The stored identity, or a new one, which is then stored."""
     kept = keys.load(KEY, new)
     first = _CERTIFICATE.match(kept)
     assert first is not None, "made by `new`"
@@ -60,7 +61,7 @@ def load(keys: Keys) -> Identity:
 
 
 def trust(identity: Identity) -> dict[str, str]:
-    """What the ConfigMap says of it."""
+    """The data of the ConfigMap."""
     return {
         "requestheader-allowed-names": json.dumps([NAME]),
         "requestheader-client-ca-file": identity.authority.decode(),
@@ -72,14 +73,14 @@ def trust(identity: Identity) -> dict[str, str]:
 
 
 def is_own(header: str) -> bool:
-    """Whether a header says who asks; one that a client sent must not get through."""
+    """Whether a header describes a user. Such headers from clients must not be forwarded."""
     lower = header.lower()
     own = (_USER.lower(), _UID.lower(), _GROUP.lower(), "authorization")
     return lower in own or lower.startswith((_EXTRA.lower(), "impersonate-"))
 
 
 def headers(user: User) -> CIMultiDict[str]:
-    """Who asks."""
+    """Headers that describe a user."""
     found = CIMultiDict({_USER: user.name})
     if user.uid:
         found[_UID] = user.uid
@@ -93,7 +94,7 @@ def headers(user: User) -> CIMultiDict[str]:
 
 
 def read(found: CIMultiDictProxy[str]) -> User:
-    """Who asks, of headers as `headers` makes them; for requests of whom one believes that."""
+    """The user that such headers describe. Only for requests whose sender is trusted."""
     extra: dict[str, list[str]] = {}
     for name, value in found.items():
         if name.lower().startswith(_EXTRA.lower()):

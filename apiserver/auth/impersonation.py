@@ -1,9 +1,9 @@
-"""Acting as somebody else: the Impersonate headers and the rights they take.
+"""Impersonation: the Impersonate headers and the permissions that they need.
 
-A requestor needs, in this order of tries: `impersonate-on:MODE:VERB` on what is asked for together
-with `impersonate:MODE` on whom they want to be (MODE `arbitrary-node`, `serviceaccount` or
-`user-info`), or plain `impersonate`. The first try's refusal is the answer.
-Follows apiserver/pkg/endpoints/filters/impersonation.
+The requesting user needs, checked in this order: `impersonate-on:MODE:VERB` on the requested
+resource together with `impersonate:MODE` on the impersonated user (MODE is `arbitrary-node`,
+`serviceaccount` or `user-info`), or plain `impersonate`. If all fail, the response is the rejection
+of the first. Follows apiserver/pkg/endpoints/filters/impersonation.
 """
 
 from collections.abc import Iterator
@@ -35,12 +35,13 @@ Headers = CIMultiDictProxy[str]
 
 
 def is_wanted(headers: Headers) -> bool:
-    """Whether a request names somebody else."""
+    """Whether the headers of a request impersonate another user."""
     return any(key[:12].lower() == "impersonate-" for key in headers)
 
 
 def read(headers: Headers) -> User | None:
-    """Whom the headers name; None for nobody. Raises StatusError 400 when the name is missing."""
+    """The impersonated user; None without such headers. Raises StatusError 400 if the name is
+    missing."""
     name = headers.get(USER, "")
     groups = tuple(headers.getall(_GROUP, ()))
     user = User(name, headers.get(_UID, ""), groups, _extra(headers))
@@ -124,7 +125,7 @@ def _modes(wanted: User) -> Iterator[_Mode]:
 
 
 def _as_user(wanted: User, mode: _Mode) -> User:
-    """The wanted user with the groups that everybody of that kind has."""
+    """The impersonated user with the groups that all users of its type have."""
     groups = (_NODES,) if mode.name == _NODE_MODE else wanted.groups
     account = serviceaccounts.split(wanted.name)
     if account is not None and not groups:

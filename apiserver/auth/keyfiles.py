@@ -51,12 +51,12 @@ class KeyFiles:
         return self._kept[name]
 
     def kept(self) -> Mapping[str, bytes]:
-        """See Keys; those of files that nobody asked for yet are not told."""
+        """See Keys. Files that were not read yet are left out."""
         return dict(self._kept)
 
 
 def new_token() -> str:
-    """A token that nobody guesses."""
+    """A random token that cannot be guessed."""
     return secrets.token_urlsafe(32)
 
 

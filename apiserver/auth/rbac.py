@@ -52,7 +52,7 @@ class Grant(NamedTuple):
 
 @dataclass(slots=True)
 class _Index:
-    """The bindings of one prefix by subject, valid while `entries` are what is stored."""
+    """The bindings of one prefix by subject; valid while the stored objects are `entries`."""
 
     revision: int
     entries: Sequence[Entry]
@@ -60,7 +60,7 @@ class _Index:
 
 
 class RBAC:
-    """Who may what, by the RBAC objects of one store."""
+    """Authorization by the RBAC objects of one store."""
 
     def __init__(self, store: BaseStore) -> None:
         self._store = store

@@ -41,11 +41,12 @@ class SigningKeys(NamedTuple):
 
 
 class Issuing(NamedTuple):
-    """Who the issuer says it is: the first of `issuers` in new tokens, any of them in others'."""
+    """Names of the issuer: new tokens contain the first of `issuers`, and all of them are
+    accepted."""
 
     issuers: Sequence[str] = (ISSUER,)
     audiences: Sequence[str] = ()
-    """Whom tokens are for when nobody says; none is the first issuer."""
+    """The default audiences of tokens; if empty, the first issuer."""
 
 
 class ServiceAccountTokens:

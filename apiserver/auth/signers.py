@@ -51,7 +51,7 @@ _OPTIONAL = {"digital signature", "key encipherment"}
 
 
 class Request(NamedTuple):
-    """What a CertificateSigningRequest asks for."""
+    """The members of a CertificateSigningRequest that a signer reads."""
 
     signer: str
     request: bytes

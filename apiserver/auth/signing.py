@@ -27,7 +27,7 @@ _BLOCK = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----.+?-----END \1-----", re.DOTA
 class Signer:
     """Signs with a private key in PEM; checks with its public key, or with those in `verifiers`.
 
-    Raises ValueError for what is no EC or RSA key.
+    Raises ValueError for keys that are neither EC nor RSA.
     """
 
     def __init__(self, pem: bytes, verifiers: Sequence[bytes] = ()) -> None:
@@ -122,7 +122,7 @@ def new_key() -> bytes:
 
 
 def read_claims(token: str) -> Object | None:
-    """What a token says, whoever signed it; None for texts that are no tokens."""
+    """The claims of a token, without checking its signature; None for texts that are not tokens."""
     if token.count(".") != 2 or len(token) > MAX_TOKEN:
         return None
     try:

@@ -1,6 +1,6 @@
 """TLS: the server's certificate, and the authority of its clients.
 
-Certificates that nobody gave are made by `certificates`.
+`certificates` creates the certificates that are not given as files.
 """
 
 import ssl
@@ -12,7 +12,7 @@ from inkube.apiserver import http
 
 
 class Authority(NamedTuple):
-    """PEM: who signs certificates, and the private key for that."""
+    """A certificate authority: its certificate and its private key, in PEM."""
 
     certificate: bytes
     key: bytes

@@ -13,7 +13,8 @@ from inkube.apiserver.registry import User
 def read_tokens(path: Path) -> dict[str, User]:
     """kube's CSV: token, user name, uid and optionally groups.
 
-    Raises ValueError for a line with fewer, and for a file without a token: nobody could come in.
+    Raises ValueError for a line with fewer columns, and for a file without a token, with which no
+    client could authenticate.
     """
     found = {}
     with path.open(newline="", encoding="utf-8") as file:

@@ -1,12 +1,12 @@
-"""A live cluster as a data file: what it holds now and, if asked, what happens to it.
+"""Copies a live cluster into a data file: its current objects and, on request, their later changes.
 
-In comes a kubeconfig, out comes a file that `inkube serve` starts from and plays again; `commands`
-calls it. kubectl does the talking, as it knows every way of logging in.
+Input: a kubeconfig. Output: a file that `inkube serve` can start from or replay. `commands` calls
+it. Requests go through kubectl, which supports every way of authentication.
 
     cluster   a cluster's lists and watches, through `kubectl proxy`
     chosen    which kinds are captured, and which are left out unless they are named
     recorder  states and changes into the file, under the keys that the registry reads
-    capture   all of it: lists, then watches until it is told to stop
+    capture   the whole: lists, then watches until it is stopped
 """
 
 from inkube.schemas import lazy

@@ -1,4 +1,4 @@
 from inkube.apiserver.capture import capture as capture
-from inkube.apiserver.capture.capture import Wanted as Wanted
+from inkube.apiserver.capture.capture import CaptureScope as CaptureScope
 from inkube.apiserver.capture.cluster import Cluster as Cluster
 from inkube.apiserver.capture.cluster import ClusterError as ClusterError

@@ -22,8 +22,8 @@ WATCHES = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What of a cluster is captured; empty members leave nothing out."""
+class CaptureScope:
+    """The part of a cluster to capture; empty members do not restrict it."""
 
     resources: Sequence[str] = ()
     namespaces: Sequence[str] = ()
@@ -44,7 +44,7 @@ Tell = Callable[[str], None]
 async def capture(
     cluster: Cluster,
     file: Path,
-    wanted: Wanted,
+    wanted: CaptureScope,
     *,
     tell: Tell,
     until: asyncio.Event | None = None,
@@ -64,7 +64,7 @@ async def capture(
 
 
 async def _listed(
-    cluster: Cluster, recorder: Recorder, wanted: Wanted, tell: Tell
+    cluster: Cluster, recorder: Recorder, wanted: CaptureScope, tell: Tell
 ) -> list[Following]:
     names = [*wanted.resources, *(["secrets"] if wanted.secrets and wanted.resources else [])]
     kinds = list(chosen.of_kubernetes(names))
@@ -88,8 +88,11 @@ async def _listed(
     return following
 
 
-async def _list(cluster: Cluster, kind: Kind, wanted: Wanted, tell: Tell) -> dict[Address, Listed]:
-    """The lists of a kind, one of each namespace wanted; a refusal is told and left out."""
+async def _list(
+    cluster: Cluster, kind: Kind, wanted: CaptureScope, tell: Tell
+) -> dict[Address, Listed]:
+    """The lists of a kind, one for each selected namespace. A rejected list is reported and left
+    out."""
     first = (kind.address.group, kind.address.plural) in chosen.FIRST
     namespaces = wanted.namespaces if wanted.namespaces and not first else [""]
     found: dict[Address, Listed] = {}

@@ -20,7 +20,7 @@ LEFT_OUT: Mapping[tuple[str, str], str] = {
     (_ADMISSION, "validatingwebhookconfigurations"): "nobody answers them in the copy",
     ("apiregistration.k8s.io", "apiservices"): "a server registers its own",
 }
-"""What is captured only where it is named, and why."""
+"""Kinds that are captured only if they are named, each with the reason."""
 
 
 class Kind(NamedTuple):

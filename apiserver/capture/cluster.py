@@ -1,4 +1,5 @@
-"""A cluster's lists and watches, through `kubectl proxy` on a socket that nobody else may open."""
+"""A cluster's lists and watches, through `kubectl proxy` on a socket that only this user can
+open."""
 
 import asyncio
 import contextlib

@@ -1,6 +1,6 @@
-"""What the command line does beside `inkube serve`: a module for each command or two.
+"""The commands of `inkube` other than `serve`, one or two in each module.
 
-In come arguments, out comes text; `cli` calls, and loads each command when it is asked for.
+Input: arguments. Output: text. `cli` calls a command and loads it at its first use.
 """
 
 from inkube.schemas import lazy

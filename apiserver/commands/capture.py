@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from inkube.apiserver.capture import Cluster, ClusterError, Wanted, capture
+from inkube.apiserver.capture import CaptureScope, Cluster, ClusterError, capture
 from inkube.apiserver.http import logs
 from inkube.storage import StorageError
 
@@ -42,7 +42,7 @@ def capture_command(
     if file.exists():
         raise click.ClickException(f"{file} exists already")
     logs.configure()
-    wanted = Wanted(resources=resource, namespaces=namespace, secrets=secrets)
+    wanted = CaptureScope(resources=resource, namespaces=namespace, secrets=secrets)
 
     async def run() -> None:
         stop = asyncio.Event()

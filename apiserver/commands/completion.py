@@ -14,7 +14,7 @@ _SHELLS = {
 @click.argument("shell", type=click.Choice(tuple(_SHELLS)))
 @click.pass_context
 def completion_command(context: click.Context, shell: str) -> None:
-    """Print a script for SHELL that completes what is typed after `inkube`."""
+    """Print a script for SHELL that completes commands and options after `inkube`."""
     kind = get_completion_class(shell)
     assert kind is not None, "one of click's"
     click.echo(kind(context.find_root().command, {}, "inkube", "_INKUBE_COMPLETE").source())

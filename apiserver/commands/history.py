@@ -1,8 +1,8 @@
-"""`inkube log` and `inkube diff`: who changed what, as far as it is kept.
+"""`inkube log` and `inkube diff`: the stored changes, with their authors.
 
-Both read a file or a database beside the server that writes it. Who it was, is read from what an
-object says of its managers; of a deletion nobody knows. What
-Secrets hold is hidden unless asked for.
+Both read a file or a database while a server may write to it. The author of a change comes from the
+managed fields of the object, so the author of a deletion is unknown. The data of Secrets is hidden
+by default.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ class Change(NamedTuple):
         return self.new or self.old or {}
 
     def when(self) -> str:
-        """RFC 3339 in UTC; empty where nobody noted it."""
+        """The time in RFC 3339 and UTC; empty if it is unknown."""
         if not self.time:
             return ""
         moment = datetime.fromtimestamp(self.time / 1_000_000, UTC)
@@ -61,8 +61,8 @@ class Change(NamedTuple):
         return f"{self.object.get('kind', '')} {place}{meta['name']}"
 
     def managers(self) -> list[str]:
-        """Who wrote it: those whose part of the managed fields is another one than before, or, who
-        writes twice in a second changes nothing there, those who wrote last."""
+        """The field managers that made the change: those whose managed fields changed. If none
+        changed, because a manager wrote twice within a second, those with the latest time."""
         if self.new is None:
             return []
         before, now = _managed(self.old or {}), _managed(self.new)
@@ -73,8 +73,8 @@ class Change(NamedTuple):
 
 
 class Filter(NamedTuple):
-    """Which objects are told; empty members say nothing. The Lease that a server renews every few
-    seconds is told where leases are asked for."""
+    """The selection of objects; empty members do not restrict it. The Lease that a server renews
+    every few seconds is left out, unless leases are selected."""
 
     resource: str = ""
     name: str = ""

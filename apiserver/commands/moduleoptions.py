@@ -10,9 +10,9 @@ from inkube.apiserver.configuration import Options
 
 
 def add(command: click.Command) -> tuple[str, ...]:
-    """Give the command the options of all installed modules; the names of those that it has now.
+    """Add the options of all installed modules to the command; returns the names of the options.
 
-    A module that cannot be loaded is named in the help of `--modules` with what is wrong.
+    The help of `--modules` names modules that cannot be loaded, with the error.
     """
     known = {each.name for each in command.params}
     found, about = [], []

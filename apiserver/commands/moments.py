@@ -1,4 +1,4 @@
-"""How commands are told a revision or a time, and which data they read."""
+"""Arguments of commands that select a revision, a time, and the data to read."""
 
 from datetime import datetime
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""Who listens on a port of this machine, and which port is free.
+"""The process that listens on a port of this machine, and free ports.
 
-Read from `/proc` on Linux and from `lsof` elsewhere; where neither tells, nobody is named.
+Read from `/proc` on Linux and from `lsof` elsewhere; without either, the process is unknown.
 """
 
 import contextlib
@@ -23,9 +23,9 @@ _NEXT = 100
 
 
 def holder(port: int) -> str:
-    """The process that listens on a port, as people say it: `python (process 42)`; "" if unknown.
+    """The process that listens on a port, as text for people: `python (process 42)`; "" if unknown.
 
-    Processes of other users cannot be told.
+    Processes of other users are unknown.
     """
     pid = _of_proc(port) if PROC.joinpath("net", "tcp").exists() else _of_lsof(port)
     return f"{_name(pid)} (process {pid})" if pid else ""

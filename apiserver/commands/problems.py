@@ -20,7 +20,7 @@ TROUBLE, MISUSE = 1, 2
 
 
 class Problem(click.ClickException):
-    """What is wrong and, below it, what to do."""
+    """An error of a command, and below it the way to solve it."""
 
     exit_code = TROUBLE
 
@@ -34,7 +34,7 @@ class Problem(click.ClickException):
 
 
 def of_start(error: Exception, options: Options) -> Problem:
-    """What kept a server from starting."""
+    """The reason why a server did not start."""
     if isinstance(error, OSError) and _is_taken(error):
         who = ports.holder(options.port)
         text = f"port {options.port} of {options.host} is taken"

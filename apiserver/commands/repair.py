@@ -9,7 +9,7 @@ from inkube.apiserver.registry import JSONCodec
 from inkube.storage import repair as rows
 
 TOLD = 100
-"""Damages that are told one by one."""
+"""The number of damages that are printed one by one."""
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 

@@ -1,6 +1,7 @@
-"""What a person at a terminal sees of a server that starts: how far it is, and how to go on.
+"""The output of a starting server on a terminal: its progress, and the next commands.
 
-Colour and bars go to terminals only, colour to none where NO_COLOR is set; what is piped is plain.
+Only terminals get colours and progress bars, and none gets colours if NO_COLOR is set. Output to
+pipes is plain text.
 """
 
 import asyncio
@@ -26,7 +27,7 @@ WIDTH = 30
 
 
 def has_colours(stream: TextIO) -> bool:
-    """Whether to paint: a terminal that nobody asked to stay plain (no-color.org)."""
+    """Whether to print colours: on a terminal, unless NO_COLOR is set (no-color.org)."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return stream.isatty() and not plain
 
@@ -83,8 +84,8 @@ def welcome(
     has_token: bool,
     world: str = "",
 ) -> Iterator[str]:
-    """Where the server is, and what to type next; works as it is pasted. `world` says who answers
-    for outside systems."""
+    """The URL of the server and the commands to try next, ready to paste. `world` describes the
+    outside systems."""
     bold = {"bold": True} if has_colours(sys.stdout) else {}
     yield f"inkube serves on {click.style(url, fg='green', **bold) if bold else url}"
     yield f"kubeconfig: {kubeconfig}"

@@ -53,7 +53,7 @@ def load(name: str, server: str, kubeconfig: Path | None) -> None:
 
 
 def named(name: str, hint: str = "NAME") -> "root.scenarios.Scenario":
-    """The scenario that somebody asks for by an argument. Raises click.BadParameter."""
+    """The scenario that an argument names. Raises click.BadParameter."""
     try:
         return root.scenarios.find(name)
     except root.scenarios.UnknownScenario as error:

@@ -1,19 +1,19 @@
-"""The web console: the files of its page, and the requests of the server as they are answered.
+"""The web console: the files of its page, and a stream of the server's finished requests.
 
-A request for `/console/…` or `/debug/requests` comes in, a file or a stream of events leaves; `app`
-calls them by path, and `root.serving` has them made when they are first asked for. All else that
-the page shows it reads from the ordinary API, with the rights of whoever signed in. Nothing here is
-loaded before somebody asks.
+Input: a request for `/console/…` or `/debug/requests`. Output: a file or a stream of events. `app`
+calls them by path, and `root.serving` creates them at the first request. Everything else on the
+page comes from the ordinary API, with the permissions of the signed-in user. Nothing here is loaded
+before the first request.
 
     pages       path → a file below `assets`, with its type, its ETag and a strict policy
     bundle      the modules of the page → one script
-    requestlog  finished requests → audit events, kept while somebody listens
+    requestlog  finished requests → audit events, kept while a client listens
     assets/     the page: ES modules, a style sheet, and the libraries in `vendor`
 """
 
 from inkube.schemas import lazy
 
 ROOT = "/console/"
-"""What the paths of the page begin with; anybody may read them."""
+"""The prefix of the paths of the page, which are served without authentication."""
 
 __getattr__ = lazy.exports(__name__)

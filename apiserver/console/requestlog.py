@@ -1,8 +1,8 @@
 """`/debug/requests`: finished requests as a stream of `audit.k8s.io/v1` events, one line each.
 
-Requests are remembered from when somebody first listens until nobody does, the newest of them
-within bounds; who comes later is told these first. Bodies that are long or are made of secrets are
-left out, and an annotation says which. The paths of the console itself are not told.
+Requests are kept while at least one client listens: the newest ones, up to a limit. A new client
+first receives these. Bodies that are long or contain secrets are left out, with an annotation.
+Requests of the console itself are left out.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ KEPT = 500
 KEPT_BYTES = 8 * 1024 * 1024
 """… and their bytes."""
 LONGEST_BODY = 32 * 1024
-"""Bytes of a body that is told."""
+"""The largest body in an event, in bytes."""
 LISTENERS = 32
 STALLED = 60.0
 """Seconds in which a listener takes nothing before it is let go."""
@@ -34,11 +34,11 @@ _HIDDEN = frozenset({"secrets", "serviceaccounts/token", "tokenreviews"})
 _OWN = ("/console", PATH)
 
 Listen = Callable[["http.audit.Listener"], Callable[[], None]]
-"""Have somebody told of finished requests, until what is returned is called."""
+"""Registers a listener for finished requests; the result removes it."""
 
 
 class RequestLog:
-    """The events of a server and those who read them; see the module's docstring."""
+    """The events of a server, and the clients that read them; see the module's docstring."""
 
     def __init__(self, listen: Listen) -> None:
         self._listen = listen
@@ -119,7 +119,8 @@ class RequestLog:
             self._bytes = 0
 
     async def _tell(self, response: web.StreamResponse) -> None:
-        """Write events as they come; one who is too slow for what is kept misses the oldest."""
+        """Write events as they arrive. A client that is too slow for the kept events misses the
+        oldest ones."""
         seen = self._told - len(self._events)
         await response.write(b"\n")  # the headers go with the first bytes
         while not self._closed:

@@ -41,7 +41,7 @@ class Fork(NamedTuple):
 
 
 class Actions(Protocol):
-    """What can be done to a server; `root.controlled` does it. All raise StatusError."""
+    """The operations on a server; `root.controlled` implements them. All raise StatusError."""
 
     async def settled(self, within: float) -> int:
         """Wait for the controllers; the revision then. 504 where they take longer."""

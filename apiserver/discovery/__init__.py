@@ -1,4 +1,4 @@
-"""What a server says of itself: groups and resources, OpenAPI, health, version, metrics, issuer.
+"""Documents about the server: groups and resources, OpenAPI, health, version, metrics, issuer.
 
 Each is an `endpoints.Endpoint`: a request in, a response out, made from the live table. `app` calls
 them by path.

@@ -47,7 +47,8 @@ def made_late(endpoint: Late[Endpoint]) -> Endpoint:
 
 _HAS_PAGES = 36
 _EMULATES = 33
-"""The minor since which `/version` tells what is emulated (apimachinery/pkg/version.Info)."""
+"""The minor since which `/version` includes the emulated version
+(apimachinery/pkg/version.Info)."""
 
 
 @caches.of_values(16)
@@ -79,7 +80,7 @@ class Siblings(Protocol):
     """The other processes of one server."""
 
     async def ask(self) -> Sequence[Object]:
-        """What those that answer have counted; see `Endpoints.figures`."""
+        """The metrics of the workers that answer; see `Endpoints.figures`."""
         ...
 
 
@@ -99,7 +100,7 @@ class Endpoints:
     ) -> None:
         self.health = health.Health(failures, minor=release.minor)
         self.requests = metrics
-        """What is counted of requests."""
+        """The metrics of requests."""
         self._release = release
         self._siblings = siblings
         self._resources = resources
@@ -113,7 +114,7 @@ class Endpoints:
         return ("/flagz", "/statusz") if self._release.minor >= _HAS_PAGES else ()
 
     def figures(self) -> Object:
-        """What this process has counted, for the others."""
+        """The metrics of this process, for other workers."""
         return {
             "requests": self.requests.told(),
             "commits": self._commits.told(),
@@ -194,9 +195,9 @@ class Endpoints:
     async def pages(
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
-        """`/statusz` and `/flagz`: for people, in plain text only (component-base/zpages).
+        """`/statusz` and `/flagz`, in plain text only (component-base/zpages).
 
-        Raises StatusError 406 for those who ask for a form of their own.
+        Raises StatusError 406 for other media types.
         """
         accept = request.headers.get(hdrs.ACCEPT)
         if not any(clause.media in _READABLE for clause in negotiation.clauses(accept or "*/*")):

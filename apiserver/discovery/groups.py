@@ -190,7 +190,7 @@ class Discovery:
         }
 
     def _discovered(self, group: str, version: str) -> Object | None:
-        """An APIVersionDiscovery; None for what is registered and served nowhere."""
+        """An APIVersionDiscovery; None for a group version that is registered but not served."""
         delegate = self._resources.delegates.get((group, version))
         if delegate is not None and delegate.answers:
             return delegate.discovered()
@@ -208,7 +208,8 @@ def _place(definition: Definition) -> tuple[int, str]:
 
 
 def _local(group: str, version: str, wording: wordings.Wording, at: int) -> Registration:
-    """What is served here as if it were registered; `at` is its place among the versions."""
+    """The registration of a group version that this server serves; `at` is its position among the
+    versions."""
     least = priorities.CUSTOM + wordings.EXTENSIONS.group_order - wording.group_order
     priority = priorities.GROUPS.get(group, least)
     if group == "apiregistration.k8s.io":

@@ -41,7 +41,7 @@ _CHECKS = {
     "livez": _ALIVE,
     "readyz": (*_FIRST, "informer-sync", *_STARTED, "shutdown"),
 }
-"""The checks of each path, in the order they are told, each with the minors that have it."""
+"""The checks of each path in the order of the response, each with the minors that have it."""
 _HEADERS = {
     "Content-Type": "text/plain; charset=utf-8",
     "Cache-Control": "no-cache, private",
@@ -51,7 +51,7 @@ _HEADERS = {
 
 @caches.of_values(len(releases.RECORDED))
 def checks(minor: int = releases.NEWEST.minor) -> dict[str, tuple[str, ...]]:
-    """The checks of each path in a minor, in the order they are told."""
+    """The checks of each path in a minor, in the order of the response."""
     return {path: tuple(_of_minor(names, minor)) for path, names in _CHECKS.items()}
 
 
@@ -80,7 +80,7 @@ class Health:
         self.checks = checks(minor)
         self._strict = strict
         self._failures = failures
-        """By check: what is wrong at the moment."""
+        """The current problem of each failing check."""
         self.asked: Counter[tuple[str, str]] = Counter()
         """How often each check of each path was made."""
 
@@ -119,14 +119,15 @@ class Health:
         return web.Response(text="\n".join([*lines, f"{name} check passed", ""]), headers=_HEADERS)
 
     def _failed(self, name: str, made: Sequence[str]) -> dict[str, str]:
-        """What is wrong, of what is asked; empty while all is well. Who is not ready lives."""
+        """The failing checks among those requested; empty if all succeed. A server that is not
+        ready is alive."""
         if name not in self._strict:
             return {}
         return {check: why for check, why in self._failures().items() if check in made}
 
 
 def _failing(name: str, made: Sequence[str], failed: Mapping[str, str]) -> web.Response:
-    """Every check is told where one fails, asked for or not."""
+    """A response that lists every check, requested or not, because one failed."""
     lines = [
         f"[-]{each} failed: {failed[each]}" if each in failed else f"[+]{each} ok" for each in made
     ]

@@ -1,4 +1,4 @@
-"""What others need to check service account tokens themselves: OpenID discovery and the keys.
+"""OpenID discovery and keys, with which other programs can verify service account tokens.
 
 Follows pkg/routes/openidmetadata.go and pkg/serviceaccount/openidmetadata.go.
 """
@@ -41,7 +41,7 @@ class Issuer:
     async def keys(
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
-        """`/openid/v1/jwks`. Raises StatusError 406 for who accepts no key sets."""
+        """`/openid/v1/jwks`. Raises StatusError 406 if the client does not accept key sets."""
         accept = negotiation.clauses(request.headers.get(hdrs.ACCEPT) or "*/*")
         if not any(clause.media in ("*/*", KEY_SET) for clause in accept):
             message = "406: Not Acceptable"

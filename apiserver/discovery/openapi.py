@@ -137,7 +137,7 @@ class OpenAPI:
         return {path: {"serverRelativeURL": found[path]} for path in sorted(found)}
 
     def _delegate(self, path: str) -> Delegate | None:
-        """Who else has the document at that path."""
+        """The other server that has the document at that path."""
         for delegate in self._resources.delegates.values():
             if path in delegate.openapi_paths():
                 return delegate

@@ -7,9 +7,9 @@ LOADING, IMPORTING = "log", "poststarthook/crd-informer-synced"
 
 
 class Stage(NamedTuple):
-    """What a start is busy with: the check that fails until then, and how far it is.
+    """The current step of a start: the health check that fails during it, and its progress.
 
-    `done` of `total` (0: not known); `detail` is for people.
+    `done` of `total` (0: unknown); `detail` is a text for people.
     """
 
     check: str
@@ -20,7 +20,7 @@ class Stage(NamedTuple):
 
     @property
     def fraction(self) -> float | None:
-        """How much is done, from 0 to 1; None where nobody knows."""
+        """The progress from 0 to 1; None if it is unknown."""
         return min(self.done / self.total, 1.0) if self.total else None
 
     def __str__(self) -> str:

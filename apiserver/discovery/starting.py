@@ -1,7 +1,7 @@
-"""What a server answers while it starts: it lives, it is not ready yet, and how far it is.
+"""The responses of a starting server: alive, not ready, and its progress.
 
-The port is taken before anything is read, so that who waits for `/readyz` sees a start go on and
-not a closed door, and a port that is taken is told before a large file is loaded.
+The port is opened before any data is read. So a client that polls `/readyz` can see the progress
+instead of a refused connection, and a port in use is reported before a large file is loaded.
 """
 
 from collections.abc import Awaitable, Callable

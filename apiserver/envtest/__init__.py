@@ -1,8 +1,9 @@
-"""What controller-runtime's envtest, jenvtest and fabric8's kube-api-test start, played by inkube.
+"""Replacements for the programs that controller-runtime's envtest, jenvtest and fabric8's
+kube-api-test start.
 
-In come the arguments they give `kube-apiserver` and `etcd`; out come a server, and an etcd that
-says it is healthy and where the data lies. `assets` writes the folder that KUBEBUILDER_ASSETS
-names; `commands` calls all three.
+Input: the arguments for `kube-apiserver` and `etcd`. Output: a server, and an etcd that reports its
+health and the location of the data. `assets` writes the folder that KUBEBUILDER_ASSETS names;
+`commands` calls all three.
 
     flags       arguments as pflag and Go's flag read them: pure
     kubeflags   what the flags of kube-apiserver mean here: pure

@@ -40,11 +40,12 @@ class AssetsError(Exception):
 
 
 def write(folder: Path, kubernetes_version: str = "") -> None:
-    """Put the programs into a folder, made where it is missing. Raises AssetsError, OSError.
+    """Write the programs into a folder, which is created if it is missing. Raises AssetsError,
+    OSError.
 
-    kube-apiserver is that of a version of Kubernetes; "" is the newest.
+    kube-apiserver serves this version of Kubernetes; "" is the newest.
 
-    Programs of anybody else's are left alone and refused.
+    A program that inkube did not write is not replaced, but raises AssetsError.
     """
     if os.name == "nt":
         raise AssetsError("the programs are shell scripts: there are none for Windows")
@@ -60,7 +61,7 @@ def write(folder: Path, kubernetes_version: str = "") -> None:
 
 
 def default_folder(kubernetes_version: str = "") -> Path:
-    """Where the programs lie when nobody says: a cache of the user's, for each version one."""
+    """The default folder of the programs: a cache of the user, with a folder for each version."""
     caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = Path(caches) / "inkube" / "envtest"
     return folder.with_name(f"envtest-{kubernetes_version}") if kubernetes_version else folder
@@ -85,7 +86,7 @@ def _own(name: str) -> str:
 
 
 def _put(path: Path, text: str) -> None:
-    """In one step: somebody may be starting it at this moment."""
+    """Replace the file in one step, because a test may be starting it at this moment."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.write_text(text)
     draft.chmod(0o755)

@@ -1,11 +1,11 @@
-"""The etcd that envtest starts: it keeps nothing itself, and says where the data is to be.
+"""The etcd that envtest starts: it stores nothing itself, and returns the location of the data.
 
     GET /health     {"health":"true","reason":""}, as etcd's; /readyz, /livez, /version too
     GET /inkube     {"data": FILE, "durable": true}: which file under --data-dir the objects are in
 
-So a kube-apiserver that is started again finds what the last one stored, and what removes the
-data folder removes everything. It speaks no gRPC: whoever wants an etcd gets the connection closed.
-Follows server/etcdmain and server/etcdserver/api/etcdhttp of etcd 3.6.
+So a restarted kube-apiserver finds the data of the last one, and removing the data folder removes
+everything. It does not implement gRPC: it closes the connections of etcd clients. Follows
+server/etcdmain and server/etcdserver/api/etcdhttp of etcd 3.6.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ KNOWN: Mapping[str, Flag] = {
 }  # fmt: skip
 
 
-class Place(NamedTuple):
+class DataFile(NamedTuple):
     """Where the objects are, and whether a power cut may take the last of them."""
 
     data: Path
@@ -62,14 +62,14 @@ class EtcdError(Exception):
     """There is no such etcd."""
 
 
-def prepare(given: Given) -> Place:
+def prepare(given: Given) -> DataFile:
     """Make the folder of the data where it is missing. Raises OSError."""
     folder = Path(given.last("data-dir", "default.etcd")).absolute()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return Place(folder / DATA, durable=not given.truth("unsafe-no-fsync"))
+    return DataFile(folder / DATA, durable=not given.truth("unsafe-no-fsync"))
 
 
-async def serve(given: Given, place: Place) -> None:
+async def serve(given: Given, place: DataFile) -> None:
     """Say where the data is until SIGTERM or SIGINT. Raises FlagError, OSError."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -99,7 +99,7 @@ async def serve(given: Given, place: Place) -> None:
         await stop.wait()
 
 
-def _pages(place: Place) -> Mapping[str, Mapping[str, Any]]:
+def _pages(place: DataFile) -> Mapping[str, Mapping[str, Any]]:
     return {
         "/health": {"health": "true", "reason": ""},
         "/livez": {},
@@ -110,7 +110,7 @@ def _pages(place: Place) -> Mapping[str, Mapping[str, Any]]:
 
 
 async def _answer(reader: asyncio.StreamReader, pages: Mapping[str, Mapping[str, Any]]) -> bytes:
-    """One answer, after which the connection is closed; none to what is no HTTP/1."""
+    """One response, after which the connection is closed; none to requests that are not HTTP/1."""
     try:
         head = await reader.readuntil(b"\r\n\r\n")
     except asyncio.LimitOverrunError:
@@ -134,7 +134,7 @@ def _rendered(code: str, body: bytes) -> bytes:
     return head.encode() + b"Connection: close\r\n\r\n" + body
 
 
-async def locate(servers: Sequence[str], within: float = START_SECONDS) -> Place:
+async def locate(servers: Sequence[str], within: float = START_SECONDS) -> DataFile:
     """Where the etcd of these URLs wants the data, as soon as one answers. Raises EtcdError."""
     why = "no URL is given"
     clock = asyncio.get_running_loop().time
@@ -151,7 +151,7 @@ async def locate(servers: Sequence[str], within: float = START_SECONDS) -> Place
         delay = min(2 * delay, 1.0)
 
 
-async def _ask(url: str) -> Place:
+async def _ask(url: str) -> DataFile:
     where = urlsplit(url)
     if where.scheme != "http" or not where.hostname:
         raise EtcdError(f"etcd-servers {url}: an etcd of this folder is at http://HOST:PORT")
@@ -169,4 +169,4 @@ async def _ask(url: str) -> Place:
             told = json.loads(await reader.read(MAX_HEAD))
         finally:
             writer.close()
-    return Place(Path(told["data"]), bool(told["durable"]))
+    return DataFile(Path(told["data"]), bool(told["durable"]))

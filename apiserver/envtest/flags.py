@@ -1,8 +1,8 @@
-"""Command lines as Go programs read them: `--a=b`, `--a b`, bare flags that say true.
+"""Command lines as Go programs read them: `--a=b`, `--a b`, and flags without a value, which are
+true.
 
-A flag that nobody knows is no error: programs are started with flags of many versions. Whether it
-takes the next argument for its value can only be guessed: it does, unless that is a flag too.
-Follows spf13/pflag and Go's flag.
+An unknown flag is not an error, because programs are started with flags of many versions. It takes
+the next argument as its value, unless that is a flag too. Follows spf13/pflag and Go's flag.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,12 +27,12 @@ class Flag(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a command line says."""
+    """The parsed arguments of a command line."""
 
     values: Mapping[str, Sequence[str]]
     """Name → its values in their order; lists are taken apart."""
     unknown: Sequence[str] = field(default=())
-    """The names of flags that nobody knows."""
+    """The names of unknown flags."""
 
     def last(self, name: str, default: str = "") -> str:
         """The value that counts where a flag has one."""

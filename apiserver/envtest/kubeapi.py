@@ -1,9 +1,9 @@
-"""The kube-apiserver that envtest starts: its arguments, its certificate, its life.
+"""The kube-apiserver that envtest starts: its arguments, its certificate, its run.
 
 It serves Kubernetes' own kinds alone and runs none of kube-controller-manager's controllers, as
-there are none in envtest. No kubeconfig is written: whoever starts it has client certificates of
-an authority of their own. What first requests would load is loaded before it answers any: envtest
-gives the namespace `default` five seconds.
+there are none in envtest. No kubeconfig is written, because the caller has client certificates of
+its own authority. The code for first requests is loaded before the server is ready, because envtest
+waits only five seconds for the namespace `default`.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ WANTED_FIRST = (
     "inkube.apiserver.root.defaults.objects",
     "inkube.apiserver.subresources.table",
 )
-"""What a client's first requests load."""
+"""The modules that the first requests of a client need."""
 
 
 def run(given: Given) -> None:

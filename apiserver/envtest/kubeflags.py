@@ -1,4 +1,4 @@
-"""What the flags of kube-apiserver mean here, and which mean nothing.
+"""The flags of kube-apiserver as options of inkube, and the flags without an effect.
 
 Follows pkg/controlplane/apiserver/options and cmd/kube-apiserver/app/options of Kubernetes 1.36.
 """
@@ -46,7 +46,7 @@ HARMLESS: Mapping[str, Flag] = {
     "endpoint-reconciler-type": _TEXT,
     "v": _TEXT,
 }
-"""Flags whose usual values ask for what is so anyway."""
+"""Flags whose usual values have no effect, because inkube behaves like that anyway."""
 
 BARE = (
     "aggregator-reject-forwarding-redirect", "anonymous-auth", "audit-log-batch-throttle-enable",
@@ -92,7 +92,7 @@ _MODES = ("ABAC", "AlwaysAllow", "AlwaysDeny", "Node", "RBAC", "Webhook")
 
 
 def options(given: Given) -> dict[str, Any]:
-    """What the flags say, as options of `APIServer`; data and certificates are not among it.
+    """The flags as options of `APIServer`, without data and certificates.
 
     Raises FlagError.
     """

@@ -19,7 +19,7 @@ Labels = dict[str, str]
 
 
 class Faults:
-    """What the stored faults do to requests, and who is told that one matched."""
+    """Applies the stored faults to requests, and calls listeners when one matches."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -40,11 +40,11 @@ class Faults:
         agent: str,
         labels: Callable[[], Awaitable[Labels | None]],
     ) -> Trouble | None:
-        """What a request meets; `labels` are read where a fault asks for them."""
+        """The effect of the faults on a request; `labels` are read only if a fault needs them."""
         if self.rules is None or (info.resource == PLURAL and info.group == GROUP):
             return None
         verb = "watch" if info.verb == "watchone" else info.verb
-        asked = faults.rules.Asked(
+        asked = faults.rules.RequestFacts(
             verb,
             info.group,
             info.resource,
@@ -63,8 +63,9 @@ class Faults:
         found = await labels() if wanted else None
         return faults.rules.meet(concerning, asked, found, self._tell)
 
-    def meet_inside(self, asked: "faults.rules.Asked") -> Trouble | None:
-        """What a controller of the server itself meets; faults that read labels pass it by."""
+    def meet_inside(self, asked: "faults.rules.RequestFacts") -> Trouble | None:
+        """The effect of the faults on a request of the server's own controllers; faults that match
+        labels are ignored."""
         if self.rules is None or (asked.resource == PLURAL and asked.group == GROUP):
             return None
         return faults.rules.meet(self.rules.concerning(asked), asked, None, self._tell)
@@ -89,7 +90,7 @@ class Faults:
         self._read()
 
     def _read(self) -> None:
-        """Compile what is stored; what did not change goes on counting."""
+        """Compile the stored faults. Unchanged faults keep their counts."""
         before = () if self.rules is None else self.rules.rules
         known = {rule.version: rule for rule in before}
         found = []

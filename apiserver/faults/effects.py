@@ -1,4 +1,5 @@
-"""What a Trouble does to one request: it waits, is refused, is cut off, its answer trickles."""
+"""The effects of a Trouble on one request: a delay, a rejection, a cut connection, a slow
+response."""
 
 from collections.abc import Awaitable, Callable, Iterator
 
@@ -20,7 +21,7 @@ class Cut(web.StreamResponse):
         super().__init__(status=0)
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
-        """Reset the connection. Raises ConnectionResetError, which nobody has to hear of."""
+        """Reset the connection. Raises ConnectionResetError, which the caller can ignore."""
         budget.cut_off(request.transport)
         raise ConnectionResetError("cut by a Fault")
 

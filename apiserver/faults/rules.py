@@ -33,8 +33,9 @@ _REASONS = {
 }
 
 
-class Asked(NamedTuple):
-    """What is known of a request; `verb` is the method in lower case where no resource is named."""
+class RequestFacts(NamedTuple):
+    """The facts about a request that faults match. `verb` is the HTTP method in lower case if the
+    request is not about a resource."""
 
     verb: str
     group: str = ""
@@ -82,7 +83,7 @@ class Rule:
         """Whether the labels of the object decide."""
         return bool(self._labels)
 
-    def may_concern(self, asked: Asked) -> bool:
+    def may_concern(self, asked: RequestFacts) -> bool:
         """Whether verb, resource and the sort of effect fit; the same for all such requests."""
         match, spec = self._match, self._spec
         if asked.inside and not spec.get("controllers"):
@@ -102,7 +103,7 @@ class Rule:
         watches = spec.get("watch") and asked.verb == "watch"
         return bool(watches or (spec.get("stale") and asked.verb in _READS))
 
-    def fits(self, asked: Asked, labels: Labels | None) -> bool:
+    def fits(self, asked: RequestFacts, labels: Labels | None) -> bool:
         """Whether everything else fits, where `may_concern` did."""
         match = self._match
         if not asked.resource:
@@ -138,8 +139,8 @@ class Rule:
         self.injected += 1
         return True
 
-    def trouble(self, asked: Asked) -> Trouble:
-        """What the request meets."""
+    def trouble(self, asked: RequestFacts) -> Trouble:
+        """The effect of this fault on a request."""
         spec = self._spec
         delay = spec.get("delay") or {}
         seconds = delay.get("seconds", 0.0)
@@ -168,7 +169,7 @@ class Rules:
         self.rules = rules
         self._known: dict[tuple[str, str, str, str, bool], Sequence[Rule]] = {}
 
-    def concerning(self, asked: Asked) -> Sequence[Rule]:
+    def concerning(self, asked: RequestFacts) -> Sequence[Rule]:
         """Those that can concern such a request; nearly always none."""
         sort = asked.verb, asked.group, asked.resource, asked.subresource, asked.inside
         found = self._known.get(sort)
@@ -182,13 +183,14 @@ class Rules:
 
 def meet(
     rules: Sequence[Rule],
-    asked: Asked,
+    asked: RequestFacts,
     labels: Labels | None,
     matched: Callable[[str], None],
 ) -> Trouble | None:
-    """What a request meets of those faults, one after the other until one answers or cuts.
+    """The combined effect of the faults on a request, in order, until one responds or cuts the
+    connection.
 
-    `matched` is told the name of each that fits.
+    `matched` is called with the name of each matching fault.
     """
     met: Trouble | None = None
     for rule in rules:
@@ -226,7 +228,7 @@ def _names_path(url: str, path: str) -> bool:
     return path.startswith(url[:-1]) if url.endswith("*") else url == path
 
 
-def _refusal(answer: Object, asked: Asked) -> status.StatusError:
+def _refusal(answer: Object, asked: RequestFacts) -> status.StatusError:
     code: int = answer["code"]
     reason = answer.get("reason") or _REASONS.get(code, status.Reason.UNKNOWN)
     what = f"{asked.verb} {asked.resource or asked.path}"

@@ -1,4 +1,4 @@
-"""What one request meets on its way: values only, which every room on that way may read."""
+"""The effects of faults on one request, as plain values for every room that the request passes."""
 
 from typing import NamedTuple
 

@@ -251,7 +251,7 @@ async def _behind_others(
     own = App(
         replace(
             made,
-            access=workers.Believed(),
+            access=workers.ForwardedAccess(),
             origins=_NO_ORIGINS,
             guard=Guard(loopback_only=False),
             # what a request is counted and told as, and meets, it did where it came from

@@ -45,7 +45,7 @@ STREAMS_WITHIN = 30.0
 """Seconds in which a client of SPDY has to open its streams (`StreamCreationTimeout`)."""
 
 
-class Wanted(NamedTuple):
+class StreamOptions(NamedTuple):
     """Which streams a request asks for."""
 
     stdin: bool = False
@@ -57,7 +57,7 @@ class Wanted(NamedTuple):
 class Process(Protocol):
     """The streams of a command, as whoever runs it sees them."""
 
-    wanted: Wanted
+    wanted: StreamOptions
 
     async def read(self) -> bytes:
         """The next bytes of stdin; b"" at its end, and at once where there is none."""
@@ -76,7 +76,7 @@ Run = Callable[[Process], Awaitable[int]]
 """Runs the command; its exit code. A StatusError is told as it is."""
 
 
-async def serve(request: web.BaseRequest, wanted: Wanted, run: Run) -> web.StreamResponse:
+async def serve(request: web.BaseRequest, wanted: StreamOptions, run: Run) -> web.StreamResponse:
     """Upgrade the connection and run the command on it. Raises StatusError before the upgrade."""
     if sockets.is_wanted(request):
         return await _serve_socket(request, wanted, run)
@@ -88,7 +88,7 @@ async def serve(request: web.BaseRequest, wanted: Wanted, run: Run) -> web.Strea
 class _Base:
     """What both ways have in common: stdin waits in a bounded queue, the last size counts."""
 
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, wanted: StreamOptions) -> None:
         self.wanted = wanted
         self._input: asyncio.Queue[bytes] = asyncio.Queue(WAITING)
         self._input_over = not wanted.stdin
@@ -158,7 +158,7 @@ def _failure(error: StatusError) -> Object:
 class _SocketProcess(_Base):
     """Channels in the messages of a WebSocket."""
 
-    def __init__(self, socket: web.WebSocketResponse, wanted: Wanted) -> None:
+    def __init__(self, socket: web.WebSocketResponse, wanted: StreamOptions) -> None:
         super().__init__(wanted)
         self._socket = socket
         self._channels = sockets.Channels(socket)
@@ -215,7 +215,9 @@ class _SocketProcess(_Base):
             await self._input.put(b"")
 
 
-async def _serve_socket(request: web.BaseRequest, wanted: Wanted, run: Run) -> web.StreamResponse:
+async def _serve_socket(
+    request: web.BaseRequest, wanted: StreamOptions, run: Run
+) -> web.StreamResponse:
     socket = await sockets.accept(request, WEBSOCKET, is_optional=True, answers_pings=False)
     process = _SocketProcess(socket, wanted)
 
@@ -239,7 +241,7 @@ async def _serve_socket(request: web.BaseRequest, wanted: Wanted, run: Run) -> w
 class _SpdyProcess(_Base):
     """Streams of a session of SPDY, by their header `streamType`."""
 
-    def __init__(self, streams: dict[str, Stream], wanted: Wanted) -> None:
+    def __init__(self, streams: dict[str, Stream], wanted: StreamOptions) -> None:
         super().__init__(wanted)
         self._streams = streams
 
@@ -259,7 +261,9 @@ class _SpdyProcess(_Base):
             self.note_size(data)
 
 
-async def _serve_spdy(request: web.BaseRequest, wanted: Wanted, run: Run) -> web.StreamResponse:
+async def _serve_spdy(
+    request: web.BaseRequest, wanted: StreamOptions, run: Run
+) -> web.StreamResponse:
     offered = [
         part.strip()
         for header in request.headers.getall("X-Stream-Protocol-Version", ())
@@ -282,7 +286,7 @@ async def _serve_spdy(request: web.BaseRequest, wanted: Wanted, run: Run) -> web
     return pipe
 
 
-async def _run_over(connection: Connection, wanted: Wanted, run: Run) -> None:
+async def _run_over(connection: Connection, wanted: StreamOptions, run: Run) -> None:
     async with asyncio.timeout(STREAMS_WITHIN):
         streams = await _streams(connection, wanted)
     process = _SpdyProcess(streams, wanted)
@@ -300,7 +304,7 @@ async def _run_over(connection: Connection, wanted: Wanted, run: Run) -> None:
             await connection.closed()
 
 
-async def _streams(connection: Connection, wanted: Wanted) -> dict[str, Stream]:
+async def _streams(connection: Connection, wanted: StreamOptions) -> dict[str, Stream]:
     """All streams that were asked for. Raises ConnectionError."""
     names = {"error"}
     names |= {name for name in ("stdin", "stdout", "stderr") if getattr(wanted, name)}

@@ -250,7 +250,7 @@ class PodStreams:
 
     def _wanted(self, exchange: Exchange) -> Any:
         query = exchange.query
-        found = streaming.commands.Wanted(
+        found = streaming.commands.StreamOptions(
             stdin=truthy(query.get("stdin") or None),
             stdout=truthy(query.get("stdout") or None),
             stderr=truthy(query.get("stderr") or None),

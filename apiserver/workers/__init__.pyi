@@ -1,5 +1,5 @@
 from inkube.apiserver.workers.cores import count as count
-from inkube.apiserver.workers.leader import Believed as Believed
+from inkube.apiserver.workers.leader import ForwardedAccess as ForwardedAccess
 from inkube.apiserver.workers.leader import Leader as Leader
 from inkube.apiserver.workers.leader import listening as listening
 from inkube.apiserver.workers.member import Intake as Intake

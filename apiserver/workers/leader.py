@@ -35,7 +35,7 @@ STOP_SECONDS = 1.5
 Passed = Callable[[web.BaseRequest, RequestInfo, User], Awaitable[web.StreamResponse]]
 
 
-class Believed:
+class ForwardedAccess:
     """See `auth.access.Access`: who asks is who the headers say."""
 
     def identify(self, request: web.BaseRequest) -> User:

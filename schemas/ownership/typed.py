@@ -92,14 +92,14 @@ T = TypeVar("T")
 Convert = Callable[[Object, str], Object]
 
 
-class Wanted(NamedTuple):
+class VersionRequest(NamedTuple):
     """An object that the work under way needs in another version; it must not be changed."""
 
     object: Object
     api_version: str
 
 
-Steps = Generator[Wanted, Object, T]
+Steps = Generator[VersionRequest, Object, T]
 """Work that asks for conversions on its way, and goes on with each as its driver sends it. Who can
 convert at once calls `finished`, who has to wait for conversions sends them in when they came."""
 

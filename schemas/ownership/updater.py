@@ -12,7 +12,7 @@ from inkube.schemas.objects import Object
 from inkube.schemas.ownership import comparison, fieldsets
 from inkube.schemas.ownership.comparison import UNCHANGED, Comparison
 from inkube.schemas.ownership.fieldsets import EMPTY, FieldSet
-from inkube.schemas.ownership.typed import Steps, TypedSchema, Versions, Wanted
+from inkube.schemas.ownership.typed import Steps, TypedSchema, VersionRequest, Versions
 
 
 class Manager(NamedTuple):
@@ -134,7 +134,7 @@ class Updater(NamedTuple):
             raise Unserved
         if obj.get("apiVersion") == api_version:
             return typed, obj
-        return typed, (yield Wanted(obj, api_version))
+        return typed, (yield VersionRequest(obj, api_version))
 
     def _changes(
         self, live: Object, new: Object, change: Comparison, owners: Owners

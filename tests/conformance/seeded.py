@@ -29,7 +29,7 @@ _TOKEN = re.compile(rb"eyJ[\w-]+\.[\w-]+\.[\w-]+")
 _CERTIFICATE = re.compile(rb"LS0tLS1CRUdJTi[\w+/=]+|-----BEGIN CERTIFICATE-----.*?-----END")
 
 
-class Kept(aiohttp.ClientResponse):
+class RecordedResponse(aiohttp.ClientResponse):
     """An answer whose bytes are kept."""
 
     whole = b""
@@ -78,7 +78,10 @@ async def hold(name: str, case: Any, tokens: Path) -> list[Any]:
         "Accept": "application/json",
         "Authorization": f"Bearer {table.TOKEN}",
     }
-    async with server, aiohttp.ClientSession(headers=headers, response_class=Kept) as session:
+    async with (
+        server,
+        aiohttp.ClientSession(headers=headers, response_class=RecordedResponse) as session,
+    ):
         random.seed(name)  # what the conversation calls things
         talk = Talk(session, server.url, case, name)
         try:

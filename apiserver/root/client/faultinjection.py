@@ -156,7 +156,7 @@ class FaultInjectingClient:
         if self._faults.rules is None:
             return None
         gvr = gvr_of(resource)
-        asked = faults.rules.Asked(
+        asked = faults.rules.RequestFacts(
             verb,
             gvr.group,
             gvr.resource,

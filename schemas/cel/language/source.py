@@ -13,7 +13,7 @@ from inkube.schemas.cel.declarations.functions import CelError
 _MAX_REPORTED = 100
 
 
-class Place(NamedTuple):
+class Position(NamedTuple):
     """Line from 1, column from 0, both in code points."""
 
     line: int
@@ -30,10 +30,10 @@ class Source:
             if char == "\n":
                 self._starts.append(offset + 1)
 
-    def place(self, offset: int) -> Place:
+    def place(self, offset: int) -> Position:
         """Line and column of an offset."""
         line = bisect_right(self._starts, offset)
-        return Place(line, offset - self._starts[line - 1])
+        return Position(line, offset - self._starts[line - 1])
 
     def line(self, number: int) -> str:
         """The text of a line, without its end."""

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from patience import within
 
 from inkube import APIServer
-from inkube.apiserver.capture.capture import Wanted, capture
+from inkube.apiserver.capture.capture import CaptureScope, capture
 from inkube.apiserver.capture.cluster import Cluster, ClusterError
 from inkube.apiserver.cli import main
 from inkube.apiserver.registry.codec import JSONCodec
@@ -38,7 +38,7 @@ async def cluster(tmp_path, boat_crd, boat, config_map):
 async def captured(config, file, **wanted):
     told = []
     async with Cluster(config) as cluster:
-        await capture(cluster, file, Wanted(**wanted), tell=told.append)
+        await capture(cluster, file, CaptureScope(**wanted), tell=told.append)
     return told
 
 
@@ -90,7 +90,7 @@ async def recording(cluster, tmp_path):
     live, config = cluster
     file, until, ready = tmp_path / "a.db", asyncio.Event(), asyncio.Event()
     async with Cluster(config) as source:
-        wanted = Wanted(resources=["configmaps"])
+        wanted = CaptureScope(resources=["configmaps"])
         running = asyncio.create_task(
             capture(source, file, wanted, tell=lambda line: ready.set(), until=until)
         )

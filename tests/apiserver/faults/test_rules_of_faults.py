@@ -22,7 +22,7 @@ def test_sorts_of_requests_are_looked_at_once():
     match = {"resources": ["pods"]}
     found = rules.Rules([Counting(fault(str(i), match=match, cut="AfterWrite")) for i in range(50)])
     for number in range(100):
-        asked = rules.Asked("get", "", "configmaps", namespace="n", name=str(number))
+        asked = rules.RequestFacts("get", "", "configmaps", namespace="n", name=str(number))
         assert found.concerning(asked) == ()
     assert Counting.looked_at == 50
 
@@ -30,7 +30,7 @@ def test_sorts_of_requests_are_looked_at_once():
 def test_what_is_remembered_is_bounded():
     found = rules.Rules([rules.Rule(fault("a", cut="AfterWrite"))])
     for number in range(rules.REMEMBERED + 10):
-        found.concerning(rules.Asked("get", "", f"r{number}"))
+        found.concerning(rules.RequestFacts("get", "", f"r{number}"))
     assert len(found._known) <= rules.REMEMBERED
 
 
@@ -38,9 +38,9 @@ def test_effects_of_reads_and_watches_concern_no_writes():
     stale = rules.Rule(fault("a", stale={"changes": 1}))
     watch = rules.Rule(fault("b", watch={"events": 0}))
     verbs = ("get", "list", "watch", "create", "delete")
-    assert [stale.may_concern(rules.Asked(verb, "", "pods")) for verb in verbs] == [
+    assert [stale.may_concern(rules.RequestFacts(verb, "", "pods")) for verb in verbs] == [
         True, True, False, False, False,
     ]  # fmt: skip
-    assert [watch.may_concern(rules.Asked(verb, "", "pods")) for verb in verbs] == [
+    assert [watch.may_concern(rules.RequestFacts(verb, "", "pods")) for verb in verbs] == [
         False, False, True, False, False,
     ]  # fmt: skip

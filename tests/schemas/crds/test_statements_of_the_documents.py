@@ -49,7 +49,7 @@ def ship(name="a", **spec):
     }
 
 
-class Asked:
+class Requests:
     """Answers so far: their codes, and all that was told."""
 
     def __init__(self, server, http):
@@ -213,7 +213,7 @@ def test_every_statement_has_a_row_and_every_row_is_tested():
 async def test_the_server_does_what_the_row_says(name):
     codes, texts = ROWS[name]
     async with APIServer() as server, aiohttp.ClientSession() as http:
-        ask = Asked(server, http)
+        ask = Requests(server, http)
         await STATEMENTS[name](ask)
     assert list(dict.fromkeys(ask.codes)) == codes, ask.text
     for text in texts:
