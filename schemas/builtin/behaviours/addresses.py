@@ -43,24 +43,30 @@ def check(text: str, path: str) -> list[FieldError]:
     return errors
 
 
-def check_block(text: str, path: str) -> list[FieldError]:
-    """Why the text is no CIDR (IsValidCIDR)."""
+def block(text: str) -> tuple[_Address, int] | None:
+    """net.ParseCIDR: an address and the length of the prefix."""
     address, slash, length = text.partition("/")
     found = parse(address)
-    limit = 128 if isinstance(found, ipaddress.IPv6Address) else 32
     if found is None or not slash or not length.isdecimal() or not length.isascii():
+        return None
+    return (found, int(length)) if int(length) <= found.max_prefixlen else None
+
+
+def check_block(text: str, path: str) -> list[FieldError]:
+    """Why the text is no CIDR (IsValidCIDR)."""
+    parsed = block(text)
+    if parsed is None:
         return [fielderrors.invalid(path, text, _BLOCK)]
-    if int(length) > limit:
-        return [fielderrors.invalid(path, text, _BLOCK)]
+    (found, prefix), (address, _, length) = parsed, text.partition("/")
     errors = []
     mapped = isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is not None
     if mapped:
         why = "must not have an IPv4-mapped IPv6 address"
         errors.append(fielderrors.invalid(path, text, why))
-    if (":" not in address and address != str(found)) or length != str(int(length)):
+    if (":" not in address and address != str(found)) or length != str(prefix):
         why = "must not have leading 0s in IP or prefix length"
         errors.append(fielderrors.invalid(path, text, why))
-    if int(found) & ((1 << (limit - int(length))) - 1):
+    if int(found) & ((1 << (found.max_prefixlen - prefix)) - 1):
         why = "must not have bits set beyond the prefix length"
         errors.append(fielderrors.invalid(path, text, why))
     return errors

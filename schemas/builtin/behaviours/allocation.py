@@ -86,7 +86,8 @@ class _Allocation:
                 self._hold(item)
         if not spec.get("clusterIP"):
             spec["clusterIP"] = self._address()
-        spec.setdefault("clusterIPs", [spec["clusterIP"]])
+        if not spec.get("clusterIPs"):
+            spec["clusterIPs"] = [spec["clusterIP"]]
         _settle_families(spec)
         if uses_node_ports(spec):
             self._give_ports(spec.get("ports") or [])

@@ -168,6 +168,12 @@ def reset_metadata(obj: Object, old: Object) -> None:
         keep(obj["metadata"], old["metadata"], member)
 
 
+def was_counted(obj: Object, old: Object) -> bool:
+    """Whether an update counted the generation, which says that more than metadata changed."""
+    before = old["metadata"].get("generation")
+    return bool(obj["metadata"].get("generation") != before)
+
+
 def keep(obj: Object, old: Object, member: str) -> None:
     """Give a member its old value, or take it away."""
     if member in old:

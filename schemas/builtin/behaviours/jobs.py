@@ -8,7 +8,7 @@ import zoneinfo
 
 from inkube.schemas import fielderrors, selectors
 from inkube.schemas.builtin.behaviours import checks, naming
-from inkube.schemas.builtin.behaviours.base import BuiltinStrategy
+from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, was_counted
 from inkube.schemas.builtin.behaviours.pods import defaults as poddefaults
 from inkube.schemas.builtin.behaviours.pods import validation as podvalidation
 from inkube.schemas.builtin.behaviours.pods import warnings as podwarnings
@@ -81,7 +81,7 @@ class Jobs(BuiltinStrategy):
         return found + _warnings(obj["spec"], "spec")
 
     def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
-        return _warnings(obj["spec"], "spec")
+        return _warnings(obj["spec"], "spec") if was_counted(obj, old) else []
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
         """A new one's pods must be able to have hostnames."""
@@ -255,9 +255,11 @@ class CronJobs(BuiltinStrategy):
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
         name = obj["metadata"].get("name", "")
         found = podvalidation.name_warnings(name, "Pod names and hostnames")
-        return found + self.warnings_on_update(context, obj, obj)
+        return found + _warnings(obj["spec"]["jobTemplate"]["spec"], "spec.jobTemplate.spec")
 
     def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        if not was_counted(obj, old):
+            return []
         return _warnings(obj["spec"]["jobTemplate"]["spec"], "spec.jobTemplate.spec")
 
 

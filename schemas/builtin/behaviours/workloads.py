@@ -5,7 +5,7 @@ Follows pkg/apis/apps/v1/defaults.go, pkg/apis/apps/validation and pkg/registry/
 
 from inkube.schemas import fielderrors, selectors
 from inkube.schemas.builtin.behaviours import checks, naming
-from inkube.schemas.builtin.behaviours.base import BuiltinStrategy
+from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, was_counted
 from inkube.schemas.builtin.behaviours.pods import defaults as poddefaults
 from inkube.schemas.builtin.behaviours.pods import validation as podvalidation
 from inkube.schemas.builtin.behaviours.pods import warnings as podwarnings
@@ -68,18 +68,24 @@ class _Workload(BuiltinStrategy):
         return self.check(obj) + _changed_selector(obj, old)
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
-        found = self.warnings(obj)
+        found = _template_warnings(obj)
         if not self.warns_of_names:
             return found
-        name = obj["metadata"].get("name", "")
-        return podvalidation.name_warnings(name, "Pod names and hostnames") + found
+        return _name_warnings(obj) + found
 
     def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
-        return self.warnings(obj)
+        return _template_warnings(obj) if was_counted(obj, old) else []
 
-    def warnings(self, obj: Object) -> list[str]:
-        """What new and changed ones are warned of alike."""
-        return podwarnings.of_spec(obj["spec"].get("template") or {}, "spec.template")
+
+def _name_warnings(obj: Object) -> list[str]:
+    """Of a name that is no DNS label."""
+    name = obj["metadata"].get("name", "")
+    return podvalidation.name_warnings(name, "Pod names and hostnames")
+
+
+def _template_warnings(obj: Object) -> list[str]:
+    """Of what surprises in the pods that are made of the template."""
+    return podwarnings.of_spec(obj["spec"].get("template") or {}, "spec.template")
 
 
 def _changed_selector(obj: Object, old: Object) -> list[FieldError]:
@@ -216,6 +222,13 @@ class ReplicationControllers(BuiltinStrategy):
         errors += podvalidation.template(self.rules, template, "spec.template", claims)
         return errors + podvalidation.always_restarting(template, "spec.template", "ReplicaSet")
 
+    def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
+        return _name_warnings(obj) + _template_warnings(obj)
+
+    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        """Of the template that is replaced, which upstream takes for the new one."""
+        return _template_warnings(old) if was_counted(obj, old) else []
+
 
 class DaemonSets(_Workload):
     """One pod per node."""
@@ -267,6 +280,10 @@ class DaemonSets(_Workload):
     def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         """The strategy looks at the selector first."""
         return _changed_selector(obj, old) + self.check(obj)
+
+    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        changed = not same(obj["spec"].get("template"), old["spec"].get("template"))
+        return _template_warnings(obj) if changed else []
 
     def check_status(self, obj: Object, old: Object) -> list[FieldError]:
         return checks.not_negative(
@@ -374,11 +391,18 @@ class StatefulSets(_Workload):
             errors += self.rules.errors("core.v1.PersistentVolumeClaim/template", claim, place)
         return errors
 
-    def warnings(self, obj: Object) -> list[str]:
-        found = super().warnings(obj)
+    def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
+        return super().warnings_on_create(context, obj) + self._own_warnings(obj, "")
+
+    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        return super().warnings_on_update(context, obj, old) + self._own_warnings(obj, ".Spec")
+
+    def _own_warnings(self, obj: Object, inner: str) -> list[str]:
+        """Of the claims and the history; `inner` is where in a claim upstream says it found it."""
+        found: list[str] = []
         for index, claim in enumerate(obj["spec"].get("volumeClaimTemplates") or ()):
             requests = (claim["spec"].get("resources") or {}).get("requests") or {}
-            place = f"spec.volumeClaimTemplates[{index}].resources.requests"
+            place = f"spec.volumeClaimTemplates[{index}]{inner}.resources.requests"
             found += podwarnings.fractions(requests, "storage", place)
         if obj["spec"].get("revisionHistoryLimit", 0) < 0:
             found.append(

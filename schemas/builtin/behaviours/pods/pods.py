@@ -4,7 +4,12 @@ Follows pkg/registry/core/pod/strategy.go and core validation ValidatePodUpdate.
 """
 
 from inkube.schemas import quantity
-from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, keep, reset_metadata
+from inkube.schemas.builtin.behaviours.base import (
+    BuiltinStrategy,
+    keep,
+    reset_metadata,
+    was_counted,
+)
 from inkube.schemas.builtin.behaviours.pods import updates as podupdates
 from inkube.schemas.builtin.behaviours.pods import validation as podvalidation
 from inkube.schemas.builtin.behaviours.pods import warnings as podwarnings
@@ -121,6 +126,4 @@ class PodTemplates(BuiltinStrategy):
         return podwarnings.of_spec(obj.get("template") or {}, "template")
 
     def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
-        if obj["metadata"].get("generation") == old["metadata"].get("generation"):
-            return []
-        return podwarnings.of_spec(obj.get("template") or {}, "template")
+        return self.warnings_on_create(context, obj) if was_counted(obj, old) else []

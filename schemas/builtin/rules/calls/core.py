@@ -383,14 +383,20 @@ def taints(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
 def pod_ranges_of_families(value: list[str], path: str, _frame: Frame) -> list[FieldError]:
     """Blocks of addresses, one for each family at most."""
     errors: list[FieldError] = []
-    for index, block in enumerate(value):
-        errors += addresses.check_block(block, f"{path}[{index}]")
-    if len(value) > 1:
-        parsed = [addresses.parse(block.partition("/")[0]) for block in value]
-        families = {found.version for found in parsed if found is not None}
-        if len(value) > 2 or len(families) < 2:
-            why = "may specify no more than one CIDR for each IP family"
-            errors.append(fielderrors.invalid(path, value, why))
+    for index, text in enumerate(value):
+        errors += addresses.check_block(text, f"{path}[{index}]")
+    if len(value) < 2:
+        return errors
+    parsed = [addresses.block(text) for text in value]
+    if None in parsed:
+        index = parsed.index(None)
+        why = f"invalid CIDR[{index}]: <nil> (invalid CIDR address: {value[index]})"
+        why = f"invalid PodCIDRs. failed to check with dual stack with error:{why}"
+        errors.append(fielderrors.internal(path, why))
+    families = {found and found[0].version for found in parsed}
+    if families != {4, 6} or len(value) > 2:
+        why = "may specify no more than one CIDR for each IP family"
+        errors.append(fielderrors.invalid(path, value, why))
     return errors
 
 
