@@ -5,7 +5,6 @@ from inkube.schemas.builtin.behaviours import configuration as configuration
 from inkube.schemas.builtin.behaviours import definitions as definitions
 from inkube.schemas.builtin.behaviours import devices as devices
 from inkube.schemas.builtin.behaviours import events as events
-from inkube.schemas.builtin.behaviours import flowcontrol as flowcontrol
 from inkube.schemas.builtin.behaviours import jobs as jobs
 from inkube.schemas.builtin.behaviours import namespaces as namespaces
 from inkube.schemas.builtin.behaviours import nodes as nodes

@@ -1,4 +1,4 @@
-"""Admission policies and kinds that only count their generation.
+"""Defaults of admission policies.
 
 What is wrong with a policy's expressions is not said here. Follows
 pkg/apis/admissionregistration/v1/defaults.go.
@@ -40,7 +40,3 @@ def _match_resources(target: Object) -> None:
     for member in ("resourceRules", "excludeResourceRules"):
         for rule in target.get(member) or []:
             rule.setdefault("scope", "*")
-
-
-class Counted(BuiltinStrategy):
-    """Kinds whose spec counts a generation, and no more."""

@@ -52,10 +52,6 @@ _GROUPS: Mapping[str, _Family] = {
     },
     "discovery.k8s.io": {"endpointslices": lambda: behaviours.services.EndpointSlices},
     "events.k8s.io": {"events": lambda: behaviours.events.Events},
-    "flowcontrol.apiserver.k8s.io": {
-        "flowschemas": lambda: behaviours.flowcontrol.FlowSchemas,
-        "prioritylevelconfigurations": lambda: behaviours.flowcontrol.PriorityLevels,
-    },
     "resource.k8s.io": {
         "resourceclaims": lambda: behaviours.devices.Claims,
         "resourceclaimtemplates": lambda: behaviours.devices.Templates,

@@ -391,7 +391,9 @@ def _shortened(key: str, longest: int) -> str:
 
 _OF_THE_WHOLE = frozenset({"maxItems", "set"})
 """What a line of items or entries says of their list or map."""
-_ZEROS: dict[str, Any] = {"string": "", "bool": False, "int32": 0, "int64": 0, "float": 0}
+_ZEROS: dict[str, Any] = {
+    "string": "", "bool": False, "int32": 0, "int64": 0, "float": 0, "struct": {},
+}  # fmt: skip
 
 
 def _running(parts: list[Part], frame: Frame) -> Iterator[tuple[Check, bool]]:
