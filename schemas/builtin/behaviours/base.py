@@ -120,9 +120,7 @@ class BuiltinStrategy(Strategy):
 
     def check_status(self, obj: Object, old: Object) -> list[FieldError]:
         """Everything wrong with a write to /status."""
-        group, plural = self._place
-        errors = statuses.check(group, plural, obj, old)
-        return errors + self.rules.part_errors(obj, self.gvk, old, "status")
+        return self.rules.part_errors(obj, self.gvk, old, "status")
 
     def check_part(self, name: str, obj: Object, old: Object) -> list[FieldError]:
         """Everything wrong with a write to another subresource than /status."""

@@ -32,7 +32,6 @@ _ADMISSION: _Family = {
     "validatingwebhookconfigurations": lambda: behaviours.webhookconfigs.WebhookConfigurations,
 }
 _APPS: _Family = {
-    "controllerrevisions": lambda: behaviours.workloads.Revisions,
     "daemonsets": lambda: behaviours.workloads.DaemonSets,
     "deployments": lambda: behaviours.workloads.Deployments,
     "replicasets": lambda: behaviours.workloads.ReplicaSets,

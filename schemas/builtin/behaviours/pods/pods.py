@@ -11,7 +11,6 @@ from inkube.schemas.builtin.behaviours.base import (
     was_counted,
 )
 from inkube.schemas.builtin.behaviours.pods import updates as podupdates
-from inkube.schemas.builtin.behaviours.pods import validation as podvalidation
 from inkube.schemas.builtin.behaviours.pods import warnings as podwarnings
 from inkube.schemas.builtin.rules.calls import core_pods
 from inkube.schemas.fielderrors import FieldError
@@ -63,7 +62,7 @@ class Pods(BuiltinStrategy):
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
         name = obj["metadata"].get("name", "")
         found = podwarnings.of_pod(obj)
-        return podvalidation.name_warnings(name, "the Pod's hostname") + found
+        return podwarnings.of_name(name, "the Pod's hostname") + found
 
     def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         return super().check_update(obj, old) + podupdates.validate(obj, old)

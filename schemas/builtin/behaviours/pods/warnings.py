@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from inkube.schemas import quantity
 from inkube.schemas.builtin import resourcenames
+from inkube.schemas.builtin.behaviours import naming
 from inkube.schemas.golang import gotext
 from inkube.schemas.objects import Object
 
@@ -37,6 +38,21 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _MEMBERS = ("initContainers", "containers")
 _IN_BYTES = ("memory", "ephemeral-storage")
+
+
+def of_name(name: str, where: str) -> list[str]:
+    """Of a name that is no DNS label, which makes odd hostnames."""
+    problems = naming.label(name)
+    if not problems:
+        return []
+    listed = " ".join(problems)
+    advice = f"which can result in surprising behavior; a DNS label is recommended: [{listed}]"
+    return [f"metadata.name: this is used in {where}, {advice}"]
+
+
+def of_owner(obj: Object) -> list[str]:
+    """Of an owner's name, with which those of its pods begin."""
+    return of_name(obj["metadata"].get("name", ""), "Pod names and hostnames")
 
 
 def of_pod(obj: Object) -> list[str]:

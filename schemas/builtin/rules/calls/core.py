@@ -380,6 +380,25 @@ def taints(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
     return errors
 
 
+def labels_of_template(obj: Object) -> None:
+    """A replication controller takes its template's labels where it has no selector or labels."""
+    spec = obj.get("spec") or {}
+    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
+    if labels and not spec.get("selector"):
+        spec["selector"] = dict(labels)
+    if labels and not obj["metadata"].get("labels"):
+        obj["metadata"]["labels"] = dict(labels)
+
+
+def selected_by_labels(template: Object, path: str, frame: Frame) -> list[FieldError]:
+    """The plain selector of a replication controller takes the pods that it makes."""
+    labels = (template.get("metadata") or {}).get("labels") or {}
+    if (frame.obj.get("selector") or {}).items() <= labels.items():
+        return []
+    why = "`selector` does not match template `labels`"
+    return [fielderrors.invalid(f"{path}.metadata.labels", labels or None, why)]
+
+
 def pod_ranges_of_families(value: list[str], path: str, _frame: Frame) -> list[FieldError]:
     """Blocks of addresses, one for each family at most."""
     errors: list[FieldError] = []

@@ -1,0 +1,210 @@
+"""What is irregular in apps: selectors of templates, strategies of updates, claims of pods."""
+
+from typing import Any
+
+from inkube.schemas import fielderrors, selectors
+from inkube.schemas.builtin.behaviours import checks
+from inkube.schemas.builtin.rules import compiler
+from inkube.schemas.builtin.rules.frames import Frame, child
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.gotypes import internal
+from inkube.schemas.objects import Object
+from inkube.schemas.objects import semantically_same as same
+
+_QUARTER = "25%"
+_NONE = (0, "0%")
+_READABLE = "selector is readable"
+_MAY_CHANGE = (
+    "replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit",
+    "persistentVolumeClaimRetentionPolicy", "minReadySeconds",
+)  # fmt: skip
+
+# ---------------------------------------------------------------------- selectors and templates
+
+
+def is_readable(frame: Frame) -> bool:
+    """Whether the selector has no errors (LabelSelectorAsSelector); none is readable."""
+    known: bool | None = frame.facts.get(_READABLE)
+    if known is None:
+        known = frame.facts[_READABLE] = not checks.label_selector(frame.obj.get("selector"), "")
+    return known
+
+
+def selects_all(frame: Frame) -> bool:
+    """Whether the selector is there and asks for nothing."""
+    selector = frame.obj.get("selector")
+    return selector is not None and not any(selector.values())
+
+
+def unreadable(selector: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """All of a selector that is wrong somewhere, once more."""
+    shown = internal.value("meta.LabelSelector", selector)
+    return [fielderrors.invalid(path, shown, "invalid label selector")]
+
+
+def unreadable_silently(selector: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """The same of stateful sets, with no text."""
+    return [fielderrors.invalid(path, internal.value("meta.LabelSelector", selector), "")]
+
+
+def selected(template: Object, path: str, frame: Frame) -> list[FieldError]:
+    """The selector takes the pods that are made; without one none are."""
+    selector, labels = frame.obj.get("selector"), (template.get("metadata") or {}).get("labels")
+    if selector is not None and selectors.selects(selector, labels or {}):
+        return []
+    why = "`selector` does not match template `labels`"
+    return [fielderrors.invalid(f"{path}.metadata.labels", labels or None, why)]
+
+
+def template_with_claims(template: Object, path: str, frame: Frame) -> list[FieldError]:
+    """A template whose pods also have a volume for each claim."""
+    names = [
+        (claim.get("metadata") or {}).get("name", "")
+        for claim in frame.obj.get("volumeClaimTemplates") or ()
+    ]
+    if names:
+        spec = template.get("spec") or {}
+        added = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names]
+        spec = {**spec, "volumes": [*(spec.get("volumes") or ()), *added]}
+        template = {**template, "spec": spec}
+    found = compiler.rules("core.v1.PodTemplateSpec/stateful", "", frame.minor)
+    old = (frame.old or {}).get("template")
+    errors: list[FieldError] = found.run(child(template, f"{path}.", old, frame))
+    return errors
+
+
+# ------------------------------------------------------------------------ strategies of updates
+
+
+def quarters(strategy: Object) -> None:
+    """A quarter of the pods may be missing, and a quarter too many."""
+    rolling = _rolling(strategy)
+    for member in ("maxUnavailable", "maxSurge"):
+        if rolling.get(member) is None:
+            rolling[member] = _QUARTER
+
+
+def one_at_a_time(strategy: Object) -> None:
+    """One node after the other goes without a pod."""
+    rolling = _rolling(strategy)
+    for member, value in (("maxUnavailable", 1), ("maxSurge", 0)):
+        if rolling.get(member) is None:
+            rolling[member] = value
+
+
+def partition(strategy: Object) -> None:
+    """All pods are changed."""
+    rolling = _rolling(strategy)
+    if rolling.get("partition") is None:
+        rolling["partition"] = 0
+
+
+def _rolling(strategy: Object) -> Object:
+    if strategy.get("rollingUpdate") is None:
+        strategy["rollingUpdate"] = {}
+    found: Object = strategy["rollingUpdate"]
+    return found
+
+
+def deployment_strategy(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """A strategy of another type; all of it is shown."""
+    shown = internal.value("apps.DeploymentStrategy", value)
+    return [fielderrors.not_supported(path, shown, ("Recreate", "RollingUpdate"))]
+
+
+def daemonset_strategy(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """The same of daemon sets."""
+    shown = internal.value("apps.DaemonSetUpdateStrategy", value)
+    return [fielderrors.not_supported(path, shown, ("RollingUpdate", "OnDelete"))]
+
+
+def statefulset_strategy(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """The same of stateful sets."""
+    if not value.get("type"):
+        return [fielderrors.required(path)]
+    shown = internal.value("apps.StatefulSetUpdateStrategy", value)
+    return [fielderrors.invalid(path, shown, "must be 'RollingUpdate' or 'OnDelete'")]
+
+
+def not_on_delete(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """Pods that are changed when they are deleted are not changed one after the other."""
+    shown = internal.value("apps.RollingUpdateStatefulSetStrategy", value)
+    return [fielderrors.invalid(path, shown, "only allowed for updateStrategy 'RollingUpdate'")]
+
+
+def moves_nothing(frame: Frame) -> bool:
+    """Whether no pod may be missing, and none be too many."""
+    return frame.obj.get("maxUnavailable") in _NONE and frame.obj.get("maxSurge") in _NONE
+
+
+def one_way(rolling: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """Pods may be missing or too many, not both."""
+    gone, more = (
+        rolling.get(member) not in (None, *_NONE) for member in ("maxUnavailable", "maxSurge")
+    )
+    if gone and more:
+        why = "may not be set when maxUnavailable is non-zero"
+        return [fielderrors.invalid(f"{path}.maxSurge", rolling["maxSurge"], why)]
+    if not gone and not more:
+        why = "cannot be 0 when maxSurge is 0"
+        return [fielderrors.required(f"{path}.maxUnavailable", why)]
+    return []
+
+
+def more_than_ready(value: int, path: str, frame: Frame) -> list[FieldError]:
+    """A deployment fails later than its pods can be available."""
+    if value > frame.obj.get("minReadySeconds", 0):
+        return []
+    return [fielderrors.invalid(path, value, "must be greater than minReadySeconds")]
+
+
+# ----------------------------------------------------------------------------------- counters
+
+
+def exceeds_replicas(member: str, frame: Frame) -> bool:
+    """Whether more pods are told of than there are."""
+    return bool(frame.obj.get(member, 0) > frame.obj.get("replicas", 0))
+
+
+def exceeds_ready(member: str, frame: Frame) -> bool:
+    """Whether more pods are told of than are ready."""
+    return bool(frame.obj.get(member, 0) > frame.obj.get("readyReplicas", 0))
+
+
+def decrements(member: str, frame: Frame) -> bool:
+    """Whether a counter goes back, or goes (IsDecremented)."""
+    before = (frame.old or {}).get(member)
+    return before is not None and (frame.obj.get(member) or 0) < before
+
+
+# ------------------------------------------------------------------- stateful sets, revisions
+
+
+def claims(spec: Object) -> None:
+    """Templates of claims say what they are, and that they are not bound."""
+    for claim in spec.get("volumeClaimTemplates") or ():
+        claim.update({"apiVersion": "v1", "kind": "PersistentVolumeClaim"})
+        status = claim.setdefault("status", {})
+        if not status.get("phase"):
+            status["phase"] = "Pending"
+
+
+def statefulset_kept(value: Object, _path: str, frame: Frame) -> list[FieldError]:
+    """What an update may not change, told as one."""
+    spec, before = (
+        {k: v for k, v in (each.get("spec") or {}).items() if k not in _MAY_CHANGE}
+        for each in (value, frame.old or {})
+    )
+    if same(spec, before):
+        return []
+    why = (
+        "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', "
+        "'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and "
+        "'minReadySeconds' are forbidden"
+    )
+    return [fielderrors.forbidden("spec", why)]
+
+
+def data(value: Any, path: str, _frame: Frame) -> list[FieldError]:
+    """What a revision is a revision of: any value but none."""
+    return [fielderrors.required(path, "data is mandatory")] if value is None else []
