@@ -9,10 +9,8 @@ from inkube.schemas.builtin.behaviours import jobs as jobs
 from inkube.schemas.builtin.behaviours import namespaces as namespaces
 from inkube.schemas.builtin.behaviours import nodes as nodes
 from inkube.schemas.builtin.behaviours import pods as pods
-from inkube.schemas.builtin.behaviours import policies as policies
 from inkube.schemas.builtin.behaviours import services as services
 from inkube.schemas.builtin.behaviours import storagekinds as storagekinds
-from inkube.schemas.builtin.behaviours import webhookconfigs as webhookconfigs
 from inkube.schemas.builtin.behaviours import workloads as workloads
 from inkube.schemas.builtin.behaviours.base import BuiltinStrategy as BuiltinStrategy
 from inkube.schemas.builtin.behaviours.strategies import of as of

@@ -23,14 +23,6 @@ _CORE: _Family = {
     "serviceaccounts": lambda: behaviours.configuration.Accounts,
     "services": lambda: behaviours.services.Services,
 }
-_ADMISSION: _Family = {
-    "mutatingadmissionpolicies": lambda: behaviours.policies.MutatingPolicies,
-    "mutatingadmissionpolicybindings": lambda: behaviours.policies.MutatingBindings,
-    "mutatingwebhookconfigurations": lambda: behaviours.webhookconfigs.WebhookConfigurations,
-    "validatingadmissionpolicies": lambda: behaviours.policies.ValidatingPolicies,
-    "validatingadmissionpolicybindings": lambda: behaviours.policies.ValidatingBindings,
-    "validatingwebhookconfigurations": lambda: behaviours.webhookconfigs.WebhookConfigurations,
-}
 _APPS: _Family = {
     "daemonsets": lambda: behaviours.workloads.DaemonSets,
     "deployments": lambda: behaviours.workloads.Deployments,
@@ -39,7 +31,6 @@ _APPS: _Family = {
 }
 _GROUPS: Mapping[str, _Family] = {
     "": _CORE,
-    "admissionregistration.k8s.io": _ADMISSION,
     "apiextensions.k8s.io": {
         "customresourcedefinitions": lambda: behaviours.definitions.Definitions
     },

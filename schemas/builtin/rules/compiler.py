@@ -107,11 +107,7 @@ class _LineCompiler:
         """The type of the line's field. Raises KeyError."""
         if self._field == "self":
             return Shape("struct", self._name, "", pointer=False, keys=())
-        owner, shape = self._name, shapes.ANYTHING
-        for part in self._path:
-            shape = shapes.fields(owner, self._minor)[part]
-            owner = shape.struct
-        return shape
+        return shapes.at(self._name, self._path, self._minor)
 
     def step(self) -> tuple[str, Step] | None:
         """What the line does, and the member without which it does nothing, or ""."""

@@ -41,10 +41,10 @@ def _part(text: str, type_name: str, file: str, where: str) -> Condition:
     if colon:
         wanted = frozenset(values.split("|"))
         return lambda frame: _text(read(frame)) in wanted
-    first, *deeper = member.split(".")
-    known = shapes.ANYTHING
-    if not deeper and not first.startswith("^"):
-        known = shapes.fields(type_name).get(first, shapes.ANYTHING)
+    try:
+        known = shapes.at(type_name, member.split("."))
+    except KeyError:  # of a struct around, or of something that is no struct
+        known = shapes.ANYTHING
     return lambda frame: is_set(read(frame), known)
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import orjson
 
 from inkube.schemas import caches, releases
-from inkube.schemas.builtin.rules import calls, conditions, gates, shapes, table
+from inkube.schemas.builtin.rules import calls, conditions, gates, shapes, table, words
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.builtin.rules.shapes import Shape
 from inkube.schemas.builtin.rules.table import Line, Word
@@ -106,7 +106,9 @@ def _own(name: str, line: Line, minor: int) -> Own | None:
     if word.name == "defaults":
         made = calls.find(file, word.value, line.where)
     else:
-        made = _default(line.field, shapes.fields(name, minor)[line.field], word, file, line.where)
+        shape = shapes.at(name, line.path, minor)
+        *outer, field = line.path
+        made = _inside(outer, _default(field, shape, word, file, line.where))
     condition = line.find("if")
     if condition is None:
         return made
@@ -117,6 +119,19 @@ def _own(name: str, line: Line, minor: int) -> Own | None:
             made(obj)
 
     return conditional
+
+
+def _inside(path: list[str], apply: Own) -> Own:
+    """The same of a struct at a path, where there is one."""
+    if not path:
+        return apply
+
+    def apply_there(obj: Object) -> None:
+        there = words.at(obj, path)
+        if there is not None:
+            apply(there)
+
+    return apply_there
 
 
 def _default(field: str, shape: Shape, word: Word, file: str, where: str) -> Own:

@@ -53,6 +53,15 @@ def fields(short: str, minor: int = releases.NEWEST.minor) -> dict[str, Shape]:
     return {field: _shape(made.fields[field], node) for field, node in nodes.items()}
 
 
+def at(short: str, path: list[str], minor: int = releases.NEWEST.minor) -> Shape:
+    """What stands at a path within a struct. Raises KeyError for an unknown type or field."""
+    shape = ANYTHING
+    for part in path:
+        shape = fields(short, minor)[part]
+        short = shape.struct
+    return shape
+
+
 def is_later(short: str, path: list[str], minor: int) -> bool:
     """Whether a type, or a field at a path within it, is the newest minor's but not this one's."""
     return not _has(short, path, minor) and _has(short, path, releases.NEWEST.minor)

@@ -3,8 +3,8 @@
 from typing import Any
 
 from inkube.schemas import fielderrors, selectors
-from inkube.schemas.builtin.behaviours import checks
 from inkube.schemas.builtin.rules import compiler
+from inkube.schemas.builtin.rules.calls import meta
 from inkube.schemas.builtin.rules.frames import Frame, child
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.gotypes import internal
@@ -26,7 +26,7 @@ def is_readable(frame: Frame) -> bool:
     """Whether the selector has no errors (LabelSelectorAsSelector); none is readable."""
     known: bool | None = frame.facts.get(_READABLE)
     if known is None:
-        known = frame.facts[_READABLE] = not checks.label_selector(frame.obj.get("selector"), "")
+        known = frame.facts[_READABLE] = meta.is_readable(frame.obj.get("selector"))
     return known
 
 

@@ -1,16 +1,20 @@
 """What is irregular in batch: indexes, success and failure policies, templates of pods that end."""
 
 import itertools
+import re
+import zoneinfo
 
-from inkube.schemas import fielderrors
-from inkube.schemas.builtin import rules
-from inkube.schemas.builtin.behaviours import checks
-from inkube.schemas.builtin.behaviours.pods import validation as podvalidation
+from inkube.schemas import fielderrors, selectors
+from inkube.schemas.builtin.behaviours import naming
+from inkube.schemas.builtin.rules import words
+from inkube.schemas.builtin.rules.calls import meta, networking
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotext, strconv
 from inkube.schemas.gotypes import internal
+from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
+from inkube.schemas.objects import semantically_same as same
 
 _MANAGER_SIZE = 63
 _MOST_INDEXES = 100_000
@@ -19,6 +23,13 @@ _MOST_FAILING = 10_000
 _MOST_RULES = 20
 _INDEXES_SIZE = 64 * 1024
 _MOST_CODES = 255
+_ENDING = ("OnFailure", "Never")
+UID_LABEL = "batch.kubernetes.io/controller-uid"
+_SCHEDULING = ("affinity", "nodeSelector", "tolerations", "schedulingGates")
+_MAX_NAME = 52  # of a cron job, whose jobs add a time to it
+_SHORTHANDS = frozenset({
+    "@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly",
+})  # fmt: skip
 _ACTIONS, _OPERATORS = ("Count", "FailIndex", "FailJob", "Ignore"), ("In", "NotIn")
 
 
@@ -27,9 +38,9 @@ def has_no_indexes(frame: Frame) -> bool:
     return frame.obj.get("completionMode") in (None, "NonIndexed")
 
 
-def manager(value: str, path: str, _frame: Frame) -> list[FieldError]:
+def manager(value: str, path: str, frame: Frame) -> list[FieldError]:
     """`example.com/path`, of a bounded length."""
-    errors = checks.domain_prefixed_path(value, path)
+    errors = networking.domain_prefixed_path(value, path, frame)
     if len(value) > _MANAGER_SIZE:
         errors.append(fielderrors.too_long(path, _MANAGER_SIZE))
     return errors
@@ -67,20 +78,125 @@ def many_indexes(spec: Object, path: str, _frame: Frame) -> list[FieldError]:
     return errors
 
 
-def pod_template(spec: Object, path: str, frame: Frame) -> list[FieldError]:
-    """Pods that come to an end."""
-    template = spec.get("template") or {}
-    errors = podvalidation.template(rules.book(frame.minor), template, f"{path}.template")
-    policy = (template.get("spec") or {}).get("restartPolicy", "")
-    place = f"{path}.template.spec.restartPolicy"
-    if policy in ("", "Always"):
-        errors.append(fielderrors.required(place, 'valid values: "OnFailure", "Never"'))
-    elif policy not in ("OnFailure", "Never"):
-        errors.append(fielderrors.not_supported(place, policy, ("OnFailure", "Never")))
-    elif spec.get("podFailurePolicy") is not None and policy != "Never":
+def restart_policy(value: str, path: str, frame: Frame) -> list[FieldError]:
+    """Pods that come to an end, and that are counted when they fail where a policy asks for it."""
+    if value in ("", "Always"):
+        return [fielderrors.required(path, 'valid values: "OnFailure", "Never"')]
+    if value not in _ENDING:
+        return [fielderrors.not_supported(path, value, _ENDING)]
+    if frame.obj.get("podFailurePolicy") is not None and value != "Never":
         why = 'only "Never" is supported when podFailurePolicy is specified'
-        errors.append(fielderrors.invalid(place, policy, why))
-    return errors
+        return [fielderrors.invalid(path, value, why)]
+    return []
+
+
+# ---------------------------------------------------------------------------------- whole jobs
+
+
+def labels_of_template(job: Object) -> None:
+    """A job without labels of its own has its template's, now and when the job adds to them."""
+    template = (job.get("spec") or {}).get("template") or {}
+    labels = (template.get("metadata") or {}).get("labels")
+    if labels and not job["metadata"].get("labels"):
+        job["metadata"]["labels"] = labels
+
+
+def own_labels(meta: Object) -> dict[str, str]:
+    """What marks a job's pods as its own."""
+    uid, name = meta.get("uid", ""), meta.get("name", "")
+    return {
+        "controller-uid": uid, "job-name": name,
+        UID_LABEL: uid, "batch.kubernetes.io/job-name": name,
+    }  # fmt: skip
+
+
+def generated(job: Object, _path: str, _frame: Frame) -> list[FieldError]:
+    """What is made of a job's uid and name (validateGeneratedSelector)."""
+    spec, own = job.get("spec") or {}, own_labels(job.get("metadata") or {})
+    if spec.get("manualSelector") or spec.get("selector") is None:
+        return []
+    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
+    errors = []
+    for key, value in own.items():
+        place, why = f"spec.template.metadata.labels[{key}]", f"must be '{value}'"
+        if key not in labels:
+            errors.append(fielderrors.required(place, why))
+        elif labels[key] != value:
+            errors.append(fielderrors.invalid(place, labels, why))
+    selector = spec["selector"]
+    if not meta.is_readable(selector) or selectors.selects(selector, own):
+        return errors
+    shown = internal.value("meta.LabelSelector", selector)
+    why = "`selector` not auto-generated"
+    return [*errors, fielderrors.invalid("spec.selector", shown, why)]
+
+
+def selected(spec: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """The selector takes the pods that the job makes; without one none are."""
+    selector = spec.get("selector")
+    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
+    if not meta.is_readable(selector):
+        return []
+    if selector is not None and selectors.selects(selector, labels or {}):
+        return []
+    why = "`selector` does not match template `labels`"
+    return [fielderrors.invalid(f"{path}.template.metadata.labels", labels, why)]
+
+
+def longest_name(job: Object, _path: str, _frame: Frame) -> list[FieldError]:
+    """The last pod of an indexed job has a name that is a hostname."""
+    spec, name = job.get("spec") or {}, (job.get("metadata") or {}).get("name", "")
+    count = spec.get("completions") or 0
+    if spec.get("completionMode") != "Indexed" or count <= 0:
+        return []
+    pod = f"{name}-{count - 1}"
+    if not naming.label(pod):
+        return []
+    why = f"will not able to create pod with invalid DNS label: {pod}"
+    return [fielderrors.invalid("metadata.name", name, why)]
+
+
+def completions_kept(spec: Object, path: str, frame: Frame) -> list[FieldError]:
+    """An indexed job may grow and shrink, together with its parallelism."""
+    value, place = spec.get("completions"), f"{path}.completions"
+    before = ((frame.old or {}).get("spec") or {}).get("completions")
+    if same(value, before):
+        return []
+    if spec.get("completionMode") != "Indexed":
+        return [fielderrors.invalid(place, value, words.IMMUTABLE)]
+    if value is None or value == spec.get("parallelism"):
+        return []
+    why = "can only be modified in tandem with spec.parallelism"
+    return [fielderrors.invalid(place, value, why)]
+
+
+def template_kept(spec: Object, path: str, frame: Frame) -> list[FieldError]:
+    """The template stays; of a job that waits to be started for the first time its pods' place may
+    be chosen anew, and what they ask for (validatePodTemplateUpdate)."""
+    old = frame.old or {}
+    template, before = spec["template"], old["spec"]["template"]
+    if not old["spec"].get("suspend") or (old.get("status") or {}).get("startTime"):
+        if same(template, before):
+            return []
+        shown = internal.value("core.PodTemplateSpec", template)
+        return [fielderrors.invalid(f"{path}.template", shown, words.IMMUTABLE)]
+    pod = template["spec"]
+    if same(_chosen(pod), _chosen(before["spec"])):
+        return []
+    shown = internal.value("core.PodSpec", pod)
+    return [fielderrors.invalid(f"{path}.template.spec", shown, words.IMMUTABLE)]
+
+
+def _chosen(pod: Object) -> Object:
+    """A pod's spec without what may change while a job is suspended."""
+    made = {k: v for k, v in pod.items() if k not in _SCHEDULING}
+    affinity = {k: v for k, v in (pod.get("affinity") or {}).items() if k != "nodeAffinity"}
+    for member in ("containers", "initContainers"):
+        made[member] = [
+            {k: v for k, v in container.items() if k != "resources"}
+            for container in pod.get(member) or ()
+        ]
+    return {**made, "affinity": affinity}
 
 
 # ------------------------------------------------------------------------------- success policies
@@ -243,3 +359,121 @@ def _containers(job: Frame | None) -> set[str]:
 def _quoted(names: tuple[str, ...]) -> str:
     """`%q` of a []string."""
     return f"[{' '.join(map(gotext.quote, names))}]"
+
+
+# ----------------------------------------------------------------------------------- cron jobs
+
+
+def no_selector(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """Each job that is made gets one of its own."""
+    shown = internal.value("meta.LabelSelector", value)
+    return [fielderrors.invalid(path, shown, "`selector` will be auto-generated")]
+
+
+def short_name(value: str, path: str, _frame: Frame) -> list[FieldError]:
+    """A name to which a time can be added."""
+    if len(value) <= _MAX_NAME:
+        return []
+    return [fielderrors.invalid(path, value, names.max_length_error(_MAX_NAME))]
+
+
+def time_zone(zone: str, path: str, _frame: Frame) -> list[FieldError]:
+    """validateTimeZone: a name of the IANA's, and not this machine's own."""
+    if not zone:
+        return [fielderrors.invalid(path, zone, "timeZone must be nil or non-empty string")]
+    if zone.lower() == "local":
+        why = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
+        return [fielderrors.invalid(path, zone, why)]
+    is_plain = all(map(_ZONE_PART.fullmatch, zone.split("/")))
+    if is_plain and ".." in zone:
+        return [fielderrors.invalid(path, zone, "time: invalid location name")]
+    if not is_plain or zone not in zoneinfo.available_timezones():
+        return [fielderrors.invalid(path, zone, f"unknown time zone {zone}")]
+    return []
+
+
+_ZONE_PART = re.compile(r"(?!-|\.{1,2}$)[A-Za-z0-9_+.-]{1,14}")
+
+
+def schedule(text: str, path: str, _frame: Frame) -> list[FieldError]:
+    """What robfig/cron reads, without a time zone (validateScheduleFormat)."""
+    if "TZ" in text:
+        why = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
+        return [fielderrors.invalid(path, text, why)]
+    if text in _SHORTHANDS or text.startswith("@every "):
+        return []
+    if text.startswith("@"):
+        return [fielderrors.invalid(path, text, f"unrecognized descriptor: {text}")]
+    fields = text.split()
+    if len(fields) != 5:
+        shown = "[" + " ".join(fields) + "]"
+        why = f"expected exactly 5 fields, found {len(fields)}: {shown}"
+        return [fielderrors.invalid(path, text, why)]
+    for field, bounds in zip(fields, _BOUNDS, strict=True):
+        why = _field_problem(field, *bounds)
+        if why:
+            return [fielderrors.invalid(path, text, why)]
+    return []
+
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+_BOUNDS: tuple[tuple[int, int, dict[str, int]], ...] = (
+    (0, 59, {}),
+    (0, 23, {}),
+    (1, 31, {}),
+    (1, 12, {name: number + 1 for number, name in enumerate(_MONTHS)}),
+    (0, 6, {name: number for number, name in enumerate(_DAYS)}),
+)
+"""Least, greatest and named values of each field."""
+
+
+def _field_problem(field: str, least: int, most: int, named: dict[str, int]) -> str:
+    """What robfig/cron's parser says of a field; "" if it is well."""
+    for part in field.split(","):
+        why = _range_problem(part, least, most, named) if part else ""
+        if why:
+            return why
+    return ""
+
+
+def _range_problem(part: str, least: int, most: int, named: dict[str, int]) -> str:
+    """getRange: `*`, `?`, `a`, `a-b`, each with `/step`."""
+    whole, *steps = part.split("/")
+    ends = whole.split("-")
+    try:
+        if ends[0] in ("*", "?"):
+            first, last = least, most
+        else:
+            first = _number(ends[0], named)
+            if len(ends) > 2:
+                return f"too many hyphens: {part}"
+            last = _number(ends[1], named) if len(ends) == 2 else first
+        if len(steps) > 1:
+            return f"too many slashes: {part}"
+        step = _number(steps[0], {}) if steps else 1
+    except ValueError as error:
+        return str(error)
+    if steps and len(ends) == 1 and ends[0] not in ("*", "?"):
+        last = most
+    if first < least:
+        return f"beginning of range ({first}) below minimum ({least}): {part}"
+    if last > most:
+        return f"end of range ({last}) above maximum ({most}): {part}"
+    if first > last:
+        return f"beginning of range ({first}) beyond end of range ({last}): {part}"
+    return "" if step else f"step of range should be a positive number: {part}"
+
+
+def _number(text: str, named: dict[str, int]) -> int:
+    """Raises ValueError with the parser's text."""
+    if text.lower() in named:
+        return named[text.lower()]
+    try:
+        number = strconv.parse_int(text)
+    except ValueError as error:
+        why = str(error).replace("ParseInt", "Atoi")
+        raise ValueError(f"failed to parse int from {text}: {why}") from error
+    if number < 0:
+        raise ValueError(f"negative number ({number}) not allowed: {text}")
+    return number

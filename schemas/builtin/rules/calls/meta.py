@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from inkube.schemas.builtin import rules
 from inkube.schemas.builtin.behaviours import checks
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.fielderrors import FieldError
@@ -14,9 +15,9 @@ def labels(value: dict[str, str], path: str, _frame: Frame) -> Iterable[FieldErr
     return list(objectmeta.label_errors(value, path))
 
 
-def conditions(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
-    """ValidateConditions: each type once."""
-    return checks.conditions(value, path)
+def is_readable(selector: Object | None) -> bool:
+    """Whether a label selector has no errors (LabelSelectorAsSelector); none is readable."""
+    return not selector or not rules.errors("meta.v1.LabelSelector", selector)
 
 
 def count_or_percent(value: int | str, path: str, _frame: Frame) -> list[FieldError]:

@@ -102,6 +102,8 @@ def address(value: str, path: str, _frame: Frame) -> list[FieldError]:
 
 def domain_prefixed_path(value: str, path: str, _frame: Frame) -> list[FieldError]:
     """IsDomainPrefixedPath: `acme.io/foo`."""
+    if not value:
+        return [fielderrors.required(path)]
     domain, slash, rest = value.partition("/")
     if not slash or not domain or not rest:
         why = 'must be a domain-prefixed path (such as "acme.io/foo")'

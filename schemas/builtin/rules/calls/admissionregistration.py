@@ -1,18 +1,16 @@
-"""Validating and mutating admission policies and their bindings: defaults and validation.
-
-Follows pkg/apis/admissionregistration/validation/validation.go.
-"""
+"""What is irregular in webhooks and admission policies: rules of resources, and expressions."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
-from inkube.schemas import expressionsize, fielderrors
-from inkube.schemas.builtin.behaviours import checks, extensions
-from inkube.schemas.builtin.behaviours.webhookconfigs import rule_errors
+from inkube.schemas import expressionsize, fielderrors, webhooks
+from inkube.schemas.builtin.rules.calls import flowcontrol
+from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.cel.declarations import types
 from inkube.schemas.cel.declarations.environment import Environment
 from inkube.schemas.cel.declarations.types import Type
+from inkube.schemas.crds import conversion
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
@@ -20,14 +18,12 @@ from inkube.schemas.policies import expressions
 from inkube.schemas.policies.environment import Scope, any_params
 from inkube.schemas.policies.expressions import ExpressionError
 
+REVIEWS: Final = ("v1", "v1beta1")
+_SEGMENTS: Final = "should be a domain with at least three segments separated by dots"
+_ONLY_REVIEWS: Final = ", ".join(REVIEWS)
 _REASONS: Final = ("Forbidden", "Invalid", "RequestEntityTooLarge")
-_ACTIONS: Final = ("Audit", "Deny", "Warn")
 _NOTHING: Final = "validations or auditAnnotations must contain at least one item"
-_EXCLUSIVE: Final = "name and selector are mutually exclusive"
-_TWICE: Final = (
-    "must not contain both Deny and Warn (repeating the same validation failure information in the"
-    " API response and headers serves no purpose)"
-)
+_MUTABLE: Final = ("*", "CONNECT", "CREATE", "UPDATE")
 _PATCH_TYPES: Final = {
     "ApplyConfiguration": ("applyConfiguration", types.object_of("Object")),
     "JSONPatch": ("jsonPatch", types.list_of(types.object_of("JSONPatch"))),
@@ -44,41 +40,148 @@ _RESERVED: Final = frozenset(
     }
 )  # fmt: skip
 
+crowds = flowcontrol.crowds
 
-class ValidatingPolicies(extensions.Policies):
-    """ValidatingAdmissionPolicy: every expression is compiled before it is stored."""
-
-    def check(self, obj: Object) -> list[FieldError]:
-        return expressionsize.errors(obj.get("spec"), "spec") or list(_policy(obj))
+# -------------------------------------------------------------------------------------- webhooks
 
 
-class ValidatingBindings(extensions.PolicyBindings):
-    """ValidatingAdmissionPolicyBinding."""
-
-    def check(self, obj: Object) -> list[FieldError]:
-        spec = obj.get("spec") or {}
-        return [*_binding(spec), *_actions(spec.get("validationActions") or [])]
+def fits(frame: Frame) -> bool:
+    """Whether the expressions of all webhooks are not too large to be read."""
+    return not expressionsize.errors(frame.obj.get("webhooks"), "webhooks")
 
 
-class MutatingPolicies(extensions.Policies):
-    """MutatingAdmissionPolicy."""
+def names_apart(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
+    """Each webhook has a name of its own; a missing one is told elsewhere."""
+    errors, seen = [], set()
+    for index, webhook in enumerate(value):
+        name = webhook.get("name")
+        if name and name in seen:
+            errors.append(fielderrors.duplicate(f"{path}[{index}].name", name))
+        seen.add(name)
+    return errors
 
-    def check(self, obj: Object) -> list[FieldError]:
-        spec = obj.get("spec") or {}
-        if errors := expressionsize.errors(spec, "spec"):
-            return errors
-        has_params = spec.get("paramKind") is not None
-        scope = Scope(params=any_params() if has_params else None, mutates=True)
-        return [
-            *policy_frame(spec),
-            *_writes(spec.get("matchConstraints") or {}),
-            *conditions(spec.get("matchConditions") or [], scope),
-            *variables(spec.get("variables") or [], scope),
-            *_mutations(spec.get("mutations") or [], scope.environment()),
-            *checks.one_of(
-                spec.get("reinvocationPolicy"), "spec.reinvocationPolicy", ("IfNeeded", "Never")
-            ),
-        ]
+
+def qualified_name(value: str, path: str, _frame: Frame) -> list[FieldError]:
+    """`IsFullyQualifiedName`: three segments at least."""
+    if not value:
+        return [fielderrors.required(path)]
+    problems = names.dns1123_subdomain(value)
+    if not problems and len(value.split(".")) < 3:
+        problems = [_SEGMENTS]
+    return [fielderrors.invalid(path, value, why) for why in problems]
+
+
+def reviews(value: list[str], path: str, _frame: Frame) -> list[FieldError]:
+    """Versions of reviews, each once, and one at least that kube-apiserver sends."""
+    errors = []
+    for index, version in enumerate(value):
+        place = f"{path}[{index}]"
+        if version in value[:index]:
+            errors.append(fielderrors.invalid(place, version, "duplicate version"))
+        else:
+            errors += [
+                fielderrors.invalid(place, version, why) for why in names.dns1035_label(version)
+            ]
+    if not set(value) & set(REVIEWS):
+        why = f"must include at least one of {_ONLY_REVIEWS}"
+        errors.append(fielderrors.invalid(path, value, why))
+    return errors
+
+
+def client(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """An address, or a service."""
+    return list(conversion.client_errors(value, path))
+
+
+def match_conditions(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
+    """What a request has to be like."""
+    return list(webhooks.conditions.validate(value, path))
+
+
+def resources(values: list[str], path: str, _frame: Frame) -> list[FieldError]:
+    """`pods/*` covers `pods/status`, `*/status` every status, `*/*` everything."""
+    errors: list[FieldError] = []
+    wholes: set[str] = set()
+    subresources: set[str] = set()
+    for index, value in enumerate(values):
+        place = f"{path}[{index}]"
+        if not value:
+            errors.append(fielderrors.required(place))
+            continue
+        resource, slash, subresource = value.partition("/")
+        if not slash:
+            continue
+        if resource in wholes:
+            why = f"if '{resource}/*' is present, must not specify {value}"
+            errors.append(fielderrors.invalid(place, value, why))
+        if subresource in subresources:
+            why = f"if '*/{subresource}' is present, must not specify {value}"
+            errors.append(fielderrors.invalid(place, value, why))
+        if subresource == "*":
+            wholes.add(resource)
+        if resource == "*":
+            subresources.add(subresource)
+    if len(values) > 1 and "*/*" in values:
+        why = "if '*/*' is present, must not specify other resources"
+        errors.append(fielderrors.invalid(path, values, why))
+    plain = [value for value in values if "/" not in value]
+    if "*" in plain and len(plain) > 1:
+        why = "if '*' is present, must not specify other resources without subresources"
+        errors.append(fielderrors.invalid(path, values, why))
+    return errors
+
+
+# -------------------------------------------------------------------------- policies and bindings
+
+
+def group_version(value: str, path: str, _frame: Frame) -> list[FieldError]:
+    """`group/version`; what is wrong with a part shows the part."""
+    if value.count("/") > 1:
+        return [fielderrors.invalid(path, value, f"unexpected GroupVersion string: {value}")]
+    group, _, last = value.rpartition("/")
+    errors = []
+    if group and (found := names.dns1123_subdomain(group)):
+        errors.append(fielderrors.invalid(path, group, ",".join(found)))
+    if not last:
+        errors.append(fielderrors.invalid(path, value, "version must be specified"))
+    elif found := names.dns1035_label(last):
+        errors.append(fielderrors.invalid(path, last, ",".join(found)))
+    return errors
+
+
+def mixed_case(value: str, path: str, _frame: Frame) -> list[FieldError]:
+    """A kind: a label, but for its case."""
+    found = names.dns1035_label(value.lower())
+    why = f"may have mixed case, but should otherwise match: {', '.join(found)}"
+    return [fielderrors.invalid(path, value, why)] if found else []
+
+
+def warns_and_denies(frame: Frame) -> bool:
+    """Whether a failure is told twice."""
+    return {"Deny", "Warn"} <= set(frame.obj.get("validationActions") or ())
+
+
+def not_beside_name(_value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """Parameters are found by name, or by labels."""
+    return [fielderrors.forbidden(path, "name and selector are mutually exclusive")]
+
+
+def validating_expressions(spec: Object, _path: str, frame: Frame) -> list[FieldError]:
+    """Conditions, variables, validations and annotations of a ValidatingAdmissionPolicy."""
+    name = (frame.root.obj.get("metadata") or {}).get("name", "")
+    return list(_validating(spec, name))
+
+
+def mutating_expressions(spec: Object, _path: str, _frame: Frame) -> list[FieldError]:
+    """Conditions, variables and mutations of a MutatingAdmissionPolicy."""
+    has_params = spec.get("paramKind") is not None
+    scope = Scope(params=any_params() if has_params else None, mutates=True)
+    return [
+        *_writes(spec.get("matchConstraints") or {}),
+        *_conditions(spec.get("matchConditions") or [], scope),
+        *_variables(spec.get("variables") or [], scope),
+        *_mutations(spec.get("mutations") or [], scope.environment()),
+    ]
 
 
 def _writes(constraints: Object) -> Iterator[FieldError]:
@@ -90,24 +193,6 @@ def _writes(constraints: Object) -> Iterator[FieldError]:
                 yield fielderrors.not_supported(path, operation, known)
 
 
-_MUTABLE = ("*", "CONNECT", "CREATE", "UPDATE")
-
-
-class MutatingBindings(extensions.PolicyBindings):
-    """MutatingAdmissionPolicyBinding."""
-
-    def check(self, obj: Object) -> list[FieldError]:
-        return list(_binding(obj.get("spec") or {}))
-
-
-def _binding(spec: Object) -> Iterator[FieldError]:
-    """What bindings of both kinds have in common."""
-    yield from bound_policy(spec)
-    yield from param_ref(spec.get("paramRef"))
-    if spec.get("matchResources") is not None:
-        yield from match_resources(spec["matchResources"], "spec.matchResources")
-
-
 def _mutations(values: list[Object], environment: Environment) -> Iterator[FieldError]:
     if not values:
         yield fielderrors.required("spec.mutations", "mutations must contain at least one item")
@@ -117,7 +202,10 @@ def _mutations(values: list[Object], environment: Environment) -> Iterator[Field
 
 def _mutation(mutation: Object, path: str, environment: Environment) -> Iterator[FieldError]:
     kind = mutation.get("patchType")
-    yield from checks.one_of(kind, f"{path}.patchType", tuple(_PATCH_TYPES))
+    if not kind:
+        yield fielderrors.required(f"{path}.patchType")
+    elif kind not in _PATCH_TYPES:
+        yield fielderrors.not_supported(f"{path}.patchType", kind, tuple(_PATCH_TYPES))
     if kind not in _PATCH_TYPES:
         return
     (member, wanted), why = _PATCH_TYPES[kind], f"when patchType is {kind}"
@@ -134,84 +222,20 @@ def _mutation(mutation: Object, path: str, environment: Environment) -> Iterator
         yield from _compiled(holder, "expression", f"{path}.{member}", (environment, wanted))
 
 
-def _policy(obj: Object) -> Iterator[FieldError]:
-    spec = obj.get("spec") or {}
-    yield from policy_frame(spec)
+def _validating(spec: Object, name: str) -> Iterator[FieldError]:
     scope = Scope(params=any_params() if spec.get("paramKind") is not None else None)
-    yield from conditions(spec.get("matchConditions") or [], scope)
-    yield from variables(spec.get("variables") or [], scope)
+    yield from _conditions(spec.get("matchConditions") or [], scope)
+    yield from _variables(spec.get("variables") or [], scope)
     validations, annotations = spec.get("validations") or [], spec.get("auditAnnotations") or []
     if not validations and not annotations:
         yield fielderrors.required("spec.validations", _NOTHING)
         yield fielderrors.required("spec.auditAnnotations", _NOTHING)
     for index, validation in enumerate(validations):
         yield from _validation(validation, f"spec.validations[{index}]", scope)
-    yield from _annotations(annotations, obj["metadata"].get("name", ""), scope)
+    yield from _annotations(annotations, name, scope)
 
 
-def policy_frame(spec: Object) -> Iterator[FieldError]:
-    """What validating and mutating policies have in common, expressions aside."""
-    policy = spec.get("failurePolicy")
-    if policy not in ("Fail", "Ignore"):
-        yield fielderrors.not_supported("spec.failurePolicy", policy, ("Fail", "Ignore"))
-    if spec.get("paramKind") is not None:
-        yield from _param_kind(spec["paramKind"])
-    constraints, path = spec.get("matchConstraints"), "spec.matchConstraints"
-    if constraints is None:
-        yield fielderrors.required(path)
-        return
-    yield from match_resources(constraints, path)
-    if not constraints.get("resourceRules"):
-        yield fielderrors.required(f"{path}.resourceRules")
-
-
-def _param_kind(kind: Object) -> Iterator[FieldError]:
-    version, name = kind.get("apiVersion", ""), kind.get("kind", "")
-    path = "spec.paramKind.apiVersion"
-    if not version:
-        yield fielderrors.required(path)
-    elif version.count("/") > 1:
-        why = f"unexpected GroupVersion string: {version}"
-        yield fielderrors.invalid(path, version, why)
-    else:
-        group, _, last = version.rpartition("/")
-        if group and (found := names.dns1123_subdomain(group)):
-            yield fielderrors.invalid(path, group, ",".join(found))
-        if not last:
-            yield fielderrors.invalid(path, version, "version must be specified")
-        elif found := names.dns1035_label(last):
-            yield fielderrors.invalid(path, last, ",".join(found))
-    if not name:
-        yield fielderrors.required("spec.paramKind.kind")
-    elif found := names.dns1035_label(name.lower()):
-        why = f"may have mixed case, but should otherwise match: {', '.join(found)}"
-        yield fielderrors.invalid("spec.paramKind.kind", name, why)
-
-
-def match_resources(target: Object, path: str) -> Iterator[FieldError]:
-    """MatchResources of a policy or binding, defaults filled in."""
-    policy = target.get("matchPolicy")
-    if policy not in ("Equivalent", "Exact"):
-        choices = ("Equivalent", "Exact")
-        yield fielderrors.not_supported(f"{path}.matchPolicy", policy, choices)
-    for member in ("namespaceSelector", "objectSelector"):
-        yield from checks.label_selector(target.get(member), f"{path}.{member}")
-    for member in ("resourceRules", "excludeResourceRules"):
-        for index, rule in enumerate(target.get(member) or []):
-            place = f"{path}.{member}[{index}]"
-            yield from _resource_names(rule.get("resourceNames") or [], place)
-            yield from rule_errors(rule, place)
-
-
-def _resource_names(values: list[str], path: str) -> Iterator[FieldError]:
-    for index, name in enumerate(values):
-        place = f"{path}.resourceNames[{index}]"
-        yield from checks.named(name, place, names.path_segment)
-        if name in values[:index]:
-            yield fielderrors.duplicate(place, name)
-
-
-def conditions(values: list[Object], scope: Scope) -> Iterator[FieldError]:
+def _conditions(values: list[Object], scope: Scope) -> Iterator[FieldError]:
     """matchConditions of policies."""
     path, seen = "spec.matchConditions", set()
     if len(values) > _MAX_CONDITIONS:
@@ -226,13 +250,13 @@ def conditions(values: list[Object], scope: Scope) -> Iterator[FieldError]:
         if not name:
             yield fielderrors.required(f"{place}.name")
         else:
-            yield from checks.named(name, f"{place}.name", names.label_key)
+            yield from _named(name, f"{place}.name", names.label_key)
         if name and name in seen:
             yield fielderrors.duplicate(f"{place}.name", name)
         seen.add(name)
 
 
-def variables(values: list[Object], scope: Scope) -> Iterator[FieldError]:
+def _variables(values: list[Object], scope: Scope) -> Iterator[FieldError]:
     """Variables; each is declared for those that follow."""
     for index, variable in enumerate(values):
         place, name = f"spec.variables[{index}]", variable.get("name", "")
@@ -290,7 +314,7 @@ def _annotations(values: list[Object], policy: str, scope: Scope) -> Iterator[Fi
     for index, annotation in enumerate(values):
         place, key = f"{path}[{index}]", annotation.get("key", "")
         full = f"{policy}/{key}" if policy else key
-        yield from checks.named(full, f"{place}.key", names.label_key)
+        yield from _named(full, f"{place}.key", names.label_key)
         text = annotation.get("valueExpression", "").strip()
         if not text:
             why = "valueExpression is not specified"
@@ -317,44 +341,6 @@ def _compiled(
         yield fielderrors.invalid(f"{path}.{member}", holder[member], str(error))
 
 
-def bound_policy(spec: Object) -> list[FieldError]:
-    """The name of a binding's policy."""
-    name = spec.get("policyName", "")
-    if not name:
-        return [fielderrors.required("spec.policyName")]
-    return checks.named(name, "spec.policyName", names.dns1123_subdomain)
-
-
-def param_ref(reference: Object | None) -> Iterator[FieldError]:
-    """Where a binding finds parameters."""
-    if reference is None:
-        return
-    path, name, selector = "spec.paramRef", reference.get("name", ""), reference.get("selector")
-    if name:
-        yield from checks.named(name, f"{path}.name", names.path_segment)
-        if selector is not None:
-            yield fielderrors.forbidden(f"{path}.name", _EXCLUSIVE)
-    if selector is not None:
-        yield from checks.label_selector(selector, f"{path}.selector")
-        if name:
-            yield fielderrors.forbidden(f"{path}.selector", _EXCLUSIVE)
-    if not name and selector is None:
-        yield fielderrors.required(path, "one of name or selector must be specified")
-    action, place = reference.get("parameterNotFoundAction"), f"{path}.parameterNotFoundAction"
-    if not action:
-        yield fielderrors.required(place)
-    elif action not in ("Allow", "Deny"):
-        yield fielderrors.not_supported(place, action, ("Deny", "Allow"))
-
-
-def _actions(actions: list[str]) -> Iterator[FieldError]:
-    path = "spec.validationActions"
-    for index, action in enumerate(actions):
-        if action not in _ACTIONS:
-            yield fielderrors.not_supported(f"{path}[{index}]", action, _ACTIONS)
-        if action in actions[:index]:
-            yield fielderrors.duplicate(f"{path}[{index}]", action)
-    if "Deny" in actions and "Warn" in actions:
-        yield fielderrors.invalid(path, actions, _TWICE)
-    if not actions:
-        yield fielderrors.required(path, "at least one validation action is required")
+def _named(value: str, path: str, check: Callable[[str], list[str]]) -> Iterator[FieldError]:
+    for why in check(value):
+        yield fielderrors.invalid(path, value, why)

@@ -1,0 +1,24 @@
+"""What is irregular in registrations of API groups."""
+
+from inkube.schemas import fielderrors
+from inkube.schemas.aggregation import marks, registrations
+from inkube.schemas.builtin.rules.frames import Frame
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.metadata import names
+
+
+def name_of_version(value: str, path: str, frame: Frame) -> list[FieldError]:
+    """The name is made of the version and the group; what is no name at all is told elsewhere."""
+    spec = frame.obj.get("spec") or {}
+    wanted = f"{spec.get('version', '')}.{spec.get('group', '')}"
+    if value == wanted or names.path_segment(value):
+        return []
+    why = f'must be `spec.version+"."+spec.group`: "{wanted}"'
+    return [fielderrors.invalid(path, value, why)]
+
+
+def address(annotations: dict[str, str], path: str, _frame: Frame) -> list[FieldError]:
+    """inkube's own way to say where a server is."""
+    url = annotations.get(marks.URL)
+    why = "" if url is None else registrations.url_problem(url)
+    return [fielderrors.invalid(f"{path}[{marks.URL}]", url, why)] if why else []
