@@ -73,14 +73,21 @@ class Dialect:
         detail = error.detail
         if isinstance(detail, internal.Difference):
             detail = detail.of(self.minor)
+        elif isinstance(detail, fielderrors.Reworded) and self.minor <= _PRINTS_GO:
+            detail = detail.before
         return error._replace(value=value, detail=self._text(detail, error.field))
 
     def _value(self, value: Any, field: str) -> Any:
         if self.minor <= _PRINTS_GO:
             if field == "metadata.resourceVersion" and value == 0:
                 return Verbatim("0x0")  # a uint64
-            return self._typed(value, field) or _go_value(value, self.minor)
+            return self._typed(value, field) or _go_value(value, self.minor, self._is_json(field))
         return value.of(self.minor) if isinstance(value, internal.Shown) else value
+
+    def _is_json(self, field: str) -> bool:
+        """Whether values of the field are any JSON: all of custom resources, and defaults in
+        schemas."""
+        return not self._is_builtin or field.endswith(".default")
 
     def _typed(self, value: Any, field: str) -> Verbatim | None:
         """A value of a field whose type is known; the name of a resource is shown as it is."""
@@ -138,7 +145,7 @@ def _change(line: str) -> _Change:
     return _Change(about, re.compile(pattern), text, int(code or 0), reason)
 
 
-def _go_value(value: Any, minor: int) -> Any:
+def _go_value(value: Any, minor: int, is_json: bool) -> Any:
     """A bad value as `%#v` prints it, where it is none of the plain ones."""
     if value is fielderrors.OMITTED or isinstance(value, str | bool | int | float):
         return value
@@ -151,9 +158,9 @@ def _go_value(value: Any, minor: int) -> Any:
         return value
     if value is None:
         return "null"
-    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+    if not is_json and isinstance(value, list) and all(isinstance(each, str) for each in value):
         return Verbatim(f"[]string{{{', '.join(map(gotext.quote, value))}}}")
-    if isinstance(value, dict) and all(isinstance(each, str) for each in value.values()):
+    if not is_json and all(isinstance(each, str) for each in value.values()):
         pairs = (f"{gotext.quote(key)}:{gotext.quote(value[key])}" for key in sorted(value))
         return Verbatim(f"map[string]string{{{', '.join(pairs)}}}")
-    return value
+    return Verbatim(gosource.of_json(value))

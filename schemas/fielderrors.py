@@ -172,8 +172,24 @@ def joined(errors: Iterable[FieldError]) -> str:
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 
-def required(field: str, detail: str = "") -> FieldError:
-    """The field must have a value."""
+class Reworded(str):
+    """A detail that minors before 1.34 worded otherwise: `before`."""
+
+    __slots__ = ("before",)
+    before: str
+
+
+def reworded(text: str, before: str) -> Reworded:
+    """A detail as it is worded now, and as it was before 1.34."""
+    made = Reworded(text)
+    made.before = before
+    return made
+
+
+def required(field: str, detail: str = "", *, before: str = "") -> FieldError:
+    """The field must have a value. `before` is the detail that was left out in 1.34."""
+    if before:
+        detail = reworded(detail, before)
     return FieldError(Type.REQUIRED, field, detail=detail)
 
 

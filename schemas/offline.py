@@ -199,7 +199,7 @@ class Kinds:
         else:
             if gvk not in self.schemas:
                 self.schemas[gvk] = (
-                    CompiledSchema(version.schema),
+                    CompiledSchema(version.schema, minor=definition.minor),
                     RuleSet(version.schema, minor=definition.minor),
                 )
             yield from self._check_custom(read, definition, version)

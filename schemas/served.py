@@ -41,7 +41,7 @@ class Served:
     @cached_property
     def schema(self) -> "structural.CompiledSchema":
         """Pruning, defaulting and validation, loaded with the first custom object."""
-        made = structural.CompiledSchema(self.version.schema)
+        made = structural.CompiledSchema(self.version.schema, minor=self.definition.minor)
         self.is_costly = made.node.holds("x-kubernetes-validations") and _loops(self.version.schema)
         return made
 

@@ -72,7 +72,7 @@ def _url(text: str, path: str) -> Iterator[FieldError]:
 def _service(service: Object, path: str) -> Iterator[FieldError]:
     for key in ("name", "namespace"):
         if not service[key]:
-            yield required(f"{path}.{key}")
+            yield required(f"{path}.{key}", before=f"service {key} is required")
     port = service.get("port", 443)
     if not 1 <= port <= 65535:
         yield invalid(

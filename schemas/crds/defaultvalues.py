@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from inkube.schemas import cel
+from inkube.schemas import cel, releases
 from inkube.schemas.caches import Memo
 from inkube.schemas.crds import rules
 from inkube.schemas.crds.schemastructure import EMBEDDED
@@ -26,17 +26,19 @@ _BELOW = ("properties", "items", "default")
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where the walk is: the resource around it, the way there, and whether that is metadata."""
+    """Where the walk is: the resource around it, the way there, and whether that is metadata; and
+    the minor whose words and checks these are."""
 
     resource: Object
     way: tuple[str | int, ...] = ()
     inside_metadata: bool = False
+    minor: int = releases.NEWEST.minor
 
 
-def validate(schema: Object, path: str) -> list[FieldError]:
-    """Everything wrong with the defaults of a structural schema."""
+def validate(schema: Object, path: str, minor: int) -> list[FieldError]:
+    """Everything wrong with the defaults of a structural schema in a minor."""
     root = schema if schema.get(EMBEDDED) else {**schema, EMBEDDED: True}
-    return list(_node(root, path, _Place(root)))
+    return list(_node(root, path, _Place(root, minor=minor)))
 
 
 def has_any(schema: Object) -> bool:
@@ -54,7 +56,7 @@ def _node(node: Object, path: str, place: _Place) -> Iterator[FieldError]:
     """Additional properties are not visited: upstream forbids defaults there in other ways."""
     is_embedded = node.get(EMBEDDED, False)
     if is_embedded:
-        place = _Place(node)
+        place = _Place(node, minor=place.minor)
     if "default" in node and not _is_plain(node):
         check = _inside_metadata if place.inside_metadata else _value
         yield from check(node, f"{path}.default", place)
@@ -69,6 +71,7 @@ def _node(node: Object, path: str, place: _Place) -> Iterator[FieldError]:
             place.resource,
             (*place.way, name),
             place.inside_metadata or (is_embedded and name in _META_FIELDS),
+            place.minor,
         )
         yield from _node(child, f"{path}.properties[{name}]", below)
 
@@ -84,10 +87,10 @@ def _is_plain(node: Object) -> bool:
 
 def _value(node: Object, path: str, place: _Place) -> Iterator[FieldError]:
     """Nodes whose default is fine are looked at once: other versions and kinds have them too."""
-    key = _FINE.key(node)
+    key = _FINE.key(node, place.minor)
     if _FINE.get(key):
         return
-    errors = list(_value_errors(node, path))
+    errors = list(_value_errors(node, path, place.minor))
     if not errors:
         _FINE.put(key, True)
     yield from errors
@@ -96,16 +99,16 @@ def _value(node: Object, path: str, place: _Place) -> Iterator[FieldError]:
 _FINE: Final[Memo[bool]] = Memo(__name__, "_FINE", 2048)
 
 
-def _value_errors(node: Object, path: str) -> Iterator[FieldError]:
+def _value_errors(node: Object, path: str, minor: int) -> Iterator[FieldError]:
     value = node["default"]
-    schema = CompiledSchema(node, resource_root=False)
+    schema = CompiledSchema(node, resource_root=False, minor=minor)
     if isinstance(value, dict | list) and _pruned(node, value) != value:
         yield invalid(path, value, "must not have unknown fields")
     found = _in_resource(schema, value)
     if found:
         yield from (_moved(error, path) for error in found)
     else:
-        yield from _keywords(schema, value, path)
+        yield from _keywords(schema, value, path, minor)
 
 
 def _pruned(node: Object, value: Any) -> Any:
@@ -116,12 +119,12 @@ def _pruned(node: Object, value: Any) -> Any:
     return obj["value"]
 
 
-def _keywords(schema: CompiledSchema, value: Any, path: str) -> Iterator[FieldError]:
+def _keywords(schema: CompiledSchema, value: Any, path: str, minor: int) -> Iterator[FieldError]:
     found = schema.schema_errors(value)
     if found:
         yield from (_moved(error, path) for error in found)
     elif may_mention(schema.schema, rules.KEY):
-        yield from cel.run_on_default(dict(schema.schema), value, path)
+        yield from cel.run_on_default(dict(schema.schema), value, path, minor)
 
 
 def _inside_metadata(node: Object, path: str, place: _Place) -> Iterator[FieldError]:
@@ -137,8 +140,8 @@ def _inside_metadata(node: Object, path: str, place: _Place) -> Iterator[FieldEr
         joined = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
         yield invalid(path, node["default"], f"must result in valid metadata: {joined}")
         return
-    schema = CompiledSchema(node, resource_root=False)
-    yield from _keywords(schema, node["default"], path)
+    schema = CompiledSchema(node, resource_root=False, minor=place.minor)
+    yield from _keywords(schema, node["default"], path, place.minor)
 
 
 def _in_resource(schema: CompiledSchema, value: Any) -> list[FieldError]:

@@ -5,7 +5,14 @@ Follows validation.go (ValidateCustomResourceDefinitionOpenAPISchema).
 
 from collections.abc import Iterator
 
-from inkube.schemas.fielderrors import FieldError, invalid, not_supported, required
+from inkube.schemas.fielderrors import (
+    FieldError,
+    Reworded,
+    invalid,
+    not_supported,
+    required,
+    reworded,
+)
 from inkube.schemas.objects import Object
 from inkube.schemas.structural import schemapaths
 
@@ -35,9 +42,9 @@ def _texts(rule: Object, path: str) -> Iterator[FieldError]:
     if not text:
         yield required(f"{path}.rule", "rule is not specified")
     elif message and not trimmed:
-        yield invalid(f"{path}.message", message, _NOT_EMPTY)
+        yield invalid(f"{path}.message", message, _about("message", _NOT_EMPTY))
     elif _has_line_breaks(trimmed):
-        yield invalid(f"{path}.message", message, _ONE_LINE)
+        yield invalid(f"{path}.message", message, _about("message", _ONE_LINE))
     elif _has_line_breaks(text) and not trimmed:
         detail = "message must be specified if rule contains line breaks"
         yield required(f"{path}.message", detail)
@@ -47,13 +54,17 @@ def _texts(rule: Object, path: str) -> Iterator[FieldError]:
 
 def _field_path(field_path: str, node: Object, path: str) -> Iterator[FieldError]:
     if not field_path.strip():
-        yield invalid(path, field_path, _NOT_EMPTY)
+        yield invalid(path, field_path, _about("fieldPath", _NOT_EMPTY))
     if _has_line_breaks(field_path):
-        yield invalid(path, field_path, _ONE_LINE)
+        yield invalid(path, field_path, _about("fieldPath", _ONE_LINE))
     try:
         schemapaths.resolve(field_path, node)
     except schemapaths.InvalidPath:
-        yield invalid(path, field_path, "must be a valid path")
+        yield invalid(path, field_path, _about("fieldPath", "must be a valid path"))
+
+
+def _about(member: str, detail: str) -> Reworded:
+    return reworded(detail, f"{member} {detail}")
 
 
 def _has_line_breaks(text: str) -> bool:

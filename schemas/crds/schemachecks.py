@@ -22,15 +22,15 @@ _IF_STATUS = "at the root of the schema if the status subresource is enabled"
 
 
 def validate(
-    schema: Object | None, path: str, *, has_status: bool, unchanged: bool
+    schema: Object | None, path: str, *, has_status: bool, unchanged: bool, minor: int
 ) -> Iterator[FieldError]:
-    """Everything wrong with a schema; `path` is its own."""
+    """Everything wrong with a schema in a minor; `path` is its own."""
     if schema is None:
         return
-    key = _CLEAN.key(schema, has_status, unchanged)
+    key = _CLEAN.key(schema, has_status, unchanged, minor)
     if _CLEAN.get(key):
         return
-    errors = list(_errors(schema, path, has_status=has_status, unchanged=unchanged))
+    errors = list(_errors(schema, path, has_status=has_status, unchanged=unchanged, minor=minor))
     if not errors:
         _CLEAN.put(key, True)
     yield from errors
@@ -42,21 +42,21 @@ that follows a dry run, and with every server of the process."""
 
 
 def _errors(
-    schema: Object, path: str, *, has_status: bool, unchanged: bool
+    schema: Object, path: str, *, has_status: bool, unchanged: bool, minor: int
 ) -> Iterator[FieldError]:
     found = list(_root(schema, path, has_status=has_status))
     unconvertible: list[FieldError] = []
     broken: list[FieldError] = []
     try:
         broken = schemastructure.validate(schema, path)
-        broken = broken or defaultvalues.validate(schema, path)
+        broken = broken or defaultvalues.validate(schema, path, minor)
     except schemastructure.Unconvertible as why:
         unconvertible = [invalid(path, "", str(why))]
     misused = keywords.validate(schema, path)
     found += broken + misused
     yield from found or unconvertible
     if not broken and not unconvertible and may_mention(schema, rules.KEY):
-        yield from cel.validate_rules(schema, path, misused, unchanged=unchanged)
+        yield from cel.validate_rules(schema, path, misused, unchanged=unchanged, minor=minor)
 
 
 def _root(schema: Object, path: str, *, has_status: bool) -> Iterator[FieldError]:

@@ -7,7 +7,7 @@ pkg/apis/apiextensions/validation/validation.go and pkg/registry/customresourced
 
 from collections.abc import Iterator, Sequence
 
-from inkube.schemas import expressionsize
+from inkube.schemas import expressionsize, releases
 from inkube.schemas.crds import (
     approval,
     certificates,
@@ -20,19 +20,21 @@ from inkube.schemas.crds import (
     printing,
     schemachecks,
 )
-from inkube.schemas.fielderrors import FieldError, invalid, required
+from inkube.schemas.fielderrors import FieldError, invalid, required, reworded
 from inkube.schemas.metadata import names, objectmeta
 from inkube.schemas.objects import Object
 
 
-def validate_create(crd: Object) -> list[FieldError]:
-    """Everything wrong with a new CRD, its metadata included."""
-    return [*_metadata(crd), *_bounded(crd, None)]
+def validate_create(crd: Object, minor: int = releases.NEWEST.minor) -> list[FieldError]:
+    """Everything wrong with a new CRD of a minor, its metadata included."""
+    return [*_metadata(crd), *_bounded(crd, None, minor)]
 
 
-def validate_update(crd: Object, old: Object) -> list[FieldError]:
+def validate_update(
+    crd: Object, old: Object, minor: int = releases.NEWEST.minor
+) -> list[FieldError]:
     """Everything wrong with a CRD that is to replace `old`, beside what its metadata may not do."""
-    return _bounded(crd, old)
+    return _bounded(crd, old, minor)
 
 
 def validate_status_update(crd: Object, old: Object) -> list[FieldError]:
@@ -47,22 +49,22 @@ def _metadata(crd: Object) -> list[FieldError]:
     return objectmeta.validate(crd["metadata"], namespaced=False, name_check=check)
 
 
-def _bounded(crd: Object, old: Object | None) -> list[FieldError]:
+def _bounded(crd: Object, old: Object | None, minor: int) -> list[FieldError]:
     """Everything wrong with a CRD; nothing but its size where it has more rules than may be
     compiled."""
-    return expressionsize.errors(crd["spec"], "spec") or list(_validate(crd, old))
+    return expressionsize.errors(crd["spec"], "spec") or list(_validate(crd, old, minor))
 
 
-def _validate(crd: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate(crd: Object, old: Object | None, minor: int) -> Iterator[FieldError]:
     spec = internal.of(crd["spec"])
     yield from _group_and_scope(spec.spec)
     yield from _schemas_present(spec)
     if spec.spec.get("preserveUnknownFields"):
         yield from _preserving(spec)
-    yield from _versions(spec, _unchanged(crd, old))
+    yield from _versions(spec, _unchanged(crd, old), minor)
     yield from naming.validate_required(spec.spec["names"], "spec.names")
     yield from naming.validate(spec.spec["names"], "spec.names")
-    yield from _shared(spec, _unchanged(crd, old))
+    yield from _shared(spec, _unchanged(crd, old), minor)
     if "conversion" in spec.spec:
         yield from conversion.validate(
             spec.spec["conversion"], "spec.conversion", check_bundle=_checks_bundle(old)
@@ -96,7 +98,8 @@ def _schemas_present(spec: internal.Spec) -> Iterator[FieldError]:
         return
     for index, version in enumerate(spec.versions):
         if _schema_of(version) is None:
-            yield required(f"spec.versions[{index}].schema.openAPIV3Schema")
+            path = f"spec.versions[{index}].schema.openAPIV3Schema"
+            yield required(path, before="schemas are required")
 
 
 def _preserving(spec: internal.Spec) -> Iterator[FieldError]:
@@ -111,7 +114,7 @@ def _preserving(spec: internal.Spec) -> Iterator[FieldError]:
         yield invalid("spec.conversion.strategy", strategy, detail)
 
 
-def _versions(spec: internal.Spec, unchanged: set[str]) -> Iterator[FieldError]:
+def _versions(spec: internal.Spec, unchanged: set[str], minor: int) -> Iterator[FieldError]:
     for index, version in enumerate(spec.versions):
         path, name = f"spec.versions[{index}]", version["name"]
         if problems := names.dns1035_label(name):
@@ -122,9 +125,16 @@ def _versions(spec: internal.Spec, unchanged: set[str]) -> Iterator[FieldError]:
             f"{path}.schema.openAPIV3Schema",
             has_status=_has_status(spec.shared) or _has_status(version),
             unchanged=name in unchanged,
+            minor=minor,
         )
         yield from _extras(
-            version, path, "may only be set when `version.schema.openAPIV3Schema` is not included"
+            version,
+            path,
+            reworded(
+                "may only be set when `version.schema.openAPIV3Schema` is not included",
+                "selectableFields may only be set when version.schema.openAPIV3Schema is not "
+                "included",
+            ),
         )
     seen = [version["name"] for version in spec.versions]
     if len(set(seen)) < len(seen):
@@ -138,14 +148,16 @@ def _versions(spec: internal.Spec, unchanged: set[str]) -> Iterator[FieldError]:
         yield invalid("spec.version", spec.version, ",".join(problems))
 
 
-def _shared(spec: internal.Spec, unchanged: set[str]) -> Iterator[FieldError]:
+def _shared(spec: internal.Spec, unchanged: set[str], minor: int) -> Iterator[FieldError]:
     yield from schemachecks.validate(
         _schema_of(spec.shared),
         "spec.validation.openAPIV3Schema",
         has_status=any(map(_has_status, (spec.shared, *spec.versions))),
         unchanged=spec.version in unchanged,
+        minor=minor,
     )
-    yield from _extras(spec.shared, "spec", "may only be set when validations.schema is included")
+    said = "may only be set when validations.schema is included"
+    yield from _extras(spec.shared, "spec", reworded(said, f"selectableFields {said}"))
 
 
 def _extras(version: Object, path: str, no_schema: str) -> Iterator[FieldError]:

@@ -31,6 +31,22 @@ def value(name: str, given: Object | None, minor: int) -> str:
     return f"{_package(name)}{{{', '.join(members)}}}"
 
 
+def of_json(value: Any) -> str:
+    """Any JSON value, as Go decodes it: `map[string]interface {}{"a":1}`."""
+    if isinstance(value, dict):
+        pairs = (f"{gotext.quote(key)}:{of_json(value[key])}" for key in sorted(value))
+        return f"map[string]interface {{}}{{{', '.join(pairs)}}}"
+    if isinstance(value, list):
+        return f"[]interface {{}}{{{', '.join(map(of_json, value))}}}"
+    if value is None:
+        return "interface {}(nil)"
+    if isinstance(value, str):
+        return gotext.quote(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return gotext.number(value)
+
+
 def of_type(name: str, given: Any) -> str:
     """A value of a plain Go type: quantities, a list of them by name, int-or-string, texts."""
     if name == "resource.Quantity":

@@ -7,11 +7,12 @@ the first such value comes, and kept.
 from collections.abc import Iterator
 from typing import Any
 
+from inkube.schemas import releases
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.metadata import metadecoding
 from inkube.schemas.objects import Object
-from inkube.schemas.structural import embedded, filling, listtypes
+from inkube.schemas.structural import embedded, filling, formats, listtypes
 from inkube.schemas.structural.compiler import Compiler
 from inkube.schemas.structural.correlation import Correlation
 from inkube.schemas.structural.fieldpaths import NO_FIELD
@@ -19,16 +20,21 @@ from inkube.schemas.structural.findings import BoundedSink, Enough, Sink
 from inkube.schemas.structural.nodes import Node, Schema
 from inkube.schemas.structural.ratcheting import RatchetCompiler, RatchetSink
 
+NUMBERS_HAVE_FORMATS = 36
+"""The minor since which all formats are looked at."""
 _ENVELOPE = frozenset({"apiVersion", "kind", "metadata"})
 
 
 class CompiledSchema:
     """An openAPIV3Schema as plain JSON. At a resource's root, metadata is ObjectMeta."""
 
-    def __init__(self, schema: Schema, *, resource_root: bool = True) -> None:
-        self.schema = schema
-        self.node = Node(schema)
+    def __init__(
+        self, schema: Schema, *, resource_root: bool = True, minor: int = releases.NEWEST.minor
+    ) -> None:
+        self.schema = schema if minor >= NUMBERS_HAVE_FORMATS else formats.checked_in(schema, minor)
+        self.node = Node(self.schema)
         self._root = resource_root
+        self._minor = minor
 
     def prune_and_default(
         self, obj: Object, unknown: list[str] | None, *, lenient: bool = False
@@ -137,15 +143,17 @@ class CompiledSchema:
     @cached_property
     def _status(self) -> "CompiledSchema | None":
         schema = (self.schema.get("properties") or {}).get("status")
-        return None if schema is None else CompiledSchema(schema, resource_root=False)
+        if schema is None:
+            return None
+        return CompiledSchema(schema, resource_root=False, minor=self._minor)
 
     @cached_property
     def _compiler(self) -> Compiler:
-        return Compiler()
+        return Compiler(self._minor)
 
     @cached_property
     def _ratchet_compiler(self) -> RatchetCompiler:
-        return RatchetCompiler()
+        return RatchetCompiler(self._minor)
 
 
 def _below_status(error: FieldError) -> FieldError:

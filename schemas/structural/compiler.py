@@ -8,11 +8,15 @@ kube-openapi/pkg/validation/validate/{schema,object_validator,slice_validator}.g
 from types import NoneType
 from typing import Any
 
+from inkube.schemas import releases
 from inkube.schemas.fielderrors import required, too_many
 from inkube.schemas.structural import combinators, fieldpaths, leafchecks
 from inkube.schemas.structural.fieldpaths import Path
 from inkube.schemas.structural.findings import Sink, Step, add_invalid, field
 from inkube.schemas.structural.nodes import META_FIELDS, Children, Node
+
+_RANGES_FRACTIONS = 35
+"""The minor since which what is no integer is also out of the range of integers."""
 
 
 class Dispatch(dict[type, Step | None]):
@@ -50,7 +54,8 @@ class Dispatches(dict[str, Dispatch]):
 class Compiler:
     """Turns Nodes into Dispatches and remembers them. A subclass may follow children otherwise."""
 
-    def __init__(self) -> None:
+    def __init__(self, minor: int = releases.NEWEST.minor) -> None:
+        self._ranges_fractions = minor >= _RANGES_FRACTIONS
         self._dispatches: dict[Node | None, Dispatch] = {}
         self._anything = Node({})
 
@@ -69,7 +74,7 @@ class Compiler:
         if kind is str:
             steps += [*leafchecks.string_steps(node), *leafchecks.format_steps(node)]
         elif kind in {int, float}:
-            steps += leafchecks.number_steps(node, kind)
+            steps += leafchecks.number_steps(node, kind, ranges_fractions=self._ranges_fractions)
         elif kind is list:
             steps += [*self._item_steps(node), *leafchecks.size_steps(node)]
         steps += leafchecks.enum_steps(node, kind)

@@ -35,7 +35,7 @@ def validate(node: Node, value: Any) -> Iterator[FieldError]:
     for path, obj in _embedded(node, value, ""):
         for name in ("apiVersion", "kind"):
             if name not in obj:
-                yield required(f"{path}.{name}")
+                yield required(f"{path}.{name}", before="must not be empty")
         yield from _type_errors(path, obj)
         if "metadata" in obj:
             meta = {"name": "fakename", **metadecoding.decode(obj["metadata"], [], lenient=True)}

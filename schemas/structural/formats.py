@@ -6,7 +6,8 @@ net/mail and time packages beneath.
 
 import ipaddress
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from inkube.schemas import quantity
 from inkube.schemas.golang import gourl, mailaddress, patterns
@@ -17,6 +18,41 @@ Check = Callable[[str], bool]
 def check_for(format: str) -> Check | None:
     """The check of a format, or None where it is none that upstream knows."""
     return _CHECKS.get(format.replace("-", ""))
+
+
+_SINCE = {
+    "k8sshortname": 35, "k8slongname": 35, "int32": 36, "int64": 36, "float": 36, "double": 36,
+}  # fmt: skip
+"""The minor from which a format is looked at; before, it is left out of every schema."""
+
+
+def checked_in(schema: Mapping[str, Any], minor: int) -> Mapping[str, Any]:
+    """The schema without the formats that the minor does not look at; itself where it has none.
+
+    Follows pkg/apiserver/schema/formats (StripUnsupportedFormatsPostProcess).
+    """
+    changed = {key: _below(schema[key], minor) for key in schema.keys() & _BELOW}
+    changed = {key: value for key, value in changed.items() if value is not schema[key]}
+    for key in schema.keys() & _NAMED:
+        below = {name: _below(node, minor) for name, node in (schema[key] or {}).items()}
+        if any(node is not schema[key][name] for name, node in below.items()):
+            changed[key] = below
+    if minor < _SINCE.get((schema.get("format") or "").replace("-", ""), 0):
+        changed["format"] = ""
+    return {**schema, **changed} if changed else schema
+
+
+_NAMED = frozenset({"properties", "patternProperties", "definitions"})
+_BELOW = frozenset({"items", "additionalProperties", "not", "allOf", "anyOf", "oneOf"})
+
+
+def _below(value: Any, minor: int) -> Any:
+    if isinstance(value, Mapping):
+        return checked_in(value, minor)
+    if not isinstance(value, list):
+        return value
+    below = [_below(each, minor) for each in value]
+    return below if any(new is not old for new, old in zip(below, value, strict=True)) else value
 
 
 def is_known(format: str) -> bool:

@@ -161,14 +161,16 @@ def format_steps(node: Node) -> list[Step]:
     return [check_format]
 
 
-def number_steps(node: Node, kind: type) -> list[Step]:
-    """The range of the format and the bounds."""
+def number_steps(node: Node, kind: type, *, ranges_fractions: bool = True) -> list[Step]:
+    """The range of the format and the bounds. Whether a number that is no integer is out of the
+    range of integers too, `ranges_fractions` says; its type is another error."""
     declared = node.types[0] if len(node.types) == 1 else ""
     form = node.format
     bounds = numbers.compile_bounds(dict(node.raw), declared, form)
     always_fits = (declared == "integer" and kind is int and form != "int32") or (
         declared != "integer" and form != "float"
     )
+    always_fits |= not ranges_fractions
     if always_fits and not bounds:
         return []
     range_text = numbers.range_problem("Checked", declared, form)

@@ -53,9 +53,19 @@ def test_structs_are_go_source_too():
     assert said(34, error) == error.message()
 
 
-def test_custom_resources_have_no_go_types():
-    error = invalid("spec.capacity", {"a": {"b": 1}}, "no")
-    assert said(33, error, is_builtin=False) == error.message()
+def test_values_of_custom_resources_are_any_json():
+    error = invalid("spec.capacity", {"b": "c", "a": [1, None, True, {}]}, "no")
+    assert said(33, error, is_builtin=False) == (
+        'Invalid value: map[string]interface {}{"a":[]interface {}{1, interface {}(nil), true, '
+        'map[string]interface {}{}}, "b":"c"}: no'
+    )
+    assert said(34, error, is_builtin=False) == error.message()
+
+
+def test_details_that_were_left_out_in_1_34():
+    error = required("spec.template.kind", before="must not be empty")
+    assert said(33, error) == "Required value: must not be empty"
+    assert said(34, error) == error.message() == "Required value"
 
 
 @pytest.mark.parametrize(

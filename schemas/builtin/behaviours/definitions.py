@@ -27,19 +27,21 @@ class Definitions(BuiltinStrategy):
             crds.prepare_update(obj, old)
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
-        return crds.validate_create(obj)
+        return crds.validate_create(obj, self.definition.minor)
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
         errors = objectmeta.validate_update(obj["metadata"], old["metadata"], namespaced=False)
         if context.subresource == "status":
             return errors + crds.validate_status_update(obj, old)
-        return errors + crds.validate_update(obj, old)
+        return errors + crds.validate_update(obj, old, self.definition.minor)
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
-        return crds.warnings(obj)
+        return crds.warnings(obj, self.definition.minor)
 
     def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
-        return [] if context.subresource == "status" else crds.warnings(obj)
+        if context.subresource == "status":
+            return []
+        return crds.warnings(obj, self.definition.minor)
 
     def prepare_for_delete(self, obj: Object, now: str) -> bool:
         return crds.prepare_delete(obj, now)

@@ -1,7 +1,8 @@
 """The named functions of CEL in the reference's environment, one module per library.
 
-`OVERLOADS` are all of them. Operators and optional values belong to the engine; there is no math,
-no encoders, no cel.bind, as in the reference. Upstream: apiserver pkg/cel/environment/base.go.
+`OVERLOADS` are all of them, `of` those that a new expression may call in a minor. Operators and
+optional values belong to the engine; there is no math, no encoders, no cel.bind, as in the
+reference. Upstream: apiserver pkg/cel/environment/base.go.
 """
 
 from typing import Final
@@ -24,19 +25,28 @@ from inkube.schemas.cel.library import (
     url,
 )
 
-OVERLOADS: Final[tuple[Overload, ...]] = (
-    *standard.OVERLOADS,
-    *conversions.OVERLOADS,
-    *times.OVERLOADS,
-    *url.OVERLOADS,
-    *regex.OVERLOADS,
-    *lists.OVERLOADS,
-    *quantity.OVERLOADS,
-    *strings.OVERLOADS,
-    *sets.OVERLOADS,
-    *ip.OVERLOADS,
-    *cidr.OVERLOADS,
-    *named_formats.OVERLOADS,
-    *semver.OVERLOADS,
-    *ext_lists.OVERLOADS,
+_SINCE: Final[tuple[tuple[int, tuple[Overload, ...]], ...]] = (
+    (0, standard.OVERLOADS),
+    (0, conversions.OVERLOADS),
+    (0, times.OVERLOADS),
+    (0, url.OVERLOADS),
+    (0, regex.OVERLOADS),
+    (0, lists.OVERLOADS),
+    (0, quantity.OVERLOADS),
+    (0, strings.OVERLOADS),
+    (0, sets.OVERLOADS),
+    (30, ip.OVERLOADS),
+    (30, cidr.OVERLOADS),
+    (31, named_formats.OVERLOADS),
+    (33, semver.OVERLOADS),
+    (34, ext_lists.OVERLOADS),
 )
+"""The libraries, each with the minor in which it came."""
+OVERLOADS: Final[tuple[Overload, ...]] = tuple(
+    overload for _, overloads in _SINCE for overload in overloads
+)
+
+
+def of(minor: int) -> tuple[Overload, ...]:
+    """What new expressions may call in a minor: the libraries of the minor before it."""
+    return tuple(overload for since, overloads in _SINCE if since < minor for overload in overloads)

@@ -3,12 +3,12 @@
 `validation` asks what is wrong with a rule when a CRD is created; `evaluation` runs it on objects.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from inkube.schemas.cel.checking.estimator import estimate
 from inkube.schemas.cel.declarations import types
-from inkube.schemas.cel.declarations.environment import Environment
+from inkube.schemas.cel.declarations.environment import Environment, Functions
 from inkube.schemas.cel.declarations.functions import CelError
 from inkube.schemas.cel.declarations.types import Shape, Type
 from inkube.schemas.cel.running.folding import may_be_refused
@@ -80,6 +80,8 @@ class Rule:
     shape: Shape
     field_path: str = ""
     """The rule's fieldPath, normalised: `map[key]`."""
+    functions: Functions = field(default_factory=lambda: FUNCTIONS, repr=False, compare=False)
+    """What may be called."""
 
     @property
     def text(self) -> str:
@@ -140,7 +142,7 @@ class Rule:
         old = self.shape
         if self.has_optional_old_self:
             old = Shape(types.optional_of(self.shape.type))
-        return Environment(FUNCTIONS, {SELF: self.shape, OLD_SELF: old})
+        return Environment(self.functions, {SELF: self.shape, OLD_SELF: old})
 
 
 def go_source(spec: dict[str, Any]) -> str:

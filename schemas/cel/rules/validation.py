@@ -9,13 +9,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
-from inkube.schemas import fielderrors
+from inkube.schemas import fielderrors, releases
 from inkube.schemas.caches import Memo
 from inkube.schemas.cel.declarations.estimates import TOP
 from inkube.schemas.cel.declarations.schema_shapes import MAX_REQUEST, declare, shortest
 from inkube.schemas.cel.rules.evaluation import RuleSet
 from inkube.schemas.cel.rules.rule import Rule, RuleError, go_source, go_struct
 from inkube.schemas.cel.rules.total_cost import TotalCost, over_budget
+from inkube.schemas.cel.running import libraries
 from inkube.schemas.fielderrors import FieldError, sourced
 
 RULE_LIMIT: Final = 10_000_000
@@ -30,28 +31,37 @@ _Schema = dict[str, Any]
 
 
 def validate_rules(
-    schema: _Schema, path: str, errors: Sequence[FieldError] = (), *, unchanged: bool = False
+    schema: _Schema,
+    path: str,
+    errors: Sequence[FieldError] = (),
+    *,
+    unchanged: bool = False,
+    minor: int = releases.NEWEST.minor,
 ) -> list[FieldError]:
     """What is wrong with the rules of a resource's openAPIV3Schema, which stands at `path`.
 
     `errors` is what is wrong otherwise: rules on a node with an error at or below it are not
     compiled. `unchanged` says that the schema was accepted before: what a single rule costs is
-    not held against it.
+    not held against it, and it may have functions that came later than the minor allows.
 
     What can be said of a rule's texts without compiling it is said by `crds.rules`.
     """
     total = TotalCost()
     ruled = _ruled(schema)
-    context = _Context(path, errors, unchanged, total, ruled, is_root=True)
+    newest = unchanged or minor == releases.NEWEST.minor
+    known = None if newest else minor
+    context = _Context(path, errors, unchanged, total, ruled, known, is_root=True)
     return [*_node(schema, context), *total.errors(path)]
 
 
-def run_on_default(schema: _Schema, default: Any, path: str) -> list[FieldError]:
-    """What a schema's rules say of a default value, which stands at `path`.
+def run_on_default(
+    schema: _Schema, default: Any, path: str, minor: int = releases.NEWEST.minor
+) -> list[FieldError]:
+    """What a schema's rules say of a default value in a minor, which stands at `path`.
 
     Rules about a change are tried with the default on both sides, as defaulting/validation.go does.
     """
-    rules = RuleSet(schema, is_root=bool(schema.get(_EMBEDDED)))
+    rules = RuleSet(schema, is_root=bool(schema.get(_EMBEDDED)), minor=minor)
     if not rules:
         return []
     staying, _ = rules.validate(default, default, path=path)
@@ -69,6 +79,8 @@ class _Context:
     total: TotalCost
     ruled: set[int]
     """The nodes (`id`) that have rules at or below them: the only ones visited."""
+    minor: int | None
+    """The minor whose functions rules may call, None for all of them."""
     is_root: bool = False
     count: int | None = 1
     uncorrelated: str = ""
@@ -168,14 +180,16 @@ server of the process (47 CRDs of four projects have 137 nodes with rules, 76 di
 
 
 def _rules(specs: list[_Schema], schema: _Schema, context: _Context) -> Iterator[FieldError]:
-    key = _SOUND.key(schema, context.is_root)
+    key = _SOUND.key(schema, context.is_root, context.minor)
     verdicts = _SOUND.get(key)
     if verdicts is None:
         shape = declare(schema, is_root=context.is_root, name=context.path)
         if shape is None:
             yield fielderrors.internal(f"{context.path}.{_RULES}", _NO_TYPE)
             return
-        verdicts = [_judged(Rule(spec, shape)) for spec in specs]
+        verdicts = [
+            _judged(Rule(spec, shape, functions=libraries.of(context.minor))) for spec in specs
+        ]
         if not any(verdict and verdict.is_refused for verdict in verdicts):
             _SOUND.put(key, verdicts)
     count = _count(context, schema)

@@ -3,11 +3,20 @@
 Upstream: apiserver pkg/cel/environment/base.go.
 """
 
+from inkube.schemas import caches, releases
 from inkube.schemas.cel import library
-from inkube.schemas.cel.declarations.environment import functions
+from inkube.schemas.cel.declarations.environment import Functions, functions
 from inkube.schemas.cel.library import authorizer
 from inkube.schemas.cel.running import operator_overloads, optionals
 
-FUNCTIONS = functions(
-    operator_overloads.OVERLOADS, optionals.OVERLOADS, library.OVERLOADS, authorizer.OVERLOADS
-)
+_ENGINE = (operator_overloads.OVERLOADS, optionals.OVERLOADS)
+FUNCTIONS = functions(*_ENGINE, library.OVERLOADS, authorizer.OVERLOADS)
+
+
+@caches.of_values(len(releases.RECORDED))
+def of(minor: int | None) -> Functions:
+    """What a new expression may call in a minor: what the minor before it could run already, so
+    that one may go back. None means everything, which is what stored expressions may call."""
+    if minor is None:
+        return FUNCTIONS
+    return functions(*_ENGINE, library.of(minor), authorizer.OVERLOADS)
