@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from inkube.schemas import caches, fielderrors, releases
 from inkube.schemas.fielderrors import FieldError, Verbatim
 from inkube.schemas.golang import gotext
-from inkube.schemas.gotypes import gosource, internal
+from inkube.schemas.gotypes import gocmp, gosource, internal
 from inkube.schemas.status import StatusError
 
 _PRINTS_GO = 33
@@ -72,10 +72,14 @@ class Dialect:
             value = self._value(value, error.field)
         detail = error.detail
         if isinstance(detail, internal.Difference):
-            detail = detail.of(self.minor)
+            detail = self._difference(detail)
         elif isinstance(detail, fielderrors.Reworded) and self.minor <= _PRINTS_GO:
             detail = detail.before
         return error._replace(value=value, detail=self._text(detail, error.field))
+
+    def _difference(self, detail: internal.Difference) -> str:
+        tell = internal.diff if self.minor > _PRINTS_GO else gocmp.diff
+        return detail.lead + tell(detail.name, detail.old, detail.new, self.minor)
 
     def _value(self, value: Any, field: str) -> Any:
         if self.minor <= _PRINTS_GO:

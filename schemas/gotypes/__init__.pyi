@@ -1,4 +1,5 @@
 from inkube.schemas.gotypes import decoding as decoding
+from inkube.schemas.gotypes import gocmp as gocmp
 from inkube.schemas.gotypes import gosource as gosource
 from inkube.schemas.gotypes import internal as internal
 from inkube.schemas.gotypes import table as table

@@ -5,6 +5,7 @@ which is another in each run; here it is always the same. Follows fmt/print.go.
 """
 
 import re
+from itertools import groupby
 from typing import Any
 
 from inkube.schemas import quantity
@@ -25,10 +26,15 @@ def value(name: str, given: Object | None, minor: int) -> str:
     if struct.embedded:
         inner = value("meta.ObjectMeta", (given or {}).get(struct.embedded), minor)
         members.append(f"ObjectMeta:{inner}")
-    for field in struct.fields:
-        shown = _field(name, field, (given or {}).get(field.key), minor)
-        members.append(f"{_exported(field.name)}:{shown}")
-    return f"{_package(name)}{{{', '.join(members)}}}"
+    for within, fields in groupby(struct.fields, key=lambda field: field.within):
+        told = ", ".join(
+            f"{exported(field.name)}:{_field(name, field, (given or {}).get(field.key), minor)}"
+            for field in fields
+        )
+        for step in reversed(within.split(".") if within else ()):
+            told = f"{step}:{name.partition('.')[0]}.{step}{{{told}}}"
+        members.append(told)
+    return f"{package(name)}{{{', '.join(members)}}}"
 
 
 def of_json(value: Any) -> str:
@@ -64,8 +70,8 @@ def of_type(name: str, given: Any) -> str:
 def items(name: str, given: list[Object] | None, minor: int) -> str:
     """A list of such values."""
     if given is None:
-        return f"[]{_package(name)}(nil)"
-    return f"[]{_package(name)}{{{', '.join(value(name, each, minor) for each in given)}}}"
+        return f"[]{package(name)}(nil)"
+    return f"[]{package(name)}{{{', '.join(value(name, each, minor) for each in given)}}}"
 
 
 def _field(owner: str, field: internal.Field, given: Any, minor: int) -> str:
@@ -73,7 +79,7 @@ def _field(owner: str, field: internal.Field, given: Any, minor: int) -> str:
     if go.kind in ("time", "microtime") and given is None:
         return "<nil>"  # of what errors show, times that may be missing are pointers
     if field.pointer and go.kind not in ("list", "map"):
-        return f"(*{_type(owner, go)}){'(nil)' if given is None else _ADDRESS}"
+        return f"(*{type_name(owner, go)}){'(nil)' if given is None else _ADDRESS}"
     return _value(owner, go, given, minor)
 
 
@@ -97,7 +103,7 @@ def _value(owner: str, go: GoType, given: Any, minor: int) -> str:
 
 def _held(owner: str, go: GoType, given: Any, minor: int) -> str:
     """A list or a map."""
-    name, item = _type(owner, go), go.item
+    name, item = type_name(owner, go), go.item
     assert item is not None
     if given is None:
         return f"{name}(nil)"
@@ -111,16 +117,22 @@ def _held(owner: str, go: GoType, given: Any, minor: int) -> str:
 
 def _quantity(given: Any) -> str:
     """Small ones, as all are that anybody writes: resource.int64Amount."""
+    digits, scale, text, form = parts_of(given)
+    return (
+        f"resource.Quantity{{i:resource.int64Amount{{value:{digits}, scale:{scale}}}, "
+        f"d:resource.infDecAmount{{Dec:(*inf.Dec)(nil)}}, s:{gotext.quote(text)}, "
+        f'Format:"{form}"}}'
+    )
+
+
+def parts_of(given: Any) -> tuple[int, int, str, str]:
+    """What a quantity holds in Go: digits, a power of ten, its text where that is how it is
+    written, and its format."""
     text = "0" if given is None else str(given)
     digits, scale = _decimal(text)
     kind = "BinarySI" if text.endswith("i") else "DecimalSI"
     is_canonical = given is not None and str(quantity.parse(text)) == text
-    shown = gotext.quote(text) if is_canonical else '""'
-    return (
-        f"resource.Quantity{{i:resource.int64Amount{{value:{digits}, scale:{scale}}}, "
-        f"d:resource.infDecAmount{{Dec:(*inf.Dec)(nil)}}, s:{shown}, "
-        f'Format:"{kind if given is not None else ""}"}}'
-    )
+    return digits, scale, text if is_canonical else "", kind if given is not None else ""
 
 
 _SCALES = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
@@ -150,26 +162,27 @@ def _int_or_string(given: Any) -> str:
     return f'intstr.IntOrString{{Type:0, IntVal:{given or 0}, StrVal:""}}'
 
 
-def _type(owner: str, go: GoType) -> str:
+def type_name(owner: str, go: GoType) -> str:
     """What Go calls the type, with internal packages for those of v1."""
     if go.kind == "struct":
-        return _package(internal.internal_name(owner, go.struct))
+        return package(internal.internal_name(owner, go.struct))
     if go.kind == "list" and go.item is not None:
-        return go.name if go.item.kind == "bytes" else f"[]{_type(owner, go.item)}"
+        return go.name if go.item.kind == "bytes" else f"[]{type_name(owner, go.item)}"
     if go.kind == "map" and go.item is not None:
         if go.name == "v1.ResourceList":
             return "core.ResourceList"
-        return f"map[string]{_type(owner, go.item)}"
+        return f"map[string]{type_name(owner, go.item)}"
     if go.name.startswith("v1."):
         return f"{owner.partition('.')[0]}.{go.name.removeprefix('v1.')}"
     return go.name
 
 
-def _package(name: str) -> str:
+def package(name: str) -> str:
+    """The type as Go names it: `v1.` before the types of metadata."""
     return f"v1.{name.removeprefix(_META)}" if name.startswith(_META) else name
 
 
-def _exported(name: str) -> str:
+def exported(name: str) -> str:
     """The Go name of a field that is told by its JSON name."""
     if name[0].isupper():
         return name

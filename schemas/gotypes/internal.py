@@ -44,6 +44,8 @@ class Field(NamedTuple):
     type: GoType
     pointer: bool
     """What it is in Go: its v1 type, and whether the internal type has a pointer to it."""
+    within: str = ""
+    """The embedded structs that it is in, with dots between."""
 
 
 class Struct(NamedTuple):
@@ -78,10 +80,6 @@ class Difference(str):
     name: str
     old: Object | None
     new: Object | None
-
-    def of(self, minor: int) -> str:
-        """The same in a minor."""
-        return self.lead + diff(self.name, self.old, self.new, minor)
 
 
 def difference(lead: str, name: str, old: Object | None, new: Object | None) -> Difference:
@@ -136,7 +134,7 @@ def view(name: str, given: Object | None, minor: int = _NEWEST) -> Any:
     """A v1 value as JSON of the internal type: names, order and zeros are as they are printed."""
     if given is None:
         return None
-    struct, prepare = struct_of(name, minor), _PREPARED.get(name)
+    struct, prepare = struct_of(name, minor), PREPARED.get(name)
     if prepare is not None:
         given = prepare(given)
     made: Object = {}
@@ -156,7 +154,7 @@ def _pod_spec(given: Object) -> Object:
 
 
 _SHARED = ("hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers")
-_PREPARED: Final[dict[str, Callable[[Object], Object]]] = {"core.PodSpec": _pod_spec}
+PREPARED: Final[dict[str, Callable[[Object], Object]]] = {"core.PodSpec": _pod_spec}
 
 
 def _json(value: Any, indent: int | None = None) -> str:
@@ -262,7 +260,7 @@ def _field(
     is_pointer = {"*": True, "!": False}.get(name[len(bare) :], known.pointer)
     show = _show(owner, known, is_pointer=is_pointer, minor=minor)
     omitted = plain and not known.always
-    return Field(bare, key, show, omitted=omitted, type=known.type, pointer=is_pointer)
+    return Field(bare, key, show, omitted, known.type, is_pointer, known.within)
 
 
 def _show(owner: str, known: GoField, *, is_pointer: bool, minor: int) -> Callable[[Any], Any]:

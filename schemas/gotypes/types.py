@@ -65,6 +65,8 @@ class GoField(NamedTuple):
     """Whether a zero that was given is sent."""
     place: str = ""
     """What Go's errors call the field: its key, after the embedded structs that it is in."""
+    within: str = ""
+    """The embedded structs that it is in, with dots between."""
 
 
 class Made(dict[str, GoType]):
@@ -152,6 +154,7 @@ def _field(key: str, made: GoType, node: Schema, *, required: bool, minor: int) 
         leaf=_LEAVES.get(made.kind),
         zero_kept=always or pointer or value or made.kind in _NEVER_ZERO,
         place=f"{node['x-go-in']}.{key}" if names_embedded else key,
+        within=node.get("x-go-in", ""),
     )
 
 
