@@ -210,7 +210,12 @@ def _run(
 
 async def _changes(log: Log, after: int, last: int, chosen: Filter) -> AsyncIterator[Change]:
     while after < last:
-        rows = await log.changes(keys.ROOT, after, PAGE)
+        try:
+            rows = await log.changes(keys.ROOT, after, PAGE)
+        except Compacted as error:  # a server forgets the oldest changes while this reads them
+            click.echo(f"what was before revision {error.compacted} is not kept any more", err=True)
+            after = error.compacted
+            continue
         for record, before in rows:
             if record.revision > last:
                 return

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,10 @@ from inkube.apiserver.cli import main
 PAGE = Path(__file__).parents[3] / "docs" / "time-travel.md"
 
 
+PIECE = 500
+"""Changes that are read at once."""
+LITTLE = 4096
+"""Bytes that a reader takes before it is asked for more."""
 COLOURS = "v1/configmaps", "colours", "default"
 
 
@@ -84,6 +89,32 @@ def test_the_log_begins_and_ends_where_it_is_told(history):
     )
     assert json.loads(until)["type"] == "ADDED"
     assert datetime.fromisoformat(moment).tzinfo is not None
+
+
+async def test_the_log_goes_on_where_a_server_compacts_what_it_reads(tmp_path):
+    file, meta = tmp_path / "inkube.db", {"name": "colours", "namespace": "default"}
+    async with APIServer(data=file, keep_history=True) as server:
+        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}
+        await server.client.create(body)
+        for number in range(2 * PIECE):
+            last = await server.client.patch(*COLOURS, patch={"data": {"number": str(number)}})
+        newest = int(last["metadata"]["resourceVersion"])
+        # it has read a piece and can write no more of it than what fits into a pipe
+        reader = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "inkube.apiserver.cli", "log", "configmaps", "-o", "json",
+            "--data", str(file), stdout=subprocess.PIPE, stderr=subprocess.PIPE, limit=LITTLE,
+        )  # fmt: skip
+        first = json.loads(await reader.stdout.readline())
+        compacted = newest - PIECE // 2
+        await server.store.compact(compacted)
+        rest, told = await reader.communicate()
+        assert reader.returncode == 0, told
+        shown = [first["revision"], *(json.loads(line)["revision"] for line in rest.splitlines())]
+        assert shown == sorted(set(shown))
+        assert shown[-1] == newest
+        left_out = [last for last, following in pairwise(shown) if following > last + PIECE // 4]
+        assert len(left_out) == 1, "what was compacted, and it is told"
+        assert f"before revision {compacted} is not kept any more" in told.decode()
 
 
 def test_what_secrets_hold_is_hidden(history):
