@@ -259,7 +259,7 @@ class App:
         parts = self._parts
         if not info.is_resource and f"{info.path}/".startswith(console.ROOT):
             return await parts.pages(request, info, ANONYMOUS)
-        if info.is_resource:
+        if info.is_resource and not info.namespace:
             info = parts.routes.placed(info)
         user = self._admit(request, info)
         request.flow = parts.flows.of(info, user)

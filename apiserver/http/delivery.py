@@ -13,7 +13,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from email.utils import formatdate
 
 from aiohttp import hdrs, web
@@ -24,7 +24,6 @@ from multidict import CIMultiDict
 
 from inkube.apiserver import http
 from inkube.apiserver.http.budget import cut_off
-from inkube.apiserver.http.cors import Origins
 from inkube.apiserver.http.incoming import Request
 from inkube.apiserver.http.plain import Connection
 from inkube.schemas import caches
@@ -55,25 +54,17 @@ class Head:
 
 
 class Writer(StreamWriter):
-    """aiohttp's, of one request from a page of `origin`: whatever is answered, it does not name
-    the software that it comes from, and tells the page what that may know."""
+    """aiohttp's, of one request: whatever is answered, it does not name the software that it comes
+    from, and tells the page that asked what that may know."""
 
-    def __init__(
-        self,
-        protocol: web.RequestHandler,
-        loop: asyncio.AbstractEventLoop,
-        origins: Origins,
-        origin: str,
-    ) -> None:
-        super().__init__(protocol, loop)
-        self.origins = origins
-        self.page = origin
+    tell: Callable[["CIMultiDict[str]"], None] | None = None
+    """Puts on an answer what that page is to know; None where no origins are allowed."""
 
     async def write_headers(self, status_line: str, headers: "CIMultiDict[str]") -> None:
         """See AbstractStreamWriter."""
         headers.popall(hdrs.SERVER, None)
-        if self.origins:
-            self.origins.tell(self.page, headers)
+        if self.tell is not None:
+            self.tell(headers)
         await super().write_headers(status_line, headers)
 
 
@@ -153,7 +144,7 @@ class Answer(web.StreamResponse):
     def _own_lines(self, request: Request) -> bytes:
         """The head. Raises ValueError for a header that cannot be sent."""
         line = self._begin(request)
-        if request.origins:
+        if request.origins is not None:
             request.origins.tell(request.headers.get(hdrs.ORIGIN, ""), self.headers)
         return f"{line}\r\n{_lines(self.headers)}\r\n".encode()
 

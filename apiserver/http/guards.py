@@ -57,22 +57,16 @@ class Guard:
 
     def admit(self, request: web.BaseRequest, *, long: bool) -> AbstractContextManager[object]:
         """Let a request in while the context lasts, or raise StatusError 403 or 429."""
-        if self._loopback_only and not self._knows(request.host):
-            raise status.forbidden(
-                "",
-                "",
-                "",
-                f"host {request.host!r} is not loopback; ask with credentials; see --allow-host",
-            )
+        host = request.host
+        if self._loopback_only and not is_loopback(host) and name_of(host) not in self._hosts:
+            why = f"host {host!r} is not loopback; ask with credentials; see --allow-host"
+            raise status.forbidden("", "", "", why)
         if long:
             return _UNCOUNTED
         lane = self._reading if request.method in _READS else self._writing
         if lane.free <= 0:
             raise too_many_requests()
         return lane
-
-    def _knows(self, host: str) -> bool:
-        return is_loopback(host) or name_of(host) in self._hosts
 
 
 def name_of(host: str) -> str:

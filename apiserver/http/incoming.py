@@ -19,14 +19,16 @@ from yarl import URL
 from inkube.apiserver.http.cors import Origins
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-_NOBODY = Origins((), protects=False)
 SHORT = 16 * 1024  # bytes: far from where aiohttp holds back what comes
 
 
 class Request(BaseRequest):
-    """One request; `origins` says which web pages may read its answer."""
+    """One request; who makes one sets its `head`."""
 
-    origins: Origins = _NOBODY
+    head: RawRequestMessage
+    """Its first line and headers, as they were read."""
+    origins: Origins | None = None
+    """The web pages that may read its answer; None where there are none."""
     largest = 0
     """Bytes of a body that is read; 0: as the server has it for all."""
     flow: tuple[str, str] | None = None
@@ -44,10 +46,6 @@ class Request(BaseRequest):
     """The body, once it is read."""
     _asked = False
     _body: bytes | None = None
-
-    def __init__(self, head: RawRequestMessage, *rest: Any, **settings: Any) -> None:
-        super().__init__(head, *rest, **settings)
-        self.head = head
 
     @property
     def spoken(self) -> HttpVersion:
@@ -75,7 +73,7 @@ class Request(BaseRequest):
             head.version == HttpVersion11
             and head.method != hdrs.METH_HEAD
             and self.keep_alive
-            and not self.origins
+            and self.origins is None
         )
 
     async def read(self) -> bytes:
@@ -148,7 +146,9 @@ class Request(BaseRequest):
         loop = asyncio.get_running_loop()
         most = self.client_max_size
         parts = (self.content, self.protocol, writer, self.task, loop)
-        return type(self)(head, *parts, client_max_size=most)
+        made = type(self)(head, *parts, client_max_size=most)
+        made.head = head
+        return made
 
 
 def allow(request: web.BaseRequest, largest: int) -> None:

@@ -65,7 +65,11 @@ class Metrics:
         if verb == "patch" and media == _APPLY_MEDIA:
             verb = APPLY
         if info.is_resource and verb and code < 400 and len(self.series) < MOST:
-            labels: tuple[Any, ...] = (verb, *info.shape[1:5], _dry_run(info), _scope(info))
+            # `All`, or nothing: what else stands there is refused
+            dry_run = "All" if info.query and "dryRun" in info.query else ""
+            place = "namespace" if info.namespace else "cluster"
+            scope = "resource" if info.name or verb == "create" else place
+            labels: tuple[Any, ...] = (verb, *info.shape[1:5], dry_run, scope)
         elif info.is_resource or verb in _METHODS:
             health = info.path if info.path in _HEALTH else ""
             labels = (verb, "", "", "", health, "", "")
@@ -77,14 +81,3 @@ class Metrics:
         series.codes[code] = series.codes.get(code, 0) + 1
         series.buckets[bisect_left(BUCKETS, seconds)] += 1
         series.seconds += seconds
-
-
-def _dry_run(info: RequestInfo) -> str:
-    """`All`, or nothing; what else stands there is refused."""
-    return "All" if info.query and "dryRun" in info.query else ""
-
-
-def _scope(info: RequestInfo) -> str:
-    if info.name or info.verb == "create":
-        return "resource"
-    return "namespace" if info.namespace else "cluster"

@@ -8,7 +8,8 @@ with it, else by aiohttp's own.
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Any, Literal, cast
+from functools import partial
+from typing import Any, Literal
 
 import aiohttp
 from aiohttp import hdrs, web
@@ -63,8 +64,9 @@ def _request_factory(origins: Origins) -> Callable[..., Request]:
     """Requests whose body may be as large as kube-apiserver's."""
     loop = asyncio.get_running_loop()
     kind: type[Request] = Request
-    if origins:
-        kind = type("OriginRequest", (Request,), {"origins": origins})
+    allowed = origins or None
+    if allowed is not None:
+        kind = type("OriginRequest", (Request,), {"origins": allowed})
 
     def make(
         message: RawRequestMessage,
@@ -73,10 +75,15 @@ def _request_factory(origins: Origins) -> Callable[..., Request]:
         _: AbstractStreamWriter | None,
         task: asyncio.Task[None],
     ) -> Request:
-        if cast("URL | None", message.url) is None:  # of a CONNECT to nowhere, by aiohttp's parser
+        url: URL | None = message.url
+        if url is None:  # of a CONNECT to nowhere, by aiohttp's parser
             message = message._replace(path="/", url=URL("/"))
-        origin = message.headers.get(hdrs.ORIGIN, "") if origins else ""
-        writer = Writer(protocol, loop, origins, origin)
-        return kind(message, payload, protocol, writer, task, loop, client_max_size=bodies.MAX_BODY)
+        writer = Writer(protocol, loop)
+        if allowed is not None:
+            origin = message.headers.get(hdrs.ORIGIN, "")
+            writer.tell = partial(allowed.tell, origin)
+        made = kind(message, payload, protocol, writer, task, loop, client_max_size=bodies.MAX_BODY)
+        made.head = message
+        return made
 
     return make

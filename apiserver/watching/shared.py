@@ -33,7 +33,6 @@ from yarl import URL
 from inkube.apiserver import watching
 from inkube.apiserver.handlers.routes import WATCHES
 from inkube.apiserver.http import bodies, negotiation, requests, responses
-from inkube.apiserver.http.cors import Origins
 from inkube.apiserver.http.delivery import STALLED, Writer
 from inkube.apiserver.http.incoming import Request
 from inkube.apiserver.http.plain import Connection
@@ -45,7 +44,6 @@ from inkube.apiserver.watching.watch import SLOW
 from inkube.schemas import status
 from inkube.schemas.objects import Object
 
-NO_ORIGINS = Origins((), protects=False)
 MOST = 100
 """Watches of one stream."""
 LONGEST_NAME = 64
@@ -409,7 +407,7 @@ class Stream:
         if token:
             headers[hdrs.AUTHORIZATION] = f"Bearer {token}"
         headers[hdrs.ACCEPT] = message.accept
-        writer = Elsewhere(self._request.protocol, asyncio.get_running_loop(), NO_ORIGINS, "")
+        writer = Elsewhere(self._request.protocol, asyncio.get_running_loop())
         return self._request.shared(writer, URL(f"{path}?{query}", encoded=True), headers)
 
 

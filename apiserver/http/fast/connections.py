@@ -269,7 +269,8 @@ class Connection(plain.Connection):
         assert self._manager is not None
         make: Any = self._request_factory
         self._manager.requests_count += 1
-        return cast("web.BaseRequest", make(message, payload, self, None, task))  # and its writer
+        request: web.BaseRequest = make(message, payload, self, None, task)  # and its writer
+        return request
 
     async def _finish(
         self,

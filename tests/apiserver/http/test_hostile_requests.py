@@ -296,6 +296,7 @@ async def test_a_client_that_has_gone_is_known_to_have_gone():
     request = Request(
         message, body, gone, StreamWriter(gone, loop), task, loop, client_max_size=2**20
     )
+    request.head = message
     with pytest.raises(ConnectionResetError):
         await request.read()
     await task
