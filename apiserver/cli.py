@@ -73,7 +73,6 @@ class _Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """See click."""
-        root.lazyaiohttp.postpone_client()  # before any command is loaded
         if cmd_name not in self.later:
             return super().get_command(ctx, cmd_name)
         found: click.Command = getattr(commands, self.later[cmd_name])

@@ -3,7 +3,6 @@ from inkube.apiserver.root import declared as declared
 from inkube.apiserver.root import definitionfiles as definitionfiles
 from inkube.apiserver.root import editedfiles as editedfiles
 from inkube.apiserver.root import kubeconfig as kubeconfig
-from inkube.apiserver.root import lazyaiohttp as lazyaiohttp
 from inkube.apiserver.root import leading as leading
 from inkube.apiserver.root import listening as listening
 from inkube.apiserver.root import manifests as manifests

@@ -32,7 +32,6 @@ OUTSIDE = (
     "cryptography", "dulwich", "importlib.metadata", "isal", "jsonpatch", "jwt",
     "prometheus_client", "pydantic", "re2", "sqlalchemy", "yaml", "zoneinfo",
 )  # fmt: skip
-CLIENT = ("aiohttp.client", "aiohttp.connector", "aiohttp.resolver")
 LOOKUP = "encodings.idna"  # of a name's address, and with it threads; 127.0.0.1 needs none
 LATER = (
     "inkube.controllers.workloads",
@@ -114,7 +113,7 @@ def test_neither_does_the_command_on_a_file(tmp_path):
         imports.seek(0)
         loaded = {line.rpartition("|")[2].strip() for line in imports}
     assert "aiosqlite" in loaded
-    assert not [name for name in (*OUTSIDE, *CLIENT, LOOKUP) if name in loaded]
+    assert not [name for name in (*OUTSIDE, LOOKUP) if name in loaded]
 
 
 def test_kinds_declared_in_python_are_loaded_when_they_are_asked_for(started):
