@@ -9,8 +9,9 @@
 
 `Client` is what `server.client` and a kind's `Environment.client` are. `BlockingClient` and
 `AsyncClient` have the same methods for tests: the first returns when the server has answered, the
-second is awaited in a loop of the test's own. A list is a `list` with a `resource_version`. A resource is written `v1/configmaps` or
-`apps/v1/deployments`, or is a `GVR`. Objects are plain dicts of JSON.
+second is awaited in a loop of the test's own. A list is a `list` with a `resource_version`. A
+resource is written `v1/configmaps` or `apps/v1/deployments`, or is a `GVR`. Objects are plain dicts
+of JSON.
 
 Every call passes through decoding, admission, validation and storage as an HTTP request of an
 administrator does, and raises `StatusError` where HTTP would answer a Status. Any client of

@@ -26,8 +26,10 @@ STOP_SECONDS = 1.5
 
 
 class Aggregator:
-    """Maintains `resources.delegates`. `publish` stores the certificate authority that other servers
-    must trust."""
+    """Maintains `resources.delegates`.
+
+    `publish` stores the certificate authority that other servers must trust.
+    """
 
     def __init__(
         self,
