@@ -1,0 +1,154 @@
+"""Structs that the table of rules calls valid, found from the table and the Go types alone.
+
+A search begins with an empty struct, and mends what the rules say is wrong: at the place of an
+error values of the field's type are tried, and the one that leaves the fewest errors stays.
+"""
+
+import copy
+import heapq
+import itertools
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from inkube.schemas.builtin.rules import compiler, filling, shapes
+from inkube.schemas.builtin.rules.frames import Frame
+from inkube.schemas.builtin.rules.shapes import Shape
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.objects import Object
+
+STEPS = 100
+"""How often something is mended before a type counts as one that needs what stands around it."""
+TEXTS = (
+    "a", "a.b.c", "example.com/a", "/a", "10.9.8.7", "10.9.8.0/24", "1", "* * * * *", "A", "v1",
+    "PersistentVolumeClaim", "storage", "cpu", "a:1", "iqn.2001-04.com.example:a",
+    "metadata.name", "limits.cpu", "true", "SIGTERM", "Always", "kernel.shm_rmid_forced", "Exists",
+)  # fmt: skip
+VALUES: dict[str, tuple[Any, ...]] = {
+    "string": TEXTS,
+    "int32": (1, 0, 2, 10, 600, 1000), "int64": (1, 0, 2, 10, 600, 1000), "float": (1.0,),
+    "bool": (True, False), "intstr": (1, "50%", "a"), "quantity": ("1", "0"),
+    "bytes": ("YQ==",), "time": ("2026-01-01T00:00:00Z",), "microtime": ("2026-01-01T00:00:00Z",),
+    "raw": ({"a": 1},), "json": ({"a": 1},),
+}  # fmt: skip
+_PART = re.compile(r"([^.\[\]]+)|\[([^\]]*)\]")
+_WORDS = re.compile(r"\b[A-Z][A-Za-z]+\b|(?<=\")[\w-]+(?=\")")
+
+
+def errors(name: str, value: Object) -> list[FieldError]:
+    """What the newest rules say of a struct alone, as it is sent by a create."""
+    return compiler.rules(name).run(Frame(value, "", None, None, updates=False))
+
+
+def find(name: str, metadata: Object | None = None) -> Object | None:
+    """A struct of a type that has no errors; None where none is found: the type needs what stands
+    around it, or a value that nobody guesses."""
+    first: Object = {}
+    if "metadata" in shapes.fields(name):
+        first["metadata"] = metadata or {"name": "a", "namespace": "a"}
+    _settle(name, first)
+    try:
+        return _search(name, first)
+    except (AssertionError, AttributeError, KeyError, StopIteration):  # for what is around it
+        return None
+
+
+def _settle(name: str, value: Object) -> None:
+    """What decoding and defaults make of a struct; one that is no pointer is always there."""
+    _complete(name, value)
+    filling.filler(name).fill(value)
+
+
+def _complete(name: str, value: Object) -> None:
+    for field, shape in shapes.fields(name).items():
+        if not shape.struct or field == "metadata":
+            continue
+        if shape.kind == "struct" and not shape.pointer:
+            value.setdefault(field, {})
+        inner = value.get(field)
+        if shape.kind == "struct":
+            inner = [inner]
+        for each in inner.values() if isinstance(inner, dict) else inner or ():
+            if each is not None:
+                _complete(shape.struct, each)
+
+
+def _search(name: str, first: Object) -> Object | None:
+    """The struct with the fewest errors is mended next."""
+    order = itertools.count()
+    open_ = [(len(errors(name, first)), next(order), first)]
+    seen = {json.dumps(first, sort_keys=True)}
+    for _ in range(STEPS):
+        if not open_:
+            return None
+        wrong, _, value = heapq.heappop(open_)
+        if not wrong:
+            return value
+        for changed in _mended(name, value):
+            text = json.dumps(changed, sort_keys=True)
+            if text not in seen:
+                seen.add(text)
+                heapq.heappush(open_, (len(errors(name, changed)), next(order), changed))
+    return None
+
+
+def _mended(name: str, value: Object) -> Iterator[Object]:
+    for error in errors(name, value)[:3]:
+        words = _WORDS.findall(error.text()) + re.findall(r"\[(\w+)\]", error.field)
+        for place, shape in _places(name, error.field):
+            for candidate in (*_candidates(shape, words), None):
+                changed = copy.deepcopy(value)
+                if _put(changed, place, candidate):
+                    _settle(name, changed)
+                    yield changed
+
+
+def _candidates(shape: Shape, told: Sequence[str] = ()) -> Iterator[Any]:
+    """Values of a type; `told` are words of an error, which may be among the choices it lists."""
+    if shape.kind == "struct":
+        yield {}
+    elif shape.kind in ("list", "map"):
+        inner = Shape(shape.item, shape.struct, "", pointer=False, keys=())
+        for each in itertools.islice(_candidates(inner, told), 4 if shape.kind == "map" else None):
+            if shape.kind == "list":
+                yield [each]
+            else:
+                yield from ({key: each} for key in ("a", *told))
+    else:
+        yield from told if shape.kind == "string" else ()
+        yield from VALUES.get(shape.kind, ())
+
+
+def _places(name: str, path: str) -> Iterator[tuple[list[Any], Shape]]:
+    """The field of a path, and all fields of its struct where it names one."""
+    place: list[Any] = []
+    shape = Shape("struct", name, "", pointer=False, keys=())
+    for text, index in _PART.findall(path):
+        if shape.kind == "struct" and text in (known := shapes.fields(shape.struct)):
+            place.append(text)
+            shape = known[text]
+        elif shape.kind in ("list", "map") and not text:
+            place.append(int(index) if shape.kind == "list" else index)
+            shape = Shape(shape.item, shape.struct, "", pointer=False, keys=())
+        else:
+            break
+    if place:
+        yield place, shape
+    if shape.kind == "struct":
+        for field, inner in shapes.fields(shape.struct).items():
+            yield [*place, field], inner
+
+
+def _put(value: Any, place: list[Any], new: Any) -> bool:
+    """Set or remove what stands at a place, with the structs that it is in."""
+    try:
+        for key in place[:-1]:
+            value = value.setdefault(key, {}) if isinstance(value, dict) else value[key]
+        if new is None:
+            del value[place[-1]]
+        else:
+            value[place[-1]] = new
+    except (KeyError, IndexError, TypeError):
+        return False
+    return True
