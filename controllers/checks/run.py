@@ -42,7 +42,7 @@ class Run(Generic[R]):
         is_dry: bool = False,
         wrong: Sequence[str] = (),
     ) -> None:
-        self.raw = obj
+        self._raw = obj
         self.object = models.parse_except(model, obj, wrong) if wrong else models.parse(model, obj)
         self.old = models.parse(model, old) if old is not None else None
         self.env = env
@@ -52,6 +52,23 @@ class Run(Generic[R]):
         """Whether static rules refuse the object: an outage is no finding of its own then."""
         self.retries: list[Retry] = []
         """Of checks that an outside system failed, and that may be answered soon."""
+
+    @property
+    def raw(self) -> Object:
+        """The plain object. Raises models.Unread if static rules refuse the object, because a read
+        of its members cannot be followed."""
+        if self.is_refused:
+            raise models.Unread("static rules refuse the object")
+        return self._raw
+
+    def value_of(self, problem: Problem, field: str) -> Any:
+        """The value of the object at the field of the problem."""
+        return value_of(problem, self._raw, field)
+
+    @property
+    def name(self) -> str:
+        """The name of the object; "" if it has no name."""
+        return str(self._raw["metadata"].get("name") or "")
 
     def arguments(self, names: Iterable[str]) -> dict[str, Any]:
         """The arguments for the parameters of a check. Raises LookupError on an unknown one."""
@@ -138,9 +155,7 @@ class CheckSet(Generic[R]):
             found = None
         if found is None:
             return None
-        return [
-            problem.at(field, value_of(problem, run.raw, field), check.name) for problem in found
-        ]
+        return [problem.at(field, run.value_of(problem, field), check.name) for problem in found]
 
 
 async def _found_by(check: Check[R], run: Run[R]) -> list[Problem] | None:
@@ -157,7 +172,7 @@ async def _found_by(check: Check[R], run: Run[R]) -> list[Problem] | None:
             run.retries.append(check.retry)
         return [_reported(error, check, run)]
     except Exception:  # a broken check must not keep the others from being reported
-        logger.exception("the check %s broke on %s", check.name, run.raw["metadata"].get("name"))
+        logger.exception("the check %s broke on %s", check.name, run.name)
         detail = f"the check {check.name} broke, see the server's log; {run.again()}"
         return [InternalError(detail)]
 

@@ -22,7 +22,6 @@ from inkube.controllers.porch.files.kptfile import (
     with_condition,
     without_condition,
 )
-from inkube.controllers.porch.git import layout
 from inkube.controllers.porch.git.content import HEADS, TAGS, Store
 from inkube.controllers.porch.git.depots import Depot, Depots, SecretMissing, SecretUnfit
 from inkube.controllers.porch.refusals import Refusals
@@ -162,7 +161,7 @@ class Tasks:
         spec, other = obj["spec"], found["spec"]
         same = all(spec[m] == other[m] for m in ("repository", "packageName"))
         if not same:
-            package = layout.package_name(spec["repository"], spec["packageName"])
+            package = f"{spec['repository']}/{spec['packageName']}"
             why = f"source revision must be from same package {package}"
             raise self._wrong(obj, fielderrors.invalid(field, name, why))
         if revisions.is_placeholder(found):

@@ -251,6 +251,18 @@ async def test_an_update_and_a_taken_name_are_told_beside_static_rules(cluster):
     assert [cause["field"] for cause in causes] == ["spec.size", "spec.color"]
 
 
+async def test_a_check_that_reads_the_plain_object_is_skipped_beside_static_rules(running, shop):
+    @check(Lamp, field="spec.color")
+    async def plain(lamp, run):
+        await shop.sells(run.raw["spec"]["color"])
+        yield Invalid("color is not sold; choose another one")
+
+    async with running(KindModule(Lamp, checks=[plain], validators=[size_positive])) as cluster:
+        assert await refused_fields(cluster, lamp("blue", 0)) == ["spec.size"]
+        assert shop.asked == []
+        assert await refused_fields(cluster, lamp("blue", 1)) == ["spec.color"]
+
+
 async def test_an_outage_is_no_finding_beside_static_rules(cluster, shop):
     shop.failure = Unreachable("the shop", "is closed")
     assert await refused_fields(cluster, lamp("blue", 0)) == ["spec.size"]

@@ -322,3 +322,15 @@ async def test_a_time_of_a_sync_that_is_none_is_refused(blueprints, moment):
     path = f"{CONFIG}/repositories/blueprints"
     code, answer = await blueprints.send("PATCH", path, patch, media=MEDIA)
     assert (code, answer["details"]["causes"][0]["field"]) == (422, "spec.sync.runOnceAt")
+
+
+async def test_a_dry_run_does_not_look_at_a_repository_that_may_not_be_read(bare, tmp_path):
+    place, _ = bare
+    options = {"allow_private_hosts": False, "local_path_prefixes": [str(tmp_path / "other")]}
+    async with parcels(**options) as api:
+        for url in (f"file://{place}", "file:///none", "ftp://git.example.com/a"):
+            body = {"metadata": {"name": "r"}, "spec": {"type": "git", "git": {"repo": url}}}
+            code, answer = await api.send("POST", f"{CONFIG}/repositories?dryRun=All", body)
+            [cause] = answer["details"]["causes"]
+            assert (code, cause["field"]) == (422, "spec.git.repo")
+            assert cause["origin"] == "repo_well_formed"

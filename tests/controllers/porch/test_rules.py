@@ -185,7 +185,7 @@ async def test_c2_e1_g2_the_placeholder_and_drafts_are_no_sources(api):
     answer = await api.create("a", "v2", task=edit(main))
     refused(api, 422, 500, answer, f"source revision {sentence}")
     answer = await api.create("b", task=edit(name))
-    refused(api, 422, 500, answer, "source revision must be from same package blueprints.b")
+    refused(api, 422, 500, answer, "source revision must be from same package blueprints/b")
     answer = await api.create("b", task=upgrade(name, name, name, strategy="odd"))
     sentence = (
         'invalid strategy "odd"; must be one of: [resource-merge fast-forward '
