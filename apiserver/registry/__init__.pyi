@@ -6,6 +6,7 @@ from inkube.apiserver.registry import listing as listing
 from inkube.apiserver.registry import ownership as ownership
 from inkube.apiserver.registry import scales as scales
 from inkube.apiserver.registry import scaling as scaling
+from inkube.apiserver.registry import serviceaddresses as serviceaddresses
 from inkube.apiserver.registry import storedbytes as storedbytes
 from inkube.apiserver.registry.admission import Attributes as Attributes
 from inkube.apiserver.registry.admission import Chain as Chain

@@ -26,12 +26,16 @@ class ServiceAddresses:
         self._store = store
         self._given = given
 
+    def given(self, namespace: str, name: str) -> str | None:
+        """The `HOST:PORT` that the operator of the server gave."""
+        return self._given.get(f"{namespace}/{name}")
+
     def find(self, namespace: str, name: str, port: int) -> str:
         """`HOST:PORT` of a Service's port, one of them where there are several.
 
         Raises UnresolvedError.
         """
-        given = self._given.get(f"{namespace}/{name}")
+        given = self.given(namespace, name)
         if given is not None:
             return given
         entry = self._store.get(keys.key("services", namespace, name))
@@ -39,14 +43,14 @@ class ServiceAddresses:
             raise UnresolvedError(f"service {quote(name)} not found")
         spec = entry.value["spec"]
         if spec.get("type") == "ExternalName":
-            return _joined(spec["externalName"], port)
+            return joined(spec["externalName"], port)
         names = [one.get("name") or "" for one in spec.get("ports") or () if one["port"] == port]
         if not names:
             raise UnresolvedError(f"no service port {port} found for service {quote(name)}")
         places = list(self._endpoints(namespace, name, names[0]))
         if not places:
             raise UnresolvedError(f"no endpoints available for service {quote(name)}")
-        return _joined(*random.choice(places))  # noqa: S311 # whichever: they are all alike
+        return joined(*random.choice(places))  # noqa: S311 # whichever: they are all alike
 
     def _endpoints(self, namespace: str, name: str, port_name: str) -> Iterator[tuple[str, int]]:
         entries = self._store.list(f"{keys.prefix('endpointslices')}{namespace}/")
@@ -67,5 +71,6 @@ def _of_endpoints(endpoints: Object, port_name: str) -> Iterator[tuple[str, int]
                     yield address["ip"], port["port"]
 
 
-def _joined(host: str, port: int) -> str:
+def joined(host: str, port: int) -> str:
+    """`HOST:PORT`, with brackets around an address of IPv6."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -226,7 +226,7 @@ def _subresources(parts: Parts, handlers: Handlers, streaming: Streaming) -> Sub
         authenticator=guards.authenticator,
         authorizer=guards.authorizer,
         streams=subresources.containers.PodStreams(registry, guards.authorizer, kubelet, sessions),
-        proxies=subresources.proxies.Proxies(registry, kubelet, sessions),
+        proxies=subresources.proxies.Proxies(registry, core.addresses, kubelet, sessions),
         running=lambda: _running(parts),
         usage=lambda: None if cluster is None else cluster.usage,
     )

@@ -26,8 +26,9 @@ Connect = Callable[[Any], Awaitable[None]]
 """Serves one connection, a `streaming.forwards.Side`. Raises StatusError."""
 
 
-async def pass_on(exchange: Exchange, connect: Connect, scheme: str) -> web.StreamResponse:
-    """What is answered on a port whose connections `connect` serves. Raises StatusError 503, 504.
+async def pass_on(exchange: Exchange, target: Connect | str, scheme: str) -> web.StreamResponse:
+    """What is answered on a port whose connections `target` serves, or at a `HOST:PORT`. Raises
+    StatusError 503, 504.
 
     Who asks for no path is sent to the root.
     """
@@ -37,13 +38,14 @@ async def pass_on(exchange: Exchange, connect: Connect, scheme: str) -> web.Stre
     if not rest and request.method in ("GET", "HEAD"):
         location = f"{path}/?{query}" if query else f"{path}/"
         return web.Response(status=301, headers={hdrs.LOCATION: location})
-    target = quote(rest or "/", safe="/$&+,:;=@~")
+    asked = quote(rest or "/", safe="/$&+,:;=@~")
     changes = proxying.Changes(
         drops=lambda header: header.lower() == "authorization",
         headers=CIMultiDict({hdrs.HOST: request.host}),
-        target=f"{target}?{query}" if query else target,
+        target=f"{asked}?{query}" if query else asked,
     )
-    async with _reached(connect, scheme) as port:
+    there = _addressed(target, scheme) if isinstance(target, str) else _reached(target, scheme)
+    async with there as port:
         return await proxying.pass_on(port, request, exchange.info, changes, failed=port.refuse)
 
 
@@ -64,10 +66,10 @@ class _Side:
 
 
 class _Port:
-    """A port of a pod, as `proxying.pass_on` asks it."""
+    """A port of a pod or of an address, as `proxying.pass_on` asks it."""
 
-    def __init__(self, scheme: str, session: aiohttp.ClientSession) -> None:
-        self._base = f"{scheme}://pod"
+    def __init__(self, base: str, session: aiohttp.ClientSession) -> None:
+        self._base = base
         self._session = session
         self.refusal = ""
         """Why the pod took no connection."""
@@ -92,7 +94,7 @@ async def _reached(connect: Connect, scheme: str) -> AsyncIterator[_Port]:
     with tempfile.TemporaryDirectory(prefix="inkube-") as folder:
         path = str(Path(folder) / "port")
         async with proxying.session_over(aiohttp.UnixConnector(path)) as session:
-            port = _Port(scheme, session)
+            port = _Port(f"{scheme}://pod", session)
 
             async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
                 with contextlib.closing(writer), contextlib.suppress(ConnectionError):
@@ -103,3 +105,10 @@ async def _reached(connect: Connect, scheme: str) -> AsyncIterator[_Port]:
 
             async with await asyncio.start_unix_server(serve, path):
                 yield port
+
+
+@contextlib.asynccontextmanager
+async def _addressed(address: str, scheme: str) -> AsyncIterator[_Port]:
+    """A port that this process can connect to."""
+    async with proxying.session_over(aiohttp.TCPConnector()) as session:
+        yield _Port(f"{scheme}://{address}", session)

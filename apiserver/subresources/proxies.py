@@ -1,21 +1,22 @@
 """proxy of pods, services and nodes: the request is passed on to a port of a pod.
 
-There is no cluster network: a port is reached as port-forward reaches it, by whoever answers for
-the pod's node, over a socket of this process. Without that what passes the reference's checks is
-refused as it refuses what cannot be reached. Follows pkg/registry/core/{pod,node,service}
-(ResourceLocation) and pkg/registry/core/pod/rest.
+There is no cluster network: a port of a pod is reached as port-forward reaches it, by whoever
+answers for the pod's node, over a socket of this process. Endpoints of a service that are no pods,
+and an address that the operator of the server gave, are connected to. What else passes the
+reference's checks is refused as it refuses what cannot be reached. Follows
+pkg/registry/core/{pod,node,service} (ResourceLocation) and pkg/registry/core/pod/rest.
 """
 
 import ipaddress
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from aiohttp import web
 
 from inkube.apiserver import subresources
 from inkube.apiserver.handlers import Exchange, Handler
-from inkube.apiserver.registry import Call, Registry, keys
+from inkube.apiserver.registry import Call, Registry, ServiceAddresses, keys, serviceaddresses
 from inkube.apiserver.subresources import posted
 from inkube.apiserver.subresources.containers import Kubelet, Sessions
 from inkube.apiserver.subresources.nodeless import unreachable
@@ -40,9 +41,14 @@ class Proxies:
     """Requests to a pod, a service or a node, passed on; as far as there is where to."""
 
     def __init__(
-        self, registry: Registry, kubelet: Callable[[], Kubelet | None], sessions: Sessions
+        self,
+        registry: Registry,
+        addresses: ServiceAddresses,
+        kubelet: Callable[[], Kubelet | None],
+        sessions: Sessions,
     ) -> None:
         self._registry = registry
+        self._addresses = addresses
         self._kubelet = kubelet
         self._sessions = sessions
 
@@ -73,13 +79,19 @@ class Proxies:
         if named is None:
             text = f"no service port {port} found for service {gotext.quote(name)}"
             raise status.unavailable(text)
+        given = self._addresses.given(call.namespace, name)
+        if given is not None:
+            return await self._connected(exchange, given, scheme)
         endpoints = self._registry.store.get(keys.key("endpoints", call.namespace, name))
         if endpoints is None:
             raise status.not_found("", "services", name)
         subsets = endpoints.value.get("subsets") or ()
         if not any(subset.get("addresses") for subset in subsets):
             raise status.unavailable(f"no endpoints available for service {gotext.quote(name)}")
-        place = self._endpoint(subsets, call.namespace, named, scheme or "http")
+        found = list(self._endpoints(subsets, call.namespace, named, scheme or "http"))
+        place = random.choice(found) if found else None  # noqa: S311 # they are all alike
+        if isinstance(place, str):
+            return await self._connected(exchange, place, scheme)
         return await self._pass_on(exchange, name, place)
 
     async def node(self, exchange: Exchange) -> web.StreamResponse:
@@ -98,19 +110,26 @@ class Proxies:
             raise status.not_found("", call.resource.plural, name)
         return entry
 
-    def _endpoint(self, subsets: Any, namespace: str, port_name: str, scheme: str) -> _Place | None:
-        """One of the pods behind a service, with the port of that name; None where none is."""
-        found = []
+    def _endpoints(
+        self, subsets: Any, namespace: str, port_name: str, scheme: str
+    ) -> Iterator[_Place | str]:
+        """The pods behind a service, with the port of that name, and the addresses of others."""
         for subset in subsets:
             ports = [p["port"] for p in subset.get("ports") or () if _is_named(p, port_name)]
             for address in subset.get("addresses") or () if ports else ():
                 target = address.get("targetRef") or {}
-                if target.get("kind") == "Pod":
-                    key = keys.key("pods", target.get("namespace") or namespace, target["name"])
-                    entry = self._registry.store.get(key)
-                    if entry is not None:
-                        found.append(_Place(scheme, entry.value, ports[0]))
-        return random.choice(found) if found else None  # noqa: S311 # they are all alike
+                if target.get("kind") != "Pod":
+                    if _is_global(address["ip"]):
+                        yield serviceaddresses.joined(address["ip"], ports[0])
+                    continue
+                key = keys.key("pods", target.get("namespace") or namespace, target["name"])
+                entry = self._registry.store.get(key)
+                if entry is not None:
+                    yield _Place(scheme, entry.value, ports[0])
+
+    async def _connected(self, exchange: Exchange, address: str, scheme: str) -> web.StreamResponse:
+        with self._sessions.one():
+            return await subresources.podports.pass_on(exchange, address, scheme or "http")
 
     async def _pass_on(
         self, exchange: Exchange, name: str, place: _Place | None

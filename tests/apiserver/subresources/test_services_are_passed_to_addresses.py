@@ -1,0 +1,86 @@
+"""proxy of a service reaches an address that the operator gave, and endpoints that are no pods."""
+
+import socket
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from inkube import APIServer
+
+SERVICES = "/api/v1/namespaces/default/services"
+
+
+@pytest.fixture
+async def backend():
+    """The port of a small HTTP server on every address of this machine."""
+
+    async def answer(request):
+        return web.json_response({"method": request.method, "path": request.path_qs})
+
+    made = web.Application()
+    made.router.add_route("*", "/{path:.*}", answer)
+    runner = web.AppRunner(made)
+    await runner.setup()
+    site = web.TCPSite(runner, "0.0.0.0", 0)
+    await site.start()
+    yield site._server.sockets[0].getsockname()[1]
+    await runner.cleanup()
+
+
+def own_address():
+    """An address of this machine that others can reach; no packet is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as found:
+        try:
+            found.connect(("192.0.2.1", 9))
+        except OSError:
+            pytest.skip("this machine has no network")
+        return found.getsockname()[0]
+
+
+async def asked(server, path):
+    async with aiohttp.ClientSession(server.url) as http, http.post(path) as answer:
+        return answer.status, await answer.json()
+
+
+def service():
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "s", "namespace": "default"},
+        "spec": {"ports": [{"name": "http", "port": 80}]},
+    }
+
+
+@pytest.mark.parametrize("port", ["", ":80", ":http"])
+async def test_an_address_that_was_given_is_reached(backend, port):
+    async with APIServer(service_addresses=[f"default/s=127.0.0.1:{backend}"]) as server:
+        await server.client.create(service())
+        found = await asked(server, f"{SERVICES}/s{port}/proxy/a/b?c=d")
+        assert found == (200, {"method": "POST", "path": "/a/b?c=d"})
+        code, refused = await asked(server, f"{SERVICES}/none{port}/proxy/")
+        assert (code, refused["reason"]) == (404, "NotFound")
+
+
+async def test_endpoints_that_are_no_pods_are_reached(backend):
+    subset = {
+        "addresses": [{"ip": own_address()}],
+        "ports": [{"name": "http", "port": backend}, {"name": "other", "port": 1}],
+    }
+    meta = {"name": "s", "namespace": "default"}
+    endpoints = {"apiVersion": "v1", "kind": "Endpoints", "metadata": meta, "subsets": [subset]}
+    async with APIServer() as server:
+        await server.client.create(service())
+        await server.client.create(endpoints)
+        found = await asked(server, f"{SERVICES}/s:http/proxy/a")
+        assert found == (200, {"method": "POST", "path": "/a"})
+
+
+async def test_an_address_where_nobody_listens_is_unavailable():
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{closed.getsockname()[1]}"
+        async with APIServer(service_addresses=[f"default/s={address}"]) as server:
+            await server.client.create(service())
+            code, refused = await asked(server, f"{SERVICES}/s/proxy/")
+    assert (code, refused["reason"]) == (503, "ServiceUnavailable")
