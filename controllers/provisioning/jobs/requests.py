@@ -46,7 +46,7 @@ async def _create(question: Question, env: Environment) -> Reply:
     suffix = "sync" if spec["action"] in ("pull", "migrate") else spec["action"]
     if spec["action"] == "pr":
         suffix = f"pr-{spec['pr'].get('pr', 0)}"
-    name = sync.job_name(question.name, suffix.lower())
+    name = sync.job_name(question.name, (suffix or "job").lower())
     made = await env.client.create(sync.job(name, question.namespace, spec))
     return Reply({**made, "apiVersion": question.api_version}, code=202)
 

@@ -236,6 +236,10 @@ async def test_a_path_limits_what_is_read(jobs):
     assert (await jobs.pull())["summary"][0] == {**DASHBOARDS, "total": 1, "noop": 1}
 
 
+ONLY_ACTION = (
+    'Job.provisioning.grafana.app "a-job" is invalid: spec.action: Required value: '
+    "action must be specified"
+)
 NO_BRANCH = (
     'repositories.provisioning.grafana.app "a" is forbidden: '
     "branch workflow is not allowed for this repository"
@@ -246,6 +250,7 @@ NO_BRANCH = (
     ("spec", "code", "message"),
     [
         ({"pull": {}, "push": {}}, 400, "multiple job types found"),
+        ({}, 422, ONLY_ACTION),
         ("{", 400, "error decoding provisioning.Job from request"),
         ("[]", 400, "error decoding provisioning.Job from request"),
         ({"pull": {"incremental": "x"}}, 400, "error decoding provisioning.Job from request"),
@@ -265,7 +270,7 @@ NO_BRANCH = (
             NO_BRANCH,
         ),
     ],
-    ids=["blocks", "json", "list", "type", "pr", "release", "branch"],
+    ids=["blocks", "action", "json", "list", "type", "pr", "release", "branch"],
 )
 async def test_jobs_that_cannot_be_asked_for(jobs, spec, code, message):
     found, answer = await jobs.post(spec)
