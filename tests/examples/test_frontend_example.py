@@ -40,7 +40,7 @@ async def test_a_form_is_validated_saved_and_kept_current():
         told = await output_of(NODE, EXAMPLE / "lib" / "main.js", server.url)
     steps = [json.loads(line) for line in told.splitlines()]
     shown = {each["step"]: each["value"] for each in steps}
-    assert list(shown["first try"]["fields"]) == ["title"]
+    assert list(shown["first try"]["fields"]) == ["title", "branch"]
     assert shown["second try"] == missing_branch("main")
     assert [shown[step] for step in ("third try", "created", "polled")] == [CLEAN] * 3
     assert shown["branch gone"] == missing_branch("trunk")
