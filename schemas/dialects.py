@@ -15,6 +15,8 @@ from inkube.schemas.golang import gotext
 from inkube.schemas.gotypes import gocmp, gosource, internal
 from inkube.schemas.status import StatusError
 
+_WARNING = "warning"
+"""What the data has where a text is one of warnings, in the place of fields."""
 _PRINTS_GO = 33
 """The last minor whose errors show values as Go source (`%#v`), and not as JSON."""
 
@@ -61,6 +63,11 @@ class Dialect:
                     error.details = None
                 elif error.details is not None:
                     error.details.pop("name", None)
+
+    def warnings(self, texts: Iterable[str]) -> list[str]:
+        """Warnings in the minor's words, without those that came later."""
+        said = (self._text(text, _WARNING) for text in texts)
+        return [text for text in said if text]
 
     def errors(self, errors: Iterable[FieldError]) -> list[FieldError]:
         """Errors in the minor's words."""
@@ -141,9 +148,9 @@ def _changes(minor: int) -> list[_Change]:
 
 
 def _change(line: str) -> _Change:
-    said, _, text = line.partition(" => ")
+    said, _, text = line.partition(" =>")
     fields, divider, pattern = said.rpartition(" :: ")
-    text, _, status = text.partition(" !")
+    text, _, status = text.strip().partition(" !")
     code, _, reason = status.partition(" ")
     about = re.compile(fields) if divider else None
     return _Change(about, re.compile(pattern), text, int(code or 0), reason)

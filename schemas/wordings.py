@@ -144,6 +144,10 @@ class Wording:
         """A refusal as the kind's clients read it; changed in place."""
         return error if self._dialect is None else self._dialect.reword(error)
 
+    def warnings(self, texts: Sequence[str]) -> Sequence[str]:
+        """Warnings as the kind's clients read them."""
+        return texts if self._dialect is None else self._dialect.warnings(texts)
+
     def check_admitted_type(self, served: Served, obj: Object) -> None:
         """The same of what webhooks made."""
         self.check_patched_type(served, obj)
@@ -294,6 +298,10 @@ class _Kubernetes(Wording):
     def check_patched_type(self, served: Served, obj: Object) -> None:
         """Whatever a patch says there, the object keeps its type."""
         obj["apiVersion"], obj["kind"] = served.api_version, served.kind
+
+    def warnings(self, texts: Sequence[str]) -> Sequence[str]:
+        """Warnings as the kind's clients read them."""
+        return texts if self._dialect is None else self._dialect.warnings(texts)
 
     def check_admitted_type(self, served: Served, obj: Object) -> None:
         """Decoding has given it the type already."""

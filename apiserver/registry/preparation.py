@@ -66,7 +66,7 @@ def before_create(write: WriteRequest, stamps: Stamps) -> None:
     if found:
         kind = obj.get("kind") or resource.kind  # which a custom resource may get wrong
         raise status.invalid(_error_group(resource.definition), kind, call.name, found)
-    for warning in strategy.warnings_on_create(context, obj):
+    for warning in resource.wording.warnings(strategy.warnings_on_create(context, obj)):
         call.warn(warning)
     strategy.canonicalize(obj)
 
@@ -106,7 +106,7 @@ def before_update(write: WriteRequest, stamps: Stamps) -> None:
         name = obj["metadata"].get("name") or ""  # which a webhook may have changed
         kind = obj.get("kind") or resource.kind
         raise status.invalid(_error_group(resource.definition), kind, name, found)
-    for warning in strategy.warnings_on_update(context, obj, old):
+    for warning in resource.wording.warnings(strategy.warnings_on_update(context, obj, old)):
         call.warn(warning)
     strategy.canonicalize(obj)
 

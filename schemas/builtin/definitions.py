@@ -10,9 +10,13 @@ from inkube.schemas.gotypes import table
 from inkube.schemas.meta import GVK
 
 _DEPRECATED = {
-    "endpoints": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
-    "componentstatuses": "v1 ComponentStatus is deprecated in v1.19+",
+    "endpoints": (
+        33,
+        "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+    ),
+    "componentstatuses": (19, "v1 ComponentStatus is deprecated in v1.19+"),
 }
+"""Kinds of the core group that are deprecated, with the minor since which they say so."""
 _UNDECIDED = {
     "jobs": (
         "child pods are preserved by default when jobs are deleted; set "
@@ -87,7 +91,9 @@ def _names(resource: resources.Resource) -> Names:
 def _version(resource: resources.Resource, name: str, minor: int) -> LazyVersion:
     gvk = GVK(resource.group, name, resource.kind)
     has = {sub.name for sub in resource.subresources}
-    warning = _DEPRECATED.get(resource.plural, "") if not resource.group else ""
+    since, warning = _DEPRECATED.get(resource.plural, (0, "")) if not resource.group else (0, "")
+    if minor < since:
+        warning = ""
     makers: dict[str, Callable[[], Any]] = {
         "schema": lambda: table.schema(gvk, minor),
         "columns": lambda: columns.of(resource.group, resource.plural),

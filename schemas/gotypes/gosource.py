@@ -61,6 +61,11 @@ def of_type(name: str, given: Any) -> str:
         return _int_or_string(given)
     if given is None:
         return f"{name}(nil)"
+    if isinstance(given, dict) and name != "core.ResourceList":
+        pairs = (f"{gotext.quote(key)}:{gotext.quote(given[key])}" for key in sorted(given))
+        return f"{name}{{{', '.join(pairs)}}}"
+    if isinstance(given, str):
+        return gotext.quote(given)
     if name == "core.ResourceList":
         pairs = (f"{gotext.quote(key)}:{_quantity(given[key])}" for key in sorted(given))
         return f"{name}{{{', '.join(pairs)}}}"

@@ -29,12 +29,15 @@ def _without_zeros(text: str) -> str:
     return ".".join(part.lstrip("0") or ("0" if part else "") for part in text.split("."))
 
 
-def check(text: str, path: str) -> list[FieldError]:
-    """Why the text is no IP address (IsValidIP)."""
+def check(text: str, path: str, *, strict: bool = True) -> list[FieldError]:
+    """Why the text is no IP address (IsValidIP). Without `strict` one that is not written the usual
+    way will do, as it did before the gate StrictIPCIDRValidation was on."""
     found = parse(text)
     if found is None:
         return [fielderrors.invalid(path, text, _ADDRESS)]
-    errors = []
+    errors: list[FieldError] = []
+    if not strict:
+        return errors
     if ":" not in text and text != str(found):
         errors.append(fielderrors.invalid(path, text, "must not have leading 0s"))
     if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is not None:
@@ -52,13 +55,15 @@ def block(text: str) -> tuple[_Address, int] | None:
     return (found, int(length)) if int(length) <= found.max_prefixlen else None
 
 
-def check_block(text: str, path: str) -> list[FieldError]:
-    """Why the text is no CIDR (IsValidCIDR)."""
+def check_block(text: str, path: str, *, strict: bool = True) -> list[FieldError]:
+    """Why the text is no CIDR (IsValidCIDR); `strict` as above."""
     parsed = block(text)
     if parsed is None:
         return [fielderrors.invalid(path, text, _BLOCK)]
     (found, prefix), (address, _, length) = parsed, text.partition("/")
-    errors = []
+    errors: list[FieldError] = []
+    if not strict:
+        return errors
     mapped = isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is not None
     if mapped:
         why = "must not have an IPv4-mapped IPv6 address"

@@ -82,6 +82,28 @@ def env_name(text: str) -> list[str]:
     return [why]
 
 
+_ENV_LETTERS = "[-._a-zA-Z][-._a-zA-Z0-9]*"
+
+
+def env_name_of_letters(text: str) -> list[str]:
+    """The same before the gate RelaxedEnvironmentVariableValidation was on (IsEnvVarName)."""
+    problems = []
+    if not re.fullmatch(_ENV_LETTERS, text):
+        what = (
+            "a valid environment variable name must consist of alphabetic characters, digits, "
+            "'_', '-', or '.', and must not start with a digit"
+        )
+        examples = ("my.env-name", "MY_ENV.NAME", "MyEnvName1")
+        problems.append(names.regex_error(what, _ENV_LETTERS, *examples))
+    if text == ".":
+        problems.append("must not be '.'")
+    elif text == "..":
+        problems.append("must not be '..'")
+    elif text.startswith(".."):
+        problems.append("must not start with '..'")
+    return problems
+
+
 _REASON = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
 
 

@@ -58,6 +58,7 @@ FORMATS: dict[str, Callable[[str], list[str]]] = {
     "dns-subdomain": naming.subdomain,
     "dns-subdomain-lower": _lower(naming.subdomain),
     "env-name": naming.env_name,
+    "env-name-c": naming.env_name_of_letters,
     "http-header": naming.http_header,
     "label-key": names.label_key,
     "label-key-lower": _lower(names.label_key),

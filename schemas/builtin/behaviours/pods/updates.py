@@ -270,7 +270,10 @@ def validate_ephemeral(obj: Object, old: Object) -> list[FieldError]:
         if name not in known:
             errors.append(fielderrors.forbidden(path, f"{shown} removed\n"))
         elif not same(known[name], container):
-            errors.append(fielderrors.forbidden(path, f"{shown} changed\n"))
+            told = internal.difference(
+                f"{shown} changed\n", "core.EphemeralContainer", container, known[name]
+            )
+            errors.append(fielderrors.forbidden(path, told))
     return errors
 
 

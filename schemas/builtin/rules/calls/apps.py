@@ -191,8 +191,18 @@ def claims(spec: Object) -> None:
 
 def statefulset_kept(value: Object, _path: str, frame: Frame) -> list[FieldError]:
     """What an update may not change, told as one."""
+    return _statefulset_kept(value, frame, _MAY_CHANGE)
+
+
+def statefulset_kept_with_history(value: Object, _path: str, frame: Frame) -> list[FieldError]:
+    """The same before 1.33, when the limit of revisions was kept as well."""
+    changing = tuple(name for name in _MAY_CHANGE if name != "revisionHistoryLimit")
+    return _statefulset_kept(value, frame, changing)
+
+
+def _statefulset_kept(value: Object, frame: Frame, changing: tuple[str, ...]) -> list[FieldError]:
     spec, before = (
-        {k: v for k, v in (each.get("spec") or {}).items() if k not in _MAY_CHANGE}
+        {k: v for k, v in (each.get("spec") or {}).items() if k not in changing}
         for each in (value, frame.old or {})
     )
     if same(spec, before):

@@ -456,7 +456,9 @@ def has_siblings(member: str, frame: Frame) -> bool:
 
 def endpoint_address(value: str, path: str, frame: Frame) -> list[FieldError]:
     """IsValidIPForLegacyField: what the old object has, may stay."""
-    return [] if value in _known_addresses(frame.root.old) else addresses.check(value, path)
+    if value in _known_addresses(frame.root.old):
+        return []
+    return addresses.check(value, path, strict=frame.minor >= addresses.STRICT)
 
 
 def endpoint_reachable(value: str, path: str, _frame: Frame) -> list[FieldError]:

@@ -239,7 +239,9 @@ def external_address(value: str, path: str, frame: Frame) -> list[FieldError]:
     """An address outside of the cluster; what was there before stays."""
     if value in ((frame.old or {}).get("externalIPs") or ()):
         return addresses.check_reachable(value, path)
-    return addresses.check(value, path) or addresses.check_reachable(value, path)
+    strict = frame.minor >= addresses.STRICT
+    found = addresses.check(value, path, strict=strict)
+    return found or addresses.check_reachable(value, path)
 
 
 # load balancers
@@ -254,7 +256,8 @@ def source_ranges(value: Object, path: str, frame: Frame) -> list[FieldError]:
         before = {each.strip() for each in (frame.old or {}).get("loadBalancerSourceRanges") or ()}
         for index, block in enumerate(ranges):
             if block.strip() not in before:
-                errors += addresses.check_block(block.strip(), f"{place}[{index}]")
+                strict = frame.minor >= addresses.STRICT
+                errors += addresses.check_block(block.strip(), f"{place}[{index}]", strict=strict)
         return errors
     root = frame.root
     said = (root.obj["metadata"].get("annotations") or {}).get(_RANGES)

@@ -14,7 +14,7 @@ def address(value: str, path: str, frame: Frame) -> list[FieldError]:
     errors: list[FieldError] = []
     found = addresses.parse(value)
     if found is None or found.version == 4 or "%" in value:
-        errors += addresses.check(value, path)
+        errors += addresses.check(value, path, strict=frame.minor >= addresses.STRICT)
     if found is not None:
         if f"IPv{found.version}" != kind:
             why = f"must be an {kind} address"

@@ -166,9 +166,9 @@ def port_range(value: Object, path: str, _frame: Frame) -> list[FieldError]:
     return errors
 
 
-def block(value: str, path: str, _frame: Frame) -> list[FieldError]:
+def block(value: str, path: str, frame: Frame) -> list[FieldError]:
     """IsValidCIDR."""
-    return addresses.check_block(value, path)
+    return addresses.check_block(value, path, strict=frame.minor >= addresses.STRICT)
 
 
 def exception(value: str, path: str, frame: Frame) -> list[FieldError]:
@@ -176,7 +176,8 @@ def exception(value: str, path: str, frame: Frame) -> list[FieldError]:
     outer = _network(frame.obj.get("cidr", ""))
     if outer is None:
         return []
-    errors = addresses.check_block(value, path)
+    strict = frame.minor >= addresses.STRICT
+    errors = addresses.check_block(value, path, strict=strict)
     inner = _network(value)
     if inner is None:
         return errors
