@@ -30,6 +30,8 @@ class Guarded:
 
     authenticator: Authenticator
     authorizer: Authorizer
+    constrained: bool = True
+    """Whether rights to act as somebody in one way will do; see `impersonation.become`."""
 
     def identify(self, request: web.BaseRequest) -> User:
         """See `Access`."""
@@ -40,9 +42,11 @@ class Guarded:
         user = self.authenticator.identify(request)
         wanted = attributes.of_request(user, info)
         if impersonation.is_wanted(request.headers):
-            other = impersonation.read(request.headers)
+            other = impersonation.read(request.headers, constrained=self.constrained)
             if other is not None:
-                user = impersonation.become(other, wanted, self.authorizer)
+                user = impersonation.become(
+                    other, wanted, self.authorizer, constrained=self.constrained
+                )
                 wanted = attributes.of_request(user, info)
         require(self.authorizer, wanted)
         return user

@@ -39,9 +39,11 @@ def is_wanted(headers: Headers) -> bool:
     return any(key[:12].lower() == "impersonate-" for key in headers)
 
 
-def read(headers: Headers) -> User | None:
+def read(headers: Headers, *, constrained: bool = True) -> User | None:
     """The impersonated user; None without such headers. Raises StatusError 400 if the name is
-    missing."""
+    missing.
+
+    `constrained` as in `become`."""
     name = headers.get(USER, "")
     groups = tuple(headers.getall(_GROUP, ()))
     user = User(name, headers.get(_UID, ""), groups, _extra(headers))
@@ -49,6 +51,8 @@ def read(headers: Headers) -> User | None:
         return user
     if not user.uid and not groups and not user.extra:
         return None
+    if not constrained:
+        raise status.bad_request(f"requested {_references(user)} without impersonating a user")
     raise status.bad_request(f"requested {_go(user)} without impersonating a user name")
 
 
@@ -60,11 +64,16 @@ def _extra(headers: Headers) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple((key, tuple(values)) for key, values in found.items())
 
 
-def become(wanted: User, attributes: Attributes, authorizer: Authorizer) -> User:
-    """The user that a request acts as from now on. Raises StatusError 403."""
+def become(
+    wanted: User, attributes: Attributes, authorizer: Authorizer, *, constrained: bool = True
+) -> User:
+    """The user that a request acts as from now on. Raises StatusError 403.
+
+    `constrained` says whether rights to act as somebody in one way will do (the feature gate
+    ConstrainedImpersonation), and not only the right to act as them in all."""
     first: Attributes | None = None
     reason = ""
-    for tried in _modes(wanted):
+    for tried in _modes(wanted) if constrained else (_Mode(),):
         missing = next(
             (
                 (need, decision.reason)
@@ -136,6 +145,18 @@ def _as_user(wanted: User, mode: _Mode) -> User:
     elif AUTHENTICATED not in groups and UNAUTHENTICATED not in groups:
         groups = (*groups, AUTHENTICATED)
     return wanted._replace(groups=groups)
+
+
+def _references(user: User) -> str:
+    """What is asked for, as a list of v1.ObjectReference is printed (`%v`)."""
+    group = f"{_GROUP_OF_MODES}/v1"
+    found = [f"{{Group  {name}    }}" for name in user.groups]
+    found += [
+        f"{{UserExtra  {value}  {group}  {key}}}" for key, values in user.extra for value in values
+    ]
+    if user.uid:
+        found.append(f"{{UID  {user.uid}  {group}  }}")
+    return f"[{' '.join(found)}]"
 
 
 def _go(user: User) -> str:

@@ -27,6 +27,7 @@ from inkube.apiserver.auth import (
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.http import Origins, is_loopback
 from inkube.apiserver.registry import ADMIN, Plugin, Stamps, User
+from inkube.schemas.builtin import gates
 from inkube.storage import BaseStore
 
 MODES = ("AlwaysAllow", "RBAC")
@@ -113,7 +114,8 @@ def build(
         certificates=options.client_ca_file is not None,
         lenient=is_open,
     )
-    guarded = Guarded(authenticator, authorizer)
+    constrained = gates.is_on("ConstrainedImpersonation", options.release.minor)
+    guarded = Guarded(authenticator, authorizer, constrained)
     return Security(
         access=Open(guarded) if is_open else guarded,
         authenticator=authenticator,

@@ -24,8 +24,10 @@ KIND = GVK("", "v1", "Binding")
 class Binder:
     """Puts pods on nodes: for the HTTP handler and for the scheduler in this process."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, *, gives_labels: bool = True) -> None:
         self._registry = registry
+        self._given = ("annotations", "labels") if gives_labels else ("annotations",)
+        """What of a binding's metadata the pod gets: labels too since 1.35 (PodTopologyLabels)."""
 
     async def bind(self, call: Call, binding: Object) -> None:
         """Bind the pod of the call. Raises StatusError 404, 409 or, of a bad target, 500."""
@@ -61,7 +63,7 @@ class Binder:
         if why:
             raise status.conflict("", "pods/binding", call.name, why)
         spec["nodeName"] = node
-        for member in ("annotations", "labels"):
+        for member in self._given:
             if binding["metadata"].get(member):
                 meta[member] = {**(meta.get(member) or {}), **binding["metadata"][member]}
         told = pod["status"]
@@ -95,8 +97,10 @@ def _node(binding: Object) -> str:
 class BindingHandler:
     """POST of a pod's /binding, and of a Binding to the collection that nobody lists."""
 
-    def __init__(self, registry: Registry, pods: Callable[[], Resource]) -> None:
-        self._binder = Binder(registry)
+    def __init__(
+        self, registry: Registry, pods: Callable[[], Resource], *, gives_labels: bool = True
+    ) -> None:
+        self._binder = Binder(registry, gives_labels=gives_labels)
         self._pods = pods
 
     async def __call__(self, exchange: Exchange) -> web.StreamResponse:

@@ -28,8 +28,10 @@ _WAIT_SECONDS = 10
 class EvictionHandler:
     """POST of /eviction."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, *, counts_always: bool = False) -> None:
         self._registry = registry
+        self._counts_always = counts_always
+        """Whether a refusal counts pods even where there are enough, as before 1.35."""
 
     async def __call__(self, exchange: Exchange) -> web.StreamResponse:
         """Answer one request. Raises StatusError 405 for any verb but create, 429 for a refusal."""
@@ -115,7 +117,12 @@ class EvictionHandler:
         entry = registry.store.get(keys.key("poddisruptionbudgets", call.namespace, name))
         if entry is None:
             raise status.not_found("policy", "poddisruptionbudgets", name)
-        changed = _charged(entry.value, call.name, registry.stamps.timestamp())
+        changed = _charged(
+            entry.value,
+            call.name,
+            registry.stamps.timestamp(),
+            counts_always=self._counts_always,
+        )
         try:
             await registry.store_of(call.options).update(entry.key, changed, entry.revision)
         except (storage_errors.Conflict, storage_errors.NotFound):
@@ -173,7 +180,7 @@ def _is_pending(pod: Object) -> bool:
     return phase == "Pending" and "deletionTimestamp" not in pod["metadata"]
 
 
-def _charged(budget: Object, pod: str, now: str) -> Object:
+def _charged(budget: Object, pod: str, now: str, *, counts_always: bool) -> Object:
     """The budget with one disruption less. Raises StatusError 403 or 429."""
     meta, told = budget["metadata"], dict(budget.get("status") or {})
     name = meta["name"]
@@ -188,7 +195,7 @@ def _charged(budget: Object, pod: str, now: str) -> Object:
         why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
         raise status.forbidden("policy", "poddisruptionbudget", name, why)
     if allowed == 0:
-        raise _refused(_why(name, told))
+        raise _refused(_why(name, told, counts_always=counts_always))
     told["disruptionsAllowed"] = allowed - 1
     if allowed == 1:
         told["conditions"] = _with_condition(told, now)
@@ -217,7 +224,7 @@ def _with_condition(told: Object, now: str) -> list[Object]:
     return [*conditions, made]
 
 
-def _why(name: str, told: Object) -> str:
+def _why(name: str, told: Object, *, counts_always: bool) -> str:
     for condition in told.get("conditions") or ():
         failed = (condition.get("status"), condition.get("reason")) == ("False", "SyncFailed")
         if condition.get("type") == "DisruptionAllowed" and failed:
@@ -226,7 +233,7 @@ def _why(name: str, told: Object) -> str:
                 f"failed sync: {condition.get('message', '')}"
             )
     healthy, wanted = told.get("currentHealthy", 0), told.get("desiredHealthy", 0)
-    if healthy > wanted:
+    if healthy > wanted and not counts_always:
         return f"The disruption budget {name} does not allow evicting pods currently"
     return f"The disruption budget {name} needs {wanted} healthy pods and has {healthy} currently"
 

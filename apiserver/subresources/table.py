@@ -35,13 +35,16 @@ def table(
 ) -> dict[tuple[str, str, str], Handler]:
     """(group, plural, subresource) → handler, as `app.Parts` has it."""
     reviews = Reviews(authenticator, authorizer, stamps)
+    minor = _pods(resources).definition.minor
     tokens = TokenRequestHandler(
         registry,
         authenticator.accounts,
         stamps,
-        names_uid=_pods(resources).definition.minor >= _TOKENS_NAME_UID,
+        names_uid=minor >= _TOKENS_NAME_UID,
     )
-    binding = BindingHandler(registry, lambda: _pods(resources))
+    binding = BindingHandler(
+        registry, lambda: _pods(resources), gives_labels=minor >= _BINDINGS_GIVE_LABELS
+    )
     part = PartHandler(handlers)
     return {
         ("*", "*", "scale"): ScaleHandler(registry, stamps),
@@ -49,7 +52,9 @@ def table(
         ("", "namespaces", "finalize"): PartHandler(handlers, "update"),
         ("", "pods", "binding"): binding,
         ("", "pods", "ephemeralcontainers"): part,
-        ("", "pods", "eviction"): EvictionHandler(registry),
+        ("", "pods", "eviction"): EvictionHandler(
+            registry, counts_always=minor < _EVICTIONS_COUNT_LESS
+        ),
         ("", "pods", "resize"): part,
         ("certificates.k8s.io", "certificatesigningrequests", "approval"): part,
         ("", "serviceaccounts", "token"): tokens,
@@ -61,6 +66,7 @@ def table(
     }
 
 
+_BINDINGS_GIVE_LABELS = _EVICTIONS_COUNT_LESS = 35
 _TOKENS_NAME_UID = 34
 """The minor since which the metadata of a TokenRequest has the uid of the account."""
 
