@@ -17,6 +17,8 @@ from inkube.schemas.status import StatusError
 
 _WARNING = "warning"
 """What the data has where a text is one of warnings, in the place of fields."""
+_TEXTS = re.compile(r"must be greater than or equal to 0|.* is not positive integer multiple of ")
+"""What is said of values that are shown as texts, whatever their type."""
 _PRINTS_GO = 33
 """The last minor whose errors show values as Go source (`%#v`), and not as JSON."""
 
@@ -39,13 +41,15 @@ class Dialect:
         self.minor = minor
         self._is_builtin = is_builtin
         """Whether it is about kinds whose fields have Go types."""
-        self._changes = _changes(minor)
+        self._changes = _changes(minor, is_builtin=is_builtin)
 
     def reword(self, error: StatusError) -> StatusError:
         """A refusal as the minor words it; changed in place."""
         if not error.field_errors:
             self._recode(error)
             error.message = self._text(error.message, "")
+            for cause in (error.details or {}).get("causes", ()):
+                cause["message"] = self._text(cause.get("message", ""), "")
             return error
         before, errors = fielderrors.joined(error.field_errors), self.errors(error.field_errors)
         if error.message.endswith(before):
@@ -76,7 +80,7 @@ class Dialect:
     def _error(self, error: FieldError) -> FieldError:
         value = error.value
         if error.type not in fielderrors.WITHOUT_VALUE:
-            value = self._value(value, error.field)
+            value = self._value(value, error.field, error.detail)
         detail = error.detail
         if isinstance(detail, internal.Difference):
             detail = self._difference(detail)
@@ -88,24 +92,27 @@ class Dialect:
         tell = internal.diff if self.minor > _PRINTS_GO else gocmp.diff
         return detail.lead + tell(detail.name, detail.old, detail.new, self.minor)
 
-    def _value(self, value: Any, field: str) -> Any:
+    def _value(self, value: Any, field: str, detail: str) -> Any:
         if self.minor <= _PRINTS_GO:
             if field == "metadata.resourceVersion" and value == 0:
                 return Verbatim("0x0")  # a uint64
-            return self._typed(value, field) or _go_value(value, self.minor, self._is_json(field))
+            typed = None if _TEXTS.match(detail) else self._typed(value, field)
+            return typed or _go_value(value, self.minor, self._is_json(field))
         return value.of(self.minor) if isinstance(value, internal.Shown) else value
 
     def _is_json(self, field: str) -> bool:
         """Whether values of the field are any JSON: all of custom resources, and defaults in
         schemas."""
-        return not self._is_builtin or field.endswith(".default")
+        if self._is_builtin:
+            return field.endswith(".default")
+        return field != "dryRun"  # an option, which is a list of texts
 
     def _typed(self, value: Any, field: str) -> Verbatim | None:
         """A value of a field whose type is known; the name of a resource is shown as it is."""
-        if not self._is_builtin or isinstance(value, Verbatim) or value is fielderrors.OMITTED:
+        if isinstance(value, Verbatim) or value is fielderrors.OMITTED:
             return None
         for name, fields in _go_types():
-            if fields.fullmatch(field):
+            if fields.fullmatch(field) and (self._is_builtin or name == "time"):
                 if isinstance(value, str) and field.endswith(f"[{value}]"):
                     return Verbatim(value)
                 return Verbatim(gosource.of_type(name, value))
@@ -135,7 +142,7 @@ def _go_types() -> list[tuple[str, re.Pattern[str]]]:
     return [(name, re.compile(fields)) for name, fields in pairs]
 
 
-def _changes(minor: int) -> list[_Change]:
+def _changes(minor: int, *, is_builtin: bool) -> list[_Change]:
     found: list[_Change] = []
     applies = False
     text = Path(__file__).with_name("dialects.txt").read_text(encoding="utf-8")
@@ -143,7 +150,8 @@ def _changes(minor: int) -> list[_Change]:
         if line.startswith("  ") and applies:
             found.append(_change(line.strip()))
         elif line and not line.startswith((" ", "#")):
-            applies = line != "go" and releases.holds(line, minor)
+            span, _, kinds = line.partition(" ")
+            applies = line != "go" and releases.holds(span, minor) and (is_builtin or not kinds)
     return found
 
 

@@ -172,7 +172,7 @@ def _selector(given: Object) -> str:
 def _time(given: Any) -> str:
     if not given:
         return "0001-01-01 00:00:00 +0000 UTC"
-    return f"{str(given).replace('T', ' ').removesuffix('Z')} +0000 UTC"
+    return gosource.moment(given)
 
 
 def _quantity(given: Any) -> _Value:

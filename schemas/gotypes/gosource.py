@@ -5,6 +5,7 @@ which is another in each run; here it is always the same. Follows fmt/print.go.
 """
 
 import re
+from base64 import b64decode
 from itertools import groupby
 from typing import Any
 
@@ -59,13 +60,15 @@ def of_type(name: str, given: Any) -> str:
         return _quantity(given)
     if name == "intstr.IntOrString":
         return _int_or_string(given)
+    if name == "time":
+        return '"null"' if given is None else moment(given)
     if given is None:
         return f"{name}(nil)"
+    if name == "[]byte":
+        return f"[]byte{{{', '.join(f'{byte:#04x}' for byte in b64decode(given))}}}"
     if isinstance(given, dict) and name != "core.ResourceList":
         pairs = (f"{gotext.quote(key)}:{gotext.quote(given[key])}" for key in sorted(given))
         return f"{name}{{{', '.join(pairs)}}}"
-    if isinstance(given, str):
-        return gotext.quote(given)
     if name == "core.ResourceList":
         pairs = (f"{gotext.quote(key)}:{_quantity(given[key])}" for key in sorted(given))
         return f"{name}{{{', '.join(pairs)}}}"
@@ -128,6 +131,11 @@ def _quantity(given: Any) -> str:
         f"d:resource.infDecAmount{{Dec:(*inf.Dec)(nil)}}, s:{gotext.quote(text)}, "
         f'Format:"{form}"}}'
     )
+
+
+def moment(given: str) -> str:
+    """A time as its String tells it."""
+    return f"{given.replace('T', ' ').removesuffix('Z')} +0000 UTC"
 
 
 def parts_of(given: Any) -> tuple[int, int, str, str]:

@@ -93,3 +93,38 @@ def test_a_refusal_may_have_another_code():
     error = status.forbidden("example.com", "boats", "a", why)
     dialects.of(33).reword(error)
     assert (error.code, error.reason, error.message) == (405, "MethodNotAllowed", why)
+
+
+def test_warnings_that_came_later_are_not_given():
+    revisions = (
+        "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0"
+        " is recommended"
+    )
+    git = "spec.volumes[0].gitRepo: deprecated in v1.11, and disabled by default in v1.33+"
+    assert dialects.of(33).warnings([revisions, git, "other"]) == [revisions, git, "other"]
+    assert dialects.of(32).warnings([revisions, git, "other"]) == [
+        "spec.volumes[0].gitRepo: deprecated in v1.11",
+        "other",
+    ]
+
+
+def test_some_texts_are_those_of_built_in_kinds_only():
+    error = required("spec.parameters.kind")
+    assert said(33, error).endswith(": kind is required")
+    assert said(33, error, is_builtin=False) == said(34, error) == "Required value"
+
+
+def test_times_are_shown_as_go_prints_them():
+    error = invalid("metadata.deletionTimestamp", "2030-01-01T00:00:00Z", "field is immutable")
+    for is_builtin in (True, False):
+        assert said(33, error, is_builtin=is_builtin) == (
+            "Invalid value: 2030-01-01 00:00:00 +0000 UTC: field is immutable"
+        )
+
+
+@pytest.mark.parametrize(
+    ("detail", "shown"),
+    [("must be greater than or equal to 0", '"-1"'), ("must be an integer", "resource.Quantity{")],
+)
+def test_what_is_said_decides_how_a_quantity_is_shown(detail, shown):
+    assert said(33, invalid("spec.hard[pods]", "-1", detail)).startswith(f"Invalid value: {shown}")
