@@ -39,6 +39,7 @@ class Dialect:
 
     def __init__(self, minor: int, *, is_builtin: bool) -> None:
         self.minor = minor
+        self._prints_go = minor <= _PRINTS_GO
         self._is_builtin = is_builtin
         """Whether it is about kinds whose fields have Go types."""
         self._changes = _changes(minor, is_builtin=is_builtin)
@@ -84,16 +85,16 @@ class Dialect:
         detail = error.detail
         if isinstance(detail, internal.Difference):
             detail = self._difference(detail)
-        elif isinstance(detail, fielderrors.Reworded) and self.minor <= _PRINTS_GO:
+        elif isinstance(detail, fielderrors.Reworded) and self._prints_go:
             detail = detail.before
         return error._replace(value=value, detail=self._text(detail, error.field))
 
     def _difference(self, detail: internal.Difference) -> str:
-        tell = internal.diff if self.minor > _PRINTS_GO else gocmp.diff
+        tell = gocmp.diff if self._prints_go else internal.diff
         return detail.lead + tell(detail.name, detail.old, detail.new, self.minor)
 
     def _value(self, value: Any, field: str, detail: str) -> Any:
-        if self.minor <= _PRINTS_GO:
+        if self._prints_go:
             if field == "metadata.resourceVersion" and value == 0:
                 return Verbatim("0x0")  # a uint64
             typed = None if _TEXTS.match(detail) else self._typed(value, field)
@@ -112,7 +113,9 @@ class Dialect:
         if isinstance(value, Verbatim) or value is fielderrors.OMITTED:
             return None
         for name, fields in _go_types():
-            if fields.fullmatch(field) and (self._is_builtin or name == "time"):
+            is_one = isinstance(value, str) and name.startswith("[]") and name != "[]byte"
+            known = self._is_builtin or name == "time"
+            if fields.fullmatch(field) and known and not is_one:
                 if isinstance(value, str) and field.endswith(f"[{value}]"):
                     return Verbatim(value)
                 return Verbatim(gosource.of_type(name, value))

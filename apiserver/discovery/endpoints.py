@@ -101,17 +101,14 @@ class Endpoints:
         self.health = health.Health(failures, minor=release.minor)
         self.requests = metrics
         """The metrics of requests."""
+        self.page_paths = ("/flagz", "/statusz") if release.minor >= _HAS_PAGES else ()
+        """The pages for people, which came with 1.36."""
         self._release = release
         self._siblings = siblings
         self._resources = resources
         self._count = count
         self._stored_bytes = stored_bytes
         self._commits = commits
-
-    @property
-    def page_paths(self) -> tuple[str, ...]:
-        """The pages for people, which came with 1.36."""
-        return ("/flagz", "/statusz") if self._release.minor >= _HAS_PAGES else ()
 
     def figures(self) -> Object:
         """The metrics of this process, for other workers."""

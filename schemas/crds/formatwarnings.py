@@ -3,20 +3,17 @@
 Follows pkg/registry/customresourcedefinition/strategy.go (WarningsOnCreate, WarningsOnUpdate).
 """
 
-from inkube.schemas import releases
 from inkube.schemas.crds.schemastructure import SIMPLE
 from inkube.schemas.golang import gotext
 from inkube.schemas.objects import Object, may_mention
 from inkube.schemas.structural import Node
 
-_WARNS = 36
+FORMATS_WARN = 36
 """The minor since which unknown formats are worth a warning."""
 
 
-def warnings(crd: Object, minor: int = releases.NEWEST.minor) -> list[str]:
+def warnings(crd: Object) -> list[str]:
     """Texts for Warning headers, each once."""
-    if minor < _WARNS:
-        return []
     found: set[str] = set()
     if not may_mention(crd["spec"], "format"):
         return []

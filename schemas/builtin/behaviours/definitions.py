@@ -6,6 +6,7 @@ Follows apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.g
 from inkube.schemas import crds
 from inkube.schemas.builtin.behaviours.base import BuiltinStrategy
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.metadata import objectmeta
 from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Context
@@ -13,6 +14,11 @@ from inkube.schemas.strategy import Context
 
 class Definitions(BuiltinStrategy):
     """How CRDs differ from other built-in kinds."""
+
+    @cached_property
+    def _warns(self) -> bool:
+        """Whether unknown formats are worth a warning."""
+        return self.definition.minor >= crds.FORMATS_WARN
 
     def default(self, obj: Object) -> None:
         crds.default(obj)
@@ -36,12 +42,10 @@ class Definitions(BuiltinStrategy):
         return errors + crds.validate_update(obj, old, self.definition.minor)
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
-        return crds.warnings(obj, self.definition.minor)
+        return crds.warnings(obj) if self._warns else []
 
     def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
-        if context.subresource == "status":
-            return []
-        return crds.warnings(obj, self.definition.minor)
+        return crds.warnings(obj) if self._warns and context.subresource != "status" else []
 
     def prepare_for_delete(self, obj: Object, now: str) -> bool:
         return crds.prepare_delete(obj, now)

@@ -48,8 +48,7 @@ def validate_rules(
     """
     total = TotalCost()
     ruled = _ruled(schema)
-    newest = unchanged or minor == releases.NEWEST.minor
-    known = None if newest else minor
+    known = None if unchanged else libraries.restricted(minor)
     context = _Context(path, errors, unchanged, total, ruled, known, is_root=True)
     return [*_node(schema, context), *total.errors(path)]
 

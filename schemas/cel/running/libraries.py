@@ -13,6 +13,11 @@ _ENGINE = (operator_overloads.OVERLOADS, optionals.OVERLOADS)
 FUNCTIONS = functions(*_ENGINE, library.OVERLOADS, authorizer.OVERLOADS)
 
 
+def restricted(minor: int) -> int | None:
+    """The minor, None for the newest, whose functions are all of them."""
+    return None if minor == releases.NEWEST.minor else minor
+
+
 @caches.of_values(len(releases.RECORDED))
 def of(minor: int | None) -> Functions:
     """What a new expression may call in a minor: what the minor before it could run already, so

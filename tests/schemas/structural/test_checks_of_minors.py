@@ -102,11 +102,3 @@ def test_a_rule_may_call_what_the_minor_before_could_run(rule, since):
         assert bool(errors) is (minor < since), minor
         assert not errors or "undeclared reference" in errors[0].detail
         assert crds.validate_update(found, found, minor) == []  # what was stored runs on
-
-
-def test_unknown_formats_are_told_since_1_36():
-    found = crd("true")
-    version = found["spec"]["versions"][0]
-    version["schema"]["openAPIV3Schema"]["properties"]["spec"]["format"] = "odd"
-    assert crds.warnings(found, 35) == []
-    assert crds.warnings(found, 36) == ['unrecognized format "odd"']

@@ -456,9 +456,13 @@ def has_siblings(member: str, frame: Frame) -> bool:
 
 def endpoint_address(value: str, path: str, frame: Frame) -> list[FieldError]:
     """IsValidIPForLegacyField: what the old object has, may stay."""
-    if value in _known_addresses(frame.root.old):
-        return []
-    return addresses.check(value, path, strict=frame.minor >= addresses.STRICT)
+    return [] if value in _known_addresses(frame.root.old) else addresses.check(value, path)
+
+
+def lenient_endpoint_address(value: str, path: str, frame: Frame) -> list[FieldError]:
+    """The same before the gate StrictIPCIDRValidation was on."""
+    known = _known_addresses(frame.root.old)
+    return [] if value in known else addresses.check(value, path, strict=False)
 
 
 def endpoint_reachable(value: str, path: str, _frame: Frame) -> list[FieldError]:

@@ -237,9 +237,17 @@ def _paired(spec: Object, many: list[str], path: str) -> list[FieldError]:
 
 def external_address(value: str, path: str, frame: Frame) -> list[FieldError]:
     """An address outside of the cluster; what was there before stays."""
+    return _external_address(value, path, frame, strict=True)
+
+
+def lenient_external_address(value: str, path: str, frame: Frame) -> list[FieldError]:
+    """The same before the gate StrictIPCIDRValidation was on."""
+    return _external_address(value, path, frame, strict=False)
+
+
+def _external_address(value: str, path: str, frame: Frame, *, strict: bool) -> list[FieldError]:
     if value in ((frame.old or {}).get("externalIPs") or ()):
         return addresses.check_reachable(value, path)
-    strict = frame.minor >= addresses.STRICT
     found = addresses.check(value, path, strict=strict)
     return found or addresses.check_reachable(value, path)
 
@@ -249,6 +257,15 @@ def external_address(value: str, path: str, frame: Frame) -> list[FieldError]:
 
 def source_ranges(value: Object, path: str, frame: Frame) -> list[FieldError]:
     """Whom a load balancer answers: in a field, or in the annotation that was before it."""
+    return _source_ranges(value, path, frame, strict=True)
+
+
+def lenient_source_ranges(value: Object, path: str, frame: Frame) -> list[FieldError]:
+    """The same before the gate StrictIPCIDRValidation was on."""
+    return _source_ranges(value, path, frame, strict=False)
+
+
+def _source_ranges(value: Object, path: str, frame: Frame, *, strict: bool) -> list[FieldError]:
     ranges, place = value.get("loadBalancerSourceRanges") or [], f"{path}.LoadBalancerSourceRanges"
     balanced = value.get("type") == "LoadBalancer"
     if ranges:
@@ -256,7 +273,6 @@ def source_ranges(value: Object, path: str, frame: Frame) -> list[FieldError]:
         before = {each.strip() for each in (frame.old or {}).get("loadBalancerSourceRanges") or ()}
         for index, block in enumerate(ranges):
             if block.strip() not in before:
-                strict = frame.minor >= addresses.STRICT
                 errors += addresses.check_block(block.strip(), f"{place}[{index}]", strict=strict)
         return errors
     root = frame.root
@@ -268,7 +284,7 @@ def source_ranges(value: Object, path: str, frame: Frame) -> list[FieldError]:
     old = ((root.old or {}).get("metadata") or {}).get("annotations") or {}
     if said.strip() and (root.old is None or old.get(_RANGES) != said):
         for block in said.strip().split(","):
-            errors += addresses.check_block(block.strip(), place)
+            errors += addresses.check_block(block.strip(), place, strict=strict)
     return errors
 
 

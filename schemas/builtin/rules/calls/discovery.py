@@ -8,13 +8,22 @@ from inkube.schemas.fielderrors import FieldError
 
 def address(value: str, path: str, frame: Frame) -> list[FieldError]:
     """An address of the slice's type; known types alone are judged."""
+    return _address(value, path, frame, strict=True)
+
+
+def lenient_address(value: str, path: str, frame: Frame) -> list[FieldError]:
+    """The same before the gate StrictIPCIDRValidation was on."""
+    return _address(value, path, frame, strict=False)
+
+
+def _address(value: str, path: str, frame: Frame, *, strict: bool) -> list[FieldError]:
     kind = frame.root.obj.get("addressType")
     if kind == "FQDN":
         return _domain(value, path)
     errors: list[FieldError] = []
     found = addresses.parse(value)
     if found is None or found.version == 4 or "%" in value:
-        errors += addresses.check(value, path, strict=frame.minor >= addresses.STRICT)
+        errors += addresses.check(value, path, strict=strict)
     if found is not None:
         if f"IPv{found.version}" != kind:
             why = f"must be an {kind} address"

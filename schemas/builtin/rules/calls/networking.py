@@ -166,17 +166,30 @@ def port_range(value: Object, path: str, _frame: Frame) -> list[FieldError]:
     return errors
 
 
-def block(value: str, path: str, frame: Frame) -> list[FieldError]:
+def block(value: str, path: str, _frame: Frame) -> list[FieldError]:
     """IsValidCIDR."""
-    return addresses.check_block(value, path, strict=frame.minor >= addresses.STRICT)
+    return addresses.check_block(value, path)
+
+
+def lenient_block(value: str, path: str, _frame: Frame) -> list[FieldError]:
+    """The same before the gate StrictIPCIDRValidation was on."""
+    return addresses.check_block(value, path, strict=False)
 
 
 def exception(value: str, path: str, frame: Frame) -> list[FieldError]:
     """A smaller block within the block, where that is one."""
+    return _exception(value, path, frame, strict=True)
+
+
+def lenient_exception(value: str, path: str, frame: Frame) -> list[FieldError]:
+    """The same before the gate StrictIPCIDRValidation was on."""
+    return _exception(value, path, frame, strict=False)
+
+
+def _exception(value: str, path: str, frame: Frame, *, strict: bool) -> list[FieldError]:
     outer = _network(frame.obj.get("cidr", ""))
     if outer is None:
         return []
-    strict = frame.minor >= addresses.STRICT
     errors = addresses.check_block(value, path, strict=strict)
     inner = _network(value)
     if inner is None:

@@ -1,0 +1,107 @@
+"""Code that serves requests does not ask for a version: that is decided when parts are built."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+BUILT_ONCE = ("cache", "of_values", "cached_property")
+"""In the decorators of what is made once and kept."""
+BUILDERS = {
+    "apiserver/discovery/health.py": {"_of_minor"},
+    "apiserver/http/fast/versions.py": {"is_tested"},  # of aiohttp
+    "apiserver/root/defaults/roles.py": {"_read"},
+    "apiserver/root/security.py": {"build"},
+    "apiserver/root/sources/compatibility.py": {"_serves"},
+    "apiserver/root/sources/foundation.py": {"opened"},
+    "apiserver/subresources/table.py": {"table"},
+    "schemas/builtin/definitions.py": {"_version"},
+    "schemas/builtin/resources.py": {"_in_range"},
+    "schemas/builtin/rules/filling.py": {"_compile", "_gated_lines"},
+    "schemas/builtin/rules/gates.py": {"is_on"},
+    "schemas/builtin/rules/shapes.py": {"_has"},
+    "schemas/builtin/rules/table.py": {"holds"},
+    "schemas/cel/library/__init__.py": {"of"},
+    "schemas/cel/running/libraries.py": {"restricted"},
+    "schemas/dialects.py": {"_changes"},
+    "schemas/gotypes/table.py": {"_component"},
+    "schemas/gotypes/types.py": {"_field"},
+    "schemas/ownership/resetfields.py": {"of_custom"},
+    "schemas/releases.py": {"holds"},
+    "schemas/structural/formats.py": {"checked_in"},
+    "schemas/wordings.py": {"of"},
+    "schemas/builtin/decoding.py": {
+        "_check_readable"
+    },  # looks a type up, in the table of its minor
+}
+"""What makes tables, types, rules, definitions and handlers: called when a part is made."""
+
+
+def asked(text: str) -> Iterator[tuple[str, int]]:
+    """Where a version is compared with something: the function, "" outside, and the line."""
+    yield from _asked(ast.parse(text), "", kept=True)
+
+
+def _asked(node: ast.AST, function: str, *, kept: bool) -> Iterator[tuple[str, int]]:
+    for child in ast.iter_child_nodes(node):
+        inside, is_kept = function, kept
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            decorators = " ".join(map(ast.unparse, child.decorator_list))
+            inside = child.name
+            is_kept = inside == "__init__" or any(word in decorators for word in BUILT_ONCE)
+        if _asks(child) and not is_kept:
+            yield inside, child.lineno  # type: ignore[attr-defined]  # of a comparison or a call
+        yield from _asked(child, inside, kept=is_kept)
+
+
+def _asks(node: ast.AST) -> bool:
+    if isinstance(node, ast.Compare):
+        return any(_is_minor(part) for part in ast.walk(node))
+    return (
+        isinstance(node, ast.Call)
+        and ast.unparse(node.func).endswith((".is_on", ".holds"))
+        and (any(_is_minor(part) for argument in node.args for part in ast.walk(argument)))
+    )
+
+
+def _is_minor(node: ast.AST) -> bool:
+    if isinstance(node, ast.Name):
+        return node.id == "minor"
+    return isinstance(node, ast.Attribute) and node.attr in ("minor", "_minor")
+
+
+def test_only_what_builds_parts_asks_for_a_version() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {function} asks for a version"
+        for room in ("apiserver", "controllers", "schemas", "storage")
+        for path in sorted((ROOT / room).rglob("*.py"))
+        for function, line in asked(path.read_text(encoding="utf-8"))
+        if function not in BUILDERS.get(str(path.relative_to(ROOT)), ())
+    ]
+    assert not found, "decide it when the part is built, or put it into a range:\n" + "\n".join(
+        found
+    )
+
+
+def test_no_builder_is_named_in_vain() -> None:
+    for name, functions in BUILDERS.items():
+        text = (ROOT / name).read_text(encoding="utf-8")
+        assert functions <= {function for function, _ in asked(text)}, name
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("def f(minor):\n return minor >= 3", ["f"]),
+        ("class C:\n def f(self):\n  return self._minor == 3", ["f"]),
+        ("def f(d):\n return gates.is_on('A', d.minor)", ["f"]),
+        ("class C:\n def __init__(self, minor):\n  self.a = minor > 3", []),
+        ("@caches.of_values(6)\ndef f(minor):\n return minor > 3", []),
+        ("def f(minor):\n return g(minor)", []),
+        ("NEW = minor > 3", []),
+    ],
+)
+def test_a_question_is_found(text: str, found: list[str]) -> None:
+    assert [function for function, _ in asked(text)] == found
