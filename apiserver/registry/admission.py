@@ -237,6 +237,10 @@ class Chain:
         handling = self._chosen(resource, operation).all
         return all(plugin.is_private or plugin.is_idle for plugin in handling)
 
+    def is_idle(self, resource: Resource, operation: Operation) -> bool:
+        """Whether nobody is asked about such a write."""
+        return all(plugin.is_idle for plugin in self._chosen(resource, operation).all)
+
     def only_refuses(self, attributes: Attributes) -> bool:
         """Whether no mutator changes this write, or sees who owns what of it."""
         return False not in [plugin.only_refuses for plugin in self._mutators(attributes)]

@@ -19,6 +19,7 @@ from inkube.apiserver.registry.calls import Call, DeleteOptions, WriteOptions
 from inkube.apiserver.registry.commits import Outcome
 from inkube.apiserver.registry.create import create
 from inkube.apiserver.registry.delete import delete
+from inkube.apiserver.registry.repeats import Repeats
 from inkube.apiserver.registry.requests import Commit, Parts, WriteRequest
 from inkube.apiserver.registry.selections import Selections
 from inkube.apiserver.registry.stamps import Stamps
@@ -43,6 +44,7 @@ class Registry:
         self.chain = chain
         self.stamps = stamps
         self.selections = Selections(store)
+        self.repeats = Repeats(store, chain)
         self.worker = Worker()
         """Where what takes long is computed; to be closed."""
         self._parts = Parts(chain, stamps, self.worker)
