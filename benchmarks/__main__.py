@@ -17,6 +17,7 @@ from benchmarks.figures import Figure, table
 
 MODULES = (
     "start",
+    "firsts",
     "requests",
     "reads",
     "protobuf",

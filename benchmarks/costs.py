@@ -29,7 +29,7 @@ TURNS = 5
 SECONDS = 0.4
 SHORT_TURNS = 12
 SHORT = 0.15
-MERGE = "application/merge-patch+json"
+MERGE, APPLY = "application/merge-patch+json", "application/apply-patch+yaml"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 LISTED, LONG = "/api/v1/namespaces/default/configmaps?limit=500", 5_000
 GREETING = Request("GET", "/api/v1/namespaces/default").raw  # who is connected has been accepted
@@ -59,6 +59,7 @@ def measure() -> Iterable[Figure]:
     yield from _writes()
     with on_a_file() as server:
         yield from _races(server)
+        yield from _unchanged(server)
         yield from _alone(server)
         yield from _lists(server)
     yield _secured()
@@ -193,6 +194,33 @@ def _races(server: Server) -> Iterable[Figure]:
     yield Figure(
         "16 patch one object", one.rate / many.rate, "x 16 objects", at_least=0.5, note=note
     )
+
+
+def unchanging() -> dict[str, Sort]:
+    """A GET, and patches of a Thing that change nothing: of its spec, and an apply of all of it."""
+    path, whole = f"{COLLECTION}/{RACED[0]}", thing(RACED[0])
+    requests = {
+        "get": Request("GET", path),
+        "merge patch": Request("PATCH", path, {"spec": whole["spec"]}, MERGE),
+        "apply": Request("PATCH", f"{path}?fieldManager=bench&force=true", whole, APPLY),
+    }
+    return {name: Sort(lambda raw=request.raw: raw) for name, request in requests.items()}
+
+
+def _unchanged(server: Server) -> Iterable[Figure]:
+    """Patches that change nothing in short turns, each beside the GETs of its turn."""
+    sorts = unchanging()
+    for sort in sorts.values():
+        turn(server, sort, SHORT)  # the apply comes to own its fields
+    turns = [
+        {name: turn(server, sort, SHORT).cpu for name, sort in sorts.items()}
+        for _ in range(SHORT_TURNS)
+    ]
+    get = min(each["get"] for each in turns)
+    for name in ("merge patch", "apply"):
+        ratio = statistics.median(each[name] / each["get"] for each in turns)
+        note = f"CPU {min(each[name] for each in turns):,.0f} µs beside {get:,.0f} µs"
+        yield Figure(f"{name} that changes nothing", ratio, "x GET", at_most=2.0, note=note)
 
 
 def _alone(server: Server) -> Iterable[Figure]:

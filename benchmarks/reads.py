@@ -1,6 +1,7 @@
 """Reading much: a list of 5,000 objects, 200 watchers, what 10,000 objects take of memory."""
 
 import asyncio
+import json
 import statistics
 import time
 from collections.abc import Iterable, Iterator
@@ -9,6 +10,7 @@ from contextlib import closing
 import uvloop
 
 from benchmarks import figures, load, servers
+from benchmarks.costs import GREETING
 from benchmarks.figures import Figure
 from benchmarks.objects import COLLECTION, definition, installed, thing
 from benchmarks.servers import Request, Server
@@ -17,6 +19,7 @@ LISTED = 5_000
 STORED = 10_000
 WATCHERS = 200
 UPDATES = 100
+BEGUN = 500  # watches
 ROUNDS = 15
 REPEATS = 3  # the best counts: it was disturbed least
 PATIENCE = 20.0
@@ -29,6 +32,7 @@ def measure() -> Iterable[Figure]:
         installed(server, definition())
         load.send(server.port, _creates(range(100)))
         yield watched(server)
+        yield begun(server)
     with servers.inkube() as server:
         installed(server, definition())
         load.send(server.port, _creates(range(100)))
@@ -102,6 +106,51 @@ async def _watch(port: int, repeat: int) -> tuple[float, int]:
         await asyncio.wait([done for _, done in watchers])
     seconds = time.perf_counter() - started
     return seconds, sum(UPDATES - watcher.events for watcher, _ in watchers)
+
+
+def begun(server: Server) -> Figure:
+    """Processor time for watches to begin at the newest version, on connections that are there."""
+    with closing(server.connect()) as connection:
+        found = json.loads(servers.ask(connection, Request("GET", f"{COLLECTION}?limit=1")))
+    version = found["metadata"]["resourceVersion"]
+    path = f"{COLLECTION}?watch=1&allowWatchBookmarks=true&resourceVersion={version}"
+    costs, floors = [], []
+    for _ in range(REPEATS):
+        costs.append(uvloop.run(_begin(server, Request("GET", path).raw)) / BEGUN)
+        floors.append(servers.floor())
+    cost, floor = min(costs), min(floors)
+    note = f"CPU {cost * 1e6:,.0f} µs a watch; the import {floor * 1000:,.0f} ms"
+    ratio = cost * 1_000 / floor
+    return Figure("1,000 watches begun", ratio, "x import aiohttp.web", at_most=0.6, note=note)
+
+
+class _Answered(asyncio.Protocol):
+    """A connection of which only the next bytes count."""
+
+    def __init__(self) -> None:
+        self.answered = asyncio.get_running_loop().create_future()
+
+    def data_received(self, data: bytes) -> None:
+        if not self.answered.done():
+            self.answered.set_result(data)
+
+
+async def _begin(server: Server, watch: bytes) -> float:
+    """Seconds of processor time from the first request to watch until all are answered."""
+    loop = asyncio.get_running_loop()
+    made = [await loop.create_connection(_Answered, "127.0.0.1", server.port) for _ in range(BEGUN)]
+    async with asyncio.timeout(PATIENCE):
+        for request in (GREETING, watch):
+            before = server.cpu_seconds
+            for transport, protocol in made:
+                protocol.answered = loop.create_future()
+                transport.write(request)
+            answers = await asyncio.gather(*(protocol.answered for _, protocol in made))
+            assert all(answer.startswith(b"HTTP/1.1 200") for answer in answers)
+    cost = server.cpu_seconds - before
+    for transport, _ in made:
+        transport.close()
+    return cost
 
 
 def _updates(repeat: int) -> Iterator[bytes]:

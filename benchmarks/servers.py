@@ -123,6 +123,29 @@ def _started(command: list[str], python: str = sys.executable) -> Iterator[Serve
         process.communicate(timeout=20)
 
 
+def done(*arguments: str) -> tuple[float, float]:
+    """A process of Python from its start to its end: its processor time, and the clock's, in
+    seconds. Raises RuntimeError when it fails."""
+    began = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, *arguments], env=environment(), stdout=subprocess.DEVNULL
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(arguments)} ended with {process.returncode}")
+    return usage.ru_utime + usage.ru_stime, time.perf_counter() - began
+
+
+FLOOR = "import aiohttp.web"
+"""What every server in Python on aiohttp takes; other things are told as multiples of it."""
+
+
+def floor() -> float:
+    """Seconds of processor time that a process takes which imports `aiohttp.web` and ends."""
+    return done("-c", FLOOR)[0]
+
+
 def ask(connection: http.client.HTTPConnection, request: "Request") -> bytes:
     """Send one request and read its answer. Raises RuntimeError on anything but success."""
     headers = {"Content-Type": request.media} if request.body else {}

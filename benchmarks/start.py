@@ -9,7 +9,6 @@ other work disturbed least, and the median stands in the note; the plugin's runs
 """
 
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -26,7 +25,7 @@ from benchmarks.servers import Request
 
 ROUNDS = 10
 OBJECTS = 1_000
-FLOOR, IMPORT = "import aiohttp.web", "from inkube import APIServer"
+IMPORT = "from inkube import APIServer"
 MEMORY, NEW, OLD = "in memory", "on a new file", f"on a file with {OBJECTS:,} objects"
 SETTLES = 0.3  # seconds after which the memory of a server that does nothing is read
 _CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
@@ -116,14 +115,14 @@ def _starts(folder: Path) -> Iterator[Figure]:
     numbers = iter(range(ROUNDS + 1))
     found = _in_turns(
         {
-            FLOOR: lambda: _done("-c", FLOOR),
-            IMPORT: lambda: _done("-c", IMPORT),
+            servers.FLOOR: lambda: Cost(*servers.done("-c", servers.FLOOR)),
+            IMPORT: lambda: Cost(*servers.done("-c", IMPORT)),
             MEMORY: lambda: _served("--in-memory"),
             NEW: lambda: _served("--data", f"{folder}/new-{next(numbers)}.db"),
             OLD: lambda: _served("--data", str(filled)),
         }
     )
-    floor = found[FLOOR]
+    floor = found[servers.FLOOR]
     targets = {IMPORT: 1.9, MEMORY: 2.0, NEW: 2.4, OLD: 2.4}
     for name, target in targets.items():
         cost = found[name]
@@ -152,21 +151,6 @@ def _in_turns(ways: dict[str, Callable[[], Cost]]) -> dict[str, Cost]:
         name: Cost(*map(statistics.median, zip(*costs, strict=True)))
         for name, costs in found.items()
     }
-
-
-def _done(*arguments: str) -> Cost:
-    """A process of Python from its start to its end. Raises RuntimeError when it fails."""
-    began = time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, *arguments],
-        env=servers.environment(),
-        stdout=subprocess.DEVNULL,
-    )
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise RuntimeError(f"{' '.join(arguments)} ended with {process.returncode}")
-    return Cost(usage.ru_utime + usage.ru_stime, time.perf_counter() - began)
 
 
 def _served(*options: str) -> Cost:

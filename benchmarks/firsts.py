@@ -1,0 +1,138 @@
+"""The first request of each sort after a start, which loads the code that answers it.
+
+A server of its own for each, asked as soon as /readyz has answered: processor time of the server
+beside that of importing `aiohttp.web`, in turns. The least of the turns counts of both: what a
+machine does beside it makes them longer only.
+"""
+
+import http.client
+import json
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from typing import Any, NamedTuple
+
+from benchmarks import figures, servers
+from benchmarks.costs import TABLE
+from benchmarks.figures import Figure
+from benchmarks.objects import Object, definition
+
+TURNS = 4
+SHORT = 0.2
+"""50 ms where the import takes 250: nobody feels it."""
+_DISCOVERY = (
+    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
+    "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json"
+)
+_PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+_PODS = "/api/v1/namespaces/default/pods"
+_MAPS = "/api/v1/namespaces/default/configmaps"
+_DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
+_HOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+
+
+class Ask(NamedTuple):
+    """One request."""
+
+    method: str
+    path: str
+    body: Object | None = None
+    media: str = "application/json"
+    accept: str = "*/*"
+
+
+def measure() -> Iterable[Figure]:
+    """See the module."""
+    floors, costs = list[float](), dict[str, list[float]]()
+    for _ in range(TURNS):
+        for name, (asks, _) in _SORTS.items():
+            floors.append(servers.floor())
+            costs.setdefault(name, []).append(_cost(asks))
+    floor = min(floors)
+    for name, (_, most) in _SORTS.items():
+        cost = min(costs[name])
+        note = f"CPU {cost * 1000:.0f} ms beside {floor * 1000:.0f} ms"
+        yield Figure(f"first {name}", cost / floor, "x import aiohttp.web", at_most=most, note=note)
+
+
+def _cost(asks: Sequence[Ask]) -> float:
+    with servers.inkube() as server, closing(server.connect()) as connection:
+        _send(connection, Ask("GET", "/readyz"))
+        before = server.cpu_seconds
+        for ask in asks:
+            _send(connection, ask)
+        return server.cpu_seconds - before
+
+
+def _send(connection: http.client.HTTPConnection, ask: Ask) -> None:
+    body = None if ask.body is None else json.dumps(ask.body)
+    headers = {"Content-Type": ask.media, "Accept": ask.accept}
+    connection.request(ask.method, ask.path, body, headers)
+    response = connection.getresponse()
+    text = response.read()
+    if response.status >= 300:
+        raise RuntimeError(f"{ask.method} {ask.path}: {response.status} {text[:500]!r}")
+
+
+def _kind(kind: str, name: str, api_version: str = "v1", **members: Any) -> Object:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, **members}
+
+
+_SPEC = {"containers": [{"name": "a", "image": "nginx"}]}
+_LABELS = {"app": "a"}
+_DEPLOYMENT = _kind(
+    "Deployment",
+    "a",
+    "apps/v1",
+    spec={
+        "selector": {"matchLabels": _LABELS},
+        "template": {"metadata": {"labels": _LABELS}, "spec": _SPEC},
+    },
+)
+_NOBODY = {
+    "name": "nobody.bench.example",
+    "clientConfig": {"url": "https://127.0.0.1:1/"},
+    "failurePolicy": "Ignore",
+    "sideEffects": "None",
+    "admissionReviewVersions": ["v1"],
+    "rules": [
+        {
+            "apiGroups": [""], "apiVersions": ["v1"],
+            "operations": ["CREATE"], "resources": ["configmaps"],
+        }
+    ],
+}  # fmt: skip
+_HOOK = _kind(
+    "ValidatingWebhookConfiguration",
+    "nobody",
+    "admissionregistration.k8s.io/v1",
+    webhooks=[_NOBODY],
+)
+_FIND = [Ask("GET", path, accept=_DISCOVERY) for path in ("/api", "/apis")]
+_APPLY = Ask(
+    "PATCH",
+    f"{_DEPLOYMENTS}/a?fieldManager=kubectl&force=true",
+    _DEPLOYMENT,
+    "application/apply-patch+yaml",
+)
+_DOCUMENTS = [Ask("GET", path) for path in ("/openapi/v3", "/openapi/v3/apis/apps/v1")]
+_SORTS: dict[str, tuple[Sequence[Ask], float]] = {
+    "kubectl get pods": ([*_FIND, Ask("GET", f"{_PODS}?limit=500", accept=TABLE)], SHORT),
+    "kubectl apply of a Deployment": ([*_FIND, *_DOCUMENTS, _APPLY], 2 * SHORT),
+    "Table": ([Ask("GET", _PODS, accept=TABLE)], SHORT),
+    "create of a Pod": ([Ask("POST", _PODS, _kind("Pod", "a", spec=_SPEC))], SHORT),
+    "apply of a Deployment": ([_APPLY], SHORT),
+    "CRD": (
+        [Ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition())],
+        SHORT,
+    ),
+    # aiohttp's client and the system's certificates are half of this
+    "webhook": ([Ask("POST", _HOOKS, _HOOK), Ask("POST", _MAPS, _kind("ConfigMap", "a"))], 0.6),
+    "document of OpenAPI v3": (_DOCUMENTS, SHORT),
+    # it describes the kinds of modules too, which are loaded for it
+    "OpenAPI v2 as protobuf": ([Ask("GET", "/openapi/v2", accept=_PROTOBUF)], 2.0),
+}
+"""What is asked, and how much of the import it may take."""
+
+
+if __name__ == "__main__":
+    figures.main(measure)
