@@ -3,6 +3,8 @@
 A browser has six connections to a host. No test here is a coroutine: see `browsers`.
 """
 
+from statistics import median
+
 import browsers
 import pytest
 
@@ -12,6 +14,8 @@ from inkube.apiserver.testing.thread import LoopThread
 
 PROMPT = 100
 """Milliseconds in which a request beside the watches is answered."""
+SLOWER = 5
+"""How many times longer it may take on a machine where it took longer than that without watches."""
 MAPS = "v1/configmaps"
 PAGE = """<!doctype html><title>watches</title>"""
 
@@ -48,7 +52,7 @@ ASK = """async (server) => {
     await answer.json();
     times.push(performance.now() - begun);
   }
-  return times.sort((a, b) => a - b);
+  return times;
 }"""
 
 
@@ -82,13 +86,14 @@ def test_ten_watches_of_a_page_leave_room_for_its_requests(kube, origin, watches
         page = browser.new_page()
         page.set_default_timeout(browsers.PATIENCE)
         page.goto(origin)
+        alone = median(page.evaluate(ASK, kube.url))
         page.evaluate(watches, {"server": kube.url, "count": 10})
         page.wait_for_function("() => Object.keys(window.seen).length === 10")
         assert page.evaluate("window.seen") == {str(n): f"map{n}" for n in range(10)}
         assert kube.server.streams.count == 10
         times = page.evaluate(ASK, kube.url)
-        # a busy machine delays some; a page without connections left would wait for good
-        assert times[len(times) // 2] < PROMPT, times
+        # a busy machine delays all of them; a page without connections left would wait for good
+        assert median(times) < max(PROMPT, SLOWER * alone), times
         kube.client.create({
             "apiVersion": "v1",
             "kind": "ConfigMap",
