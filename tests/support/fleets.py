@@ -27,7 +27,7 @@ LEASE = 2
 ASLEEP = 3.5
 """Seconds that a process sleeps: longer than the lease, and than a lock in PostgreSQL is left to a
 process that sleeps."""
-PATIENCE = 90.0 * patience.PATIENCE
+PATIENCE = 300.0 * patience.PATIENCE
 """Seconds until a server has to be back."""
 LOOK = 0.05
 
