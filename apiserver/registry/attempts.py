@@ -87,7 +87,7 @@ class Pipelined(Attempts):
         try:
             outcome = await work(entry, partial(self._commit, turn, entry))
         except status.StatusError:
-            del call.warnings[told:]
+            call.take_back(told)
             return None
         if outcome.changed:
             return outcome

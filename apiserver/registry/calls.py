@@ -46,7 +46,8 @@ class DeleteOptions(NamedTuple):
 
 @dataclass(slots=True)
 class Call:
-    """One request on its way through registry and admission. `warnings` collects headers."""
+    """One request on its way through registry and admission. The keys of `warnings` become headers,
+    in the order of the first telling."""
 
     verb: str
     resource: Resource
@@ -60,7 +61,7 @@ class Call:
     """Who owns what this write sets: fieldManager, or the head of the user agent."""
     generated: str = ""
     """What the server made the name from: generateName, or what the kind names objects by."""
-    warnings: list[str] = field(default_factory=list)
+    warnings: dict[str, None] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
     """What admission leaves in the audit log."""
     in_collection: bool = False
@@ -103,5 +104,9 @@ class Call:
 
     def warn(self, text: str) -> None:
         """Add a Warning header, once."""
-        if text not in self.warnings:
-            self.warnings.append(text)
+        self.warnings[text] = None
+
+    def take_back(self, kept: int) -> None:
+        """Forget the warnings after the first `kept`."""
+        while len(self.warnings) > kept:
+            self.warnings.popitem()

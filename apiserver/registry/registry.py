@@ -87,7 +87,7 @@ class Registry:
         store = self._attempts_of(call.options).store
         fresh, told = orjson.dumps(obj), len(call.warnings)
         for _ in range(MAX_RETRIES):
-            del call.warnings[told:]
+            call.take_back(told)
             write = self._request("CREATE", call, None, store.commit)
             write.object = orjson.loads(fresh)
             with contextlib.suppress(Taken), Reservation() as write.reservation:
@@ -100,7 +100,7 @@ class Registry:
             await self.store.current()
         told = len(call.warnings)
         for _ in range(MAX_RETRIES):
-            del call.warnings[told:]  # of a state that is another one now
+            call.take_back(told)  # of a state that is another one now
             outcome = await self._try(call, change)
             if outcome is not None:
                 return outcome

@@ -21,7 +21,7 @@ import asyncio
 import contextlib
 import os
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import orjson
@@ -194,7 +194,7 @@ class Channel:
 
     def __init__(self, stream: "Stream", name: str) -> None:
         self.response: web.StreamResponse = web.StreamResponse()
-        self.warnings: Sequence[str] = ()
+        self.warnings: Collection[str] = ()
         self.is_open = False
         self._is_leaving = False
         self._is_cut = False

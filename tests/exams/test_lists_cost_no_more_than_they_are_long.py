@@ -17,8 +17,9 @@ import served
 from inkube.apiserver.server import APIServer
 from inkube.schemas.builtin.definitions import definitions
 
-SMALL = 400
-LARGE = 4 * SMALL
+TIMES = 4
+SMALL = 1600 if served.LONG else 400
+LARGE = TIMES * SMALL
 GROWTH = 8.0
 NOISE = 0.02  # seconds; what is quicker is no danger
 DEPTH = 7
@@ -182,6 +183,76 @@ def steps(count, step):
 
 def finalizers(count, name="finalizers"):
     return {"metadata": {name: [f"a.b/{n}" for n in range(count)]}}
+
+
+def object_of(kind, spec, **more):
+    version = {"CSINode": "storage.k8s.io/v1", "EndpointSlice": "discovery.k8s.io/v1",
+               "CustomResourceDefinition": "apiextensions.k8s.io/v1"}.get(kind, "v1")  # fmt: skip
+    head = {"apiVersion": version, "kind": kind, "metadata": {"name": "long"}, **more}
+    return {**head, "spec": spec} if spec else head
+
+
+def pod(**spec):
+    return object_of("Pod", {"containers": [{"name": "c", "image": "i"}], **spec})
+
+
+def slice_of_ports(count):
+    ports = [{"name": f"p{n}", "port": 1} for n in range(count)]
+    return object_of("EndpointSlice", {}, addressType="IPv4", ports=ports, endpoints=[])
+
+
+def patterned(count):
+    texts = {f"p{n}": {"type": "string", "pattern": f"[a-z]{{{n % 900}}}{n}"} for n in range(count)}
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": texts}}}
+    return object_of("CustomResourceDefinition", {
+        "group": "x.io", "scope": "Namespaced", "names": {"plural": "longs", "kind": "Long"},
+        "versions": [{"name": "v1", "served": True, "storage": True,
+                      "schema": {"openAPIV3Schema": schema}}],
+    }, metadata={"name": "longs.x.io"})  # fmt: skip
+
+
+OF_PODS, OF_QUOTAS = (f"/api/v1/namespaces/default/{each}" for each in ("pods", "resourcequotas"))
+MANY = 2500
+CHECKED = {
+    "constraints, each with a warning": (OF_PODS, lambda count: pod(topologySpreadConstraints=[
+        {"maxSkew": 1, "topologyKey": f"k{n}", "whenUnsatisfiable": "DoNotSchedule"}
+        for n in range(count)
+    ])),
+    "volumes beside claims of others": (OF_PODS, lambda count: pod(volumes=[
+        {"name": f"v{n}", "persistentVolumeClaim": {"claimName": f"c{n}"}} for n in range(count)
+    ])),
+    "variables": (OF_PODS, lambda count: pod(containers=[
+        {"name": "c", "image": "i", "env": [{"name": f"e{n}", "value": "v"} for n in range(count)]}
+    ])),
+    "ports of a service": (
+        "/api/v1/namespaces/default/services", lambda count: service(ports(count))
+    ),
+    "ports of endpoints": (
+        "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", slice_of_ports
+    ),
+    "limits": ("/api/v1/namespaces/default/limitranges", lambda count: object_of(
+        "LimitRange", {"limits": [{"type": f"a.b/c{n}"} for n in range(count)]}
+    )),
+    "drivers": ("/apis/storage.k8s.io/v1/csinodes", lambda count: object_of(
+        "CSINode", {"drivers": [{"name": f"d{n}", "nodeID": "n"} for n in range(count)]}
+    )),
+    "scopes times resources": (OF_QUOTAS, lambda count: object_of("ResourceQuota", {
+        "scopes": ["BestEffort"] * count, "hard": {f"hugepages-{n}": "1" for n in range(count)}
+    })),
+    "patterns": ("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", patterned),
+}  # fmt: skip
+"""What checks look at once for each item: (URL, body of so many items)."""
+
+
+@pytest.mark.parametrize("name", CHECKED)
+async def test_a_check_of_each_item_does_not_look_at_all_others(timed, name):
+    """Longer lists than above: to compare one item with another is quick."""
+    url, make = CHECKED[name]
+    took = {}
+    for count in (MANY, TIMES * MANY):
+        sent = orjson.dumps(make(count))
+        took[count] = min([await timed(f"{url}?dryRun=All", sent) for _ in range(3)])
+    assert took[TIMES * MANY] < max(took[MANY] * GROWTH, NOISE)
 
 
 DELETIONS = {"$patch": "delete"}

@@ -57,6 +57,17 @@ class Frame:
             frame = frame.up
         return frame
 
+    def firsts(self, items: str, member: str) -> dict[Any, Object]:
+        """Of each value that a member has in a list of this struct, the first item with it; a
+        member that is missing counts as "". Looked for once, so that a check of every item takes
+        no longer than the list."""
+        name = f"first {items} by {member}"
+        if name not in self.facts:
+            every = self.obj.get(items) or ()
+            self.facts[name] = {each.get(member, ""): each for each in reversed(every)}
+        found: dict[Any, Object] = self.facts[name]
+        return found
+
     def outer(self, member: str) -> "Frame | None":
         """The nearest struct around this one, or itself, that has a member of that name."""
         frame: Frame | None = self

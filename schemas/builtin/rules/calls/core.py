@@ -138,9 +138,8 @@ def limit_type(value: str, path: str, frame: Frame) -> list[FieldError]:
     if not errors and "/" not in value and value not in standard:
         why = "must be a standard limit type or fully qualified"
         errors.append(fielderrors.invalid(path, value, why))
-    items = frame.up.obj.get("limits") or [] if frame.up is not None else []
-    first = next((each for each in items if each.get("type", "") == value), frame.obj)
-    if first is not frame.obj:
+    assert frame.up is not None, "a limit is an item"
+    if frame.up.firsts("limits", "type").get(value, frame.obj) is not frame.obj:
         errors.append(fielderrors.duplicate(path, value))
     return errors
 
@@ -266,7 +265,18 @@ def _fits(scope: str, name: str) -> bool:
         return name == "pods"
     if scope == "VolumeAttributesClass":
         return name in ("persistentvolumeclaims", "requests.storage")
-    return scope not in _SCOPES or name in _COMPUTE
+    return name in _COMPUTE
+
+
+def _unfit(scope: str, error: FieldError, frame: Frame, told: int) -> list[FieldError]:
+    """The error once for each bounded resource that the scope does not fit; no more after `told`
+    others than an answer tells. Resources are looked through once for each scope that exists."""
+    if scope not in _SCOPES:
+        return []
+    counts: dict[str, int] = frame.facts.setdefault("unfit", {})
+    if scope not in counts:
+        counts[scope] = sum(not _fits(scope, name) for name in frame.obj.get("hard") or {})
+    return [error] * min(counts[scope], fielderrors.MOST + 1 - told)
 
 
 def scopes(value: list[str], path: str, frame: Frame) -> list[FieldError]:
@@ -275,11 +285,7 @@ def scopes(value: list[str], path: str, frame: Frame) -> list[FieldError]:
     for scope in value:
         if scope not in _SCOPES:
             errors.append(fielderrors.invalid(path, value, "unsupported scope"))
-        errors += [
-            fielderrors.invalid(path, value, _UNFIT)
-            for name in sorted(frame.obj.get("hard") or {})
-            if not _fits(scope, name)
-        ]
+        errors += _unfit(scope, fielderrors.invalid(path, value, _UNFIT), frame, len(errors))
     return errors + [
         fielderrors.invalid(path, value, "conflicting scopes")
         for pair in _CONFLICTS
@@ -301,11 +307,7 @@ def scope_selector(value: list[Object], path: str, frame: Frame) -> list[FieldEr
         scope = one.get("scopeName", "")
         if scope not in _SCOPES:
             errors.append(fielderrors.invalid(f"{path}.scopeName", scope, "unsupported scope"))
-        errors += [
-            fielderrors.invalid(path, shown, _UNFIT)
-            for name in sorted(frame.obj.get("hard") or {})
-            if not _fits(scope, name)
-        ]
+        errors += _unfit(scope, fielderrors.invalid(path, shown, _UNFIT), frame, len(errors))
         errors += _operator(one, path)
     named = {one.get("scopeName") for one in value}
     return errors + [

@@ -92,16 +92,23 @@ def name_of_made_claim(_value: Object, _path: str, frame: Frame) -> list[FieldEr
 def not_made(value: Object, path: str, frame: Frame) -> list[FieldError]:
     """A volume uses no claim that is made for another volume of its pod."""
     claim = (value.get("persistentVolumeClaim") or {}).get("claimName")
-    pod = _pod_name(frame)
-    made = {
-        f"{pod}-{each.get('name', '')}"
-        for each in frame.obj["volumes"]
-        if pod and claim and each.get("ephemeral") is not None
-    }
-    if claim not in made:
+    if not claim or claim not in _made_claims(frame):
         return []
     why = "must not reference a PVC that gets created for an ephemeral volume"
     return [fielderrors.invalid(f"{path}.persistentVolumeClaim.claimName", claim, why)]
+
+
+def _made_claims(frame: Frame) -> frozenset[str]:
+    """The names of the claims that are made for a pod's ephemeral volumes."""
+    made: frozenset[str] | None = frame.facts.get("made claims")
+    if made is None:
+        pod = _pod_name(frame)
+        made = frame.facts["made claims"] = frozenset(
+            f"{pod}-{each.get('name', '')}"
+            for each in frame.obj["volumes"]
+            if pod and each.get("ephemeral") is not None
+        )
+    return made
 
 
 def _pod_name(frame: Frame) -> str:

@@ -53,6 +53,5 @@ def _domain(value: str, path: str) -> list[FieldError]:
 def port_name(value: str, path: str, frame: Frame) -> list[FieldError]:
     """A label or nothing, and each once."""
     errors = [fielderrors.invalid(path, value, why) for why in naming.label(value)] if value else []
-    ports = frame.root.obj.get("ports") or ()
-    first = next((port for port in ports if port.get("name", "") == value), frame.obj)
-    return errors if first is frame.obj else [*errors, fielderrors.duplicate(path, value)]
+    is_first = frame.root.firsts("ports", "name").get(value, frame.obj) is frame.obj
+    return errors if is_first else [*errors, fielderrors.duplicate(path, value)]

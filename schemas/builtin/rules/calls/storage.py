@@ -105,16 +105,21 @@ def volume_error(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 def drivers_kept(value: list[Object], path: str, frame: Frame) -> list[FieldError]:
     """ValidateCSINodeUpdate: drivers may come and go, and count anew, but do not change."""
     before = ((frame.old or {}).get("spec") or {}).get("drivers") or []
+    after: dict[str, list[Object]] = {}
+    for each in value:
+        after.setdefault(each["name"], []).append({**each, "allocatable": None})
     return [
         fielderrors.invalid(path, internal.value("storage.CSINodeDriver", driver), IMMUTABLE)
         for old in before
-        for driver in ({**each, "allocatable": None} for each in value)
-        if driver["name"] == old["name"] and not same(driver, {**old, "allocatable": None})
+        for driver in after.get(old["name"], ())
+        if not same(driver, {**old, "allocatable": None})
     ]
 
 
 def driver_once(value: Object, path: str, frame: Frame) -> list[FieldError]:
     """Of drivers with one name all but the first (validateCSINodeDriver)."""
-    drivers = frame.up.obj["drivers"] if frame.up is not None else []
-    first = next(each for each in drivers if each["name"] == value["name"])
-    return [] if first is value else [fielderrors.duplicate(f"{path}.name", value["name"])]
+    assert frame.up is not None, "a driver is an item"
+    name = value.get("name", "")
+    if frame.up.firsts("drivers", "name").get(name) is value:
+        return []
+    return [fielderrors.duplicate(f"{path}.name", name)]
