@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 PODS = "/api/v1/namespaces/default/pods"
+QUOTAS = "/api/v1/namespaces/default/resourcequotas"
+SERVICES = "/api/v1/namespaces/default/services"
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 JSON, YAML = "application/json", "application/yaml"
 Object = dict[str, Any]
@@ -42,6 +44,12 @@ def resource(plural: str, spec: Object) -> bytes:
 def config_map(name: str, **more: Any) -> bytes:
     meta = {"name": name, **more.pop("metadata", {})}
     return dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, **more})
+
+
+def pod(**spec: Any) -> bytes:
+    meta, containers = {"name": "a"}, [{"name": "c", "image": "i"}]
+    whole = {"containers": containers, **spec}
+    return dumps({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": whole})
 
 
 def dumps(value: Any) -> bytes:
@@ -87,6 +95,8 @@ def bombs(part: float = 1.0) -> dict[str, Bomb]:
     def crd(spec: Object) -> bytes:
         return dumps(definition("bombs", spec))
 
+    spread = {"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}
+    variables = [{"name": f"e{n}", "value": "v"} for n in many(70_000)]
     owner = {"apiVersion": "v1", "kind": "a", "name": "b"}
     steps = [{"op": "add", "path": f"/data/k{n}", "value": "v"} for n in many(10_000)]
     patterns = {f"p{n}": {"type": "string", "pattern": f"^a{n}$"} for n in many(30_000)}
@@ -177,12 +187,44 @@ def bombs(part: float = 1.0) -> dict[str, Bomb]:
         "containers": Bomb(
             "POST",
             dry(PODS),
+            pod(containers=[{"name": f"c{n}", "image": "i"} for n in many(60_000)]),
+        ),
+        "volumes": Bomb(
+            "POST",
+            dry(PODS),
+            pod(volumes=[{"name": f"v{n}", "emptyDir": {}} for n in many(60_000)]),
+        ),
+        "constraints": Bomb(
+            "POST",
+            dry(PODS),
+            pod(
+                topologySpreadConstraints=[{**spread, "topologyKey": f"k{n}"} for n in many(30_000)]
+            ),
+        ),
+        "ports of a service": Bomb(
+            "POST",
+            dry(SERVICES),
             dumps(
                 {
                     "apiVersion": "v1",
-                    "kind": "Pod",
+                    "kind": "Service",
                     "metadata": {"name": "a"},
-                    "spec": {"containers": [{"name": f"c{n}", "image": "i"} for n in many(60_000)]},
+                    "spec": {"ports": [{"name": f"p{n}", "port": n + 1} for n in many(60_000)]},
+                }
+            ),
+        ),
+        "scopes times resources": Bomb(
+            "POST",
+            dry(QUOTAS),
+            dumps(
+                {
+                    "apiVersion": "v1",
+                    "kind": "ResourceQuota",
+                    "metadata": {"name": "a"},
+                    "spec": {
+                        "scopes": ["BestEffort" for _ in many(100_000)],
+                        "hard": {f"hugepages-{n}": "1" for n in many(60_000)},
+                    },
                 }
             ),
         ),
@@ -203,6 +245,12 @@ def bombs(part: float = 1.0) -> dict[str, Bomb]:
             "PATCH",
             f"{dry(small)}&fieldManager=m&force=true",
             config_map("small", data=keys(180_000, "k{}")),
+            "application/apply-patch+yaml",
+        ),
+        "apply of variables": Bomb(
+            "PATCH",
+            f"{dry(PODS + '/a')}&fieldManager=m&force=true",
+            pod(containers=[{"name": "c", "image": "i", "env": variables}]),
             "application/apply-patch+yaml",
         ),
         "options of a deletion": Bomb(
