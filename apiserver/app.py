@@ -37,7 +37,7 @@ from inkube.apiserver.http import (
     RequestInfo,
     RequestRecord,
     bodies,
-    incoming,
+    httprequest,
     logs,
     negotiation,
     read_timeout,
@@ -88,7 +88,7 @@ class Parts:
     """None where requests have met them before they come here."""
     sleep: Callable[[float], Awaitable[None]]
     """Seconds of the server's clock."""
-    calm: Callable[[], Awaitable[bool]] | None = None
+    before_request: Callable[[], Awaitable[bool]] | None = None
     """Awaited before each request is looked at; whether the store has come to the newest."""
     before_write: Callable[[], Awaitable[None]] | None = None
     """Awaited before each request that may write is served."""
@@ -118,7 +118,7 @@ class App:
         request_id = f"{self._run}-{next(self._numbers)}"
         info = requests.read(request)
         parts = self._parts
-        if parts.calm is not None and await parts.calm():
+        if parts.before_request is not None and await parts.before_request():
             request.is_current = True
         heard = _heard() if parts.listeners else None
         received = datetime.now(UTC) if heard else None
@@ -188,7 +188,7 @@ class App:
         request_id: str,
         heard: "http.audit.Heard | None",
     ) -> web.StreamResponse:
-        refused = incoming.refuse(request)
+        refused = httprequest.refuse(request)
         if refused is not None:
             return refused
         try:

@@ -476,7 +476,7 @@ async def _serve(
             await _work(server, stack, stop, target)
             return
         if await _started(server, stack, stop):
-            with root.collector.calm() or contextlib.nullcontext():
+            with root.collector.of_process() or contextlib.nullcontext():
                 _announce(server, target)
                 await stop.wait()
         click.echo("stopping")
@@ -534,7 +534,7 @@ async def _work(
     waiting[-1].add_done_callback(
         lambda told: None if told.cancelled() else _announce(server, target)
     )
-    with root.collector.calm() or contextlib.nullcontext():
+    with root.collector.of_process() or contextlib.nullcontext():
         await asyncio.wait(waiting[:-1], return_when=asyncio.FIRST_COMPLETED)
     for task in waiting:
         task.cancel()

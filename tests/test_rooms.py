@@ -71,9 +71,7 @@ def _asked() -> Iterator[str]:
     for folder in ("schemas", "controllers", "apiserver"):
         for file in sorted((ROOT / folder).rglob("*.py")):
             name = file.relative_to(ROOT).as_posix()
-            if name in _MAY_ASK or name.startswith(
-                "controllers/porch/"
-            ):  # where git repositories are
+            if name in _MAY_ASK or name.startswith(_OTHERS):
                 continue
             for node in _questions(ast.parse(file.read_text())):
                 yield f"{name}:{getattr(node, 'lineno', 0)}: {ast.unparse(node)}"

@@ -12,11 +12,11 @@ import orjson
 from inkube.apiserver.registry import (
     Attributes,
     Call,
-    Derived,
     Effect,
     Operation,
     Plugin,
     Resource,
+    StoreCache,
     keys,
 )
 from inkube.schemas import quantity, status
@@ -37,7 +37,7 @@ class QuotaAdmission(Plugin):
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._limited = Derived(store, (_PREFIX,), self._namespaces)
+        self._limited = StoreCache(store, (_PREFIX,), self._namespaces)
         """The namespaces that have quotas."""
 
     def _namespaces(self) -> frozenset[str]:

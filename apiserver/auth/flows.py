@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from inkube.apiserver.http import RequestInfo
-from inkube.apiserver.registry import Derived, User, keys
+from inkube.apiserver.registry import StoreCache, User, keys
 from inkube.schemas.objects import Object
 from inkube.storage import Entry, Store
 
@@ -43,7 +43,7 @@ class Flows:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._order = Derived(store, (_SCHEMAS, _LEVELS), self._in_order)
+        self._order = StoreCache(store, (_SCHEMAS, _LEVELS), self._in_order)
 
     def of(self, info: RequestInfo, user: User) -> Flow | None:
         """The flow of a request; None until a client has read flow schemas."""

@@ -63,7 +63,7 @@ def context(certificate: Certificate, client_authority: Path | None = None) -> s
         except (ssl.SSLError, ValueError) as error:
             raise ValueError(f"{client_authority} holds no certificate in PEM") from error
         made.verify_mode = ssl.CERT_OPTIONAL
-        http.outgoing.verify_as_go(made)
+        http.dialing.verify_as_go(made)
     return made
 
 

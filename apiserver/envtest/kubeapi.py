@@ -69,7 +69,7 @@ async def _serve(given: Given) -> None:
             tls_private_key_file=key,
         )
     ) as server:
-        with root.collector.calm() or contextlib.nullcontext():
+        with root.collector.of_process() or contextlib.nullcontext():
             _say(sys.stderr, f"Serving securely on {server.url.removeprefix('https://')}")
             await stop.wait()
 

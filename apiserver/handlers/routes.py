@@ -14,7 +14,7 @@ from aiohttp import hdrs, web
 from inkube.apiserver.faults import Trouble
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.verbs import Exchange, Handler, Handlers
-from inkube.apiserver.http import Form, Request, RequestInfo, incoming, negotiation, requests
+from inkube.apiserver.http import Form, Request, RequestInfo, httprequest, negotiation, requests
 from inkube.apiserver.registry import Call, Resource, Resources, User, Worker
 from inkube.schemas import status
 from inkube.schemas.golang import quote
@@ -125,7 +125,7 @@ class Routes:
         """The form of the answer. Raises StatusError 400 or 406."""
         resource, wording = route.resource, route.resource.wording
         if resource.definition.max_body:
-            incoming.allow(request, resource.definition.max_body)
+            httprequest.allow(request, resource.definition.max_body)
         if info.verb in WATCHES and request.headers.get(hdrs.ACCEPT) == negotiation.EVENTS:
             return negotiation.PLAIN
         if wording.is_routed:

@@ -1,9 +1,10 @@
 """Bytes that wait for clients who do not read, of all connections of a server together.
 
-A connection holds back little by itself: it waits for its reader (`delivery`, `watching.streams`).
-Many of them would hold back much. So each whose transport is full is counted here, with what its
-answer keeps in memory beside; beyond the bound those who took nothing for longest are cut off. Who
-reads is never counted for long. A watcher who is cut off resumes from its last version.
+A connection holds back little by itself: it waits for its reader (`httpresponse`,
+`watching.streams`). Many of them would hold back much. So each whose transport is full is counted
+here, with what its answer keeps in memory beside; beyond the bound those who took nothing for
+longest are cut off. Who reads is never counted for long. A watcher who is cut off resumes from its
+last version.
 """
 
 import asyncio

@@ -8,7 +8,7 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from inkube.apiserver import http
-from inkube.apiserver.http.delivery import Answer, Body, Head
+from inkube.apiserver.http.httpresponse import Answer, Body, Head
 from inkube.apiserver.http.negotiation import EVENTS, JSON, PROTOBUF, YAML, Form
 from inkube.schemas import status, warningtexts
 from inkube.schemas.builtin import protobuf

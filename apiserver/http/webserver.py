@@ -21,8 +21,8 @@ from yarl import URL
 from inkube.apiserver.http import bodies, fast, logs, plain
 from inkube.apiserver.http.budget import Budget
 from inkube.apiserver.http.cors import Origins
-from inkube.apiserver.http.delivery import Writer
-from inkube.apiserver.http.incoming import Request
+from inkube.apiserver.http.httprequest import Request
+from inkube.apiserver.http.httpresponse import Writer
 
 logger = logging.getLogger(__name__)
 

@@ -8,11 +8,11 @@ from inkube.apiserver import policies
 from inkube.apiserver.auth import Authorizer
 from inkube.apiserver.registry import (
     Attributes,
-    Derived,
     Operation,
     Plugin,
     Resource,
     Resources,
+    StoreCache,
     keys,
 )
 from inkube.schemas.lazy import Late
@@ -39,7 +39,7 @@ class Policies(Plugin):
 
     def __init__(self, store: Store) -> None:
         prefix = keys.prefix(self.bindings)
-        self._bound = Derived(store, (prefix,), lambda: store.count(prefix) > 0)
+        self._bound = StoreCache(store, (prefix,), lambda: store.count(prefix) > 0)
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
         return resource.group != GROUP or resource.plural not in _KINDS

@@ -24,7 +24,6 @@ from inkube.apiserver.registry.codec import JSONCodec as JSONCodec
 from inkube.apiserver.registry.commits import Outcome as Outcome
 from inkube.apiserver.registry.crds import Installer as Installer
 from inkube.apiserver.registry.delegates import Delegate as Delegate
-from inkube.apiserver.registry.derived import Derived as Derived
 from inkube.apiserver.registry.listing import ListOptions as ListOptions
 from inkube.apiserver.registry.listing import Page as Page
 from inkube.apiserver.registry.registry import MAX_RETRIES as MAX_RETRIES
@@ -37,6 +36,7 @@ from inkube.apiserver.registry.scales import SCALE as SCALE
 from inkube.apiserver.registry.serviceaddresses import ServiceAddresses as ServiceAddresses
 from inkube.apiserver.registry.serviceaddresses import UnresolvedError as UnresolvedError
 from inkube.apiserver.registry.stamps import Stamps as Stamps
+from inkube.apiserver.registry.storecache import StoreCache as StoreCache
 from inkube.apiserver.registry.storedbytes import may_be_bound as may_be_bound
 from inkube.apiserver.registry.transactions import Pending as Pending
 from inkube.apiserver.registry.worker import HEAVY as HEAVY

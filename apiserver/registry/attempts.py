@@ -17,7 +17,7 @@ from functools import partial
 from inkube.apiserver.registry.admission import Chain
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.commits import Outcome
-from inkube.apiserver.registry.queues import Ahead, Queues, Turn
+from inkube.apiserver.registry.queues import Queues, Turn, UncommittedState
 from inkube.apiserver.registry.requests import Commit
 from inkube.schemas import status
 from inkube.storage import BaseStore, Entries, Entry, Store, writes
@@ -57,8 +57,12 @@ class Pipelined(Attempts):
         """See Attempts. Begins with what the write before stores, where it may and that is not
         stored."""
         async with self.queues.turn(call.key) as turn:
-            if repeatable and turn.ahead is not None and self._may_begin(call, turn.ahead):
-                outcome = await self._begin(call, work, turn, turn.ahead)
+            if (
+                repeatable
+                and turn.uncommitted is not None
+                and self._may_begin(call, turn.uncommitted)
+            ):
+                outcome = await self._begin(call, work, turn, turn.uncommitted)
                 if outcome is not None:
                     return outcome
             await turn.settled()
@@ -71,19 +75,21 @@ class Pipelined(Attempts):
             await turn.settled()
             return await super().delete(call, work)
 
-    def _may_begin(self, call: Call, ahead: Ahead) -> bool:
+    def _may_begin(self, call: Call, state: UncommittedState) -> bool:
         """Whether a state may be worked on that is not stored: nobody beyond this process, and no
         other write, is shown it, and the object lives on."""
         resource = call.resource
         alone = resource.converter is None and resource.transactor is None
-        lives = "deletionTimestamp" not in ahead.value["metadata"]
+        lives = "deletionTimestamp" not in state.value["metadata"]
         return alone and lives and self._chain.is_private(resource, "UPDATE")
 
-    async def _begin(self, call: Call, work: Work, turn: Turn, ahead: Ahead) -> Outcome | None:
+    async def _begin(
+        self, call: Call, work: Work, turn: Turn, state: UncommittedState
+    ) -> Outcome | None:
         """Work on the state that is to come. Nothing is answered that a state never stored led to:
         None where it is refused, which has to be seen again with what is stored."""
         told = len(call.warnings)
-        entry = self._store.uncommitted(ahead.entry, ahead.value, ahead.underway)
+        entry = self._store.uncommitted(state.entry, state.value, state.underway)
         try:
             outcome = await work(entry, partial(self._commit, turn, entry))
         except status.StatusError:
@@ -91,7 +97,7 @@ class Pipelined(Attempts):
             return None
         if outcome.changed:
             return outcome
-        stored = await ahead.underway.outcome()
+        stored = await state.underway.outcome()
         return None if stored is None else outcome._replace(entry=stored[0])
 
     async def _commit(
@@ -101,5 +107,5 @@ class Pipelined(Attempts):
         underway = await self._store.submit(*batch)
         [own, *others] = batch
         if entry is not None and not others and isinstance(own, writes.Update):
-            turn.hand_on(Ahead(entry, own.value, underway))
+            turn.hand_on(UncommittedState(entry, own.value, underway))
         return await underway

@@ -138,7 +138,7 @@ async def _page(
         if found is not None:
             read = StoredPage([each for each in found if each.key > prefix + after], 0, revision)
         else:
-            read = await _read(store, prefix, options, Place(after, revision, size))
+            read = await _read(store, prefix, options, PageStart(after, revision, size))
         left, stored = read.remaining, read.entries
         if call.resource.is_view:
             stored = _selected_stored(stored, matches)
@@ -170,7 +170,7 @@ def _ended(
     return Page(shown, revision, token, left if tells else None)
 
 
-class Place(NamedTuple):
+class PageStart(NamedTuple):
     """Where a page begins: after a key relative to its prefix, at a revision; its size."""
 
     after: str
@@ -178,14 +178,14 @@ class Place(NamedTuple):
     size: int
 
 
-async def _read(store: Store, prefix: str, options: ListOptions, place: Place) -> StoredPage:
-    after = prefix + place.after if place.after else ""
+async def _read(store: Store, prefix: str, options: ListOptions, start: PageStart) -> StoredPage:
+    after = prefix + start.after if start.after else ""
     try:
-        return await store.page(prefix, limit=place.size, after=after, revision=place.revision)
+        return await store.page(prefix, limit=start.size, after=after, revision=start.revision)
     except storage_errors.Compacted as error:
-        raise _expired(options, place.after) from error
+        raise _expired(options, start.after) from error
     except storage_errors.FutureRevision as error:
-        raise too_large(place.revision, store.revision) from error
+        raise too_large(start.revision, store.revision) from error
 
 
 async def _place(options: ListOptions, store: Store) -> tuple[str, int]:
@@ -262,7 +262,7 @@ async def exactly(registry: Registry, call: Call, version: str) -> Entry:
     """
     await settle(registry.store, version, _version)
     options = ListOptions(resource_version=version, match="Exact")
-    page = await _read(registry.store, call.key, options, Place("", _version(version), 1))
+    page = await _read(registry.store, call.key, options, PageStart("", _version(version), 1))
     if not page.entries:
         raise status.not_found(call.resource.group, call.resource.plural, call.name)
     return page.entries[0]

@@ -17,7 +17,7 @@ PATIENCE = 0.25
 """Seconds that a writer waits for those before it."""
 
 
-class Ahead(NamedTuple):
+class UncommittedState(NamedTuple):
     """The write before, which is not committed yet: `value` in the place of `entry`."""
 
     entry: Entry
@@ -28,12 +28,12 @@ class Ahead(NamedTuple):
 class _Line:
     """Those who write one key."""
 
-    __slots__ = ("ahead", "held", "waiting")
+    __slots__ = ("held", "uncommitted", "waiting")
 
     def __init__(self) -> None:
         self.held = False
         self.waiting: deque[asyncio.Future[None]] = deque()
-        self.ahead: Ahead | None = None
+        self.uncommitted: UncommittedState | None = None
 
 
 class Queues:
@@ -94,22 +94,22 @@ class Turn:
         self.end()
 
     @property
-    def ahead(self) -> Ahead | None:
+    def uncommitted(self) -> UncommittedState | None:
         """The write before this one, while it is underway; None for who has no turn."""
-        ahead = self._line.ahead if self._held and self._line is not None else None
-        return None if ahead is None or ahead.underway.settled else ahead
+        state = self._line.uncommitted if self._held and self._line is not None else None
+        return None if state is None or state.underway.settled else state
 
     async def settled(self) -> None:
         """Wait until the write before, if there is one, is stored or has failed."""
-        ahead = self.ahead
-        if ahead is not None:
-            await ahead.underway.outcome()
+        state = self.uncommitted
+        if state is not None:
+            await state.underway.outcome()
 
-    def hand_on(self, ahead: Ahead) -> None:
+    def hand_on(self, state: UncommittedState) -> None:
         """End the turn with a write that is underway: the next may go on from what it stores."""
-        if self._held and self._line is not None and not ahead.underway.settled:
-            self._line.ahead = ahead
-            ahead.underway.answer.add_done_callback(self._forget)
+        if self._held and self._line is not None and not state.underway.settled:
+            self._line.uncommitted = state
+            state.underway.answer.add_done_callback(self._forget)
         self.end()
 
     def end(self) -> None:
@@ -131,9 +131,9 @@ class Turn:
         line = self._line
         if line is None:
             return
-        if line.ahead is not None and line.ahead.underway.settled:
-            line.ahead = None
-        if not line.held and line.ahead is None and self._lines.get(self._key) is line:
+        if line.uncommitted is not None and line.uncommitted.underway.settled:
+            line.uncommitted = None
+        if not line.held and line.uncommitted is None and self._lines.get(self._key) is line:
             del self._lines[self._key]
 
 

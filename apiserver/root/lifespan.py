@@ -8,7 +8,15 @@ from functools import partial
 from inkube.apiserver import modules, root
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.registry import HEAVY, keys
-from inkube.apiserver.root import bootstrap, calm, listening, parts, reconcilers, serving, triggers
+from inkube.apiserver.root import (
+    bootstrap,
+    listening,
+    parts,
+    reconcilers,
+    requestwaits,
+    serving,
+    triggers,
+)
 from inkube.apiserver.root.core import Core
 from inkube.apiserver.root.defaults import sets
 from inkube.apiserver.root.listening import Door
@@ -112,7 +120,7 @@ async def _install_what_is_wanted(
 ) -> None:
     """Kinds stored before and those of the options: served once controllers have seen them."""
     core, options = made.core, made.core.options
-    stored = core.base.snapshot is not None and core.base.store.count(calm.DEFINITIONS)
+    stored = core.base.snapshot is not None and core.base.store.count(requestwaits.DEFINITIONS)
     if options.workloads or stored:
         await made.settled()
     if options.aggregated:

@@ -24,7 +24,7 @@ from inkube.apiserver.configuration import Options
 from inkube.apiserver.discovery import LOADING, Endpoint, Endpoints, issuer, made_late
 from inkube.apiserver.handlers import Handlers, Renderer, Routes, Subresources
 from inkube.apiserver.http import Guard, Metrics, Origins, webserver
-from inkube.apiserver.root import calm
+from inkube.apiserver.root import requestwaits
 from inkube.apiserver.root.core import Core
 from inkube.apiserver.root.parts import Parts, Start
 from inkube.apiserver.root.progress import Progress
@@ -67,7 +67,7 @@ async def begin(
     if siblings is not None:
         await siblings.start(endpoints.figures)
         stack.push_async_callback(siblings.close)
-    others = calm.OtherServers(core.base.store, core.manager) if core.base.shares else None
+    others = requestwaits.OtherServers(core.base.store, core.manager) if core.base.shares else None
     if others is not None:
         stack.callback(others.close)
     made = _application(parts, endpoints, streaming, others, listeners, start)
@@ -94,7 +94,7 @@ def _application(
     parts: Parts,
     endpoints: Endpoints,
     streaming: Streaming,
-    others: calm.OtherServers | None,
+    others: requestwaits.OtherServers | None,
     listeners: "list[http.audit.Listener]",
     start: Start,
 ) -> apps.Parts:
@@ -119,8 +119,8 @@ def _application(
         endpoints=_paths(parts, endpoints, streaming, start),
         faults=core.faults,
         sleep=core.base.clock.sleep,
-        calm=_calm(parts, others),
-        before_write=calm.of_workloads(core.manager) if options.workloads else None,
+        before_request=_before_request(parts, others),
+        before_write=requestwaits.of_workloads(core.manager) if options.workloads else None,
         on_request=options.on_request,
         records_bodies=options.record_bodies,
         pages=made_late(Late(lambda: console.Pages())),
@@ -128,10 +128,12 @@ def _application(
     )
 
 
-def _calm(parts: Parts, others: calm.OtherServers | None) -> Callable[[], Awaitable[bool]] | None:
+def _before_request(
+    parts: Parts, others: requestwaits.OtherServers | None
+) -> Callable[[], Awaitable[bool]] | None:
     """What each request waits for before it is looked at."""
     if parts.core.options.seed is not None:
-        return calm.of_controllers(parts.core.manager)
+        return requestwaits.of_controllers(parts.core.manager)
     return None if others is None else others.caught_up
 
 

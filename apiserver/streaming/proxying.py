@@ -18,7 +18,7 @@ from aiohttp.http import StreamWriter
 from multidict import CIMultiDict
 
 from inkube.apiserver import http
-from inkube.apiserver.http import RequestInfo, incoming
+from inkube.apiserver.http import RequestInfo, httprequest
 from inkube.apiserver.streaming.takeover import Feed, Takeover
 from inkube.schemas import status
 
@@ -118,7 +118,7 @@ async def pass_on(
             base = upstream.base()
             headers = _headers(request, info, changes, protocol)
             options: dict[str, Any] = {"headers": headers}
-            if request.can_read_body and isinstance(request, incoming.Request):
+            if request.can_read_body and isinstance(request, httprequest.Request):
                 options["data"] = request.chunks()
             path = changes.target or target(info)
             async with upstream.request(info.method, base, path, **options) as answer:
@@ -133,7 +133,7 @@ async def pass_on(
         return failed("service unavailable")
     except (aiohttp.ClientError, OSError, ValueError) as error:
         _must_not_have_begun(request, response, error)
-        return failed(f"error trying to reach service: {http.outgoing.trouble(error)}")
+        return failed(f"error trying to reach service: {http.dialing.trouble(error)}")
     except TimeoutError as error:
         _must_not_have_begun(request, response, error)
         if not limit.expired():

@@ -83,7 +83,7 @@ class Kube:
         of seconds. Raises TimeoutError.
         """
         __tracebackhide__ = True
-        self._thread.run(self.calm(within, quiet))
+        self._thread.run(self.settle(within, quiet))
 
     def fail(self, *verbs_and_resources: Any, **options: Any) -> Failing:
         """`with kube.fail("update", "configmaps", times=2, code=409): …`; see `failing.Failure`."""
@@ -128,7 +128,7 @@ class Kube:
         found = manifests.read(sources)
         await manifests.install(self.server.client, found, self.server.settled)
 
-    async def calm(self, within: float, quiet: float) -> None:
+    async def settle(self, within: float, quiet: float) -> None:
         """`settled`, in the server's own loop."""
         store, within = self.server.store, patience.limit(within)
         try:
@@ -162,7 +162,7 @@ class AsyncKube(AsyncClient):
     async def settled(self, within: float = patience.SETTLED, *, quiet: float = 0.0) -> None:
         """See Kube."""
         __tracebackhide__ = True
-        await self.thread.wait(self._kube.calm(within, quiet))
+        await self.thread.wait(self._kube.settle(within, quiet))
 
     def fail(self, *verbs_and_resources: Any, **options: Any) -> Failing:
         """`async with kube.aio.fail(…)`; see Kube."""

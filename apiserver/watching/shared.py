@@ -33,8 +33,8 @@ from yarl import URL
 from inkube.apiserver import watching
 from inkube.apiserver.handlers.routes import WATCHES
 from inkube.apiserver.http import bodies, negotiation, requests, responses
-from inkube.apiserver.http.delivery import STALLED, Writer
-from inkube.apiserver.http.incoming import Request
+from inkube.apiserver.http.httprequest import Request
+from inkube.apiserver.http.httpresponse import STALLED, Writer
 from inkube.apiserver.http.plain import Connection
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import User

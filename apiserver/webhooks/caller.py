@@ -61,7 +61,7 @@ class WebhookCaller:
                 headers=self._headers, timeout=aiohttp.ClientTimeout()
             )
         try:
-            context = http.outgoing.context(client.get("caBundle") or "")
+            context = http.dialing.context(client.get("caBundle") or "")
             options: dict[str, Any] = {"data": review, "ssl": context}
             asked = URL(url)
             if "service" in client:
@@ -74,7 +74,7 @@ class WebhookCaller:
         except UnresolvedError as error:
             raise ReplyError(f'Post "{url}": {error}') from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise ReplyError(f'Post "{url}": {http.outgoing.trouble(error)}') from error
+            raise ReplyError(f'Post "{url}": {http.dialing.trouble(error)}') from error
 
     def _of_service(
         self, service: Object, url: URL, options: dict[str, Any]

@@ -7,7 +7,7 @@ behind it, is loaded when there is one to ask.
 from collections.abc import Callable
 
 from inkube.apiserver import webhooks
-from inkube.apiserver.registry import Attributes, Derived, Operation, Plugin, Resource, keys
+from inkube.apiserver.registry import Attributes, Operation, Plugin, Resource, StoreCache, keys
 from inkube.schemas import webhooks as reviews
 from inkube.storage import Store
 
@@ -34,7 +34,7 @@ class Webhooks(Plugin):
         self._store = store
         self._dispatcher = dispatcher
         self._prefix = keys.prefix(self.plural)
-        self._hooks = Derived(store, (self._prefix,), self._read)
+        self._hooks = StoreCache(store, (self._prefix,), self._read)
         """Every webhook in force, in its order."""
 
     def handles(self, resource: Resource, operation: Operation) -> bool:

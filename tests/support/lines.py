@@ -11,7 +11,7 @@ from patience import SECONDS, within
 from inkube.apiserver.http import webserver
 from inkube.apiserver.http.budget import Budget
 from inkube.apiserver.http.cors import Origins
-from inkube.apiserver.http.delivery import Answer
+from inkube.apiserver.http.httpresponse import Answer
 from inkube.apiserver.http.plain import Handler
 
 GET = b"GET /%d HTTP/1.1\r\nHost: localhost\r\n\r\n"

@@ -4,7 +4,7 @@ aiohttp wakes the task of the connection, which makes one for the request, whose
 one again: three turns of the event loop and two futures. Here a request that came whole begins in
 the turn after it came, together with all that came then, since many small pieces of work go faster
 stage by stage. It goes on when what it waits for is done, and a short answer leaves from where it
-is made, with those made in the same turn (`sending`): a GET takes two thirds of the processor time
+is made, with those made in the same turn (`outbox`): a GET takes two thirds of the processor time
 that it took aiohttp's way (`make bench`).
 
 It runs in the name of the connection's task: `asyncio.current_task` tells that one, so whoever sets
@@ -29,9 +29,9 @@ from aiohttp.web_protocol import ERROR, PayloadAccessError, _ErrInfo
 
 from inkube.apiserver.http import plain
 from inkube.apiserver.http.budget import Budget
-from inkube.apiserver.http.delivery import Answer
-from inkube.apiserver.http.fast.sending import Outbox
-from inkube.apiserver.http.incoming import Request
+from inkube.apiserver.http.fast.outbox import Outbox
+from inkube.apiserver.http.httprequest import Request
+from inkube.apiserver.http.httpresponse import Answer
 
 _IS_OVER = PayloadAccessError()
 _COUNTS_MESSAGES = hasattr(HttpRequestParser, "message_consumed")  # since 3.14

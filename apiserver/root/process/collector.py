@@ -115,7 +115,7 @@ def paused() -> Iterator[None]:
         gc.enable()
 
 
-def calm() -> "Collector | None":
+def of_process() -> "Collector | None":
     """The collector to enter; None where a process cannot see its memory: Python's own stays."""
     if not os.path.exists(_STATM):
         return None

@@ -10,7 +10,7 @@ from aiohttp.http_parser import RawRequestMessage
 from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
-from inkube.apiserver.http.incoming import Request
+from inkube.apiserver.http.httprequest import Request
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 MAPS = "/api/v1/namespaces/default/configmaps"

@@ -10,7 +10,7 @@ import pytest
 import workloads as w
 from patience import SECONDS
 
-from inkube.apiserver.root import calm
+from inkube.apiserver.root import requestwaits
 from inkube.controllers.manager import Manager
 from inkube.controllers.workloads import rollouts
 from inkube.schemas.status import StatusError
@@ -179,7 +179,7 @@ def test_scaling_in_a_rollout_is_spread_in_proportion(wanted, sizes, goals):
 
 def test_a_write_finds_what_controllers_made_of_the_one_before(kube, monkeypatch):
     """Requests follow each other faster than on a cluster, where each waits for a disk."""
-    monkeypatch.setattr(calm, "CATCH_UP_SECONDS", 10)  # however busy this machine is
+    monkeypatch.setattr(requestwaits, "CATCH_UP_SECONDS", 10)  # however busy this machine is
     host, port = kube.url.removeprefix("http://").split(":")
     connection = http.client.HTTPConnection(host, int(port), timeout=SECONDS)
 
@@ -209,5 +209,5 @@ async def test_controllers_that_come_to_no_end_hold_no_write_up_for_long(monkeyp
         async def worked_off(self):
             await asyncio.Event().wait()
 
-    monkeypatch.setattr(calm, "CATCH_UP_SECONDS", 0.001)
-    await asyncio.wait_for(calm.of_workloads(Busy.__new__(Busy))(), SECONDS)
+    monkeypatch.setattr(requestwaits, "CATCH_UP_SECONDS", 0.001)
+    await asyncio.wait_for(requestwaits.of_workloads(Busy.__new__(Busy))(), SECONDS)

@@ -11,7 +11,7 @@ from inkube.storage.store import Store
 T = TypeVar("T")
 
 
-class Derived(Generic[T]):
+class StoreCache(Generic[T]):
     """What `make` returns, of everything under some prefixes; follows the store until that ends."""
 
     def __init__(self, store: Store, prefixes: Sequence[str], make: Callable[[], T]) -> None:

@@ -7,7 +7,7 @@ import zlib
 import pytest
 
 from inkube import APIServer
-from inkube.apiserver.http import packing
+from inkube.apiserver.http import compression
 from inkube.apiserver.http.responses import GZIP_FROM
 
 SECRETS = "/api/v1/namespaces/{}/secrets"
@@ -17,10 +17,10 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 @pytest.fixture(params=["isal", "zlib"])
 def packed(request, monkeypatch):
     if request.param == "zlib":
-        monkeypatch.setattr(packing, "_make", zlib.compressobj)
+        monkeypatch.setattr(compression, "_make", zlib.compressobj)
     else:
         pytest.importorskip("isal")
-    return packing.packed
+    return compression.packed
 
 
 @pytest.mark.parametrize("pieces", [[], [b""], [b"a"], [b"ab" * 40_000, memoryview(b"c" * 9)] * 9])

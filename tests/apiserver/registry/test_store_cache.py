@@ -1,13 +1,13 @@
 """What is made of stored objects is made again after a change, whoever made it."""
 
 from inkube.apiserver.registry.codec import JSONCodec
-from inkube.apiserver.registry.derived import Derived
+from inkube.apiserver.registry.storecache import StoreCache
 from inkube.storage.sql.sqlite import sqlite_log
 from inkube.storage.store import Store
 
 
 def _names(store):
-    return Derived(store, ("/a/", "/b/"), lambda: [e.key for e in store.list("/a/")])
+    return StoreCache(store, ("/a/", "/b/"), lambda: [e.key for e in store.list("/a/")])
 
 
 async def test_it_is_made_again_after_a_change_and_only_then(tmp_path):

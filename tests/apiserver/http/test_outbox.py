@@ -7,8 +7,7 @@ from contextlib import AsyncExitStack
 import pytest
 from lines import answer, connected, serving
 
-from inkube.apiserver.http.fast import sending
-from inkube.apiserver.http.fast.sending import Outbox
+from inkube.apiserver.http.fast.outbox import TOGETHER, Outbox
 
 
 class Transport(asyncio.Transport):
@@ -67,7 +66,7 @@ def test_every_answer_is_sent_once_in_order_and_soon(seed):
         for each in transports:
             assert each.written == put[each][: len(each.written)]
         late = sum(len(put[each]) - len(each.written) for each in transports)
-        assert late < sending.TOGETHER
+        assert late < TOGETHER
 
 
 def test_who_comes_alone_is_answered_at_once_and_costs_no_turn():

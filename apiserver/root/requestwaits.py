@@ -1,4 +1,5 @@
-"""What each request waits for before it is looked at (`app.Parts.calm`); most servers: nothing.
+"""What each request waits for before it is looked at (`app.Parts.before_request`); most wait for
+nothing.
 
 With a seed it is the controllers, so that revisions do not depend on who is faster. Where several
 servers share what is stored it is what others have written: a client that made a definition there
@@ -15,7 +16,7 @@ from inkube.controllers.core import crds
 from inkube.controllers.manager import Manager
 from inkube.storage import Change, StorageError, Store
 
-CALM_SECONDS = 2.0
+CONTROLLERS_SECONDS = 2.0
 CATCH_UP_SECONDS = 0.02  # how long a write waits for what writes before it set going
 INSTALL_SECONDS = 1.0  # how long a request waits for definitions that another server stored
 DEFINITIONS = keys.prefix("customresourcedefinitions")
@@ -33,7 +34,7 @@ def of_controllers(manager: Manager) -> Callable[[], Awaitable[bool]]:
     waiting."""
 
     async def wait() -> bool:
-        await _at_most(CALM_SECONDS, manager.settled())
+        await _at_most(CONTROLLERS_SECONDS, manager.settled())
         return False  # of the store it has not asked
 
     return wait

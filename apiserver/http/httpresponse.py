@@ -24,7 +24,7 @@ from multidict import CIMultiDict
 
 from inkube.apiserver import http
 from inkube.apiserver.http.budget import cut_off
-from inkube.apiserver.http.incoming import Request
+from inkube.apiserver.http.httprequest import Request
 from inkube.apiserver.http.plain import Connection
 from inkube.schemas import caches
 
@@ -244,7 +244,7 @@ class Answer(web.StreamResponse):
         """The body as it is sent."""
         pieces = _cut(self.body) if isinstance(self.body, bytes) else self.body
         pieces = _logged(pieces)
-        return http.packing.packed(pieces) if self.packed else pieces
+        return http.compression.packed(pieces) if self.packed else pieces
 
 
 class _MakingError(Exception):

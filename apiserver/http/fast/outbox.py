@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 TOGETHER = 16
-"""Answers that wait for others at most, each shorter than `delivery.PIECE`."""
+"""Answers that wait for others at most, each shorter than `httpresponse.PIECE`."""
 
 
 class _Sent(NamedTuple):
