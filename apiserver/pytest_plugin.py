@@ -51,6 +51,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="keep the state of the server of every test, and list the files at the end",
     )
+    parser.getgroup("inkube").addoption(
+        "--kube-html",
+        action="store_true",
+        help="also keep each state as a page of HTML with the console, which needs no server",
+    )
     parser.addini(
         "kubernetes_version", "the version of Kubernetes that is served, such as 1.33", default=""
     )
@@ -81,7 +86,8 @@ def pytest_runtest_makereport(
     wanted = report.failed or (report.when == "call" and item.config.getoption("kube_keep"))
     for number, server in enumerate(_servers(item) if wanted else ()):
         if name := _name_of_state(item, number):
-            report.user_properties.append((_PROPERTY, str(server.keep(name))))
+            path = server.keep(name, as_page=item.config.getoption("kube_html"))
+            report.user_properties.append((_PROPERTY, str(path)))
         if report.failed:
             report.sections.extend(server.sections())
     return report

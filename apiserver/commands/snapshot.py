@@ -1,11 +1,11 @@
-"""`inkube snapshot save` and `restore`: the state of a server in a file."""
+"""`inkube snapshot save`, `restore` and `page`: the state of a server in a file."""
 
 import asyncio
 from pathlib import Path
 
 import click
 
-from inkube.apiserver import root
+from inkube.apiserver import root, testing
 from inkube.apiserver.configuration import LOCAL
 from inkube.storage import StorageError
 
@@ -44,3 +44,19 @@ def restore(file: Path, data: Path) -> None:
     except (OSError, StorageError) as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"{data} is at revision {found.revision}")
+
+
+@snapshot_command.command()
+@click.argument("file", type=_FILE)
+@click.argument("html", type=_FILE)
+def page(file: Path, html: Path) -> None:
+    """Write the state in FILE to the page HTML, which a browser opens without a server.
+
+    The page contains the console, and secrets as they are stored. Nothing can be changed on it.
+    """
+    try:
+        found = asyncio.run(root.snapshots.load(file))
+        html.write_text(asyncio.run(testing.statepages.of_file(found, file.name)), "utf-8")
+    except (OSError, StorageError, ValueError) as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(html)

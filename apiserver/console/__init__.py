@@ -7,6 +7,7 @@ before the first request.
 
     pages       path → a file below `assets`, with its type, its ETag and a strict policy
     bundle      the modules of the page → one script
+    report      the page and the state of a server → one file that needs no server
     requestlog  finished requests → audit events, kept while a client listens
     assets/     the page: ES modules, a style sheet, and the libraries in `vendor`
 """

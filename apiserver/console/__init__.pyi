@@ -1,3 +1,4 @@
+from inkube.apiserver.console import report as report
 from inkube.apiserver.console.pages import Pages as Pages
 from inkube.apiserver.console.requestlog import RequestLog as RequestLog
 

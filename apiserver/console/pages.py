@@ -21,8 +21,8 @@ from inkube.schemas import status
 
 FOLDER = Path(__file__).parent / "assets"
 SCRIPT = "console.js"
-_PLAIN = "theme.js"
-"""A script that is no module."""
+_PLAIN = frozenset({"recorded.js", "theme.js"})
+"""Scripts that are no modules."""
 _TYPES = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
@@ -102,7 +102,7 @@ class Pages:
         modules = {
             name: path
             for name, path in self._paths.items()
-            if path.suffix == ".js" and name != _PLAIN
+            if path.suffix == ".js" and name not in _PLAIN
         }
         changed = max(path.stat().st_mtime_ns for path in modules.values())
         return self._current(SCRIPT, changed, lambda: _bundled(modules))
@@ -122,7 +122,7 @@ class Pages:
 def script() -> str:
     """All modules as one script, as the page loads it."""
     paths = {path.relative_to(FOLDER).as_posix(): path for path in FOLDER.rglob("*.js")}
-    return _bundled({name: path for name, path in paths.items() if name != _PLAIN}).decode()
+    return _bundled({name: path for name, path in paths.items() if name not in _PLAIN}).decode()
 
 
 def _bundled(modules: Mapping[str, Path]) -> bytes:

@@ -1,5 +1,6 @@
 from inkube.apiserver.root import Snapshot as Snapshot
 from inkube.apiserver.testing import plans as plans
+from inkube.apiserver.testing import statepages as statepages
 from inkube.apiserver.testing.cases import KubeTestCase as KubeTestCase
 from inkube.apiserver.testing.clients import AsyncClient as AsyncClient
 from inkube.apiserver.testing.clients import BlockingClient as BlockingClient

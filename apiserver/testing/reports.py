@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from inkube.apiserver.testing import patience, statepages
 from inkube.apiserver.testing.kube import Kube
 from inkube.apiserver.testing.log import ObjectChange
 from inkube.schemas.objects import Object
@@ -46,22 +47,29 @@ class Report:
         )
         yield from (each for each in found if each[1])
 
-    def keep(self, name: str) -> Path:
-        """Save the state of the server, which must still run, to a new file."""
+    def keep(self, name: str, *, as_page: bool = False) -> Path:
+        """Save the state of the server, which must still run, to a new file, and to a page of HTML
+        next to it."""
         path = self._folder / f"{name}.db"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._kube.run(self._save(path))
-        except (OSError, StorageError, TimeoutError) as error:
+            self._kube.run(self._save(path, as_page=as_page))
+        except (OSError, StorageError, TimeoutError, ValueError) as error:
             self._kept = f"the state could not be saved: {error}"
         else:
             self._kept = f"to look at the state of the server:\n  inkube serve --snapshot {path}"
+            if as_page:
+                self._kept += f"\nor open {path.with_suffix('.html')} in a browser"
         return path
 
-    async def _save(self, path: Path) -> None:
-        async with asyncio.timeout(KEEPING):
-            taken = await self._kube.server.snapshot()
+    async def _save(self, path: Path, *, as_page: bool) -> None:
+        server = self._kube.server
+        async with asyncio.timeout(patience.limit(KEEPING)):
+            taken = await server.snapshot()
             await taken.save(path)
+            if as_page:
+                text = await statepages.page(taken, server.options, path.stem)
+                await asyncio.to_thread(path.with_suffix(".html").write_text, text, "utf-8")
 
 
 def reasons(kube: Kube) -> Iterator[str]:

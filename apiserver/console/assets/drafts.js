@@ -54,12 +54,12 @@ function sample(schema, depth) {
  * Send a draft as `create`, `update` or `apply`, for real or as a dry run. The text goes as it is:
  * the server reads the YAML. Answers `{object, warnings}`; throws ApiError.
  */
-export function sendDraft(kind, text, mode, { dryRun = false, force = false, signal } = {}) {
+export function sendDraft(kind, text, mode, { dryRun = false, force = false, lenient = false, signal } = {}) {
   const { metadata = {} } = load(text) || {};
   const asked = query({
     dryRun: dryRun ? "All" : "",
     fieldManager: MANAGER,
-    fieldValidation: "Strict",
+    fieldValidation: lenient ? "Ignore" : "Strict",
     force: mode === "apply" && force ? "true" : "",
   });
   const { name = "", namespace = "" } = metadata || {};
@@ -69,13 +69,36 @@ export function sendDraft(kind, text, mode, { dryRun = false, force = false, sig
   return ask(place + asked, { method, body: text, type, signal, quiet: true });
 }
 
+/** Whether the server refused fields that it does not know, or that are there twice. */
+export const isStrict = (error) =>
+  error.code === 400 && /(unknown|duplicate) field "/.test(error.message);
+
+/** The draft of a reader on top of what others wrote: only what the reader changed since `original`. */
+export function merge(original, mine, theirs) {
+  return dump(mergeValues(load(original), load(mine), load(theirs)));
+}
+
+const isMap = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+
+function mergeValues(original, mine, theirs) {
+  if (same(original, mine)) return theirs;
+  if (!isMap(original) || !isMap(mine) || !isMap(theirs)) return mine;
+  const made = {};
+  for (const name of new Set([...Object.keys(theirs), ...Object.keys(mine)])) {
+    const value = mergeValues(original[name], mine[name], theirs[name]);
+    if (value !== undefined) made[name] = value;
+  }
+  return made;
+}
+
 /**
  * What a refusal means: `{problems, conflicts, outdated}`. Conflicts are those of an apply, outdated
  * that somebody else wrote first.
  */
 export function readRefusal(error) {
   const strict = [...error.message.matchAll(/(unknown|duplicate) field "((?:[^"\\]|\\.)*)"/g)];
-  if (error.code === 400 && strict.length) {
+  if (isStrict(error)) {
     const causes = strict.map(([, word, field]) => ({ field, message: `${word} field`, reason: "Strict" }));
     return { problems: ofRefusal({ ...error, message: error.message, causes }) };
   }

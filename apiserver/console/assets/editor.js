@@ -1,8 +1,8 @@
 // An object as text, checked by the server while it is written: a dry run of every pause answers what
 // both phases of validation find, and what would be stored.
 import { Diff } from "./diff.js";
-import { inMode, newText, readRefusal, removeField, sendDraft, textToEdit } from "./drafts.js";
-import { html, useEffect, useMemo, useRef, useState } from "./html.js";
+import { inMode, isStrict, merge, newText, readRefusal, removeField, sendDraft, textToEdit } from "./drafts.js";
+import { html, useEffect, useMemo, useState } from "./html.js";
 import { useKeys } from "./keys.js";
 import { tell } from "./notices.js";
 import { withoutVersion } from "./objects.js";
@@ -21,14 +21,17 @@ export function Editor({ kind, object, rights = {}, namespace, done }) {
   const [text, setText] = useState(() => (object ? textToEdit(object, kind, mode) : ""));
   const [verdict, setVerdict] = useState({ state: "" });
   const [saving, setSaving] = useState(false);
-  const [original] = useState(text);
-  const started = useRef(object);
+  const [original, setOriginal] = useState(text);
+  const version = object?.metadata.resourceVersion;
 
   useEffect(() => {
-    if (!object && schema !== undefined && text === "") setText(newText(kind, schema, namespace));
+    if (object || schema === undefined || text !== "") return;
+    const greeting = newText(kind, schema, namespace);
+    setOriginal(greeting);
+    setText(greeting);
   }, [schema]);
   useEffect(() => {
-    if (!text || (object && text === original && mode === "update")) {
+    if (!text || (text === original && mode !== "apply")) {
       setVerdict({ state: "" });
       return undefined;
     }
@@ -39,14 +42,28 @@ export function Editor({ kind, object, rights = {}, namespace, done }) {
       clearTimeout(timer);
       control.abort();
     };
-  }, [text, mode]);
+  }, [text, mode, version]); // a version of somebody else makes a draft stale
 
   async function check(signal) {
     try {
       const { object: after, warnings } = await sendDraft(kind, text, mode, { dryRun: true, signal });
       setVerdict({ state: "valid", after, warnings });
     } catch (error) {
-      if (!signal.aborted) refuse(error);
+      if (signal.aborted) return;
+      refuse(error);
+      if (isStrict(error)) await checkRest(error, signal);
+    }
+  }
+
+  /** What else is wrong beside unknown fields: a server that is strict about them checks nothing else. */
+  async function checkRest(strict, signal) {
+    try {
+      await sendDraft(kind, text, mode, { dryRun: true, lenient: true, signal });
+    } catch (error) {
+      if (signal.aborted || !error.code) return;
+      const { problems } = readRefusal(strict);
+      const rest = readRefusal(error);
+      setVerdict({ state: "refused", ...rest, problems: [...problems, ...rest.problems] });
     }
   }
 
@@ -74,10 +91,14 @@ export function Editor({ kind, object, rights = {}, namespace, done }) {
     setText(inMode(text, next, object.metadata.resourceVersion));
   };
   const rebase = () => {
-    started.current = object;
-    setText(inMode(text, mode, object.metadata.resourceVersion));
+    const theirs = textToEdit(object, kind, mode);
+    setText(merge(original, text, theirs));
+    setOriginal(theirs);
   };
-  const reload = () => setText(textToEdit(object, kind, mode));
+  const reload = () => {
+    setOriginal(textToEdit(object, kind, mode));
+    setText(textToEdit(object, kind, mode));
+  };
   const verb = { update: "update", apply: "patch" }[mode];
   const refused = rights[verb] && !rights[verb].allowed ? rights[verb].reason : "";
   useKeys({ "Ctrl+Enter": [() => save(), "Store what is edited"], "Ctrl+s": [() => save(), ""] });
@@ -97,7 +118,7 @@ export function Editor({ kind, object, rights = {}, namespace, done }) {
     ${refused && html`<p class="notice warn">${refused}</p>`}
     ${verdict.outdated && html`
       <div class="notice warn" role="alert">
-        <p>Somebody else changed it meanwhile.</p>
+        <p>Somebody else changed it meanwhile. The draft is stale.</p>
         <p class="bar"><button onClick=${reload}>Take theirs</button><button onClick=${rebase}>Keep mine on top of theirs</button></p>
       </div>`}
     <${Answer} verdict=${verdict} text=${text} setText=${setText} takeOver=${() => save(true)} />

@@ -57,11 +57,13 @@ function toKind(group, version, resource) {
 
 /** Whether a group is none of Kubernetes' own: those have no dot, or end in k8s.io. */
 export const isCustom = (group) => group.includes(".") && !/[.-]k8s\.io$/.test(group);
+/** Whether a group is of a module that comes with inkube. */
+export const isOfModule = (group) => /(^|\.)(inkube\.dev|grafana\.app|porch\.kpt\.dev)$/.test(group);
 const USUAL = ["", "apps", "batch"]; // before the others of Kubernetes
 const rank = ({ group }) => (USUAL.includes(group) ? USUAL.indexOf(group) : USUAL.length);
 
 const order = (a, b) =>
-  b.custom - a.custom || rank(a) - rank(b) || (a.group > b.group) - (a.group < b.group) || (a.kind > b.kind) - (a.kind < b.kind);
+  b.custom - a.custom || isOfModule(a.group) - isOfModule(b.group) || rank(a) - rank(b) || (a.group > b.group) - (a.group < b.group) || (a.kind > b.kind) - (a.kind < b.kind);
 
 export const idOf = ({ group, version, plural }) => `${group}/${version}/${plural}`;
 

@@ -1,7 +1,7 @@
 // One object: what it is, what is wrong with it, and every way to look at it, one beside the other.
-import { ask } from "./api.js";
+import { Actions } from "./actions.js";
 import { Conditions, Health } from "./conditions.js";
-import { Dialog } from "./dialog.js";
+import { Delete } from "./deleting.js";
 import { Editor } from "./editor.js";
 import { Events } from "./events.js";
 import { Fields } from "./fields.js";
@@ -9,8 +9,7 @@ import { age, moment } from "./format.js";
 import { History } from "./history.js";
 import { html, useEffect, useState } from "./html.js";
 import { useKeys } from "./keys.js";
-import { findKind, kindOf, objectPath } from "./kinds.js";
-import { tell } from "./notices.js";
+import { findKind, kindOf } from "./kinds.js";
 import { useObject } from "./objects.js";
 import { Logs, Pods } from "./pods.js";
 import { ofStatus, Problems } from "./problems.js";
@@ -18,6 +17,7 @@ import { Related } from "./related.js";
 import { go, kindHref, objectHref, setQuery } from "./router.js";
 import { may } from "./session.js";
 import { State } from "./table.js";
+import { Terminal } from "./terminal.js";
 import { useTick } from "./ticks.js";
 import { YamlView } from "./yamlview.js";
 
@@ -47,7 +47,7 @@ function tabsOf(kind, object) {
   const tabs = [["yaml", "YAML"], ["fields", "Fields"]];
   if (kind.verbs.includes("update")) tabs.push(["edit", "Edit"]);
   tabs.push(["history", "History"], ["related", "Owners"]);
-  if (kind.plural === "pods" && !kind.group) tabs.push(["logs", "Logs"]);
+  if (kind.plural === "pods" && !kind.group) tabs.push(["logs", "Logs"], ["terminal", "Terminal"]);
   else if (object.spec?.selector && object.spec?.template?.spec?.containers) tabs.push(["pods", "Pods"]);
   return tabs;
 }
@@ -92,6 +92,7 @@ function OneObject({ kind, namespace, name, query }) {
         ${object && html`<${Health} object=${object} />
           <span class="quiet small" title=${moment(object.metadata.creationTimestamp)}>${age(object.metadata.creationTimestamp)} old</span>`}
         <span class="grow"></span>
+        ${object && html`<${Actions} object=${object} kind=${kind} namespace=${namespace} name=${name} rights=${gone ? {} : rights} />`}
         ${object && !gone && kind.verbs.includes("delete") && html`
           <button class="danger" disabled=${!mayDelete} title=${rights.delete?.reason} onClick=${() => setDeleting(true)}>Delete</button>`}
       </div>
@@ -114,7 +115,7 @@ function OneObject({ kind, namespace, name, query }) {
             <${Events} object=${object} />
           </div>
         </div>`}
-      ${deleting && html`<${Delete} kind=${kind} namespace=${namespace} name=${name} close=${() => setDeleting(false)} />`}
+      ${deleting && html`<${Delete} kind=${kind} objects=${[{ namespace, name }]} close=${() => setDeleting(false)} />`}
     </div>`;
 }
 
@@ -142,6 +143,7 @@ function Panel({ tab, object, kind, namespace, name, rights, target, done }) {
     case "history": return html`<${History} kind=${kind} namespace=${namespace} name=${name} />`;
     case "related": return html`<${Related} object=${object} kind=${kind} />`;
     case "logs": return html`<${Logs} pod=${object} />`;
+    case "terminal": return html`<${Terminal} pod=${object} />`;
     case "pods": return html`<${Pods} owner=${object} />`;
     default: return html`<${YamlView} object=${object} target=${target} />`;
   }
@@ -164,30 +166,4 @@ function Labels({ metadata }) {
   return html`
     <section class="card"><h2>Labels</h2><ul>${labels.map(([name, value]) => html`
       <li key=${name}><span class="quiet">${name}</span> ${value}</li>`)}</ul></section>`;
-}
-
-function Delete({ kind, namespace, name, close }) {
-  const [policy, setPolicy] = useState("Background");
-  async function remove(event) {
-    event.preventDefault();
-    close();
-    try {
-      await ask(objectPath(kind, namespace, name), { method: "DELETE", body: { propagationPolicy: policy } });
-      tell(`${kind.kind} ${name} was deleted`);
-    } catch (error) {
-      tell(error.message, "bad");
-    }
-  }
-  return html`
-    <${Dialog} title="Delete ${kind.kind} ${name}?" close=${close}>
-      <form class="editor" onSubmit=${remove}>
-        <label class="bar">What it owns
-          <select value=${policy} onChange=${(event) => setPolicy(event.target.value)}>
-            <option value="Background">goes after it</option>
-            <option value="Foreground">goes before it</option>
-            <option value="Orphan">stays</option>
-          </select></label>
-        <div class="bar"><button class="primary">Delete</button><button type="button" onClick=${close}>Keep it</button></div>
-      </form>
-    <//>`;
 }

@@ -3,48 +3,75 @@ import { ask } from "./api.js";
 import { timeOf } from "./events.js";
 import { age, moment, plural } from "./format.js";
 import { html, useEffect, useMemo, useState } from "./html.js";
-import { findKind, idOf, kinds, kindOf, listPath } from "./kinds.js";
+import { findKind, idOf, isOfModule, kinds, kindOf, listPath } from "./kinds.js";
 import { useList } from "./lists.js";
+import { tell } from "./notices.js";
 import { typed } from "./objects.js";
 import { kindHref, namespace, objectHref } from "./router.js";
 import { user } from "./session.js";
 import { useStore } from "./store.js";
 import { useTick } from "./ticks.js";
+import { LOOKED_AT, troubleOf } from "./trouble.js";
 
 const AGES = 10; // seconds after which ages are told anew
 const MOST = 500; // objects of one kind that are looked at
 const SHOWN = 25;
+const USUAL = ["", "apps", "batch", "networking.k8s.io"]; // groups whose objects are counted
+const METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
-/** The objects of custom kinds whose checks found something. */
-function useTroubled(all, space) {
+/** Objects that something is wrong with: of custom kinds with a status, and of workloads. */
+function useTroubled(all, space, turn) {
   const [found, setFound] = useState(null);
   useEffect(() => {
     const control = new AbortController();
-    const wanted = all.filter((kind) => kind.custom && kind.subresources.status && kind.verbs.includes("list"));
+    const wanted = all.filter((kind) => kind.verbs.includes("list") &&
+      ((kind.custom && kind.subresources.status) || LOOKED_AT.includes(`${kind.group}/${kind.plural}`)));
     const one = async (kind) => {
-      const asked = { signal: control.signal, quiet: true };
-      try {
-        const { object: list } = await ask(`${listPath(kind, space)}?limit=${MOST}`, asked);
-        return list.items.map((each) => [kind, typed(each, list)]);
-      } catch (error) {
-        if (error.code === 403) return [];
-        throw error;
-      }
+      const { items, ...list } = await listed(`${listPath(kind, space)}?limit=${MOST}`, control.signal);
+      return (items || []).map((each) => [kind, typed(each, list)]);
     };
     Promise.all(wanted.map(one)).then(
       (lists) => setFound(lists.flat().filter(([, object]) => troubleOf(object))),
-      () => control.signal.aborted || setFound([]),
+      (error) => control.signal.aborted || (setFound([]), tell(error.message, "bad")),
     );
+    return () => control.abort();
+  }, [all, space, turn]);
+  return found;
+}
+
+/** How many objects there are of each kind: the reader's own kinds first, then what others have. */
+function useCounts(all, space) {
+  const [found, setFound] = useState([]);
+  useEffect(() => {
+    const control = new AbortController();
+    const one = async (kind) => {
+      const { items, metadata } = await listed(`${listPath(kind, space)}?limit=1`, control.signal, METADATA);
+      return [kind, (items?.length || 0) + (metadata?.remainingItemCount || 0)];
+    };
+    const wanted = all.filter((kind) => kind.verbs.includes("list") && (kind.custom || USUAL.includes(kind.group)));
+    Promise.all(wanted.map(one)).then(setFound, (error) => control.signal.aborted || tell(error.message, "bad"));
     return () => control.abort();
   }, [all, space]);
   return found;
 }
 
-function troubleOf({ status }) {
-  const errors = status?.fieldErrors || [];
-  if (errors.length) return errors.map((each) => `${each.field}: ${each.detail}`).join("; ");
-  if (status?.health?.healthy === false) return [status.health.message].flat().filter(Boolean).join("; ") || "unhealthy";
-  return "";
+/** A list; of what the reader may not list, an empty one. */
+async function listed(path, signal, accept) {
+  try {
+    return (await ask(path, { signal, accept, quiet: true })).object;
+  } catch (error) {
+    if (error.code >= 400 && error.code < 500) return {};
+    throw error;
+  }
+}
+
+function Kinds({ title, counts }) {
+  if (!counts.length) return null;
+  return html`
+    <section class="editor"><h2>${title}</h2>
+      <div class="switches">${counts.map(([kind, many]) => html`
+        <a class="button" key=${idOf(kind)} href=${kindHref(kind)}>${kind.kind} <span class="quiet">${many.toLocaleString()}</span></a>`)}</div>
+    </section>`;
 }
 
 export default function Overview() {
@@ -53,10 +80,12 @@ export default function Overview() {
   const { username, groups = [] } = useStore(user) || {};
   const [version, setVersion] = useState(null);
   useTick(AGES);
-  const troubled = useTroubled(all, space);
+  const counts = useCounts(all, space);
   const { items, error } = useList(findKind("", "v1", "events"), space);
   const events = useMemo(
     () => [...items].sort((a, b) => (timeOf(a) < timeOf(b) ? 1 : -1)).slice(0, SHOWN), [items]);
+  const newest = events[0]?.metadata.resourceVersion; // what fails is told by an event
+  const troubled = useTroubled(all, space, newest);
   useEffect(() => {
     document.title = "Overview · inkube";
     ask("/version").then(setVersion, () => {}); // it is only told
@@ -66,28 +95,27 @@ export default function Overview() {
     plural(all.length, "kind"),
     username + (groups.length ? ` (${groups.join(", ")})` : ""),
   ];
-  const own = all.filter((kind) => kind.custom && kind.verbs.includes("list"));
   return html`
     <div class="page">
       <div class="head"><h1>Overview</h1>
         <span class="quiet small">${about.filter(Boolean).join(" · ")}</span></div>
       <section class="editor"><h2>What is wrong</h2>
         ${troubled === null && html`<p class="quiet">Looking…</p>`}
-        ${troubled?.length === 0 && html`<p class="quiet">No check has found anything.</p>`}
+        ${troubled?.length === 0 && html`<p class="quiet">Nothing has failed.</p>`}
         ${troubled?.length > 0 && html`
           <div class="scroll"><table class="facts"><tbody>${troubled.map(([kind, object]) => html`
             <tr key=${object.metadata.uid}><td>${kind.kind} <a href=${objectHref(kind, object.metadata.namespace, object.metadata.name)}>${object.metadata.name}</a></td>
               <td class="bad">${troubleOf(object)}</td></tr>`)}</tbody></table></div>`}
       </section>
-      ${own.length > 0 && html`
-        <section class="editor"><h2>Your kinds</h2>
-          <div class="switches">${own.map((kind) => html`<a class="button" key=${idOf(kind)} href=${kindHref(kind)}>${kind.kind}</a>`)}</div></section>`}
+      <${Kinds} title="Your kinds" counts=${counts.filter(([kind]) => kind.custom && !isOfModule(kind.group))} />
       <section class="editor"><h2>What happened last</h2>
         ${error && html`<p class="quiet">${error.message}</p>`}
         ${!error && !events.length && html`<p class="quiet">No events.</p>`}
         ${events.length > 0 && html`
           <div class="scroll"><table class="facts"><tbody>${events.map((event) => html`<${Happened} key=${event.metadata.uid} event=${event} />`)}</tbody></table></div>`}
       </section>
+      <${Kinds} title="Kinds of Kubernetes" counts=${counts.filter(([kind, many]) => !kind.custom && many)} />
+      <${Kinds} title="Kinds of modules" counts=${counts.filter(([kind]) => isOfModule(kind.group))} />
     </div>`;
 }
 

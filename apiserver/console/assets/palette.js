@@ -1,41 +1,68 @@
-// Go to a kind by a few letters of its name, plural, short name or group.
+// Go to a kind by a few letters of its name, plural, short name or group, or to an object by its name.
+import { ask } from "./api.js";
 import { Dialog } from "./dialog.js";
+import { search, searchObjects } from "./finding.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./html.js";
-import { discover, idOf, kinds } from "./kinds.js";
+import { discover, idOf, kinds, listPath } from "./kinds.js";
 import { tell } from "./notices.js";
+import { kindHref, objectHref } from "./router.js";
 import { useStore } from "./store.js";
 
-const SHOWN = 12;
+const SHOWN = 12; // kinds, and as many objects
+const LEAST = 2; // letters that an object is looked for with
+const MOST = 500; // objects of one kind that are looked at
+const AT_ONCE = 3; // requests
+const METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
-/** The kinds that a text may mean, the best first. */
-export function search(all, text) {
-  const wanted = text.toLowerCase();
-  const rank = (kind) => {
-    if (kind.shortNames.includes(wanted) || kind.plural === wanted) return 0;
-    if (kind.plural.startsWith(wanted)) return 1;
-    if (kind.kind.toLowerCase().includes(wanted)) return 2;
-    return kind.group.includes(wanted) ? 3 : 9;
-  };
-  return all
-    .map((kind) => [rank(kind), kind])
-    .filter(([found, kind]) => found < 9 && kind.verbs.includes("list"))
-    .sort(([a], [b]) => a - b)
-    .map(([, kind]) => kind);
+/** The names of all objects, kind by kind, once somebody looks for one. */
+function useObjects(all, wanted) {
+  const [found, setFound] = useState([]);
+  useEffect(() => {
+    if (!wanted) return undefined;
+    const control = new AbortController();
+    const waiting = all.filter((kind) => kind.verbs.includes("list") && kind.plural !== "events").reverse();
+    const one = async () => {
+      for (let kind = waiting.pop(); kind && !control.signal.aborted; kind = waiting.pop()) {
+        const of = kind;
+        try {
+          const asked = { accept: METADATA, signal: control.signal, quiet: true };
+          const { object: list } = await ask(`${listPath(of)}?limit=${MOST}`, asked);
+          const more = (list.items || []).map(({ metadata }) => ({ kind: of, metadata }));
+          if (more.length) setFound((before) => [...before, ...more]);
+        } catch (error) {
+          if (!control.signal.aborted && (!error.code || error.code >= 500)) tell(error.message, "bad");
+        }
+      }
+    };
+    setFound([]);
+    Array.from({ length: AT_ONCE }, one);
+    return () => control.abort();
+  }, [all, wanted]);
+  return found;
 }
 
 export function Palette({ close, choose }) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const input = useRef();
-  const found = search(useStore(kinds) || [], text).slice(0, SHOWN);
+  const all = useStore(kinds) || [];
+  const objects = useObjects(all, text.length >= LEAST);
+  const found = [
+    ...search(all, text).slice(0, SHOWN).map((kind) => ({
+      key: idOf(kind), href: kindHref(kind), title: kind.kind, about: `${kind.group || "core"}/${kind.version}`, end: kind.shortNames.join(" "),
+    })),
+    ...(text.length >= LEAST ? searchObjects(objects, text) : []).slice(0, SHOWN).map(({ kind, metadata }) => ({
+      key: metadata.uid, href: objectHref(kind, metadata.namespace, metadata.name), title: metadata.name, about: kind.kind, end: metadata.namespace || "",
+    })),
+  ];
   useLayoutEffect(() => input.current.focus(), []);
   useEffect(() => {
     discover().catch((error) => tell(error.message, "bad"));
   }, []);
 
-  const pick = (kind) => {
+  const pick = ({ href }) => {
     close();
-    choose(kind);
+    choose(href);
   };
   const onKeyDown = (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -45,14 +72,14 @@ export function Palette({ close, choose }) {
     event.preventDefault();
   };
   return html`
-    <${Dialog} title="Go to a kind" close=${close}>
-      <input ref=${input} class="block" role="combobox" aria-label="Kind" aria-expanded="true" aria-controls="found"
+    <${Dialog} title="Go to a kind or an object" close=${close}>
+      <input ref=${input} class="block" role="combobox" aria-label="Kind or object" aria-expanded="true" aria-controls="found"
         aria-activedescendant=${found[at] ? `found-${at}` : undefined} spellcheck=${false} autocomplete="off"
         value=${text} onInput=${(event) => (setText(event.target.value), setAt(0))} onKeyDown=${onKeyDown} />
-      <ul id="found" class="found" role="listbox" aria-label="Kinds">${found.map((kind, index) => html`
-        <li key=${idOf(kind)} id="found-${index}" role="option" aria-selected=${String(index === at)} onClick=${() => pick(kind)}>
-          <b>${kind.kind}</b> <span class="quiet">${kind.group || "core"}/${kind.version}</span>
-          <span class="quiet end">${kind.shortNames.join(" ")}</span></li>`)}
+      <ul id="found" class="found" role="listbox" aria-label="Kinds and objects">${found.map((each, index) => html`
+        <li key=${each.key} id="found-${index}" role="option" aria-selected=${String(index === at)} onClick=${() => pick(each)}>
+          <b>${each.title}</b> <span class="quiet">${each.about}</span>
+          <span class="quiet end">${each.end}</span></li>`)}
       </ul>
     <//>`;
 }

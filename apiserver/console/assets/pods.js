@@ -4,6 +4,7 @@ import { html, useEffect, useRef, useState } from "./html.js";
 import { findKind, objectPath } from "./kinds.js";
 import { useList } from "./lists.js";
 import { objectHref } from "./router.js";
+import { download } from "./saving.js";
 
 const KEPT = 2000; // lines
 const GATHER = 100;
@@ -15,6 +16,9 @@ export function Logs({ pod }) {
   const [lines, setLines] = useState([]);
   const [failure, setFailure] = useState("");
   const [following, setFollowing] = useState(true);
+  const [timestamps, setTimestamps] = useState(false);
+  const [previous, setPrevious] = useState(false);
+  const [wanted, setWanted] = useState("");
   const box = useRef();
 
   useEffect(() => {
@@ -29,27 +33,40 @@ export function Logs({ pod }) {
       if (kept.length > KEPT) kept = kept.slice(-KEPT);
       timer ||= setTimeout(() => ((timer = 0), setLines([...kept])), GATHER);
     };
-    readLines(`${path}/log${query({ container, follow: "true", tailLines: KEPT })}`, onLine,
+    readLines(`${path}/log${query({
+      container, follow: previous ? "" : "true", tailLines: KEPT,
+      timestamps: timestamps ? "true" : "", previous: previous ? "true" : "",
+    })}`, onLine,
       { signal: control.signal, accept: "*/*" })
       .catch((error) => control.signal.aborted || setFailure(error.message));
     return () => {
       clearTimeout(timer);
       control.abort();
     };
-  }, [namespace, name, container]);
+  }, [namespace, name, container, timestamps, previous]);
   useEffect(() => {
     if (following) box.current.scrollTop = box.current.scrollHeight;
   }, [lines, following]);
 
+  const shown = wanted ? lines.filter((line) => line.toLowerCase().includes(wanted.toLowerCase())) : lines;
   return html`
     <div class="bar">
       <label>Container <select value=${container} onChange=${(event) => setContainer(event.target.value)}>
         ${containers.map((each) => html`<option key=${each.name}>${each.name}</option>`)}</select></label>
       <label class="check"><input type="checkbox" checked=${following}
         onChange=${(event) => setFollowing(event.target.checked)} /> Stay at the end</label>
+      <label class="check"><input type="checkbox" checked=${timestamps}
+        onChange=${(event) => setTimestamps(event.target.checked)} /> Timestamps</label>
+      <label class="check"><input type="checkbox" checked=${previous}
+        onChange=${(event) => setPrevious(event.target.checked)} /> Previous</label>
+      <span class="grow"></span>
+      <input type="search" aria-label="Search the log" placeholder="Search" spellcheck=${false} value=${wanted}
+        onInput=${(event) => setWanted(event.target.value)} />
+      ${wanted && html`<span class="count">${shown.length} of ${lines.length} lines</span>`}
+      <button onClick=${() => download(`${lines.join("\n")}\n`, `${name}-${container}.log`)}>Download</button>
     </div>
     ${failure && html`<p class="notice bad" role="alert">${failure}</p>`}
-    <pre class="log" ref=${box} tabindex="0" aria-label="Log">${lines.join("\n")}</pre>`;
+    <pre class="log" ref=${box} tabindex="0" aria-label="Log">${shown.join("\n")}</pre>`;
 }
 
 function selectorOf({ matchLabels = {}, matchExpressions = [] }) {

@@ -11,6 +11,7 @@ const WIDTH = 184;
 const HEIGHT = 46;
 const GAP_X = 32;
 const GAP_Y = 12;
+const FOLD = 8; // objects of one kind with one owner: more of them are one box
 
 /** The metadata of everything that may own or be owned, by uid. */
 async function gather(object, signal) {
@@ -21,14 +22,44 @@ async function gather(object, signal) {
   const one = async () => {
     for (let kind = wanted.pop(); kind && !signal.aborted; kind = wanted.pop()) {
       try {
-        const list = await ask(`${listPath(kind, namespace)}?limit=${MOST}`, { accept: METADATA, signal, quiet: true });
-        for (const { metadata } of list.object.items || []) found.set(metadata.uid, { kind, metadata });
+        const isPods = kind.plural === "pods" && !kind.group; // whose state is of use
+        const asked = { accept: isPods ? undefined : METADATA, signal, quiet: true };
+        const list = await ask(`${listPath(kind, namespace)}?limit=${MOST}`, asked);
+        for (const { metadata, status } of list.object.items || []) {
+          found.set(metadata.uid, { kind, metadata, state: isPods ? stateOf(metadata, status) : "" });
+        }
       } catch (error) {
         if (error.code !== 403 && error.code !== 404 && error.code !== 405) throw error;
       }
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, one));
+  return found;
+}
+
+const stateOf = ({ deletionTimestamp }, status = {}) => {
+  if (deletionTimestamp) return "Terminating";
+  const waiting = (status.containerStatuses || []).map(({ state }) => state?.waiting?.reason);
+  return waiting.find((reason) => reason && reason !== "ContainerCreating") || status.phase || "";
+};
+
+/** The objects with many of one kind and owner put together, but those in `open` and `uid`. */
+export function fold(all, uid, open) {
+  const groups = Map.groupBy(
+    [...all].filter(([id, { metadata }]) => id !== uid && metadata.ownerReferences?.length === 1),
+    ([, { kind, metadata }]) => `${metadata.ownerReferences[0].uid}/${kind.group}/${kind.plural}`,
+  );
+  const found = new Map(all);
+  for (const [key, members] of groups) {
+    const ownsMore = members.some(([id]) => [...all.values()].some(({ metadata }) =>
+      metadata.ownerReferences?.some((each) => each.uid === id)));
+    if (members.length <= FOLD || open.has(key) || ownsMore) continue;
+    for (const [id] of members) found.delete(id);
+    const [[, { kind, metadata }]] = members;
+    const states = [...Map.groupBy(members, ([, { state }]) => state)]
+      .filter(([state]) => state).map(([state, some]) => `${some.length} ${state}`);
+    found.set(key, { kind, folded: members.length, state: states.join(", "), metadata: { uid: key, ownerReferences: metadata.ownerReferences } });
+  }
   return found;
 }
 
@@ -62,6 +93,7 @@ function arrange(all, uid) {
 export function Related({ object, kind }) {
   const [all, setAll] = useState(null);
   const [failure, setFailure] = useState("");
+  const [open, setOpen] = useState(new Set());
   const { uid } = object.metadata;
   useEffect(() => {
     const control = new AbortController();
@@ -75,10 +107,10 @@ export function Related({ object, kind }) {
     const of = kindOf(owner.apiVersion, owner.kind);
     if (of && !known.has(owner.uid)) known.set(owner.uid, { kind: of, metadata: { name: owner.name, uid: owner.uid } });
   }
-  return html`<${Graph} all=${known} uid=${uid} />`;
+  return html`<${Graph} all=${fold(known, uid, open)} uid=${uid} unfold=${(key) => setOpen(new Set([...open, key]))} />`;
 }
 
-function Graph({ all, uid }) {
+function Graph({ all, uid, unfold }) {
   const { columns, edges } = arrange(all, uid);
   const tallest = Math.max(...columns.map((column) => column.length));
   const places = new Map();
@@ -100,12 +132,18 @@ function Graph({ all, uid }) {
           return html`<path key=${from + to} d="M ${start} C ${middle} ${y1 + HEIGHT / 2}, ${middle} ${y2 + HEIGHT / 2}, ${end}" />`;
         })}
         ${[...places].map(([id, [x, y]]) => {
-          const { kind, metadata } = all.get(id);
+          const { kind, metadata, state, folded } = all.get(id);
+          const unfolds = (event) => (event.preventDefault(), unfold(id));
+          if (folded) return html`
+            <a key=${id} class="folded" href="#" role="button" aria-label="Show ${folded} ${kind.plural}: ${state}" onClick=${unfolds}>
+              <rect x=${x} y=${y} width=${WIDTH} height=${HEIGHT} rx="6" />
+              <text class="quiet" x=${x + 10} y=${y + 18}>${folded} ${kind.plural}</text>
+              <text x=${x + 10} y=${y + 36}>${short(state || "show them")}</text></a>`;
           return html`
             <a key=${id} class=${id === uid ? "here" : ""} href=${objectHref(kind, metadata.namespace, metadata.name)}
               aria-label="${kind.kind} ${metadata.name}">
               <rect x=${x} y=${y} width=${WIDTH} height=${HEIGHT} rx="6" />
-              <text class="quiet" x=${x + 10} y=${y + 18}>${kind.kind}</text>
+              <text class="quiet" x=${x + 10} y=${y + 18}>${kind.kind}${state ? ` · ${state}` : ""}</text>
               <text x=${x + 10} y=${y + 36}>${short(metadata.name)}</text></a>`;
         })}
       </svg>

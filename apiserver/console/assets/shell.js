@@ -6,7 +6,7 @@ import { kinds } from "./kinds.js";
 import { NamespacePicker } from "./namespaces.js";
 import { Notices } from "./notices.js";
 import { Palette } from "./palette.js";
-import { go, kindHref, route } from "./router.js";
+import { go, route } from "./router.js";
 import { hasToken, signOut, user } from "./session.js";
 import { Sidebar } from "./sidebar.js";
 import { useStore } from "./store.js";
@@ -22,6 +22,7 @@ const PAGES = {
   requests: () => import("./requests.js"),
   control: () => import("./control.js"),
 };
+const absent = () => import("./absent.js");
 
 export function Shell() {
   const { parts, query } = useStore(route);
@@ -34,14 +35,14 @@ export function Shell() {
 
   useEffect(() => {
     let left = false;
-    (PAGES[name] || PAGES[""])().then((found) => left || setPage(() => found.default));
+    (Object.hasOwn(PAGES, name) ? PAGES[name] : absent)().then((found) => left || setPage(() => found.default));
     return () => (left = true);
   }, [name]);
   useEffect(() => setMenu(false), [parts.join("/")]);
 
   useKeys({
     "?": [() => setOpen("help"), "This help"],
-    ":": [() => setOpen("palette"), "Go to a kind"],
+    ":": [() => setOpen("palette"), "Go to a kind or an object"],
     "Ctrl+k": [() => setOpen("palette"), ""],
     "g k": [() => setOpen("palette"), "Go to a kind"],
     "g h": [() => go("#/"), "Go to the overview"],
@@ -80,7 +81,7 @@ export function Shell() {
     </div>
     <${Notices} />
     ${open === "help" && html`<${Help} close=${close} />`}
-    ${open === "palette" && html`<${Palette} close=${close} choose=${(each) => go(kindHref(each))} />`}`;
+    ${open === "palette" && html`<${Palette} close=${close} choose=${go} />`}`;
 }
 
 function Me() {

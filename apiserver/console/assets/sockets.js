@@ -114,8 +114,10 @@ class Stream {
   }
 }
 
-function protocols(token) {
+const protocols = (token) => (token ? [PROTOCOL, ...protocolsOf(token)] : []);
+
+/** The subprotocol that carries a token; none where there is no token. */
+export function protocolsOf(token) {
   if (!token) return [];
-  const text = btoa(token).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-  return [PROTOCOL, BEARER + text];
+  return [BEARER + btoa(token).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")];
 }

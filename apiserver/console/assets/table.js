@@ -1,5 +1,6 @@
 // The objects of a kind: the server's own columns, searched, sorted, live. Only the rows in sight are
 // in the page, so it is as quick with ten thousand.
+import { Delete } from "./deleting.js";
 import { age, moment, plural } from "./format.js";
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./html.js";
 import { useKeys } from "./keys.js";
@@ -24,6 +25,8 @@ function KindTable({ kind, query }) {
   const space = useStore(namespace);
   const [table, setTable] = useState({ rows: new Map(), columns: [], state: "loading", turn: 0 });
   const [cursor, setCursor] = useState("");
+  const [chosen, setChosen] = useState(new Set());
+  const [deleting, setDeleting] = useState(false);
   const search = useRef();
   const all = useStore(wide);
   useTick(AGES);
@@ -49,6 +52,13 @@ function KindTable({ kind, query }) {
     const row = rows[at];
     if (row) go(objectHref(kind, row.namespace, row.name, tab));
   };
+  const canDelete = kind.verbs.includes("delete");
+  const selected = rows.filter((row) => chosen.has(row.key));
+  const turn = (key) => setChosen((before) => {
+    const next = new Set(before);
+    if (!next.delete(key)) next.add(key);
+    return next;
+  });
   const canCreate = kind.verbs.includes("create");
   useKeys({
     j: [() => step(1), "Next row"],
@@ -61,6 +71,8 @@ function KindTable({ kind, query }) {
     G: [() => step(Infinity), "Last row"],
     o: [() => open(), "Open the row"],
     e: [() => open("edit"), "Edit the row"],
+    x: [() => canDelete && rows[at] && turn(rows[at].key), "Select the row"],
+    D: [() => selected.length && setDeleting(true), "Delete what is selected"],
     w: [() => wide.set(!wide.get()), "All columns, or the usual"],
     "/": [() => search.current.focus(), "Search"],
     c: [() => canCreate && go(newHref(kind)), "Create"],
@@ -85,12 +97,16 @@ function KindTable({ kind, query }) {
           onInput=${(event) => setQuery({ q: event.target.value })}
           onKeyDown=${onSearchKey} />
         <span class="count" aria-live="polite" data-total=${table.rows.size}>${count(rows.length, table.rows.size, kind)}</span>
+        ${selected.length > 0 && html`
+          <button onClick=${() => setChosen(new Set(selected.length < rows.length ? rows.map((row) => row.key) : []))}>${selected.length < rows.length ? "Select all" : "Select none"}</button>
+          <button class="danger" onClick=${() => setDeleting(true)}>Delete ${selected.length}</button>`}
         ${hasMore && html`<button aria-pressed=${String(all)} onClick=${() => wide.set(!all)}>All columns</button>`}
         ${canCreate && html`<a class="button" href=${newHref(kind)}>Create</a>`}
       </div>
       ${table.error && html`<p class="notice bad" role="alert">${table.error.message}</p>`}
       ${!table.error && html`<${Grid} kind=${kind} rows=${rows} columns=${columns} cursor=${cursor}
-        sort=${sort} sorted=${sorted} descending=${descending} state=${table.state} />`}
+        chosen=${chosen} choose=${canDelete ? turn : null} sort=${sort} sorted=${sorted} descending=${descending} state=${table.state} />`}
+      ${deleting && html`<${Delete} kind=${kind} objects=${selected} close=${() => setDeleting(false)} done=${() => setChosen(new Set())} />`}
     </div>`;
 }
 
@@ -125,11 +141,11 @@ function widths(columns, rows) {
   return columns.map((column, index) => {
     const lengths = sample.map((row) => textOf(row, column).length);
     const longest = Math.max(column.name.length + 2, ...lengths);
-    return Math.min(Math.max(longest, 5), index ? 36 : 44) * 7.6 + 26;
+    return Math.min(Math.max(longest, 5), index ? 36 : 44) * 7.6 + (index ? 26 : 48);
   });
 }
 
-function Grid({ kind, rows, columns, cursor, sort, sorted, descending, state }) {
+function Grid({ kind, rows, columns, cursor, chosen, choose, sort, sorted, descending, state }) {
   const box = useRef();
   const [view, setView] = useState({ top: 0, height: 800 });
   const look = () => {
@@ -175,7 +191,8 @@ function Grid({ kind, rows, columns, cursor, sort, sorted, descending, state }) 
         <tbody>
           ${first > 0 && html`<tr key="above" aria-hidden="true"><td style=${{ height: `${first * ROW}px` }}></td></tr>`}
           ${shown.map((row, index) => html`
-            <${Line} key=${row.key} row=${row} kind=${kind} columns=${columns} index=${first + index} current=${row.key === cursor} />`)}
+            <${Line} key=${row.key} row=${row} kind=${kind} columns=${columns} index=${first + index} current=${row.key === cursor}
+              chosen=${chosen.has(row.key)} choose=${choose} />`)}
           ${last < rows.length && html`<tr key="below" aria-hidden="true"><td style=${{ height: `${(rows.length - last) * ROW}px` }}></td></tr>`}
         </tbody>
       </table>
@@ -183,7 +200,7 @@ function Grid({ kind, rows, columns, cursor, sort, sorted, descending, state }) 
     </div>`;
 }
 
-function Line({ row, kind, columns, index, current }) {
+function Line({ row, kind, columns, index, current, chosen, choose }) {
   const flash = row.changes ? `changed-${row.changes % 2}` : "";
   const leaving = row.metadata.deletionTimestamp ? "leaving" : "";
   return html`
@@ -193,7 +210,7 @@ function Line({ row, kind, columns, index, current }) {
         const title = column.isAge ? moment(row.metadata.creationTimestamp) : text;
         if (at > 0) return html`<td key=${column.name} title=${title} class=${column.type === "integer" || column.type === "number" ? "figure" : ""}>${text}</td>`;
         return html`
-          <th key=${column.name} scope="row" title=${text}><a href=${objectHref(kind, row.namespace, row.name)}>${text}</a>
+          <th key=${column.name} scope="row" title=${text}>${choose && html`<input type="checkbox" aria-label="Select ${text}" checked=${chosen} onChange=${() => choose(row.key)} />`}<a href=${objectHref(kind, row.namespace, row.name)}>${text}</a>
             ${row.problems > 0 && html`<span class="chip bad">${plural(row.problems, "error")}</span>`}</th>`;
       })}
     </tr>`;

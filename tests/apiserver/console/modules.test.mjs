@@ -11,7 +11,7 @@ const { inMode, readRefusal, removeField } = await load("drafts");
 const { readManagers } = await load("managers");
 const { age } = await load("format");
 const { select } = await load("rows");
-const { search } = await load("palette");
+const { search, searchObjects } = await load("finding");
 
 const WEB = { spec: { containers: [{ name: "log" }, { name: "web", image: "nginx" }] }, list: ["a", "b"] };
 
@@ -148,4 +148,9 @@ test("ages, searches and orders are those of kubectl", () => {
   const all = [kind("ConfigMap", "configmaps", ["cm"]), kind("Pod", "pods", ["po"]), kind("PodTemplate", "podtemplates")];
   assert.deepEqual(search(all, "po").map((each) => each.kind), ["Pod", "PodTemplate"]);
   assert.deepEqual(search(all, "cm").map((each) => each.kind), ["ConfigMap"]);
+});
+
+test("objects are found by a part of their name, beginnings first", () => {
+  const all = ["big-argo", "argo", "calypso"].map((name) => ({ metadata: { name } }));
+  assert.deepEqual(searchObjects(all, "ARGO").map((each) => each.metadata.name), ["argo", "big-argo"]);
 });

@@ -69,7 +69,7 @@ FOCUS_AFTER_COLON = """async () => {
 
 def test_the_next_key_after_the_colon_is_typed_into_the_field(kube, read):
     page = read(kube).go()
-    assert page.evaluate(FOCUS_AFTER_COLON) == "Kind"
+    assert page.evaluate(FOCUS_AFTER_COLON) == "Kind or object"
 
 
 def test_a_table_has_the_servers_columns_and_follows_what_changes(kube, boats, read, expect):

@@ -122,7 +122,7 @@ def test_an_object_is_deleted_after_a_question(kube, boats, read, expect):
     page = read(kube).go(BOAT)
     page.keyboard.press("D")
     dialog = page.get_by_role("dialog")
-    dialog.get_by_role("button", name="Keep it").click()
+    dialog.get_by_role("button", name="Keep").click()
     expect(dialog).to_have_count(0)
     page.get_by_role("button", name="Delete").click()
     dialog.get_by_role("button", name="Delete").click()

@@ -203,6 +203,12 @@ async def test_the_state_of_a_failed_test_is_kept(run):
         assert await server.client.get("apps/v1/deployments", "web", "default")
 
 
+def test_kube_html_writes_the_state_of_a_failed_test_as_a_page(run):
+    result = run(BROKEN, "-k", "test_it", "--kube-html")
+    [page] = re.findall(r"or open (\S+\.html) in a browser", result.stdout.str())
+    assert '"name":"web"' in Path(page).read_text("utf-8")
+
+
 def test_kube_keep_keeps_and_lists_the_state_of_every_test(run):
     result = run(BROKEN, "--kube-keep", "-n1")
     result.assert_outcomes(failed=2, passed=1)

@@ -1,0 +1,111 @@
+"""The console as one file, with the state of a server in it: a browser opens it without a server.
+
+The page has the console's own script and style. `assets/recorded.js` answers its requests from what
+was recorded here.
+"""
+
+import base64
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import orjson
+
+from inkube.apiserver.console import pages
+from inkube.schemas.objects import Object
+
+Ask = Callable[[str, str], Awaitable[Any]]
+"""Asks the server for a path, with a media type in `Accept`; the decoded answer."""
+
+DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1,application/json"
+JSON = "application/json"
+MOST = 5_000
+"""Objects of one kind that a report has."""
+
+
+class Change(NamedTuple):
+    """A state in the history of an object."""
+
+    type: str
+    object: Object
+
+
+async def record(ask: Ask, user: Object, history: Mapping[str, Sequence[Change]]) -> bytes:
+    """What a report has of a server, in JSON. `history` is by the path of all objects of a kind."""
+    documents = {path: await ask(path, DISCOVERY) for path in ("/api", "/apis")}
+    documents["/version"] = await ask("/version", JSON)
+    lists: dict[str, Any] = {}
+    for root, plural in _listable(documents["/api"], documents["/apis"]):
+        path = f"{root}/{plural}"
+        found = await ask(f"{path}?limit={MOST}", JSON)
+        found["items"] = found.get("items") or []
+        shown = await ask(f"{path}?limit={MOST}&includeObject=Object", TABLE)
+        lists[path] = {"list": found, "table": shown}
+    index = await ask("/openapi/v3", JSON)
+    own = {name: each for name, each in index["paths"].items() if _is_custom(name)}
+    documents["/openapi/v3"] = {"paths": own}
+    for each in own.values():
+        path = each["serverRelativeURL"].partition("?")[0]
+        documents[path] = await ask(path, JSON)
+    return orjson.dumps({
+        "documents": documents,
+        "lists": lists,
+        "user": user,
+        "history": {path: [each._asdict() for each in found] for path, found in history.items()},
+    })  # fmt: skip
+
+
+def render(recorded: bytes, title: str) -> str:
+    """The page. `</script>` in the data or the code cannot end their elements."""
+    files = {name: (pages.FOLDER / name).read_text("utf-8") for name in _FILES}
+    icon = base64.b64encode(files["icon.svg"].encode()).decode()
+    script = pages.script().replace('src="icon.svg"', f'src="data:image/svg+xml;base64,{icon}"')
+    return "\n".join([
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{_text(title)}</title>",
+        f"<style>{files['style.css']}</style>",
+        f"<script>{_safe(files['theme.js'])}</script>",
+        "</head><body>",
+        '<div id="console"><main class="loading" aria-busy="true"><h1>Loading…</h1></main></div>',
+        f'<script type="application/json" id="recorded">{_safe(recorded.decode())}</script>',
+        f"<script>{_safe(files['recorded.js'])}</script>",
+        f'<script type="module">{_safe(script)}</script>',
+        "</body></html>",
+    ])  # fmt: skip
+
+
+_FILES = ("icon.svg", "recorded.js", "style.css", "theme.js")
+
+
+def _safe(text: str) -> str:
+    """A text that does not end its element: in JSON and in strings of scripts, `\\/` is a slash."""
+    return text.replace("</script", "<\\/script")
+
+
+def _text(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;")
+
+
+def _listable(*documents: Object) -> list[tuple[str, str]]:
+    """The path of each version, and the plural of each kind that can be listed."""
+    found = []
+    for document in documents:
+        for group in document["items"]:
+            name = group["metadata"].get("name", "")
+            for version in group["versions"]:
+                root = (
+                    f"/apis/{name}/{version['version']}" if name else f"/api/{version['version']}"
+                )
+                found += [
+                    (root, each["resource"])
+                    for each in version.get("resources") or ()
+                    if "list" in each["verbs"]
+                ]
+    return found
+
+
+def _is_custom(name: str) -> bool:
+    """Whether a document of OpenAPI is about a group that Kubernetes does not have."""
+    group = name.split("/")[1] if name.startswith("apis/") and name.count("/") == 2 else ""
+    return "." in group and not group.endswith(".k8s.io")

@@ -1,0 +1,68 @@
+"""The state of a server as a page of HTML with the console, which needs no server.
+
+A server in memory takes up the state and is asked for all that the page shows. Its Faults are
+removed first, for they would meet these requests.
+"""
+
+from collections import defaultdict
+from typing import Any
+
+import aiohttp
+import orjson
+
+from inkube.apiserver import console
+from inkube.apiserver.configuration import Options
+from inkube.apiserver.root import Snapshot
+from inkube.apiserver.server import APIServer
+from inkube.apiserver.testing.failing import FAULTS
+from inkube.schemas.meta import split_api_version
+from inkube.storage import Record
+
+READER = {"status": {"userInfo": {"username": "report", "groups": []}}}
+MOST = 10_000
+"""The newest changes that a page has in its histories."""
+
+
+async def page(snapshot: Snapshot, options: Options, title: str) -> str:
+    """The page for a state, with the kinds that `options` name. Raises what a start raises."""
+    wanted = Options(
+        snapshot=snapshot,
+        kinds=options.kinds,
+        modules=options.modules,
+        module_options=options.module_options,
+        kubernetes_version=options.kubernetes_version,
+        services=options.services,
+        controllers=False,
+        offline=True,
+    )
+    async with APIServer(wanted) as server, aiohttp.ClientSession(server.url) as http:
+        if "world" in wanted.module_names:
+            for fault in await server.client.list(FAULTS):
+                await server.client.delete(FAULTS, fault["metadata"]["name"])
+
+        async def ask(path: str, media: str) -> Any:
+            async with http.get(path, headers={"Accept": media}) as answer:
+                answer.raise_for_status()
+                return orjson.loads(await answer.read())
+
+        history = defaultdict(list)
+        for record in snapshot.log.records[-MOST:]:
+            path, change = _change(server, record)
+            history[path].append(change)
+        return console.report.render(await console.report.record(ask, READER, history), title)
+
+
+async def of_file(snapshot: Snapshot, title: str) -> str:
+    """The page for a state that was kept in a file."""
+    return await page(snapshot, Options(modules="all"), title)
+
+
+def _change(server: APIServer, record: Record) -> tuple[str, "console.report.Change"]:
+    """The path of the objects of a kind, and what happened to one of them."""
+    obj = orjson.loads(record.data)
+    obj["metadata"]["resourceVersion"] = str(record.revision)
+    group, version = split_api_version(obj["apiVersion"])
+    root = f"/apis/{group}/{version}" if group else f"/api/{version}"
+    kind = "DELETED" if record.deleted else "MODIFIED" if record.previous else "ADDED"
+    plural = server.client.plural(group, obj["kind"])
+    return f"{root}/{plural}", console.report.Change(kind, obj)

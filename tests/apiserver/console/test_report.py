@@ -1,0 +1,54 @@
+"""The state of a server as one file that a browser opens without a server."""
+
+import subprocess
+import sys
+
+from patience import SECONDS
+
+MAPS = "v1/configmaps"
+
+
+def write_page(state, page):
+    """`inkube snapshot page`, in a process of its own: the browser's loop runs in this one."""
+    command = [sys.executable, "-m", "inkube.apiserver.cli", "snapshot", "page", state, page]
+    return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+
+
+def test_a_file_shows_the_state_with_its_history_and_refuses_changes(
+    kube, boats, browser, expect, tmp_path, read
+):
+    tricky = "</script><b>&"
+    kube.client.create({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kept"},
+        "data": {"text": tricky},
+    })  # fmt: skip
+    kube.client.patch(MAPS, "kept", patch={"data": {"colour": "red"}})
+    kube.client.create({
+        "apiVersion": "world.inkube.dev/v1", "kind": "Fault", "metadata": {"name": "storm"},
+        "spec": {"match": {"verbs": ["*"], "resources": ["*"]}, "answer": {"code": 500}},
+    })  # fmt: skip
+    state, file = tmp_path / "state.db", tmp_path / "state.html"
+    kube.run(kube.snapshot().save(state))
+    done = write_page(state, file)
+    assert done.returncode == 0, done.stderr
+    reader = read(kube)
+    page = reader.page
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(file.as_uri())
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+    expect(page.get_by_role("main").get_by_role("link", name="Boat 1")).to_be_visible()
+    page.get_by_role("main").get_by_role("link", name="ConfigMap").click()
+    page.get_by_role("link", name="kept").click()
+    expect(page.get_by_label("The object as YAML")).to_contain_text(tricky)
+    page.get_by_role("tab", name="History").click()
+    expect(page.get_by_text("State 2 of 2")).to_be_visible()
+    expect(page.get_by_label("What changed")).to_contain_text("colour: red")
+    expect(page.get_by_role("button", name="Delete")).to_be_disabled()
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+
+
+def test_a_file_that_is_no_state_is_refused_in_a_line(tmp_path):
+    done = write_page(tmp_path / "none.db", tmp_path / "page.html")
+    assert done.returncode == 1
+    assert "no such file" in done.stderr
