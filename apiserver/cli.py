@@ -348,11 +348,11 @@ def serve(**arguments: Any) -> None:
         if count > 1:
             sys.exit(_serve_with(count, options, target, style))
         with root.collector.seldom():
-            root.eventloop.run(_serve(options, target, code))
+            root.eventloop.run(_serve(options, target, style, code))
     except (StorageError, OSError, ValueError) as error:
         raise commands.problems.of_start(error, options) from error
     except KeyboardInterrupt:  # Windows has no handlers of signals: Ctrl+C ends the loop
-        click.echo("stopping")
+        _say(style, "stopping")
 
 
 def _serve_with(count: int, options: Options, target: Path, style: str) -> int:
@@ -364,7 +364,7 @@ def _serve_with(count: int, options: Options, target: Path, style: str) -> int:
         own = replace(options, worker=worker)
         try:
             with root.collector.seldom():
-                root.eventloop.run(_serve(own, target))
+                root.eventloop.run(_serve(own, target, style))
         except (StorageError, OSError, ValueError) as error:
             problem = commands.problems.of_start(error, options)
             problem.show()
@@ -381,7 +381,7 @@ def _serve_with(count: int, options: Options, target: Path, style: str) -> int:
     )
     code = parent.run()
     if not code:
-        click.echo("stopping")
+        _say(style, "stopping")
     return code
 
 
@@ -458,7 +458,10 @@ def _named(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 async def _serve(
-    options: Options, target: Path, code: "commands.reloading.Code | None" = None
+    options: Options,
+    target: Path,
+    style: str,
+    code: "commands.reloading.Code | None" = None,
 ) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -467,23 +470,27 @@ async def _serve(
         with contextlib.suppress(NotImplementedError):  # Windows has no such handlers
             loop.add_signal_handler(number, stop.set)
     if code is not None:
-        await _serve_code(options, target, stop, code)
+        await _serve_code(options, target, style, stop, code)
         return
     async with contextlib.AsyncExitStack() as stack:
         server = inkube.APIServer(options)
         server.before_ready = partial(_write_access, server, target)
         if is_worker:
-            await _work(server, stack, stop, target)
+            await _work(server, stack, stop, target, style)
             return
         if await _started(server, stack, stop):
             with root.collector.of_process() or contextlib.nullcontext():
-                _announce(server, target)
+                _announce(server, target, style)
                 await stop.wait()
-        click.echo("stopping")
+        _say(style, "stopping")
 
 
 async def _serve_code(
-    options: Options, target: Path, stop: asyncio.Event, code: "commands.reloading.Code"
+    options: Options,
+    target: Path,
+    style: str,
+    stop: asyncio.Event,
+    code: "commands.reloading.Code",
 ) -> None:
     """Serve the kinds of a module, by a new server on the same data for each change of its code."""
     options = replace(options, kinds=code.kinds)
@@ -503,7 +510,7 @@ async def _serve_code(
                 logger.warning("no server runs: %s", error)
                 runs = False
             if is_first:
-                _announce(server, target)
+                _announce(server, target, style)
             elif runs:
                 logger.info("%s serves the new code", server.url)
             is_first = False
@@ -515,7 +522,7 @@ async def _serve_code(
                 if runs:
                     options = await commands.reloading.continued(options, server)
             changed.cancel()
-    click.echo("stopping")
+    _say(style, "stopping")
 
 
 async def _work(
@@ -523,6 +530,7 @@ async def _work(
     stack: contextlib.AsyncExitStack,
     stop: asyncio.Event,
     target: Path,
+    style: str,
 ) -> None:
     """Serve as one of several workers, until it is stopped or its parent has ended."""
     if not await _started(server, stack, stop) or server.intake is None:
@@ -532,7 +540,7 @@ async def _work(
         asyncio.create_task(event.wait()) for event in (stop, intake.orphaned, intake.announces)
     ]
     waiting[-1].add_done_callback(
-        lambda told: None if told.cancelled() else _announce(server, target)
+        lambda told: None if told.cancelled() else _announce(server, target, style)
     )
     with root.collector.of_process() or contextlib.nullcontext():
         await asyncio.wait(waiting[:-1], return_when=asyncio.FIRST_COMPLETED)
@@ -583,23 +591,51 @@ def _authority(options: Options, target: Path) -> Path | None:
     return target.with_suffix(".ca.crt") if made else options.tls_cert_file
 
 
-def _announce(server: "inkube.APIServer", target: Path) -> None:
-    """Say how to go on."""
+def _say(style: str, text: str, **members: str) -> None:
+    """Print a text for the user of the command; where the log is JSON, as a line of it."""
+    if style == "json":
+        text = logs.JSONFormatter().format(
+            logging.makeLogRecord({
+                "name": logger.name, "levelname": "INFO", "msg": text, **members,
+            })
+        )  # fmt: skip
+    click.echo(text)
+
+
+def _announce(server: "inkube.APIServer", target: Path, style: str) -> None:
+    """Print how to continue."""
     options, authority = server.options, _authority(server.options, target)
-    if options.database:
-        kept = "data: in the database"
-    else:
-        kept = f"data: {options.data}" if options.data else "data: in memory, gone with the process"
+    if style == "json":
+        _say(
+            style,
+            f"inkube serves on {server.url}",
+            url=server.url,
+            kubeconfig=str(target),
+            data=_kept(server),
+            console=f"{server.url}/console/",
+        )
+        return
     lines = terminal.welcome(
         server.url,
         target,
-        kept=kept,
+        kept=f"data: {_kept(server)}",
         authority=authority,
         has_token=bool(server.security.token),
         world=_world_of(options),
     )
     for line in lines:
         click.echo(line)
+
+
+def _kept(server: "inkube.APIServer") -> str:
+    """Where the data of a server is, and the process that shares it, if it is of this machine."""
+    options, leadership = server.options, server.parts.leadership
+    if not options.data and not options.database:
+        return "in memory, gone with the process"
+    where = "in the database" if options.database else str(options.data)
+    is_worker = options.worker is not None  # which shares its data with the others
+    other = 0 if leadership is None or is_worker else leadership.leading_process
+    return f"{where}, shared with process {other}, which runs the controllers" if other else where
 
 
 def _world_of(options: Options) -> str:

@@ -224,11 +224,14 @@ class Options:
         if self.scenario and "world" not in self.module_names:
             raise BadOption("scenario", "the kinds of the module world are not served")
         if self.watch_definitions and not self.definitions:
-            raise BadOption("watch_definitions", "there are no files; use it with definitions")
+            raise BadOption(
+                "watch_definitions",
+                "there are no files; name some with definitions (--definitions)",
+            )
         if self.watch_definitions and self.shows_the_past:
             raise BadOption("watch_definitions", "a server that shows the past takes no changes")
         if self.prune_definitions and not self.watch_definitions:
-            raise BadOption("prune_definitions", "use it with watch_definitions")
+            raise BadOption("prune_definitions", "it works only with watch_definitions (--watch)")
         if self.lease_duration < 1:
             raise BadOption(
                 "lease_duration", f"{self.lease_duration} is too short; use 1 second or more"

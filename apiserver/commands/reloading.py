@@ -92,8 +92,12 @@ def _file(module: ModuleType | None) -> Path | None:
 
 def _shown(error: Exception) -> str:
     """The place in the code, and what is wrong there."""
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f"{frames[-1].filename}:{frames[-1].lineno}: " if len(frames) > 1 else ""
+    frames = [
+        each
+        for each in traceback.extract_tb(error.__traceback__)
+        if each.filename != __file__ and "importlib" not in each.filename
+    ]
+    place = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
     return f"{place}{type(error).__name__}: {error}"
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import errno
+import json
 import os
 import re
 import shlex
@@ -387,3 +388,30 @@ async def test_a_module_without_kinds_is_refused_in_a_line(tmp_path):
     assert code == 2
     assert "Invalid value for --reload: empty.py cannot be imported" in text
     assert "assigns no KindModule" in text
+
+
+async def test_a_file_that_another_server_shares_is_told(tmp_path):
+    (tmp_path / "other").mkdir()
+    first = command(tmp_path, "serve", "--port", 0, "--data", "a.db")
+    second = command(tmp_path / "other", "serve", "--port", 0, "--data", "../a.db")
+    async with first as one:
+        await address(one)
+        async with second as two, within():
+            await address(two)
+            await two.stdout.readline()
+            line = (await two.stdout.readline()).decode()
+    assert line == f"data: ../a.db, shared with process {one.pid}, which runs the controllers\n"
+
+
+async def test_a_log_in_json_is_json_to_its_last_line(tmp_path):
+    arguments = ("serve", "--port", 0, "--in-memory", "--log-format", "json", "-v")
+    async with command(tmp_path, *arguments) as process, within():
+        first = json.loads(await process.stdout.readline())
+        assert first["message"] == f"inkube serves on {first['url']}"
+        assert first["console"] == f"{first['url']}/console/"
+        async with aiohttp.ClientSession() as http, http.get(f"{first['url']}/version") as answer:
+            assert answer.status == 200
+        process.send_signal(signal.SIGTERM)
+        out, err = await process.communicate()
+    lines = [json.loads(line) for line in (out + err).decode().splitlines()]
+    assert "stopping" in {line["message"] for line in lines}
