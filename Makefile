@@ -16,12 +16,15 @@ ANSWERED := $(addprefix tests/,$(addprefix apiserver/,http watching faults subre
   $(addprefix conformance/test_floor.py::,test_the_recorded_conversations_hold \
   test_the_recorded_kubectl_sessions_hold))
 
-.PHONY: serve test plain uncrowded crowded lint types exams rounds conformance bench docs dist binary
+.PHONY: serve test test-all plain uncrowded crowded lint types exams rounds conformance bench docs dist binary
 
 serve: $(SERVING)  ## http://127.0.0.1:8001, data in ./inkube.db
 	$(BIN)/inkube serve $(ARGS)
 
-test: $(STAMP)  ## every test
+test: $(STAMP)  ## the tests that start no program, database or browser
+	$(BIN)/python -m pytest -n $(JOBS) -m "not (processes or database or browser)" $(ARGS)
+
+test-all: $(STAMP)  ## every test
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
 
 plain: $(STAMP)  ## the tests of HTTP and the recordings, on aiohttp's own loop for connections

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import patience
+import programs
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -44,12 +45,30 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A test may take as long as it says, or as pyproject.toml says, times INKUBE_PATIENCE."""
+    """Mark the tests that start programs, and let each take as long as it says, or as
+    pyproject.toml says, times INKUBE_PATIENCE."""
+    for item in items:
+        if isinstance(item, pytest.Function):
+            for name in programs.markers(item):
+                item.add_marker(name)
     usual = float(config.getini("timeout"))
     for item in items if patience.PATIENCE != 1 else ():
         marker = item.get_closest_marker("timeout")
         seconds = float(marker.args[0]) if marker is not None else usual
         item.add_marker(pytest.mark.timeout(seconds * patience.PATIENCE), append=False)
+
+
+WATCH = programs.Watch()
+
+
+@pytest.fixture(autouse=True)
+def _programs_are_marked(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a test that starts a program though `programs` found none: `make test` would run it."""
+    yield
+    started = [*WATCH.started]
+    WATCH.started.clear()
+    if not any(request.node.get_closest_marker(name) for name in programs.MARKERS):
+        assert started == [], "tests/support/programs.py did not mark this test"
 
 
 def _cluster() -> Iterator[Any]:

@@ -2,7 +2,7 @@
 
 A test waits for an event or a revision, and its limit only says when it never will. So a limit is
 generous, and `INKUBE_PATIENCE` multiplies every one of them, those of the fixtures and
-of pytest-timeout included: `INKUBE_PATIENCE=4 make test` on a machine that has much else to do.
+of pytest-timeout included: `INKUBE_PATIENCE=4 make test-all` on a machine that has much else to do.
 """
 
 import asyncio

@@ -1,0 +1,105 @@
+"""Which tests need more than this process: found by what their code uses.
+
+A test that reaches `subprocess`, PostgreSQL or a browser gets a marker: itself, through
+functions of its file, through fixtures, or through a module of `tests/support` or a file that it
+loads. `make test` leaves these tests out, `make test-all` runs all of them. A test without a marker
+that starts a program fails.
+"""
+
+import inspect
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+MARKERS = {"processes": "subprocess", "database": "postgresql", "browser": "browsers"}
+"""Each marker of pyproject.toml, and the module that a test with this marker reaches."""
+STARTS = frozenset({"create_subprocess_exec", "create_subprocess_shell", "runpytest_subprocess"})
+"""Functions of asyncio and pytest that start programs."""
+EVENTS = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn"})
+"""Audit events of a program that starts (https://docs.python.org/3/library/audit_events.html)."""
+
+
+def markers(item: pytest.Function) -> Iterator[str]:
+    """The markers of a test."""
+    reached = set[str]()
+    for function in _functions(item):
+        reached |= _reached(function)
+    parameters = getattr(item, "callspec", None)
+    if parameters is not None and "postgresql" in parameters.params.values():
+        reached.add("postgresql")
+    for marker, module in MARKERS.items():
+        if module in reached:
+            yield marker
+
+
+class Watch:
+    """Notices the programs that this process starts."""
+
+    def __init__(self) -> None:
+        self.started = list[str]()
+        sys.addaudithook(self._hear)
+
+    def _hear(self, event: str, arguments: tuple[object, ...]) -> None:
+        if event in EVENTS:
+            self.started.append(f"{event} {arguments[:2]}")
+
+
+def _functions(item: pytest.Function) -> Iterator[FunctionType]:
+    """The function of a test and those of its fixtures, the ones for the whole file included."""
+    yield inspect.unwrap(getattr(item.obj, "__func__", item.obj))
+    for *_, definition in item._fixtureinfo.name2fixturedefs.values():
+        function = getattr(definition.func, "__func__", definition.func)
+        if isinstance(function, FunctionType):
+            yield inspect.unwrap(function)
+
+
+@cache
+def _reached(function: FunctionType) -> frozenset[str]:
+    """The modules of MARKERS that a function reaches through the functions and classes that it
+    names, in its file and in other files of the tests."""
+    found, seen, waiting = set[str](), set[int](), [function]
+    while waiting:
+        current = waiting.pop()
+        if id(current) in seen or not _is_of_tests(current.__globals__.get("__file__")):
+            continue
+        seen.add(id(current))
+        names = set(_names(current.__code__))
+        found |= names & set(MARKERS.values())  # imported where it is used
+        found |= {"subprocess"} if names & STARTS else set()
+        for name in names:
+            value = current.__globals__.get(name)
+            if isinstance(value, ModuleType):
+                found |= _modules(value)
+            elif isinstance(value, FunctionType):
+                waiting.append(inspect.unwrap(value))
+            elif isinstance(value, type):
+                members = [getattr(each, "__func__", each) for each in vars(value).values()]
+                waiting += [each for each in members if isinstance(each, FunctionType)]
+    return frozenset(found)
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    """The names that code uses, in its inner functions too."""
+    yield from code.co_names
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from _names(each)
+
+
+def _modules(module: ModuleType) -> set[str]:
+    """The modules of MARKERS that a module is or, if it belongs to the tests, imports."""
+    if module.__name__ in MARKERS.values():
+        return {module.__name__, "subprocess"}
+    if not _is_of_tests(getattr(module, "__file__", None)):
+        return set()
+    imported = [each for each in vars(module).values() if isinstance(each, ModuleType)]
+    return {each.__name__ for each in imported} & set(MARKERS.values())
+
+
+def _is_of_tests(file: str | None) -> bool:
+    return file is not None and Path(file).is_relative_to(TESTS)
