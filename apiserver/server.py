@@ -27,9 +27,9 @@ from inkube.apiserver.root import (
     Progress,
     Security,
     foundation,
+    lifespan,
     listening,
 )
-from inkube.apiserver.root.lifespan import lifespan
 from inkube.apiserver.watching import Streams
 from inkube.controllers.clock import Clock
 from inkube.controllers.manager import Manager
@@ -92,7 +92,7 @@ class APIServer:
         try:
             door = await listening.opened(self.options, self._progress, self._stack)
             self._life.door = door
-            parts = await lifespan(self.options, door, self._progress, self._stack)
+            parts = await lifespan.lifespan(self.options, door, self._progress, self._stack)
             self._life.parts = parts
             self.before_ready()
         except BaseException:

@@ -25,6 +25,8 @@ from inkube.storage.sql.sqlite import SqliteOptions as SqliteOptions
 from inkube.storage.sql.sqlite import sqlite_log as sqlite_log
 from inkube.storage.store import BaseStore as BaseStore
 from inkube.storage.store import Following as Following
+from inkube.storage.store import Page as Page
 from inkube.storage.store import Store as Store
 from inkube.storage.store import StoreOptions as StoreOptions
+from inkube.storage.subscription import Subscription as Subscription
 from inkube.storage.writer import WriterOptions as WriterOptions

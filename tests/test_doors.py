@@ -7,20 +7,10 @@ from doors import House, by_room
 
 ROOT = Path(__file__).parent.parent
 BASELINE: dict[str, int] = {
-    "apiserver.faults": 1,
-    "apiserver.handlers": 2,
-    "apiserver.http": 7,
-    "apiserver.registry": 11,
-    "apiserver.root": 1,
-    "schemas.builtin": 5,
-    "schemas.cel": 15,
-    "schemas.crds": 1,
-    "schemas.golang": 13,
-    "schemas.gotypes": 3,
-    "schemas.metadata": 2,
-    "schemas.ownership": 11,
-    "schemas.policies": 4,
-    "storage": 22,
+    "apiserver.handlers": 1,
+    "apiserver.http": 6,
+    "apiserver.registry": 10,
+    "schemas.golang": 6,
 }
 """Imports past a door that there still are, by room. Numbers only become smaller."""
 

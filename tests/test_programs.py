@@ -1,6 +1,7 @@
 """Markers of tests that need more than one process are found in their code."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import programs
 import pytest
@@ -15,7 +16,7 @@ SOURCE = {
 }
 
 
-def item(text: str, *fixtures: str, **parameters: object) -> SimpleNamespace:
+def item(text: str, *fixtures: str, **parameters: object) -> Any:
     """A test as pytest collects it, from the text of its file and of its fixtures."""
     home = {"__file__": __file__}
     exec(compile(text, __file__, "exec"), home)

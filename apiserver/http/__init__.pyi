@@ -12,6 +12,7 @@ from inkube.apiserver.http import requests as requests
 from inkube.apiserver.http import responses as responses
 from inkube.apiserver.http import webserver as webserver
 from inkube.apiserver.http import yamls as yamls
+from inkube.apiserver.http.budget import FULL as FULL
 from inkube.apiserver.http.budget import Budget as Budget
 from inkube.apiserver.http.cors import Origins as Origins
 from inkube.apiserver.http.guards import Guard as Guard

@@ -12,7 +12,7 @@ from inkube.apiserver.registry.worker import HEAVY
 from inkube.schemas.objects import Empty, Object
 from inkube.schemas.served import Served
 from inkube.schemas.strategy import User
-from inkube.storage.entry import Entry
+from inkube.storage import Entry
 
 __all__ = ["ADMIN", "NO_OPTIONS", "Call", "DeleteOptions", "User", "WriteOptions"]
 

@@ -15,8 +15,7 @@ from inkube.apiserver.registry.update import Update
 from inkube.schemas import bodies as decoding
 from inkube.schemas import patch as patches
 from inkube.schemas import status
-from inkube.schemas.golang import gotext
-from inkube.schemas.golang.unmarshal import cannot_unmarshal
+from inkube.schemas.golang import cannot_unmarshal, gotext
 from inkube.schemas.objects import Object
 from inkube.schemas.ownership import apply as apply_rules
 

@@ -12,9 +12,9 @@ import orjson
 
 from inkube.apiserver.registry.resources import Resource
 from inkube.schemas.objects import Object
-from inkube.schemas.ownership.typed import Steps, finished, relabelled
+from inkube.schemas.ownership import Steps, finished, relabelled
 from inkube.schemas.served import Served
-from inkube.storage.entry import Change, Entry, ShownEntry
+from inkube.storage import Change, Entry, ShownEntry
 
 T = TypeVar("T")
 

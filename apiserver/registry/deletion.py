@@ -13,7 +13,7 @@ from inkube.apiserver.registry.stamps import Stamps
 from inkube.schemas import meta as metadata
 from inkube.schemas import status
 from inkube.schemas.objects import Object
-from inkube.storage.entry import Entry
+from inkube.storage import Entry
 
 ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"

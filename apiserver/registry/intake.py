@@ -13,10 +13,8 @@ import orjson
 from inkube.apiserver.registry.calls import Call
 from inkube.schemas import bodies as decoding
 from inkube.schemas import status
-from inkube.schemas.builtin import unstructured
-from inkube.schemas.builtin.decoding import patch_refusal
-from inkube.schemas.golang import gotext
-from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.builtin import patch_refusal, unstructured
+from inkube.schemas.golang import DecodeError, gotext
 from inkube.schemas.objects import Object
 
 

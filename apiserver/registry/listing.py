@@ -9,13 +9,11 @@ from inkube.apiserver.registry import continuation
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.registry import Registry
 from inkube.schemas import selectors, status
-from inkube.schemas.golang import strconv
-from inkube.schemas.golang.gotext import quote
+from inkube.schemas.golang import quote, strconv
 from inkube.schemas.objects import Object
+from inkube.storage import Entry, Store
+from inkube.storage import Page as StoredPage
 from inkube.storage import errors as storage_errors
-from inkube.storage.entry import Entry
-from inkube.storage.store import Page as StoredPage
-from inkube.storage.store import Store
 
 Matcher = Callable[[Object], bool]
 

@@ -13,8 +13,7 @@ from inkube.apiserver.registry.preparation import NOT_AT_FIRST
 from inkube.apiserver.registry.requests import WriteRequest
 from inkube.apiserver.registry.resources import Resource
 from inkube.schemas.objects import Object
-from inkube.schemas.ownership import managedfields
-from inkube.schemas.ownership.typed import TypedSchema, Versions
+from inkube.schemas.ownership import TypedSchema, Versions, managedfields
 
 
 class _LazySchemas(dict[str, TypedSchema]):

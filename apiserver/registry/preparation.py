@@ -15,7 +15,7 @@ from inkube.schemas.definitions import Definition
 from inkube.schemas.golang import strconv
 from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Context
-from inkube.storage.entry import Entry
+from inkube.storage import Entry
 
 NOT_AT_FIRST = ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
 """Members of metadata that a new object does not keep."""

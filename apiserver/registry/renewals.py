@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from inkube.schemas.objects import Object
-from inkube.storage.entry import Entry
+from inkube.storage import Entry
 
 VERDICTS = 65_536  # some 100 bytes each
 KEPT = 16  # decoded objects; who shows one asks for it a few times in a row

@@ -20,8 +20,7 @@ from inkube.schemas.objects import Empty, Object
 from inkube.schemas.served import Served
 from inkube.schemas.strategy import Strategy
 from inkube.schemas.wordings import Wording
-from inkube.storage import columns
-from inkube.storage.entry import Entry
+from inkube.storage import Entry, columns
 
 T = TypeVar("T")
 

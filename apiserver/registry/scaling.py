@@ -19,9 +19,8 @@ from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.golang import gotext
 from inkube.schemas.gotypes import table
 from inkube.schemas.objects import Object
+from inkube.schemas.ownership import TypedSchema, managedfields, scalefields
 from inkube.schemas.ownership import apply as apply_rules
-from inkube.schemas.ownership import managedfields, scalefields
-from inkube.schemas.ownership.typed import TypedSchema
 
 UNREGISTERED = (
     "no kind is registered for the type v1.Scale in scheme "

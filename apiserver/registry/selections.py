@@ -16,8 +16,7 @@ from inkube.apiserver.registry.resources import Resource
 from inkube.schemas import selectors
 from inkube.schemas.objects import Object
 from inkube.schemas.served import Served
-from inkube.storage.entry import Change, Entry
-from inkube.storage.store import Store
+from inkube.storage import Change, Entry, Store
 
 logger = logging.getLogger(__name__)
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 
 from inkube.apiserver.registry import keys
 from inkube.schemas.aggregation import availability
-from inkube.schemas.golang.gotext import quote
+from inkube.schemas.golang import quote
 from inkube.schemas.objects import Object
-from inkube.storage.store import BaseStore
+from inkube.storage import BaseStore
 
 
 class UnresolvedError(Exception):

@@ -6,7 +6,7 @@ It is made when it is asked for, and made again after a change, or after the sto
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
-from inkube.storage.store import Store
+from inkube.storage import Store
 
 T = TypeVar("T")
 

@@ -13,10 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 from inkube.schemas.objects import Object
+from inkube.storage import Entry, Store, writes
 from inkube.storage import errors as storage_errors
-from inkube.storage import writes
-from inkube.storage.entry import Entry
-from inkube.storage.store import Store
 
 T = TypeVar("T")
 

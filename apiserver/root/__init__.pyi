@@ -4,6 +4,7 @@ from inkube.apiserver.root import definitionfiles as definitionfiles
 from inkube.apiserver.root import editedfiles as editedfiles
 from inkube.apiserver.root import kubeconfig as kubeconfig
 from inkube.apiserver.root import leading as leading
+from inkube.apiserver.root import lifespan as lifespan
 from inkube.apiserver.root import listening as listening
 from inkube.apiserver.root import manifests as manifests
 from inkube.apiserver.root import scenarios as scenarios

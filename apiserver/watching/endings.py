@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from inkube.apiserver.faults.trouble import Watching
+from inkube.apiserver.faults import Watching
 
 
 class Ending:

@@ -8,7 +8,7 @@ watcher who comes late. One for all streams of a server.
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
-from inkube.storage.entry import Change
+from inkube.storage import Change
 
 T = TypeVar("T", bytes, str)
 

@@ -10,8 +10,7 @@ from typing import NamedTuple
 import orjson
 
 from inkube.apiserver import handlers
-from inkube.apiserver.handlers import tables
-from inkube.apiserver.handlers.stored import data_of
+from inkube.apiserver.handlers import data_of, tables
 from inkube.apiserver.http import Form
 from inkube.apiserver.registry import Stamps
 from inkube.apiserver.watching.framecache import FrameCache

@@ -19,8 +19,15 @@ from aiohttp.http import HttpVersion11
 
 from inkube.apiserver import streaming, watching
 from inkube.apiserver.handlers import Exchange
-from inkube.apiserver.http import PIECE, Form, Request, negotiation, read_list_options, responses
-from inkube.apiserver.http.budget import FULL
+from inkube.apiserver.http import (
+    FULL,
+    PIECE,
+    Form,
+    Request,
+    negotiation,
+    read_list_options,
+    responses,
+)
 from inkube.apiserver.registry import Registry, Stamps, conversions
 from inkube.apiserver.watching.bursts import Bursts
 from inkube.apiserver.watching.endings import Ending
@@ -36,9 +43,8 @@ from inkube.apiserver.watching.frames import (
 )
 from inkube.apiserver.watching.watch import Watcher, too_old
 from inkube.schemas import status
-from inkube.storage import Change
+from inkube.storage import Change, Subscription
 from inkube.storage import errors as storage_errors
-from inkube.storage.subscription import Subscription
 
 logger = logging.getLogger(__name__)
 

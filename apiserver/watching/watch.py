@@ -8,13 +8,11 @@ from collections.abc import Hashable, Sequence
 
 import orjson
 
-from inkube.apiserver.registry import Call, Registry, listing
-from inkube.apiserver.registry.listing import ListOptions
+from inkube.apiserver.registry import Call, ListOptions, Registry, listing
 from inkube.schemas import status
 from inkube.schemas.objects import Object
-from inkube.storage import Change, Entry
+from inkube.storage import Change, Entry, Subscription
 from inkube.storage import errors as storage_errors
-from inkube.storage.subscription import Subscription
 
 SLOW = "the watcher was too slow; resume"
 

@@ -5,13 +5,16 @@ from inkube.schemas.builtin import limitranges as limitranges
 from inkube.schemas.builtin import pem as pem
 from inkube.schemas.builtin import podsecurity as podsecurity
 from inkube.schemas.builtin import podstatus as podstatus
+from inkube.schemas.builtin import protobuf as protobuf
 from inkube.schemas.builtin import quotas as quotas
 from inkube.schemas.builtin import resources as resources
 from inkube.schemas.builtin import rules as rules
 from inkube.schemas.builtin import served as served
 from inkube.schemas.builtin import tolerations as tolerations
+from inkube.schemas.builtin import unstructured as unstructured
 from inkube.schemas.builtin.behaviours.allocators import ServiceRange as ServiceRange
 from inkube.schemas.builtin.behaviours.base import keep as keep
+from inkube.schemas.builtin.decoding import patch_refusal as patch_refusal
 from inkube.schemas.builtin.definitions import by_name as by_name
 from inkube.schemas.builtin.definitions import definitions as definitions
 from inkube.schemas.builtin.podsecurity import standards as standards

@@ -5,11 +5,8 @@ The pipeline calls it on every body and on every patched object; the decoding it
 
 from inkube.schemas import bodies, fielderrors, releases, status
 from inkube.schemas.builtin import resources
-from inkube.schemas.golang import gotext
-from inkube.schemas.golang.unmarshal import DecodeError
-from inkube.schemas.gotypes import decoding, types
-from inkube.schemas.gotypes.decoding import Decoded
-from inkube.schemas.gotypes.table import table
+from inkube.schemas.golang import DecodeError, gotext
+from inkube.schemas.gotypes import Decoded, decoding, table, types
 from inkube.schemas.meta import GVK, split_api_version
 from inkube.schemas.objects import Object
 
@@ -55,7 +52,7 @@ def decode(obj: Object, gvk: GVK, minor: int = releases.NEWEST.minor) -> Decoded
 
     The input is left alone. Raises DecodeError.
     """
-    name = table(minor).of(gvk)
+    name = table.table(minor).of(gvk)
     if name is None:
         raise LookupError(f"{gvk} is no built-in kind")
     made, unknown, empties = decoding.decode(types.of(name, minor), obj)
@@ -124,7 +121,7 @@ def _is_registered(group: str, version: str, kind: str, minor: int) -> bool:
 def _check_readable(obj: Object, sent: GVK, kind: str, minor: int) -> None:
     """A body is decoded as what it says it is before that is held against the address."""
     try:
-        if table(minor).of(sent) is not None:
+        if table.table(minor).of(sent) is not None:
             decode(obj, sent, minor)
     except DecodeError as error:
         raise bodies.cannot_handle(sent.api_version, sent.kind, kind, str(error)) from error
@@ -132,13 +129,13 @@ def _check_readable(obj: Object, sent: GVK, kind: str, minor: int) -> None:
 
 def empty(gvk: GVK, minor: int = releases.NEWEST.minor) -> Object:
     """An object of the kind before anything is set: what Go sends for its zero value."""
-    name = table(minor).of(gvk)
+    name = table.table(minor).of(gvk)
     return {} if name is None else decoding.zero(types.of(name, minor))
 
 
 def zero(gvk: GVK, member: str, minor: int = releases.NEWEST.minor) -> Object | None:
     """What Go sends for an empty struct member, such as the status; None where it sends none."""
-    name = table(minor).of(gvk)
+    name = table.table(minor).of(gvk)
     known = types.of(name, minor).fields.get(member) if name else None
     return decoding.zero(known.type) if known is not None and known.value else None
 

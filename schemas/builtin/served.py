@@ -9,7 +9,7 @@ from inkube.schemas.definitions import Definition, Version
 from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Empty, Object
-from inkube.schemas.ownership.typed import TypedSchema
+from inkube.schemas.ownership import TypedSchema
 from inkube.schemas.served import Served
 
 _DEFINITIONS = "customresourcedefinitions"

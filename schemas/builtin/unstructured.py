@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from inkube.schemas.golang import gotext
-from inkube.schemas.gotypes import table, types
-from inkube.schemas.gotypes.types import GoType
+from inkube.schemas.gotypes import GoType, table, types
 from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Object
 

@@ -1,3 +1,4 @@
+from inkube.schemas.cel.checking.estimator import estimate as estimate
 from inkube.schemas.cel.declarations import types as types
 from inkube.schemas.cel.declarations.environment import Environment as Environment
 from inkube.schemas.cel.declarations.environment import functions as functions

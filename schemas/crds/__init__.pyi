@@ -1,4 +1,5 @@
 from inkube.schemas.crds import conditions as conditions
+from inkube.schemas.crds import conversion as conversion
 from inkube.schemas.crds.acceptance import next_status as next_status
 from inkube.schemas.crds.customresources import CustomServed as CustomServed
 from inkube.schemas.crds.customresources import CustomStrategy as CustomStrategy

@@ -1,8 +1,12 @@
+from inkube.schemas.policies import expressions as expressions
 from inkube.schemas.policies import rules as rules
 from inkube.schemas.policies import typecheck as typecheck
 from inkube.schemas.policies.environment import NAMESPACE as NAMESPACE
 from inkube.schemas.policies.environment import REQUEST as REQUEST
+from inkube.schemas.policies.environment import Scope as Scope
+from inkube.schemas.policies.environment import any_params as any_params
 from inkube.schemas.policies.expressions import Expression as Expression
+from inkube.schemas.policies.expressions import ExpressionError as ExpressionError
 from inkube.schemas.policies.expressions import all_hold as all_hold
 from inkube.schemas.policies.matching import Target as Target
 from inkube.schemas.policies.matching import matched_version as matched_version

@@ -12,7 +12,7 @@ import orjson
 from inkube.schemas import caches
 from inkube.schemas.definitions import Column
 from inkube.schemas.gotypes import table
-from inkube.schemas.metadata.columns import AGE, NAME
+from inkube.schemas.metadata import AGE, NAME
 
 _FILE = Path(__file__).with_name("columns.json")
 _COMMON = {"Name": NAME, "Age": AGE, "Created At": AGE}

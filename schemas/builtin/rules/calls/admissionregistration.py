@@ -7,16 +7,12 @@ from typing import Final
 from inkube.schemas import expressionsize, fielderrors, webhooks
 from inkube.schemas.builtin.rules.calls import flowcontrol
 from inkube.schemas.builtin.rules.frames import Frame
-from inkube.schemas.cel.declarations import types
-from inkube.schemas.cel.declarations.environment import Environment
-from inkube.schemas.cel.declarations.types import Type
+from inkube.schemas.cel import Environment, Type, types
 from inkube.schemas.crds import conversion
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
-from inkube.schemas.policies import expressions
-from inkube.schemas.policies.environment import Scope, any_params
-from inkube.schemas.policies.expressions import ExpressionError
+from inkube.schemas.policies import ExpressionError, Scope, any_params, expressions
 
 REVIEWS: Final = ("v1", "v1beta1")
 _SEGMENTS: Final = "should be a domain with at least three segments separated by dots"

@@ -7,13 +7,20 @@ from collections.abc import Iterator
 from typing import Final
 
 from inkube.schemas import fielderrors
-from inkube.schemas.cel.checking.estimator import estimate
-from inkube.schemas.cel.declarations import types
-from inkube.schemas.cel.declarations.environment import Environment
-from inkube.schemas.cel.declarations.types import Field, Fields, Shape, Type
-from inkube.schemas.cel.language.source import CompileError
-from inkube.schemas.cel.running.libraries import FUNCTIONS
-from inkube.schemas.cel.running.program import Program, ProgramError, checked
+from inkube.schemas.cel import (
+    FUNCTIONS,
+    CompileError,
+    Environment,
+    Field,
+    Fields,
+    Program,
+    ProgramError,
+    Shape,
+    Type,
+    checked,
+    estimate,
+    types,
+)
 from inkube.schemas.fielderrors import FieldError
 
 _LONGEST: Final = 10 * 1024
