@@ -77,7 +77,7 @@ class Repeats:
         if outcome.changed:
             return
         found = _of(call.resource)
-        found[repeat.key] = Known(outcome.entry.revision, tuple(call.warnings[repeat.told :]))
+        found[repeat.key] = Known(outcome.entry.revision, tuple(call.warnings)[repeat.told :])
         found.move_to_end(repeat.key)
         if len(found) > MOST:
             found.popitem(last=False)
