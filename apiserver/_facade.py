@@ -31,6 +31,6 @@ Names are loaded when they are first used, so that `import inkube` takes a few m
 
 from inkube.schemas import lazy
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __getattr__ = lazy.described(lazy.exports(__name__))
 __dir__ = lazy.listing(__name__)

@@ -232,7 +232,7 @@ def test_a_shell_completes_commands_and_options():
 
 
 def test_the_version_is_told():
-    assert CliRunner().invoke(main, ["--version"]).output.startswith("inkube 0.1.0")
+    assert CliRunner().invoke(main, ["--version"]).output.startswith(f"inkube {inkube.__version__}")
 
 
 async def test_memory_and_a_file_exclude_each_other(tmp_path):
