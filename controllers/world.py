@@ -1,7 +1,7 @@
 """world.inkube.dev as a module: systems outside that anyone can script, and faults.
 
 Git hosts and GitHub Apps stand in for real ones, faults make requests fail. What asks systems
-outside (provisioning, porch, kinds of one's own) finds them in the service `remotes`.
+outside (provisioning, porch, kinds of users) finds them in the service `remotes`.
 """
 
 from collections.abc import Sequence

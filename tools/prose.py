@@ -22,8 +22,12 @@ import click
 ROOT = Path(__file__).parents[1]
 WORDS = 40
 """The longest sentence, in words."""
-ERRORS = frozenset({"BadOption", "BadParameter", "ClickException", "UsageError"})
-"""Exceptions whose texts the command line prints; StatusError's texts are kube-apiserver's."""
+ERRORS = frozenset({
+    "BadOption", "BadParameter", "ClickException", "DamagedError", "LogError", "ManifestError",
+    "Problem", "RuntimeError", "StagesError", "StorageError", "TimeoutError", "TypeError",
+    "UnknownScenario", "Unloadable", "UsageError", "ValueError",
+})  # fmt: skip
+"""Exceptions whose texts users read; StatusError's texts are kube-apiserver's."""
 PUBLIC = ("inkube", "inkube.testing", "inkube.kinds", "inkube.client")
 
 

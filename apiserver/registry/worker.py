@@ -73,4 +73,4 @@ def _completed(steps: Coroutine[Any, Any, T]) -> T:
     except StopIteration as end:
         return cast("T", end.value)
     steps.close()
-    raise RuntimeError("work beside the loop may not wait")
+    raise RuntimeError("work of another thread cannot wait")

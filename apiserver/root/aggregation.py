@@ -40,7 +40,7 @@ def check(handlers: Mapping[str, Any]) -> None:
     for name in handlers:
         version, _, group = name.partition(".")
         if not version or not group:
-            raise ValueError(f"{name!r} is no APIService; write VERSION.GROUP")
+            raise ValueError(f"{name!r} is not the name of an APIService; write VERSION.GROUP")
 
 
 async def register(client: Client, handlers: Mapping[str, Any]) -> None:

@@ -68,7 +68,9 @@ class Remote:
 
     def __init__(self, url: str, token: str = "", authority: str = "") -> None:
         if not url.startswith(("http://", "https://")):
-            raise Unloadable(f"{url!r} is no address of a server, such as http://127.0.0.1:8001")
+            raise Unloadable(
+                f"{url!r} is not the address of a server, such as http://127.0.0.1:8001"
+            )
         self.url = url.rstrip("/")
         self._headers = {"Content-Type": "application/json"}
         if token:
@@ -130,7 +132,7 @@ def of_kubeconfig(path: Path) -> Remote:
     except OSError as error:
         raise Unloadable(f"{path}: {error.strerror}; name a server by --server URL") from error
     except (yaml.YAMLError, KeyError, TypeError) as error:
-        raise Unloadable(f"{path} is no kubeconfig") from error
+        raise Unloadable(f"{path} is not a kubeconfig") from error
     authority = b64decode(cluster.get("certificate-authority-data", "")).decode()
     return Remote(cluster["server"], user.get("token", ""), authority)
 

@@ -153,7 +153,10 @@ def origins(options: Options) -> Origins:
 def check(options: Options) -> None:
     """Refuse what would be unsafe or cannot be. Raises ValueError."""
     if options.authorization_mode not in MODES:
-        raise ValueError(f"authorization mode {options.authorization_mode!r} is none of {MODES}")
+        names = ", ".join(MODES)
+        raise ValueError(
+            f"authorization mode {options.authorization_mode!r} does not exist; use {names}"
+        )
     if not has_credentials(options) and not is_loopback(options.host):
         raise ValueError(
             f"{options.host} is not a loopback address: serving it takes a token file "

@@ -96,7 +96,7 @@ def last_state(call: Call, change: Change) -> Object:
 
 
 def copy_of(value: Object) -> Object:
-    """An object of one's own."""
+    """A copy that its receiver may change."""
     copy: Object = orjson.loads(orjson.dumps(value))
     return copy
 

@@ -18,5 +18,5 @@ def check(options: Options) -> None:
         raise ValueError("--watch works in one process: use it without --workers")
     if options.seed is not None:
         raise ValueError(
-            "--seed takes one process: with --workers nobody knows who is asked, and in which order"
+            "--seed works in one process: with --workers, the order of requests is not repeatable"
         )

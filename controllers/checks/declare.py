@@ -185,8 +185,8 @@ def _refuse_vague(function: Callable[..., Any]) -> None:
     for text in _texts(code) if isinstance(code, CodeType) else ():
         if " " in text and is_vague(text):
             raise ValueError(
-                f"{getattr(function, '__name__', function)}: {text!r} helps nobody; "
-                "say what is wrong and what would be right"
+                f"{getattr(function, '__name__', function)}: {text!r} does not help users; "
+                "name the problem and a value that would be right"
             )
 
 

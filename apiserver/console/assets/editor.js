@@ -118,7 +118,7 @@ export function Editor({ kind, object, rights = {}, namespace, done }) {
     ${refused && html`<p class="notice warn">${refused}</p>`}
     ${verdict.outdated && html`
       <div class="notice warn" role="alert">
-        <p>Somebody else changed it meanwhile. The draft is stale.</p>
+        <p>Another client changed the object. The draft is stale.</p>
         <p class="bar"><button onClick=${reload}>Take theirs</button><button onClick=${rebase}>Keep mine on top of theirs</button></p>
       </div>`}
     <${Answer} verdict=${verdict} text=${text} setText=${setText} takeOver=${() => save(true)} />

@@ -104,7 +104,7 @@ async def _start(path: Path, log: Log) -> Record:
     """What says that everything that was there at first is written."""
     marks = await log.changes(keys.CAPTURED, (await log.horizon()).compacted, 1)
     if not marks:
-        raise ValueError(f"{path} is no file of inkube capture")
+        raise ValueError(f"{path} is not a file of inkube capture")
     return marks[0][0]
 
 

@@ -65,6 +65,6 @@ def read(path: Path) -> list[Object]:
         if value is None:
             continue
         if not isinstance(value, dict) or not value.get("kind"):
-            raise StagesError(f"{path}: line {document.line}: no object of Kubernetes")
+            raise StagesError(f"{path}: line {document.line}: this is not a Kubernetes object")
         found.append(value)
     return found

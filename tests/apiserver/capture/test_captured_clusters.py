@@ -148,7 +148,7 @@ async def test_what_cannot_be_captured_is_said(tmp_path):
 async def test_what_cannot_be_replayed_is_said(tmp_path):
     async with Store(sqlite_log(tmp_path / "a.db"), JSONCodec()):
         pass
-    with pytest.raises(ValueError, match="no file of inkube capture"):
+    with pytest.raises(ValueError, match="not a file of inkube capture"):
         await APIServer(replay=tmp_path / "a.db").__aenter__()
     for options, told in (
         ({"replay": tmp_path / "none.db"}, "does not exist"),

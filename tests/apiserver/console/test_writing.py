@@ -101,7 +101,7 @@ def test_who_writes_second_sees_that_somebody_was_first(kube, boats, read, expec
     expect(page.locator("[data-verdict=valid]")).to_be_visible()
     kube.client.patch(boats, "argo", patch={"spec": {"size": 3}})
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_role("alert")).to_contain_text("Somebody else changed it meanwhile.")
+    expect(page.get_by_role("alert")).to_contain_text("Another client changed the object.")
     page.get_by_role("button", name="Keep mine on top of theirs").click()
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_label("The object as YAML")).to_contain_text("replicas: 6")
