@@ -10,6 +10,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from patience import SECONDS
 from worlds import KEY, pem
 
 from inkube import APIServer
@@ -110,7 +111,7 @@ async def run(command, *arguments, stdin=""):
     process = await asyncio.create_subprocess_exec(
         found, *map(str, arguments), stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.STDOUT
     )
-    told, _ = await asyncio.wait_for(process.communicate(stdin.encode()), 60)
+    told, _ = await asyncio.wait_for(process.communicate(stdin.encode()), SECONDS)
     return process.returncode, told.decode()
 
 
@@ -252,8 +253,8 @@ async def test_kubectl_watches_field_errors(server, kubectl, tmp_path):
         stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
     try:
-        told = await asyncio.wait_for(process.stdout.readuntil(b"]"), 30)
-        told += await asyncio.wait_for(process.stdout.readuntil(b"]"), 30)
+        told = await asyncio.wait_for(process.stdout.readuntil(b"]"), SECONDS)
+        told += await asyncio.wait_for(process.stdout.readuntil(b"]"), SECONDS)
         assert json.loads(told) == [MISSING]
     finally:
         process.kill()

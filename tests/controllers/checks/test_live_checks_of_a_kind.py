@@ -4,6 +4,7 @@ import asyncio
 import logging
 
 import pytest
+from patience import SECONDS
 
 from inkube.controllers.checks import (
     CheckSet,
@@ -445,11 +446,11 @@ async def test_a_check_that_hangs_ends_at_its_time_limit(running, clock, until):
 async def test_independent_checks_run_at_the_same_time(running):
     barrier = asyncio.Barrier(2)
 
-    @check(Lamp, field="spec.color", timeout=2)
+    @check(Lamp, field="spec.color", timeout=SECONDS)
     async def one(lamp):
         await barrier.wait()
 
-    @check(Lamp, field="spec.size", timeout=2)
+    @check(Lamp, field="spec.size", timeout=SECONDS)
     async def other(lamp):
         await barrier.wait()
 

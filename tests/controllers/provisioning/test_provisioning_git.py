@@ -13,7 +13,7 @@ from dulwich.refs import Ref
 from dulwich.repo import Repo
 from dulwich.server import DictBackend
 from dulwich.web import make_wsgi_chain
-from patience import within
+from patience import SECONDS, within
 from worlds import PROVISIONING, told
 
 from inkube.controllers.checks import OutsideError
@@ -113,7 +113,9 @@ def git(origin):
 
 @pytest.fixture
 async def server(provisioned):
-    async with provisioned(offline=False, allow_private_hosts=True, outside_timeout=5.0) as made:
+    async with provisioned(
+        offline=False, allow_private_hosts=True, outside_timeout=SECONDS
+    ) as made:
         yield made
 
 

@@ -7,6 +7,7 @@ import pytest
 from aiohttp import web
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
+from patience import SECONDS
 from worlds import PROVISIONING
 
 KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
@@ -118,7 +119,7 @@ async def hub():
 
 @pytest.fixture
 async def server(provisioned, hub):
-    async with provisioned(offline=False, github_api_url=hub.url, outside_timeout=5.0) as made:
+    async with provisioned(offline=False, github_api_url=hub.url, outside_timeout=SECONDS) as made:
         hub.clock = made.clock
         yield made
 

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 from aiohttp import web
+from patience import SECONDS
 from worlds import PROVISIONING, told
 
 ALL = f"/apis/{PROVISIONING}/namespaces/ns"
@@ -199,7 +200,7 @@ def serving(provisioned, hub):
     return provisioned(
         offline=False,
         allow_private_hosts=True,
-        outside_timeout=5.0,
+        outside_timeout=SECONDS,
         bitbucket_api_url=f"{hub.url}/2.0",
     )
 
@@ -506,7 +507,7 @@ async def test_a_webhook_needs_no_login(provisioned, enterprise, tmp_path):
     tokens.write_text('admin,root,1,"system:masters"\n')
     options = {"token_auth_file": tokens, "authorization_mode": "RBAC"}
     async with provisioned(
-        offline=False, allow_private_hosts=True, outside_timeout=5.0, **options
+        offline=False, allow_private_hosts=True, outside_timeout=SECONDS, **options
     ) as server:
         await server.create(repository(enterprise, sync=SYNC, **HOOK))
         await server.settled()

@@ -84,7 +84,7 @@ def test_drain_moves_pods_and_asks_their_budgets(kube, web):
     assert nodes == {"kube-node-2"}
     web("patch", "pdb", "web", "-p", '{"spec": {"minAvailable": 2}}')
     kube.settled()
-    refused = web("drain", "kube-node-2", "--ignore-daemonsets", "--timeout=1s", code=1)
+    refused = web("drain", "kube-node-2", "--ignore-daemonsets", "--timeout=4s", code=1)
     assert "violate the pod's disruption budget" in refused
 
 
@@ -110,7 +110,7 @@ def test_autoscale_follows_what_pods_use(kube, web):
         kube.advance(30)
         return kube.client.get("apps/v1/deployments", "web", "default")["spec"]["replicas"] == 6
 
-    kube.wait_for(grown, within=20)
+    kube.wait_for(grown, within=SECONDS)
 
 
 def test_jobs_complete_and_cron_jobs_make_more(kube, kubectl):
