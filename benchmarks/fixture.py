@@ -1,71 +1,98 @@
-"""What a test pays for a server of its own: the fixture `kube`, from its start to its end.
+"""What a test pays for its server: 1,000 tests with a new one each, with a namespace of a shared
+one, and with a fork of a state of a hundred objects.
 
-Processor time of both threads, which a busy machine does not stretch; by the clock in the note.
+Whole runs of pytest in processes of their own, and one of tests that have no server: the difference
+is what the fixtures take. Each test creates an object, which is counted too. Processor time of the
+whole process beside that of importing `aiohttp.web`, by the clock in the note.
 """
 
-import statistics
-import time
+import tempfile
 from collections.abc import Iterable
-from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
 
-from benchmarks import figures
+from benchmarks import figures, servers
 from benchmarks.figures import Figure
-from inkube.apiserver.testing.kube import Plan, running
-from inkube.apiserver.testing.thread import LoopThread
 
-ROUNDS = 100
-OBJECTS = 1_000
-OBJECT = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+TESTS = 1_000
+TURNS = 1  # of some seconds each
+_NONE = "no server"
+_HEAD = """
+import pytest
+
+OBJECT = {{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {{"name": "a"}}}}
+
+
+def fill(kube):
+    for number in range(100):
+        kube.client.create({{**OBJECT, "metadata": {{"name": f"a-{{number}}"}}}})
+
+
+{mark}
+@pytest.mark.parametrize("number", range({tests}))
+def test_it(number{fixture}):
+    {body}
+"""
+
+
+class Way(NamedTuple):
+    """One way to have a server; `most` is the target, for 100 tests."""
+
+    fixture: str
+    body: str
+    mark: str = ""
+    most: float = 0.0
+
+
+_WAYS = {
+    _NONE: Way("", "assert OBJECT"),
+    "a new server (`kube`)": Way(", kube", "kube.client.create(OBJECT)", most=0.8),
+    "a namespace (`kube_namespace`)": Way(
+        ", kube_namespace", "kube_namespace.client.create(OBJECT)", most=0.16
+    ),
+    "a fork of 100 objects (`kube_seed`)": Way(
+        ", kube", "kube.client.create(OBJECT)", "@pytest.mark.kube_seed(fill=fill)", most=1.2
+    ),
+}
 
 
 def measure() -> Iterable[Figure]:
     """See the module."""
-    with LoopThread() as thread:
-        _round(thread)
-        found = [_round(thread) for _ in range(ROUNDS)]
-    wall = statistics.median(each[1] for each in found)
-    note = f"{wall:.1f} ms by the clock; the test's own requests are not counted"
-    worked = statistics.median(each[0] for each in found)
-    yield Figure("a new server for a test", worked, "ms", at_most=5, note=note)
-    with LoopThread() as thread:
-        yield _forks(thread)
-
-
-def _forks(thread: LoopThread) -> Figure:
-    """What a test pays that begins with a state of a thousand objects."""
-    with running(thread, Plan()) as kube:
-        for number in range(OBJECTS):
-            data = {"text": "x" * 400}
-            kube.client.create({**OBJECT, "metadata": {"name": f"a-{number}"}, "data": data})
-        kube.settled()
-        found = []
-        for _ in range(ROUNDS // 4):
-            begun = _now()
-            plan = Plan(replace(Plan().options, snapshot=kube.snapshot()))
-            with running(thread, plan):
-                ready = _now()
-            found.append([(ready[each] - begun[each]) * 1000 for each in (0, 1)])
-    worked, wall = (statistics.median(each[at] for each in found) for at in (0, 1))
-    note = f"{wall:.1f} ms by the clock, the snapshot included"
-    return Figure(f"a fork of {OBJECTS:,} objects", worked, "ms", at_most=20, note=note)
-
-
-def _round(thread: LoopThread) -> tuple[float, float]:
-    """Milliseconds worked and waited around a test that leaves an object behind."""
-    started = _now()
-    with running(thread, Plan()) as kube:
-        ready = _now()
-        kube.client.create(OBJECT)
-        done = _now()
-    ended = _now()
-    worked, waited = (
-        (ended[each] - started[each] - done[each] + ready[each]) * 1000 for each in (0, 1)
+    floors, runs = list[float](), dict[str, list[tuple[float, float]]]()
+    with tempfile.TemporaryDirectory() as name:
+        for _ in range(TURNS):
+            floors.append(servers.floor())
+            for number, (what, way) in enumerate(_WAYS.items()):
+                runs.setdefault(what, []).append(_run(Path(name) / f"test_{number}.py", way))
+    floor = min(floors)
+    cpu, wall = (
+        {what: min(run[at] for run in found) / TESTS for what, found in runs.items()}
+        for at in (0, 1)
     )
-    return worked, waited
+    for what, way in _WAYS.items():
+        if what != _NONE:
+            cost = cpu[what] - cpu[_NONE]
+            waited = (wall[what] - wall[_NONE]) * 1000
+            note = (
+                f"{cost * 1000:.2f} ms a test, {waited:.2f} by the clock, "
+                f"where the import takes {floor * 1000:.0f}"
+            )
+            yield Figure(
+                f"100 tests with {what}",
+                100 * cost / floor,
+                "x import aiohttp.web",
+                at_most=way.most,
+                note=note,
+            )
 
 
-def _now() -> tuple[float, float]:
-    return time.process_time(), time.perf_counter()
+def _run(path: Path, way: Way) -> tuple[float, float]:
+    """Seconds that the tests take, processor time and by the clock."""
+    text = _HEAD.format(tests=TESTS, fixture=way.fixture, body=way.body, mark=way.mark)
+    path.write_text(text)
+    plugin = "inkube.apiserver.pytest_plugin"
+    options = ("-q", "-p", "no:cacheprovider", "-p", plugin, "--rootdir", str(path.parent))
+    return servers.done("-m", "pytest", *options, str(path))
 
 
 if __name__ == "__main__":
