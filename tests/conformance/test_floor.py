@@ -49,7 +49,7 @@ SLICE = (
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("version", OLDER)
 def test_recorded_conversations_of_older_minors_hold(version: str) -> None:
-    with table.server(extra=["--kubernetes-version", version]) as url:
+    with table.server(extra=["--kubernetes-version", version, *table.ALONE]) as url:
         held = table.replay(url, *SLICE, version=version)
     assert held.total > 800
     assert fallen(version, held.below) == {}, held.report
