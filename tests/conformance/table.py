@@ -31,8 +31,8 @@ TOKENS = (
     f"{TOKEN},admin,admin-uid,system:masters\nanchor-user-token,plain-user,plain-uid,plain-group\n"
 )
 ALONE = ("--no-controllers", "--disable-admission-plugins", "ResourceQuota")
-"""How older minors were recorded: the controllers beside them were those of the newest, which did no
-work there, and no quota was enforced."""
+"""How older minors were recorded: the controllers beside them were those of the newest, which did
+no work there, and no quota was enforced."""
 GRADES = {"FAILED": 0, "status": 1, "code": 1, "contract": 2, "shape": 2, "exact": 3}
 """How high each grade of the two replayers stands."""
 _CLUSTER = re.compile(r"^tags: .*\bcluster\b", re.MULTILINE)
