@@ -13,6 +13,7 @@ from inkube.schemas import caches, fielderrors, releases
 from inkube.schemas.fielderrors import FieldError, Verbatim
 from inkube.schemas.golang import gotext
 from inkube.schemas.gotypes import gocmp, gosource, internal
+from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.status import StatusError
 
 _WARNING = "warning"
@@ -42,7 +43,11 @@ class Dialect:
         self._prints_go = minor <= _PRINTS_GO
         self._is_builtin = is_builtin
         """Whether it is about kinds whose fields have Go types."""
-        self._changes = _changes(minor, is_builtin=is_builtin)
+
+    @cached_property
+    def _changes(self) -> list[_Change]:
+        """Read with the first refusal or warning."""
+        return _changes(self.minor, is_builtin=self._is_builtin)
 
     def reword(self, error: StatusError) -> StatusError:
         """A refusal as the minor words it; changed in place."""
