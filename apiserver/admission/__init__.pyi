@@ -16,6 +16,7 @@ from inkube.apiserver.admission.escalation import Escalation as Escalation
 from inkube.apiserver.admission.lifecycle import NamespaceLifecycle as NamespaceLifecycle
 from inkube.apiserver.admission.limits import LimitRanger as LimitRanger
 from inkube.apiserver.admission.pods import DefaultTolerationSeconds as DefaultTolerationSeconds
+from inkube.apiserver.admission.pods import PodTopologyLabels as PodTopologyLabels
 from inkube.apiserver.admission.pods import Priority as Priority
 from inkube.apiserver.admission.pods import RuntimeClasses as RuntimeClasses
 from inkube.apiserver.admission.podsecurity import PodSecurity as PodSecurity

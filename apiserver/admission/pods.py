@@ -1,6 +1,7 @@
-"""Admission of pods: their priority, their runtime class, the tolerations every pod gets.
+"""Admission of pods: their priority, their runtime class, the tolerations every pod gets, the zone
+and region of their nodes.
 
-Follows plugin/pkg/admission/{priority,runtimeclass,defaulttolerationseconds}.
+Follows plugin/pkg/admission/{priority,runtimeclass,defaulttolerationseconds,podtopologylabels}.
 """
 
 from inkube.apiserver.registry import Attributes, Operation, Plugin, Resource, keys
@@ -11,6 +12,9 @@ from inkube.storage import Store
 
 _PODS, _CLASSES = ("", "pods"), ("scheduling.k8s.io", "priorityclasses")
 _PREEMPTION = "PreemptLowerPriority"
+_TOPOLOGY = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
+_LABELS_TOPOLOGY = 35
+"""The minor since which the gate PodTopologyLabelsAdmission is on."""
 
 
 class DefaultTolerationSeconds(Plugin):
@@ -26,6 +30,36 @@ class DefaultTolerationSeconds(Plugin):
             return
         spec = attributes.object["spec"]
         spec["tolerations"] = tolerations.with_defaults(spec.get("tolerations") or ())
+
+
+class PodTopologyLabels(Plugin):
+    """Zone and region of its node, on a pod that is bound or created with one; a node that is not
+    there has none."""
+
+    name = "PodTopologyLabels"
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def handles(self, resource: Resource, operation: Operation) -> bool:
+        known = resource.definition.minor >= _LABELS_TOPOLOGY
+        return known and (resource.group, resource.plural) == _PODS and operation == "CREATE"
+
+    async def mutate(self, attributes: Attributes) -> None:
+        obj, subresource = attributes.object, attributes.call.subresource
+        if obj is None or subresource not in ("", "binding"):
+            return
+        holder = obj["spec"].get("nodeName") if not subresource else _target(obj)
+        entry = self._store.get(keys.key("nodes", "", holder)) if holder else None
+        labels = (entry.value["metadata"].get("labels") or {}) if entry is not None else {}
+        found = {key: labels[key] for key in _TOPOLOGY if key in labels}
+        if found:
+            obj["metadata"]["labels"] = {**(obj["metadata"].get("labels") or {}), **found}
+
+
+def _target(binding: Object) -> str:
+    target: Object = binding.get("target") or {}
+    return str(target.get("name", "")) if target.get("kind", "") in ("", "Node") else ""
 
 
 class Priority(Plugin):

@@ -70,6 +70,7 @@ def in_order(
             lambda: admission.CertificateSubjectRestriction(),
         ),
         _late("DefaultIngressClass", (_INGRESSES,), lambda: admission.DefaultIngressClass(store)),
+        _late("PodTopologyLabels", (_PODS,), lambda: admission.PodTopologyLabels(store)),
         policies.MutatingPolicies(store, resources, authorizer),
         MutatingWebhooks(store, dispatcher),
         policies.ValidatingPolicies(store, resources, authorizer),

@@ -22,6 +22,8 @@ _OF_STATUS = {
     ("apiregistration.k8s.io", "APIService"): _ALL_BUT_STATUS,
     ("flowcontrol.apiserver.k8s.io", "FlowSchema"): _ALL_BUT_STATUS,
     ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"): _ALL_BUT_STATUS,
+    ("resource.k8s.io", "ResourceClaim"): _ALL_BUT_STATUS,
+    ("storage.k8s.io", "VolumeAttachment"): _ALL_BUT_STATUS,
 }
 
 

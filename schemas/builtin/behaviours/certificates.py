@@ -8,6 +8,8 @@ import base64
 from collections.abc import Callable
 
 from cryptography import exceptions, x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin import pem
@@ -179,11 +181,24 @@ def request_problem(request: str | None) -> str:
         return _BLOCK
     try:
         parsed = x509.load_der_x509_csr(block[1])
-        if not parsed.is_signature_valid:
+        if not parsed.is_signature_valid and not _is_signed_with_sha1(parsed):
             return "x509: ECDSA verification failure"
     except (ValueError, exceptions.UnsupportedAlgorithm) as error:
         return f"asn1: structure error: {error}"
     return ""
+
+
+def _is_signed_with_sha1(request: x509.CertificateSigningRequest) -> bool:
+    """Whether a request has a good signature of RSA with SHA-1, which Go takes for requests and
+    `cryptography` for nothing."""
+    key, algorithm = request.public_key(), request.signature_hash_algorithm
+    if not isinstance(key, rsa.RSAPublicKey) or not isinstance(algorithm, hashes.SHA1):
+        return False
+    try:
+        key.verify(request.signature, request.tbs_certrequest_bytes, padding.PKCS1v15(), algorithm)
+    except exceptions.InvalidSignature:
+        return False
+    return True
 
 
 def _changes(obj: Object, old: Object, *, allows: tuple[str, ...]) -> list[FieldError]:

@@ -6,11 +6,10 @@ pkg/registry/core/replicationcontroller.
 
 from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, was_counted
 from inkube.schemas.builtin.behaviours.pods import warnings as podwarnings
+from inkube.schemas.builtin.rules.calls import apps
 from inkube.schemas.objects import Object
 from inkube.schemas.objects import semantically_same as same
 from inkube.schemas.strategy import Context
-
-_TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 
 
 class Workloads(BuiltinStrategy):
@@ -63,7 +62,7 @@ class DaemonSets(Workloads):
 
     def prepare_object(self, context: Context, obj: Object, old: Object) -> None:
         super().prepare_object(context, obj, old)
-        text = (old["metadata"].get("annotations") or {}).get(_TEMPLATE_GENERATION, "1")
+        text = (old["metadata"].get("annotations") or {}).get(apps.TEMPLATE_GENERATION, "1")
         count = int(text) if text.isdecimal() else 1
         _count_template(obj, count + _has_new_template(obj, old))
 
@@ -77,7 +76,7 @@ def _has_new_template(obj: Object, old: Object) -> bool:
 
 def _count_template(obj: Object, count: int) -> None:
     annotations = obj["metadata"].get("annotations") or {}
-    obj["metadata"]["annotations"] = {**annotations, _TEMPLATE_GENERATION: str(count)}
+    obj["metadata"]["annotations"] = {**annotations, apps.TEMPLATE_GENERATION: str(count)}
 
 
 class StatefulSets(Workloads):

@@ -297,9 +297,6 @@ def _message(validation: Object, path: str, scope: Scope) -> Iterator[FieldError
         yield fielderrors.invalid(f"{path}.message", message, why)
     elif "\n" in message.strip() or "\r" in message.strip():
         yield fielderrors.invalid(f"{path}.message", message, "must not contain line breaks")
-    elif not message and "\n" in validation.get("expression", "").strip():
-        why = "message must be specified if expression contains line breaks"
-        yield fielderrors.required(f"{path}.message", why)
 
 
 def _annotations(values: list[Object], policy: str, scope: Scope) -> Iterator[FieldError]:

@@ -11,6 +11,7 @@ from inkube.schemas.gotypes import internal
 from inkube.schemas.objects import Object
 from inkube.schemas.objects import semantically_same as same
 
+TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 _QUARTER = "25%"
 _NONE = (0, "0%")
 _READABLE = "selector is readable"
@@ -187,6 +188,14 @@ def claims(spec: Object) -> None:
         status = claim.setdefault("status", {})
         if not status.get("phase"):
             status["phase"] = "Pending"
+
+
+def template_generation(obj: Object) -> None:
+    """A daemon set counts its templates in an annotation, which whoever creates it owns, since the
+    conversion to v1 writes it (Convert_apps_DaemonSet_To_v1_DaemonSet)."""
+    meta = obj.setdefault("metadata", {})
+    if TEMPLATE_GENERATION not in (meta.get("annotations") or {}):
+        meta["annotations"] = {**(meta.get("annotations") or {}), TEMPLATE_GENERATION: "0"}
 
 
 def statefulset_kept(value: Object, _path: str, frame: Frame) -> list[FieldError]:
