@@ -43,13 +43,15 @@ class Server(web.Server):
 class Connection(web.RequestHandler):
     """A connection that counts in the budget of its server while its transport is full."""
 
-    __slots__ = ("budget", "pinned")
+    __slots__ = ("_holds_back", "budget", "pinned")
 
     def __init__(self, manager: web.Server, budget: Budget, **settings: Any) -> None:
         super().__init__(manager, **settings)
         self.budget = budget
         self.pinned = 0
         """Bytes that the answer under way keeps beside those of the transport."""
+        self._holds_back = False
+        """Whether its client was told to wait with what it sends."""
 
     @property
     def unread(self) -> int:
@@ -70,6 +72,18 @@ class Connection(web.RequestHandler):
         connection = transport.get_extra_info("socket")
         if _UNSENT_OPTION is not None and connection.family in _INTERNET:
             connection.setsockopt(socket.IPPROTO_TCP, _UNSENT_OPTION, UNSENT)
+
+    def pause_reading(self) -> None:
+        """See asyncio.Transport; of a body that comes faster than it is read."""
+        self._holds_back = True
+        super().pause_reading()
+
+    def resume_reading(self, *how: Any, **options: Any) -> None:
+        """See asyncio.Transport. aiohttp asks for it after every read, and then has its parser look
+        for what was held back, which takes a fiftieth of a create and finds nothing."""
+        if self._holds_back:
+            self._holds_back = False
+            super().resume_reading(*how, **options)
 
     def pause_writing(self) -> None:
         """See asyncio.Protocol."""
