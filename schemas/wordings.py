@@ -77,6 +77,8 @@ class Wording:
     """Whether a kind's own columns are all there are, its name among them."""
     scale_needs_replicas: ClassVar[bool] = True
     """Whether an object whose replicas are not there has no Scale."""
+    sorts_groups: ClassVar[bool] = True
+    """Whether discovery lists groups by name, or as they were installed."""
     group_order: ClassVar[int] = 2
     """Groups in discovery: compiled-in ones, then those declared in Python, then CRDs' by name."""
     sorts_versions: ClassVar[bool] = True
@@ -208,6 +210,7 @@ class _Python(Wording):
     default_namespace = "default"
     validation_endpoints = frozenset({"check", "test", "validate"})
     names_match = True
+    sorts_groups = False
     group_order = 1
     sorts_versions = False
 
@@ -257,6 +260,7 @@ class _Kubernetes(Wording):
     items_have_type = False
     columns_have_name = True
     scale_needs_replicas = False
+    sorts_groups = False
     group_order = 0
     discovery_repeats_group = False
 

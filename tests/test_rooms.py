@@ -52,13 +52,25 @@ def _said(node: ast.AST) -> ast.AST | None:
     return node.func if isinstance(node, ast.Call) else None
 
 
+_VALUE = re.compile(r"\b(EXTENSIONS|KUBERNETES|PYTHON)\b")
+"""The wordings, each of which stands for an origin where something is compared with it."""
+_READERS = ("isinstance", "issubclass", "getattr", "hasattr")
+
+
 def _asks(node: ast.AST) -> bool:
     """Whether something is done by where a kind comes from, or by which class serves it."""
     if isinstance(node, ast.Attribute):
         return node.attr in ("origin", "builtin") or ast.unparse(node.value) == "Origin"
-    if not isinstance(node, ast.Call) or ast.unparse(node.func) not in ("isinstance", "issubclass"):
+    if isinstance(node, ast.MatchClass):
+        return _CLASSES.search(ast.unparse(node.cls)) is not None
+    if isinstance(node, ast.Compare):
+        sides = [ast.unparse(each) for each in (node.left, *node.comparators)]
+        by_class = any(re.search(r"^type\([^)]*\)$|__class__$", side) for side in sides)
+        return any(map(_VALUE.search, sides)) or (by_class and any(map(_CLASSES.search, sides)))
+    if not isinstance(node, ast.Call) or ast.unparse(node.func) not in _READERS:
         return False
-    return _CLASSES.search(ast.unparse(node.args[1])) is not None
+    asked = ast.unparse(node.args[1])
+    return _CLASSES.search(asked) is not None or asked.strip("'") in ("origin", "builtin")
 
 
 def _questions(tree: ast.AST) -> list[ast.AST]:
@@ -89,6 +101,11 @@ def test_nobody_asks_where_a_kind_comes_from() -> None:
         "if resource.builtin: pass",
         "if isinstance(resource.strategy, CustomStrategy): pass",
         "if isinstance(served, (BuiltinServed, int)): pass",
+        "if type(resource.strategy) is CustomStrategy: pass",
+        "if getattr(definition, 'origin'): pass",
+        "if resource.wording is wordings.KUBERNETES: pass",
+        "if order == EXTENSIONS.group_order: pass",
+        "match strategy:\n    case CustomStrategy(): pass",
     ],
 )
 def test_such_a_question_is_found(text: str) -> None:

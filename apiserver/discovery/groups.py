@@ -203,8 +203,8 @@ class Discovery:
 
 def _place(definition: Definition) -> tuple[int, str]:
     """Compiled-in groups as they were installed, then those declared in Python, then CRDs'."""
-    order = wordings.of(definition).group_order
-    return order, definition.group if order == wordings.EXTENSIONS.group_order else ""
+    wording = wordings.of(definition)
+    return wording.group_order, definition.group if wording.sorts_groups else ""
 
 
 def _local(group: str, version: str, wording: wordings.Wording, at: int) -> Registration:
