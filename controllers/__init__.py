@@ -1,8 +1,9 @@
-"""Reconcile loops: in come changes of objects, out go writes that bring the world in line.
+"""Reconcile loops. Input: changes of objects. Output: writes that bring the state in line with the
+objects.
 
-They see the world through the `Client` protocol (`client`) and the clock alone. Only the modules
-where servers are put together (`apiserver.server`, `apiserver.root`, `apiserver.testing`) call
-them: they make a `Manager`, an `Environment` and the families of kinds, and hand them a client.
+They depend only on the `Client` protocol (`client`) and the clock. Only the modules where servers
+are put together (`apiserver.server`, `apiserver.root`, `apiserver.testing`) call them: they make a
+`Manager`, an `Environment` and the families of kinds, and hand them a client.
 
 client, clock       what controllers are given: the API, and time
 informer            a cache per resource that follows its changes, with indexes

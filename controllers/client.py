@@ -1,8 +1,9 @@
-"""The one view controllers have of the API: a protocol that the in-process client fulfils.
+"""The only interface between controllers and the API: a protocol that the in-process client
+implements.
 
 Every call passes through the same pipeline as an HTTP request and raises
-`schemas.status.StatusError` where HTTP would answer a Status. Objects are plain dicts; what a call
-returns belongs to the caller, who may change it.
+`schemas.status.StatusError` where HTTP would answer a Status. Objects are plain dicts; the caller
+may change the result of a call.
 """
 
 from collections.abc import AsyncIterator, Iterable

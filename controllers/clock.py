@@ -1,6 +1,6 @@
 """The clocks: real time, and a time that tests move forward.
 
-Which one runs is the composition root's choice; everybody else knows `schemas.clock.Clock`.
+The composition root chooses the clock; all other code depends on `schemas.clock.Clock`.
 """
 
 import asyncio
@@ -37,9 +37,9 @@ class SystemClock:
 
 
 class MovableClock:
-    """Real time, which `advance` moves forward; those who sleep until then wake up.
+    """Real time, which `advance` moves forward; due sleepers wake up.
 
-    A server outside of tests has it: until it is moved it is as a SystemClock.
+    Servers outside of tests use it: until it is moved, it behaves like a SystemClock.
     """
 
     def __init__(self, ahead: float = 0.0) -> None:
@@ -78,7 +78,8 @@ class MovableClock:
                 self._sleepers.discard(future)
 
     def advance(self, seconds: float) -> None:
-        """Move it forward, in the loop of those who sleep. Raises ValueError."""
+        """Move the clock forward; call this in the event loop of the sleepers. Raises
+        ValueError."""
         if seconds < 0:
             raise ValueError("a clock only goes forward")
         self._ahead += seconds
@@ -161,10 +162,10 @@ class FakeClock:
 
 
 class RevisionClock:
-    """A clock whose time of day follows from what was written: the same in every run.
+    """A clock whose time of day depends on the number of writes, so it is the same in every run.
 
-    Each revision takes STEP seconds. Who sleeps does so in real time, and of LONG seconds or more
-    the time of day moves on with it; what is measured is real, too.
+    Each revision takes STEP seconds. Sleeps and durations use real time; a sleep of LONG seconds or
+    more also moves the time of day.
     """
 
     def __init__(self, revision: Callable[[], int]) -> None:

@@ -1,13 +1,13 @@
-"""Who leads, of several servers: a Lease that one of them holds and renews.
+"""Leader election among several servers: a Lease that one of them holds and renews.
 
 Follows client-go/tools/leaderelection (leaderelection.go, resourcelock/leaselock.go), with its
-fields: `holderIdentity`, `leaseDurationSeconds`, `acquireTime`, `renewTime`, `leaseTransitions`.
-Nobody trusts another's clock: a lease is over once it was seen unchanged for its duration, or when
-its holder is known to be gone. Unlike there, who waits hears of the Lease's changes and takes over
-one that was given back at once.
+fields: `holderIdentity`, `leaseDurationSeconds`, `acquireTime`, `renewTime`, `leaseTransitions`. No
+server trusts the clock of another: a lease has expired if it was seen unchanged for its duration,
+or if its holder is known to have ended. Unlike in client-go, waiting servers watch the Lease, and
+take over a released one immediately.
 
-A leader that could not renew for `deadline` seconds steps down by itself. That the writes do not
-land of one that slept through that is no matter of time: see `storage.fences`.
+A leader that could not renew for `deadline` seconds steps down. If it was suspended longer than
+that, `storage.fences` rejects its writes.
 """
 
 import asyncio
@@ -30,8 +30,8 @@ GIVING_BACK = 1.0
 
 
 class Timing(NamedTuple):
-    """Seconds: how long a lease is good for, after which time without a renewal its holder steps
-    down, between two renewals, between two looks of those who wait."""
+    """Durations in seconds: of a lease, until a holder without a renewal steps down, between two
+    renewals, and between two attempts of waiting servers."""
 
     duration: int = 15
     deadline: float = 10.0
@@ -54,7 +54,7 @@ class LeaseName(NamedTuple):
 
 
 class Term(NamedTuple):
-    """One time of leading: the same until somebody else has led."""
+    """One period of leadership; it ends when another server has led."""
 
     holder: str
     transitions: int
@@ -62,7 +62,7 @@ class Term(NamedTuple):
 
     @classmethod
     def of(cls, lease: Object) -> "Term":
-        """The term that a Lease tells of; of the holder "" when nobody leads."""
+        """The term that a Lease describes; its holder is "" if no server leads."""
         spec = lease.get("spec") or {}
         return cls(
             spec.get("holderIdentity") or "",
@@ -91,7 +91,7 @@ class Elector:
         self.place = place
         self.identity = identity
         self.holder = ""
-        """Who leads, as far as is known."""
+        """The current leader, as far as this server knows."""
         self._client = client
         self._clock = clock
         self._timing = timing or Timing()
@@ -124,13 +124,14 @@ class Elector:
             await _leave(informer, self._hear, informers)
 
     def look(self) -> None:
-        """See at once who leads: there is reason to believe that it is somebody else."""
+        """Check the Lease immediately, because the leader has probably changed."""
         self._news.set()
 
     async def attempt(self) -> Term | None:
-        """Take the lease or renew it; the term of this one, None when somebody else leads.
+        """Acquire or renew the lease; returns the term of this server, None if another one leads.
 
-        Raises StatusError, 409 where it changed meanwhile, and what else the client raises.
+        Raises StatusError (409 if the lease was changed concurrently), and other exceptions of the
+        client.
         """
         began = self._clock.monotonic()
         try:
@@ -234,7 +235,8 @@ class Elector:
             news.cancel()
 
     def _hear(self, change: Change) -> None:
-        """One's own renewals are no news, nor are others' as long as somebody leads."""
+        """Note a change of the Lease. Renewals of this server are ignored, and those of others
+        while one leads."""
         holder = Term.of(change.object).holder if change.new is not None else ""
         self.holder = holder or self.holder
         is_ours = holder == self.identity
@@ -248,7 +250,7 @@ class Elector:
             self._seen, self._seen_at = seen, self._clock.monotonic()
 
     def _is_free(self, lease: Object) -> bool:
-        """Whether it is nobody's, this one's, or over."""
+        """Whether the lease has no holder, is held by this server, or has expired."""
         spec = lease.get("spec") or {}
         holder = spec.get("holderIdentity") or ""
         if holder in ("", self.identity):

@@ -1,10 +1,10 @@
-"""What answers beside the verbs of a kind: subresources that are no objects, namespaced endpoints.
+"""Subresources that return something other than the object, and endpoints of a namespace.
 
     async def refs(question, env): return Reply({"kind": "RefList", "items": […]})
     KindModule(Repository, subresources=[Subresource("refs", refs, kind="RefList")])
 
-The composition root asks with a Question and sends the Reply. What is refused is raised as
-`schemas.status.StatusError`, as everywhere.
+The composition root calls them with a Question and sends the Reply. To reject a request, they raise
+a `schemas.status.StatusError`.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -58,10 +58,10 @@ Answer = Callable[[Question, Environment], Awaitable[Reply]]
 
 @dataclass(frozen=True, slots=True)
 class Subresource:
-    """`PLURAL/NAME/name[/…]`; `kind` is what discovery says it answers with.
+    """`PLURAL/NAME/name[/…]`; `kind` is the kind of its responses in discovery.
 
-    Other verbs are 405. Whether there is an object of that name is for `answer` to find out, and
-    where it `is_open`, who asks: no login is needed, a signature in the request may prove it.
+    Other verbs return 405. `answer` must check whether the object exists. If it `is_open`, requests
+    need no authentication, and `answer` must check them, for example by a signature.
     """
 
     name: str

@@ -1,9 +1,9 @@
-"""The recorders of Events, so that `kubectl describe` tells an object's story.
+"""Recorders of Events, which `kubectl describe` shows.
 
 `Recorder` writes core/v1 and follows client-go/tools/record: one Event per object, type, reason and
 message; a repetition raises its count, and many messages for one reason become one Event.
-`SeriesRecorder` writes events.k8s.io/v1 as client-go/tools/events does. Events are news, not state:
-one that cannot be written is logged and dropped.
+`SeriesRecorder` writes events.k8s.io/v1 as client-go/tools/events does. An Event that cannot be
+written is logged and dropped.
 """
 
 import hashlib
@@ -24,7 +24,8 @@ REMEMBERED = 4096
 LONGEST = 1024
 """Characters of a message, as the reference limits them."""
 SIMILAR = 10
-"""So many messages for one reason within `SIMILAR_WITHIN` seconds are told one by one."""
+"""The number of messages for one reason within `SIMILAR_WITHIN` seconds that become separate
+Events."""
 SIMILAR_WITHIN = 600.0
 BURST = 25
 """Events about one object that are written at once; then one every `REFILL` seconds."""
@@ -34,7 +35,7 @@ _COMBINED = "(combined from similar events): "
 
 @dataclass(slots=True)
 class _Bucket:
-    """How many more events may be told of an object, and since when that is true."""
+    """The number of further events that are allowed for an object, and the time of that number."""
 
     left: float
     since: float
@@ -42,7 +43,7 @@ class _Bucket:
 
 @dataclass(slots=True)
 class _Similar:
-    """Messages told of one object for one reason, and when the last was."""
+    """The messages about one object for one reason, and the time of the last one."""
 
     last: float
     messages: set[str] = field(default_factory=set)
@@ -108,7 +109,7 @@ class Recorder:
             logger.log(level, "the event %s could not be written: %s", reason, error.message)
 
     def _may_tell(self, obj: Object) -> bool:
-        """Whether enough was not told of the object yet (EventSourceObjectSpamFilter)."""
+        """Whether the object has not reached its limit of events (EventSourceObjectSpamFilter)."""
         uid, now = obj["metadata"].get("uid", ""), self._clock.monotonic()
         bucket = self._buckets.pop(uid, None) or _Bucket(BURST, now)
         self._buckets[uid] = bucket
@@ -122,7 +123,7 @@ class Recorder:
         return True
 
     def _is_one_of_many(self, obj: Object, kind: str, reason: str, message: str) -> bool:
-        """Whether too many messages were told for the reason (EventAggregate)."""
+        """Whether too many messages were recorded for the reason (EventAggregate)."""
         key = (obj["metadata"].get("uid", ""), kind, reason)
         now = self._clock.monotonic()
         known = self._similar.pop(key, None)
@@ -176,7 +177,7 @@ class Recorder:
 
 
 class SeriesRecorder:
-    """Writes Events of events.k8s.io/v1, which tell what was done and whom else it concerns."""
+    """Writes Events of events.k8s.io/v1, which contain an action and a related object."""
 
     def __init__(self, client: Client, clock: Clock, controller: str, host: str = "inkube") -> None:
         self._client = client

@@ -87,7 +87,7 @@ class Watch(Model):
 
 
 class Stale(Model):
-    """A get or list that answers as before the last so many changes of what is asked for."""
+    """A get or list that returns the state before the last changes of the requested objects."""
 
     changes: int = Field(ge=1)
 
@@ -99,7 +99,7 @@ class Slow(Model):
 
 
 class FaultSpec(Model):
-    """What it matches, when, and what happens then."""
+    """The requests that a fault matches, when it is active, and its effects."""
 
     match: Match = Field(default_factory=Match)
     when: When = Field(default_factory=When)

@@ -1,13 +1,12 @@
-"""Finalizers of a kind: what is done before an object may go, in its order, by a controller.
+"""Finalizers of a kind: steps that a controller runs in order before an object is removed.
 
     KindModule(Probe, finalizers=Finalizers(Finalizer("example.com/stop", stop)))
 
-An object that is written without finalizers is given the `default` ones, all by themselves. Once it
-is being deleted, the steps whose names it bears are taken in the order declared here, then all of
-them are taken off in one patch. A step that fails raises CannotFinish (or anything else): the
-object says why in `status`, where the kind has a member for it, and the step is tried again with
-back-off. Steps are level-based: one may be taken twice. Names that are not declared here are left
-alone.
+An object that is written without finalizers gets the `default` ones. During its deletion, the steps
+of its finalizers run in the order of their declaration, then one patch removes all these
+finalizers. A step that fails raises CannotFinish or another exception: the object shows the reason
+in `status`, if the kind has a member for it, and the step is repeated with back-off. Steps are
+level-based: a step can run twice. Finalizers that are not declared here are ignored.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -38,9 +37,9 @@ class Finalizer:
 
 
 class Finalizers:
-    """The steps of a kind, and the names that are given where none are said.
+    """The steps of a kind, and the names of the default finalizers.
 
-    `told` is the member of status that says why an object stays.
+    `told` is the member of `status` for the reason why an object is not removed yet.
     """
 
     def __init__(

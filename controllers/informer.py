@@ -59,7 +59,7 @@ Indexer = Callable[[Object], Iterable[str]]
 
 
 class Summary(Protocol):
-    """What an informer keeps of its objects beside them."""
+    """Data that an informer derives from its objects."""
 
     def update(self, change: Change) -> None:
         """One object came, changed or went; no subscriber has heard of it yet."""
@@ -153,7 +153,8 @@ class Informer:
         return found
 
     def subscribe(self, subscriber: Subscriber) -> None:
-        """Call it for every change, and now for what is cached already. It must return at once."""
+        """Call the subscriber for every change, and now for each cached object. It must return
+        immediately."""
         self._subscribers.append(subscriber)
         for obj in list(self._objects.values()):
             subscriber(Change(None, obj))
@@ -275,7 +276,7 @@ class Informers:
         self._running = False
 
     def of(self, resource: GVR | str, selection: Selection | None = None) -> Informer:
-        """The informer of a resource, made and started when nobody asked before."""
+        """The informer of a resource; created and started at the first call."""
         gvr = GVR.parse(resource) if isinstance(resource, str) else resource
         wanted = selection or Selection()
         informer = self._known.get((gvr, wanted))
@@ -296,7 +297,7 @@ class Informers:
         return list(self._known.values())
 
     async def drop(self, informer: Informer) -> None:
-        """Stop it and forget it; nobody may use it any longer."""
+        """Stop an informer and remove it; it must not be used afterwards."""
         self._known = {key: known for key, known in self._known.items() if known is not informer}
         await _cancel([task for task in [self._tasks.pop(informer, None)] if task])
 

@@ -1,6 +1,6 @@
-"""A kind with its behaviour: what the composition root plugs into registry, admission and manager.
+"""A kind with its behavior, which the composition root adds to registry, admission and manager.
 
-What a kind may have is told, part by part, in docs/kinds.md and docs/stateful-kinds.md.
+docs/kinds.md and docs/stateful-kinds.md describe the parts of a kind.
 """
 
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterator, Sequence
@@ -278,7 +278,7 @@ class KindModule(Generic[R]):
 
 
 def _broken(rule: Rule[R], typed: R, before: R | None, obj: Object) -> Iterator[FieldError]:
-    """What a rule finds in an object, which may have members that could not be read."""
+    """The errors that a rule finds in an object, some of whose members may be unreadable."""
     try:
         field = rule.field_of(typed)
         for problem in rule.function(typed, before):
@@ -288,7 +288,7 @@ def _broken(rule: Rule[R], typed: R, before: R | None, obj: Object) -> Iterator[
 
 
 def _name_of(guard: Guard) -> str:
-    """What a field error of a guard says as its origin."""
+    """The origin of a field error, for errors of a guard."""
     return str(getattr(guard, "__name__", ""))
 
 

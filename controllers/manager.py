@@ -1,12 +1,12 @@
 """The manager runs controllers: informers feed their queues, which reconcile key by key.
 
-A reconcile is level-based: it is told which object, looks at the world as it is and returns when to
-look again. One that raises is logged and retried with back-off; nothing it does stops the loop.
-The composition root makes one manager and enters it.
+A reconcile is level-based: it gets the key of an object, reads the current state, and returns when
+to run again. If it raises, this is logged, and it is repeated with back-off; it cannot stop the
+loop. The composition root creates and enters one manager.
 
-Where several servers share what is stored, most controllers run in the one that leads only: as
-kube-controller-manager's do. Those of kube-apiserver itself, which keep what a server serves, run
-in each of them, as they do there (`Controller.everywhere`).
+If several servers share their data, most controllers run only in the leader, like those of
+kube-controller-manager. The controllers of kube-apiserver itself, which maintain the served kinds,
+run in each server (`Controller.everywhere`).
 """
 
 import asyncio
@@ -123,7 +123,7 @@ class _Running:
             await asyncio.wait(self._tasks, timeout=DRAIN)
 
     def informers(self) -> list[Informer]:
-        """What it watches."""
+        """The informers that the controller watches."""
         return [informer for informer, _ in self._watched]
 
     def _subscriber(self, watch: Watch) -> Callable[[Change], None]:
@@ -203,7 +203,7 @@ def _is_new(change: Change) -> bool:
 class Manager:
     """Runs controllers over one client; `async with` starts and stops it.
 
-    One that does not lead runs those only that run everywhere, until it is told to.
+    Until it becomes the leader, it runs only the controllers that run everywhere.
     """
 
     def __init__(self, client: Client, clock: Clock, *, leads: bool = True) -> None:
@@ -226,7 +226,7 @@ class Manager:
             self._make(controller)
 
     async def remove(self, name: str) -> None:
-        """Stop a controller and the informers that nobody else uses."""
+        """Stop a controller and the informers that no other controller uses."""
         del self._controllers[name]
         gone = self._running.pop(name, None)
         if gone is None:

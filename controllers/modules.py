@@ -89,7 +89,8 @@ class ModuleParts:
     controllers: Callable[[Environment], Sequence[Controller]] = lambda env: ()
     """Controllers beside those of the kinds. They run where the server runs controllers."""
     services: Mapping[str, Any] = field(default_factory=dict)
-    """What checks find by the name of a parameter, and other modules in `ModuleHost.services`."""
+    """Services that checks receive by the name of a parameter, and other modules in
+    `ModuleHost.services`."""
     close: Callable[[], Awaitable[None]] = _nothing_to_close
     """Awaited after the controllers have stopped."""
 

@@ -1,10 +1,11 @@
-"""The pacer: coroutines that are ready at once go on a few at a time, between others' events.
+"""The pacer: of many coroutines that become ready at once, a few run at a time, between other
+events.
 
-A thousand checks may wake in the same moment; without this they would all run before the event
-loop looks at its sockets again, and every request would wait for them.
+A thousand checks may wake in the same moment; without this they would all run before the event loop
+looks at its sockets again, and every request would wait for them.
 
-Who sums up what others do is patient: in a crowd it goes to the end of the queue again, so that it
-looks once at many changes.
+A coroutine that summarizes the work of others is patient: among many waiters it returns to the end
+of the queue, so that it handles many changes at once.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ from collections import deque
 from typing import NamedTuple
 
 CROWD = 16
-"""So many waiters are a crowd; where there are fewer, everybody goes on in the order they came."""
+"""The number of waiters from which patient coroutines return to the end of the queue."""
 STEPS = 3
 """So many go on in one turn of the loop. A request takes one turn, three when it had a task of its
 own: so neither waits longer for the other than it did with one."""

@@ -1,8 +1,8 @@
-"""Objects as their kind's own code writes them: several in one commit, past rules and admission.
+"""Writes by the code of a kind: several objects in one commit, without rules and admission.
 
-For what follows from something else: objects that mirror what is outside, or that change because
-another one did. Clients' rules do not hold for them, so nothing a client sends may come here
-unchecked. The composition root puts the implementation into the environment.
+They are for derived objects: objects that mirror an outside system, or that change because another
+object did. The rules for clients do not apply, so data of clients must be checked before. The
+composition root adds the implementation to the environment.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ class Records(Protocol):
     """Writes records."""
 
     async def commit(self, records: Sequence[Record]) -> list[Object]:
-        """All of them or none; what is stored then. Raises StatusError 404 or 409."""
+        """Commit all records or none; returns the stored objects. Raises StatusError 404 or 409."""
         ...
 
 

@@ -195,7 +195,7 @@ class SecureValues:
         return Result(UNCLAIMED) if waiting else None
 
     def _taken(self, obj: Object, member: str, value: Any) -> Any:
-        """What the object keeps of a given member; None when it says nothing."""
+        """The stored form of a secure value; None if it is empty."""
         if not isinstance(value, dict):
             return value
         if not value.keys() <= _MEMBERS:

@@ -1,4 +1,4 @@
-"""What a kind does around each of its writes, from the first look at the world to the commit.
+"""Code that a kind runs around each of its writes, from the last check to the commit.
 
     @asynccontextmanager
     async def transaction(write, env):
@@ -20,9 +20,9 @@
 
     KindModule(Widget, transaction=transaction)
 
-Entered when schema, static rules, admission, policies and webhooks have let a write pass; dry runs
-enter it, too. What it was entered for runs to its end even if the client goes away. How a view of
-another kind's objects is shown and written is a `View`.
+It is entered after schema, static rules, admission, policies and webhooks have accepted a write,
+also in dry runs. It runs to its end even if the client disconnects. How a view of another kind's
+objects is shown and written is a `View`.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -46,13 +46,13 @@ class Write:
     name: str
     subresource: str
     user: str
-    """The name of who asks."""
+    """The name of the user."""
     dry_run: bool
     old: Object | None
-    """What is stored; not to be changed. Of a view the object that it shows."""
+    """The stored object, which must not be changed. For a view, the object that it shows."""
     obj: Object | None
-    """What will be stored, to be changed in place; of a view what the client will be shown. None
-    where the object goes at once."""
+    """The object to store, which can be changed in place; for a view, the object to return. None if
+    the object is removed."""
     record: Object | None
     """Of a view: the object it is a view of, as it will be stored."""
     goes: bool
@@ -62,7 +62,7 @@ class Write:
     warn: Callable[[str], None]
     """Adds a Warning header to the answer."""
     records: list[Record] = field(default_factory=list)
-    """What else is to be written in the same commit."""
+    """Further writes in the same commit."""
 
 
 Transaction = Callable[[Write, Environment], AbstractAsyncContextManager[None]]

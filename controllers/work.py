@@ -1,4 +1,4 @@
-"""Kinds whose objects are work to do: a job is claimed, carried out, told about and put away.
+"""Kinds whose objects are jobs: a job is claimed, run, reported and put away.
 
     async def boil(job, progress, env):
         for minute in range(job.spec.minutes):
@@ -7,11 +7,11 @@
 
     KindModule(Boiling, work=Work(boil))
 
-`status` says how far it is: `state` pending, working, then what the work returned (success, warning
-or error), `started` and `finished` in milliseconds since the epoch, `progress` from 0 to 100 and
-`progressUpdates`, how often that was written. Jobs with the same `turn` run one after the other. A
-job that a stopped server left at work begins anew; one that was finished is put away, not done
-again. Deleting a job that waits ends it; one at work is finished and then found gone.
+`status` shows the progress: `state` is pending, working, then the result (success, warning or
+error); `started` and `finished` are in milliseconds since the epoch; `progress` is from 0 to 100,
+and `progressUpdates` is the number of its updates. Jobs with the same `turn` run one after the
+other. If a server stopped during a job, the job starts again; a finished job is put away, not
+repeated. Deleting a waiting job ends it; a running job finishes first.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from inkube.schemas.status import StatusError
 
 FINAL = ("success", "warning", "error")
 CONCURRENCY = 64
-"""Work mostly waits: for somebody outside, or for the job before it."""
+"""The number of jobs at a time. Jobs mostly wait for outside systems or for the job before them."""
 SECONDS = 1.0
 """Progress is written at most so often, by the environment's clock."""
 
@@ -61,7 +61,7 @@ Do = Callable[[Any, Progress, Environment], Awaitable[Object]]
 
 
 async def _stays(obj: Object, env: Environment) -> None:
-    """Finished jobs of most kinds stay until somebody deletes them."""
+    """Do nothing: finished jobs of most kinds stay until a client deletes them."""
 
 
 def _own_turn(obj: Object) -> Key:

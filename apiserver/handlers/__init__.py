@@ -1,9 +1,9 @@
 """The verbs of HTTP on resources: an `Exchange` in, a response out.
 
-`app` comes to `routes`, which finds who answers; `verbs` decodes and calls the registry,
-`rendering` gives what comes back the form that was asked for: JSON of `stored` entries, protobuf of
-`packed` ones, `tables`, whose `rows` are kept; what is long is `listed` in pieces. Watching and
-subresources build on the same exchange.
+`app` calls `routes`, which finds the handler. `verbs` decodes the request and calls the registry.
+`rendering` encodes the result in the requested media type: JSON of `stored` entries, protobuf of
+`packed` ones, or `tables`, whose `rows` are remembered. Long lists are sent in pieces (`listed`).
+Watching and subresources use the same exchange.
 """
 
 from inkube.schemas import lazy

@@ -17,8 +17,7 @@ SLOW_PIECE = 4 * 1024
 
 
 def begun(pieces: Iterator[bytes]) -> Body:
-    """A body whose length only its making tells: whole where it is short, else made on while it is
-    sent."""
+    """A body of unknown length: complete if it is short, otherwise generated while it is sent."""
     made, size = list[bytes](), 0
     for piece in pieces:
         made.append(piece)

@@ -1,7 +1,7 @@
-"""Stored entries of built-in kinds as protobuf, each made once from its stored bytes.
+"""Stored entries of built-in kinds as protobuf, each encoded once from its stored bytes.
 
-What was made is kept by the stored bytes themselves, which never change: a GET is two joins, a list
-one. Loaded when somebody first asks for protobuf.
+The result is remembered by the stored bytes, which never change: a GET is two joins, a list one.
+Loaded with the first request for protobuf.
 """
 
 import asyncio
@@ -67,9 +67,10 @@ async def metadata(call: Call, found: Page, form: Form, now: datetime) -> Body:
 
 
 async def _size(entries: Sequence[Entry], make: Callable[[Entry], bytes], item: slice) -> int:
-    """How many bytes the items of a list are, which stands before them.
+    """The length in bytes of the items of a list, which precedes them.
 
-    From the last to the first: what is made now and remembered is what is sent first.
+    It encodes from the last item to the first, so that the items that are sent first are still
+    remembered.
     """
     size = 0
     for number, entry in enumerate(reversed(entries), 1):

@@ -13,7 +13,8 @@ from inkube.schemas.objects import Object
 from inkube.storage import Entry
 
 PLACE = 32
-"""Bytes of memory that one object of a list takes until the list is sent, beside what is stored."""
+"""Bytes of memory of one object of a list until the list is sent, in addition to the stored
+bytes."""
 
 
 class Renderer:

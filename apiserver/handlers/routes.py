@@ -39,14 +39,14 @@ class Route:
     is_misplaced: bool
     """Whether a namespaced object is asked for without its namespace, or another inside of one."""
     transforms: tuple[str, ...]
-    """What an object may be shown as."""
+    """The forms in which an object can be returned."""
     revision: int
     """Of the table of resources."""
     handler: Handler | None = None
     """Once a request was let through to it."""
 
     def call(self, info: RequestInfo, user: User) -> Call:
-        """What a request becomes."""
+        """The call that a request makes."""
         resource, served = self.resource, self.served
         namespace = info.namespace if resource.namespaced else ""
         return Call(info.verb, resource, served, namespace, info.name, info.subresource, user)
@@ -145,7 +145,7 @@ class Routes:
         return form
 
     def _handler(self, info: RequestInfo, call: Call) -> Handler:
-        """Who answers; looks at nothing that requests of one shape differ in. Raises StatusError
+        """The handler of a request. It depends only on the shape of the request. Raises StatusError
         404 or 405."""
         wording = call.resource.wording
         verbs = call.resource.definition.verbs

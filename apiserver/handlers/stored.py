@@ -19,7 +19,7 @@ def data_of(call: Call, entry: Entry) -> bytes:
 
 
 def list_kind(call: Call) -> str:
-    """What a list of the kind is called."""
+    """The kind of a list of objects of this kind."""
     return call.resource.definition.names.list_kind or f"{call.served.kind}List"
 
 

@@ -124,7 +124,7 @@ def columns(call: Call) -> list[Column]:
 
 
 def definitions(call: Call) -> list[Object]:
-    """The columns as a Table tells them."""
+    """The column definitions of a Table."""
     return [_definition(column) for column in columns(call)]
 
 

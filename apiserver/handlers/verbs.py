@@ -50,7 +50,7 @@ class Exchange(NamedTuple):
     worker: Worker
     """Where a large body is worked on."""
     trouble: Trouble | None = None
-    """What a Fault does to it."""
+    """The effects of faults on this request."""
 
     @property
     def query(self) -> MultiDictProxy[str]:

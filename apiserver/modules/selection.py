@@ -17,7 +17,8 @@ _NEEDED = {"porch": ("world",)}
 
 
 class Declared(Protocol):
-    """What is read of a module before it is built; the whole is `controllers.modules.Module`."""
+    """The members of a module that are read before it is built; `controllers.modules.Module` has
+    all members."""
 
     @property
     def groups(self) -> Sequence[str]:

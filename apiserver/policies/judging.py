@@ -1,6 +1,6 @@
-"""What bound policies say of a write: apiserver pkg/admission/plugin/policy/validating.
+"""The decisions of bound policies about a write: apiserver pkg/admission/plugin/policy/validating.
 
-Policies are compiled when first needed and kept as long as their stored entry is the same.
+Policies are compiled at their first use, and again after they changed.
 """
 
 from collections.abc import Callable, Iterator
@@ -40,9 +40,9 @@ class _Refusal:
 
 
 class Bound:
-    """The bound policies of one kind in one store, and what their expressions see.
+    """The bound policies of one kind in one store, and the variables of their expressions.
 
-    `policies` and `bindings` are the prefixes of what is stored.
+    `policies` and `bindings` are the prefixes of the stored objects.
     """
 
     policies = keys.prefix("validatingadmissionpolicies")
@@ -166,7 +166,7 @@ class Bound:
 
 
 class Judge(Bound):
-    """What validating policies say."""
+    """The decisions of validating policies."""
 
     async def judge(self, attributes: Attributes) -> None:
         """Raises StatusError for the first denial; adds warnings to the call."""
@@ -186,7 +186,7 @@ class Judge(Bound):
         version: str,
         told: "_Told",
     ) -> list[_Refusal]:
-        """What one binding refuses; its warnings go to the call."""
+        """The denials of one binding; its warnings are added to the call."""
         name = binding["metadata"]["name"]
         try:
             found = await self.params(policy, binding, attributes.call)
@@ -211,14 +211,14 @@ class Judge(Bound):
 
 
 class _Told:
-    """What policies leave in the audit log (validating/dispatcher.go: auditAnnotationCollector)."""
+    """The audit annotations of policies (validating/dispatcher.go: auditAnnotationCollector)."""
 
     def __init__(self) -> None:
         self.failures: list[Object] = []
         self._annotations: dict[str, dict[str, None]] = {}
 
     def annotate(self, policy: str) -> Callable[[str, str], None]:
-        """What takes the annotations of one policy."""
+        """A function that collects the annotations of one policy."""
         return lambda key, value: self._annotations.setdefault(f"{policy}/{key}", {}).update(
             {value: None}
         )
@@ -254,7 +254,7 @@ async def _converted(obj: Object | None, call: Call, served: Served) -> Object |
 
 
 def _request(attributes: Attributes, served: Served) -> Object:
-    """The AdmissionRequest, without what is empty."""
+    """The AdmissionRequest, without empty members."""
     call, user = attributes.call, attributes.call.user
     who = {
         "username": user.name,

@@ -1,4 +1,4 @@
-"""What bound MutatingAdmissionPolicies change: apiserver pkg/admission/plugin/policy/mutating."""
+"""Applies bound MutatingAdmissionPolicies: apiserver pkg/admission/plugin/policy/mutating."""
 
 import orjson
 
@@ -11,7 +11,7 @@ from inkube.schemas.policies import CompiledPolicy, MutatingPolicy, MutationErro
 
 
 class Mutator(Bound):
-    """What mutating policies change."""
+    """The changes of mutating policies."""
 
     policies = keys.prefix("mutatingadmissionpolicies")
     bindings = keys.prefix("mutatingadmissionpolicybindings")

@@ -1,7 +1,7 @@
-"""Admission policies in force: those with a binding, asked about every write.
+"""Admission policies: those with a binding are evaluated on every write.
 
-While there is no binding a write costs one look at a flag, and what judges is not loaded. Bindings
-may be made by other servers that share what is stored.
+While there is no binding, a write only checks a flag, and the evaluation is not loaded. Other
+servers on the same data can create bindings.
 """
 
 from inkube.apiserver import policies
@@ -27,11 +27,11 @@ _KINDS = frozenset(
         "validatingadmissionpolicybindings",
     }
 )
-"""What no policy is asked about."""
+"""Resources to which no policy applies."""
 
 
 class Policies(Plugin):
-    """What both kinds share: whether a policy of theirs is bound."""
+    """The part that both kinds of policies share: whether a policy is bound."""
 
     is_private = False  # expressions may ask for resourceVersions
     bindings = ""

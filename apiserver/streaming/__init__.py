@@ -1,10 +1,10 @@
 """Connections that leave plain HTTP: WebSocket and SPDY, and the protocols of Kubernetes on them.
 
-A request that asks for an upgrade comes in; `commands` gives a `Process` (exec, attach) and
-`forwards` gives ports to whoever answers them, `logs` sends what a container writes. `sockets`
-opens WebSockets for anybody; watches are sent by `watching.messages`.
-Nothing here knows pods: who asks, and whether they may, is settled before. Imported with the first
-such request. Every queue, frame and number of streams has a bound.
+Input: a request for an upgrade. `commands` passes a `Process` (exec, attach) and `forwards` passes
+ports to the function that serves them; `logs` sends the output of a container. `sockets` opens
+WebSockets for all rooms; `watching.messages` sends watches. This room does not depend on pods, and
+requests are authorized before. Loaded with the first such request. Every queue, frame and number of
+streams has a bound.
 
     sockets    HTTP → WebSocket             spdy        bytes ⇄ frames of SPDY/3.1
     takeover   HTTP → the bare connection   connections frames ⇄ streams

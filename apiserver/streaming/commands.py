@@ -1,7 +1,7 @@
 """exec and attach: the streams of a process, over WebSocket channels or SPDY.
 
-`serve` answers a request: it agrees on a protocol, hands a `Process` to whoever runs the command
-and tells the end in a Status. Follows apimachinery/pkg/util/remotecommand and
+`serve` handles a request: it negotiates a protocol, passes a `Process` to the function that runs
+the command, and reports the result in a Status. Follows apimachinery/pkg/util/remotecommand and
 kubelet/pkg/cri/streaming/remotecommand.
 
     v5.channel.k8s.io  WebSocket; like v4, and a client may end its stdin by itself
@@ -36,9 +36,10 @@ CLOSE = 255
 LONGEST = 4 * 3600.0
 """Seconds that one command may take (`--streaming-connection-idle-timeout` of a kubelet)."""
 WAITING = 16
-"""Messages of stdin that nobody has read yet."""
+"""The limit of stdin messages that are not read yet."""
 READY_WITHIN = 1.0
-"""Seconds in which a client of v5 has to answer a ping; who does not is taken to be ready."""
+"""Seconds in which a client of v5 must answer a ping; without an answer, it is assumed to be
+ready."""
 SETTLED = 0.01
 """Seconds from then on until its streams are there."""
 STREAMS_WITHIN = 30.0
@@ -55,7 +56,7 @@ class StreamOptions(NamedTuple):
 
 
 class Process(Protocol):
-    """The streams of a command, as whoever runs it sees them."""
+    """The streams of a command, for the function that runs it."""
 
     wanted: StreamOptions
 
@@ -73,7 +74,7 @@ class Process(Protocol):
 
 
 Run = Callable[[Process], Awaitable[int]]
-"""Runs the command; its exit code. A StatusError is told as it is."""
+"""Runs the command and returns its exit code. A StatusError is sent to the client unchanged."""
 
 
 async def serve(request: web.BaseRequest, wanted: StreamOptions, run: Run) -> web.StreamResponse:
@@ -86,7 +87,8 @@ async def serve(request: web.BaseRequest, wanted: StreamOptions, run: Run) -> we
 
 
 class _Base:
-    """What both ways have in common: stdin waits in a bounded queue, the last size counts."""
+    """The part that both protocols share: stdin waits in a bounded queue, and the latest size
+    counts."""
 
     def __init__(self, wanted: StreamOptions) -> None:
         self.wanted = wanted
@@ -105,7 +107,7 @@ class _Base:
         return await self._sizes.get()
 
     def note_size(self, data: bytes) -> None:
-        """What stands in a message about the terminal; nonsense is no size."""
+        """Read a message about the size of the terminal; invalid messages are ignored."""
         try:
             size = orjson.loads(data)
             found = int(size["Width"]), int(size["Height"])
@@ -182,11 +184,11 @@ class _SocketProcess(_Base):
         await self.send(STDOUT if wanted.stdout else STDERR if wanted.stderr else ERROR, b"")
 
     async def ready(self) -> None:
-        """Wait until the client takes what it is sent, if not for long.
+        """Wait a limited time until the client is able to receive output.
 
-        client-go of 1.29 to 1.33 reads before it has made its streams and drops what is for none of
-        them, the code of a failure, too (kubernetes/kubernetes#131189). On a cluster a command
-        takes longer than that. Who answers a ping has begun to read.
+        client-go 1.29 to 1.33 starts to read before its streams exist, and drops messages for
+        missing streams, including the exit code (kubernetes/kubernetes#131189). On a cluster,
+        commands take longer than that. A client that answers a ping has started to read.
         """
         if not self._drops_early:
             return

@@ -1,11 +1,11 @@
-"""A session of SPDY: frames from a pipe become streams, and what is written to streams frames.
+"""A SPDY session: frames from a pipe become streams, and writes to streams become frames.
 
     async with Connection(pipe) as connection:
         stream = await connection.accept()
         await stream.read(); await stream.write(b"…"); await stream.end()
 
-Bounded: so many streams at once, so many frames waiting in each. While one is full nothing more is
-read from the pipe, and the sender's connection fills up: SPDY of kubectl has no other flow control.
+The number of streams and of waiting frames in each is bounded. While a stream is full, nothing is
+read from the pipe, so the sender's connection fills up: kubectl's SPDY has no other flow control.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from inkube.apiserver.streaming.spdy import ProtocolError
 STREAMS = 64
 """Open streams of one session; one more is refused."""
 WAITING = 16
-"""Frames of a stream that nobody has read yet."""
+"""The limit of frames of a stream that are not read yet."""
 
 
 class Pipe(Protocol):
@@ -33,7 +33,7 @@ class Pipe(Protocol):
         ...
 
     async def write(self, data: bytes) -> None:
-        """Send; waits for a reader who does not keep up. Raises ConnectionError."""
+        """Send data; waits if the client reads slowly. Raises ConnectionError."""
         ...
 
 
@@ -96,7 +96,7 @@ class Stream:
             self._connection.look_at(self)
 
     async def feed(self, data: bytes) -> None:
-        """What the other side has sent; b"" is its end."""
+        """Process the received bytes; b"" is their end."""
         await self._frames.put(data)
 
     def break_off(self) -> None:

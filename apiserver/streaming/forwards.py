@@ -43,7 +43,7 @@ class Side(Protocol):
 
 
 Forward = Callable[[int, Side], Awaitable[None]]
-"""Serves one connection to a port. A StatusError is told the client, which ends the connection."""
+"""Serves one connection to a port. A StatusError is sent to the client, and ends the connection."""
 
 
 async def serve(

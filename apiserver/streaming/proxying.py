@@ -23,14 +23,14 @@ from inkube.apiserver.streaming.takeover import Feed, Takeover
 from inkube.schemas import status
 
 SECONDS = 60.0
-"""--request-timeout: the time of what is neither a watch nor another protocol."""
+"""--request-timeout: the time limit of requests other than watches and upgrades."""
 STALLED = 60.0
 """Seconds in which a reader takes nothing at all."""
 LOOK = 2.0
 """Seconds until a client that has gone is noticed, where nothing is sent to it."""
 PIECE = 64 * 1024
 CONNECT = 10.0
-"""Seconds until somebody has to be connected."""
+"""Seconds until a connection must be established."""
 BUFFER = 64 * 1024
 """Bytes of an answer that wait for its reader, twice as many at most."""
 _MAX_HEADER = 64 * 1024
@@ -48,7 +48,7 @@ _OWN = frozenset(
 
 
 class UnreachableError(Exception):
-    """Nobody is there, in Go's words."""
+    """The other server cannot be reached; the text is Go's."""
 
 
 class _Source(Protocol):
@@ -60,7 +60,7 @@ class _Target(Protocol):
 
 
 class Upstream(Protocol):
-    """Who is asked."""
+    """The server to which requests are forwarded."""
 
     def base(self) -> str:
         """Scheme, host and port. Raises UnreachableError."""
@@ -73,7 +73,7 @@ class Upstream(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What the other server is told otherwise than it was sent."""
+    """The changes of a request before it is forwarded."""
 
     drops: Callable[[str], bool]
     """Whether a header of that name is left out."""
@@ -105,9 +105,9 @@ async def pass_on(
     *,
     failed: Callable[[str], web.StreamResponse],
 ) -> web.StreamResponse:
-    """What the other server answers, sent already. Raises StatusError 504.
+    """Forward a request, and send the response of the other server. Raises StatusError 504.
 
-    `failed` makes the answer of why it could not be asked.
+    `failed` creates the response for the reason why the server could not be reached.
     """
     protocol = _upgrade(request)
     is_long = info.verb in _LONG or info.subresource in _STREAMED or bool(protocol)
@@ -163,7 +163,7 @@ async def _while_there(request: web.BaseRequest) -> AsyncIterator[None]:
 
 
 def is_plain(path: str) -> bool:
-    """Whether whoever reads a path reads the same: no segment is empty or leads elsewhere."""
+    """Whether a path is unambiguous: no segment is empty or leads to another path."""
     return not {"", ".", ".."}.intersection(path.strip("/").split("/")) and path[:2] != "//"
 
 
@@ -184,7 +184,7 @@ def query(info: RequestInfo) -> str:
 
 
 def plain(text: str, code: int) -> web.Response:
-    """What Go's http.Error answers."""
+    """The response of Go's http.Error."""
     headers = {"X-Content-Type-Options": "nosniff"}
     return web.Response(text=f"{text}\n", status=code, headers=headers)
 
@@ -211,7 +211,7 @@ def _upgrade(request: web.BaseRequest) -> str:
 def _headers(
     request: web.BaseRequest, info: RequestInfo, changes: Changes, protocol: str
 ) -> CIMultiDict[str]:
-    """The request's headers, without those about the connection or about who asks."""
+    """The headers of the request, without those about the connection or the user."""
     listed = request.headers.get(hdrs.CONNECTION, "").lower().split(",")
     dropped = _OWN | {name.strip() for name in listed} | {"host", "expect"}
     found = CIMultiDict(

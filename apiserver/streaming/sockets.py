@@ -119,9 +119,9 @@ async def accept(
 ) -> web.WebSocketResponse:
     """The open WebSocket, in the first subprotocol of the client that is among `protocols`.
 
-    A client that names none passes where `is_optional`. Without `answers_pings` whoever reads it is
-    given pings and pongs. Raises StatusError 400 for a bad handshake
-    and 403 when there is no common subprotocol, as `wsstream` of apiserver answers.
+    A client without subprotocols is accepted if `is_optional`. Without `answers_pings`, the reader
+    receives pings and pongs. Raises StatusError 400 for a bad handshake and 403 when there is no
+    common subprotocol, as `wsstream` of apiserver answers.
     """
     wanted = offered(request)
     if not (is_optional and not wanted) and not any(one in protocols for one in wanted):

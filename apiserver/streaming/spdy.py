@@ -98,7 +98,7 @@ class Headers:
         self._unpacker = zlib.decompressobj(zdict=DICTIONARY)
 
     def opened(self, head: Head, payload: bytes) -> Opened:
-        """What a SYN_STREAM says. Raises ProtocolError."""
+        """The members of a SYN_STREAM frame. Raises ProtocolError."""
         if len(payload) < 10:
             raise ProtocolError("a SYN_STREAM is too short")
         return Opened(number(payload), self.unpack(payload[10:]), head.ends)

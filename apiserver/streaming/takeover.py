@@ -41,7 +41,7 @@ class Takeover(web.StreamResponse):
         return await self._reader.readexactly(count)
 
     async def read(self, most: int) -> bytes:
-        """What has come in, at most so many bytes; b"" at the end."""
+        """The received bytes, at most this many; b"" at the end."""
         return await self._reader.read(most)
 
     async def write(self, data: bytes | bytearray | memoryview) -> None:
@@ -55,7 +55,7 @@ class Takeover(web.StreamResponse):
 
 
 class Feed:
-    """What aiohttp's protocols, of either side, hand bytes to instead of their own parsers."""
+    """Receives the bytes of aiohttp's protocols, client or server, instead of their own parsers."""
 
     def __init__(self, reader: asyncio.StreamReader) -> None:
         self._reader = reader

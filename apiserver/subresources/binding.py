@@ -95,7 +95,7 @@ def _node(binding: Object) -> str:
 
 
 class BindingHandler:
-    """POST of a pod's /binding, and of a Binding to the collection that nobody lists."""
+    """POST of a pod's /binding, and of a Binding to its collection, which has no list."""
 
     def __init__(
         self, registry: Registry, pods: Callable[[], Resource], *, gives_labels: bool = True

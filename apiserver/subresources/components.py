@@ -1,6 +1,7 @@
-"""componentstatuses: whether the scheduler, the controllers and the storage are well.
+"""componentstatuses: the health of the scheduler, the controllers and the storage.
 
-Nothing is stored; each answer tells how it is now. Follows pkg/registry/core/componentstatus.
+Nothing is stored; each response shows the current health. Follows
+pkg/registry/core/componentstatus.
 """
 
 from collections.abc import Callable, Mapping

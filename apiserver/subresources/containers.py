@@ -28,7 +28,7 @@ LOOK = 2.0
 
 
 class LogQuery(NamedTuple):
-    """What of a log is wanted (PodLogOptions)."""
+    """The requested part of a log (PodLogOptions)."""
 
     follow: bool = False
     previous: bool = False
@@ -40,10 +40,10 @@ class LogQuery(NamedTuple):
 
 
 class Kubelet(Protocol):
-    """Who answers for the containers of simulated nodes. Each raises StatusError."""
+    """Serves the containers of simulated nodes. Each method raises StatusError."""
 
     def answers(self, pod: Object) -> bool:
-        """Whether somebody looks after the pod's node."""
+        """Whether the node of the pod is simulated here."""
         ...
 
     def logs(self, pod: Object, container: str, query: LogQuery) -> AsyncGenerator[bytes, None]:
@@ -211,7 +211,7 @@ class PodStreams:
         return pod, container, self._upgradable(exchange, pod, path)
 
     def _upgradable(self, exchange: Exchange, pod: Object, path: str) -> Kubelet:
-        """Who answers, for a request that can be answered."""
+        """The kubelet that serves a valid request."""
         node = self._node(pod)
         if node is None:
             raise status.bad_request(f"pod {exchange.call.name} does not have a host assigned")

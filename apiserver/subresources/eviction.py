@@ -112,7 +112,8 @@ class EvictionHandler:
                 yield entry
 
     async def _take_one(self, call: Call, name: str) -> bool:
-        """Charge the budget; False when somebody else changed it meanwhile. Raises StatusError."""
+        """Use one disruption of the budget; False if the budget was changed concurrently. Raises
+        StatusError."""
         registry = self._registry
         entry = registry.store.get(keys.key("poddisruptionbudgets", call.namespace, name))
         if entry is None:

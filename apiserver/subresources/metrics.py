@@ -23,7 +23,7 @@ WINDOW = "10s"
 
 
 class Usage(Protocol):
-    """What pods use, as the kubelets measure it."""
+    """The resource usage of pods, as kubelets measure it."""
 
     def of(self, pod: Object) -> dict[str, dict[str, float]] | None:
         """Container → resource → amount (cores, bytes); None when nothing is measured."""

@@ -1,4 +1,4 @@
-"""What is decided before a kubelet is called, and the refusal where none can be.
+"""The checks before a kubelet is called, and the rejection if there is none.
 
 Follows pkg/registry/core/{pod,node} (LogLocation, streamLocation) and pkg/registry/core/pod/rest.
 """
@@ -30,7 +30,7 @@ def container_of(call: Call, pod: Object, query: Query) -> str:
 
 
 def log_errors(query: Query) -> list[FieldError]:
-    """ValidatePodLogOptions. Raises StatusError 400 for what is no number."""
+    """ValidatePodLogOptions. Raises StatusError 400 for values that are not numbers."""
     bounds = {"limitBytes": 1, "sinceSeconds": 1, "tailLines": 0}
     errors = []
     for member, least in bounds.items():

@@ -30,7 +30,7 @@ async def pass_on(exchange: Exchange, target: Connect | str, scheme: str) -> web
     """What is answered on a port whose connections `target` serves, or at a `HOST:PORT`. Raises
     StatusError 503, 504.
 
-    Who asks for no path is sent to the root.
+    A request without a path is redirected to the root.
     """
     request, path = exchange.request, exchange.info.path
     _, _, rest = path.partition("/proxy")

@@ -1,7 +1,8 @@
-"""What subresources share that take an object of another kind by POST: binding and eviction.
+"""The common part of subresources that take an object of another kind by POST: binding and
+eviction.
 
-Read the body as that kind, answer a Status. Follows apiserver/pkg/endpoints/handlers/create.go
-(createHandler for a rest.NamedCreater).
+The body is read as that kind, and the response is a Status. Follows
+apiserver/pkg/endpoints/handlers/create.go (createHandler for a rest.NamedCreater).
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""proxy of pods, services and nodes: the request is passed on to a port of a pod.
+"""proxy of pods, services and nodes: the request is forwarded to a port of a pod.
 
 There is no cluster network: a port of a pod is reached as port-forward reaches it, by whoever
 answers for the pod's node, over a socket of this process. Endpoints of a service that are no pods,

@@ -1,4 +1,4 @@
-"""What an access review must say. Follows pkg/apis/authorization/validation/validation.go."""
+"""Validation of access reviews. Follows pkg/apis/authorization/validation/validation.go."""
 
 from collections.abc import Callable
 
@@ -23,7 +23,8 @@ def check_subject(review: Object) -> None:
 
 
 def check_local(review: Object) -> None:
-    """A LocalSubjectAccessReview: of one namespace, of no path. Raises StatusError 422."""
+    """A LocalSubjectAccessReview, which must name a namespace and no path. Raises StatusError
+    422."""
     spec, namespace = review["spec"], review["metadata"].get("namespace", "")
     errors = [*_what(spec, who=True), *_meta(review, but_namespace=True)]
     resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
@@ -81,7 +82,7 @@ def _selectors(resource: Object) -> list[FieldError]:
 
 
 def ignored(resource: Object) -> str:
-    """Which selectors no authorizer is told of, wholly or in part, for they cannot be understood.
+    """The text about selectors that are ignored, wholly or in part, because they are invalid.
 
     Follows pkg/registry/authorization/util/helpers.go, BuildEvaluationError.
     """

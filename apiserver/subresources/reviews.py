@@ -1,7 +1,7 @@
-"""Reviews: created, answered and never stored. Who am I, may I, may they, whose token is this.
+"""Reviews, which are answered and never stored: SelfSubjectReview, the access reviews, TokenReview.
 
-Each is a function from a decoded body to the answer's body; `handlers` gives them by resource.
-Follows pkg/registry/authorization/* and pkg/registry/authentication/*.
+Each is a function from a decoded body to the body of the response; `handlers` returns them by
+resource. Follows pkg/registry/authorization/* and pkg/registry/authentication/*.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,7 @@
-"""What answers under an object's name or instead of its kind: scale, tokens, evictions, reviews.
+"""The handlers of subresources, and of kinds that are never stored: scale, tokens, evictions,
+reviews.
 
-A part of the composition root that is imported at the first request for one of them.
+It is a part of the composition root, and loaded with the first request for one of them.
 """
 
 from collections.abc import Callable, Mapping

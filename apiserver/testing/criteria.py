@@ -107,7 +107,7 @@ def _unlike(name: str, wanted: str | None, found: str) -> list[str]:
 
 
 def _lacks(path: str, wanted: Any, found: Any) -> list[str]:
-    """Where a value lacks what is wanted of it; lists have to be equal in length."""
+    """The paths at which a value differs from the expected one; lists must have the same length."""
     if isinstance(wanted, Mapping):
         if not isinstance(found, Mapping):
             return [f"{path} is {found!r}"]

@@ -195,7 +195,7 @@ class Failing:
             _check(refused)
 
     def _end(self) -> str:
-        """Keep the counts; what is to be deleted."""
+        """Save the counts; returns the name of the fault to delete."""
         self._counted = self._count()
         name, self.name = self.name, ""
         return name

@@ -37,7 +37,8 @@ LONGEST = 4_000
 LAST = 5
 """So many changes are shown where a server does not settle."""
 TURNS = 20
-"""So many turns of the loop let everybody a moved clock wakes begin to work."""
+"""Iterations of the event loop after which all tasks that a moved clock woke have started to
+run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +275,8 @@ async def _stop(server: APIServer, following: Following) -> None:
 
 
 class _Wait:
-    """Asking a condition again and again: what is not there is remembered, all else is raised."""
+    """Evaluates a condition repeatedly: an error "not found" is remembered, other errors are
+    raised."""
 
     def __init__(
         self,
@@ -340,7 +342,7 @@ def _is_absence(error: BaseException) -> bool:
 
 
 def _shown(value: Any) -> Any:
-    """Without what tells nothing."""
+    """A value without the members that explain nothing."""
     if isinstance(value, list):
         return [_shown(item) for item in value]
     if not isinstance(value, dict) or not isinstance(value.get("metadata"), dict):

@@ -1,7 +1,7 @@
-"""What a test can look at afterwards: every HTTP request, every change of every object.
+"""The log of a test: every HTTP request, every change of every object.
 
-Filled in the server's thread, read in the test's; the plugin prints it when a test fails. Both
-lists are bounded: of a test that goes on for long the oldest entries are forgotten.
+It is filled in the thread of the server and read in the thread of the test; the plugin prints it
+when a test fails. Both lists are bounded: in a long test, the oldest entries are dropped.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -58,7 +58,7 @@ class Requests(list[RequestRecord]):
 
 
 class Needless(NamedTuple):
-    """An object that was written again to what it had been: how often, by whom, which object."""
+    """Writes that changed nothing: their number, the manager, and the object."""
 
     times: int
     who: tuple[str, ...]
@@ -82,7 +82,8 @@ class TestLog:
         self.forgotten = 0
         """How many requests and changes there were before those that are kept."""
         self.gaps = 0
-        """How often another process did more than can be told: that is not in `history`."""
+        """The number of gaps in `history`, because another process made more changes than can be
+        delivered."""
         self.open_watches: Callable[[], Sequence[OpenWatch]] = lambda: ()
         self._changes: list[ObjectChange] = []
         self._bytes = [0, 0]
@@ -218,7 +219,7 @@ _TIMES = frozenset({"lastTransitionTime", "lastHeartbeatTime", "lastProbeTime", 
 
 
 def _content(obj: Object) -> bytes:
-    """What counts of an object, in one order."""
+    """The content of an object without metadata that changes with each write, in a fixed order."""
     meta = {name: value for name, value in obj["metadata"].items() if name not in _UNCOUNTED}
     shown = _without_times({**obj, "metadata": meta})
     return orjson.dumps(shown, option=orjson.OPT_SORT_KEYS)
@@ -233,7 +234,7 @@ def _without_times(value: Any) -> Any:
 
 
 def _writer(obj: Object) -> str:
-    """Who owns what was set last."""
+    """The field manager with the latest managed fields."""
     fields: list[Object] = obj["metadata"].get("managedFields") or []
     newest: Object = max(fields, key=lambda entry: entry.get("time", ""), default={})
     return str(newest.get("manager", "")) or "somebody"

@@ -31,9 +31,10 @@ def default(config: pytest.Config) -> Options:
 
 
 def of(item: Node, folder: Path) -> Plan:
-    """What the item's markers ask for, the outermost first. Raises pytest.UsageError.
+    """The plan that the markers of an item describe, from the outermost to the innermost. Raises
+    pytest.UsageError.
 
-    `folder` is where a test's own files may lie.
+    `folder` is the folder for files of the test.
     """
     options = default(item.config)
     modules: list[KindModule[Any]] = []
@@ -78,7 +79,7 @@ def begun(item: Node, plan: Plan, make: Callable[[Callable[[Any], Any], Plan], A
 
 
 def failures(item: Node) -> Iterator[pytest.Mark]:
-    """What is to fail from the beginning."""
+    """The faults that are active from the start of a test."""
     yield from _markers(item, "kube_fail")
 
 

@@ -1,8 +1,7 @@
-"""Webhooks: whom to ask over the network, what is sent, and what is made of the answer.
+"""Webhooks: which ones to call, the requests to them, and the handling of their responses.
 
-`plugins` are the two admission plugins, `conversion` converts versions of custom resources,
-`caller` is the only one that opens connections. Loaded with the first webhook; reviews as data are
-`schemas.webhooks`.
+`plugins` are the two admission plugins, `conversion` converts versions of custom resources, only
+`caller` opens connections. Loaded with the first webhook; reviews as data are `schemas.webhooks`.
 """
 
 from inkube.schemas import lazy

@@ -1,8 +1,8 @@
-"""Asking admission webhooks: who is asked in which order, and what their answers do.
+"""Calls of admission webhooks: their order, and the effects of their responses.
 
-Mutating webhooks run one after the other, configurations by name, and those who ask for it once
-more when something later changed the object; validating ones run at the same time. Follows
-plugin/webhook/{mutating,validating}/dispatcher.go.
+Mutating webhooks run one after the other, sorted by the name of the configuration; those with a
+reinvocation policy run again if a later webhook changed the object. Validating webhooks run at the
+same time. Follows plugin/webhook/{mutating,validating}/dispatcher.go.
 """
 
 import asyncio
@@ -133,7 +133,7 @@ class Dispatcher:
 
 
 def _operations(hook: Hook, answer: Answer, seen: Seen) -> list[Any]:
-    """What a mutating webhook wants done. Raises CallFailed; StatusError 500 on deletions."""
+    """The JSON patch of a mutating webhook. Raises CallFailed; StatusError 500 on deletions."""
     if not answer.patch:
         return []
     try:

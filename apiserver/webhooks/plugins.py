@@ -21,11 +21,12 @@ _EXEMPT = frozenset(
         "validatingwebhookconfigurations",
     }
 )
-"""Nobody is asked about these: a webhook could lock everybody out for good."""
+"""Resources for which no webhook is called, because a webhook could otherwise block its own
+removal."""
 
 
 class Webhooks(Plugin):
-    """What both kinds share: the configurations in force."""
+    """The part that both kinds of webhooks share: the active configurations."""
 
     plural = ""
     is_private = False

@@ -22,7 +22,7 @@ _VERBS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "Delet
 
 
 class Asking:
-    """What is asked about one write; follows the object as it changes."""
+    """The matching of webhooks for one write; it follows the object as it changes."""
 
     def __init__(self, attributes: Attributes, store: BaseStore, authorizer: Authorizer) -> None:
         self.attributes = attributes
@@ -36,7 +36,7 @@ class Asking:
         )
 
     async def concerns(self, hook: Hook) -> Seen | None:
-        """What a webhook is shown, None where it is not asked. Raises StatusError 403, 404."""
+        """The data for a webhook, None if it does not match. Raises StatusError 403, 404."""
         attributes = self.attributes
         if not matching.either_matches(hook.objects, attributes.object, attributes.old):
             return None
@@ -166,7 +166,7 @@ def _facts(attributes: Attributes) -> Facts:
 
 
 def _kind(attributes: Attributes) -> GVK:
-    """What the request carries: some subresources have a kind of their own."""
+    """The kind of the request's object: some subresources have a kind of their own."""
     call, obj = attributes.call, attributes.object
     if call.subresource == "scale":
         return scales.SCALE

@@ -1,13 +1,12 @@
 """Several processes of one server behind one port: `inkube serve --workers N`.
 
-What comes in: the options of a server and how many. What leaves: connections, each with one of the
-workers; their logs as those of one; `Worker`, which tells a server that it is one of several. The
-command line calls `Parent`, `root` calls `Intake` and `Siblings`: what each worker knows a part
-of, somebody has to put together.
+Input: the options of a server and the number of workers. Output: connections, each with one of the
+workers; one log for all workers; a `Worker` for each server. The command line calls `Parent`.
+`root` calls `Intake`, and `Siblings` to combine the figures of all workers.
 
-The parent takes connections and hands them over by turns, as open files: the kernel's own ways
-were measured to give one of two workers 9 of 16 connections on average (SO_REUSEPORT), or 15
-(a shared listening socket), and neither passes by a worker that hangs.
+The parent accepts connections and passes them to the workers in turn, as open files: the kernel's
+own ways were measured to give one of two workers 9 of 16 connections on average (SO_REUSEPORT), or
+15 (a shared listening socket), and neither skips a worker that hangs.
 """
 
 from inkube.schemas import lazy

@@ -1,10 +1,10 @@
-"""What only the worker that leads can answer, passed on to it.
+"""Forwards requests that only the leading worker can answer.
 
-Where controllers run there are also the worlds that they make up in memory: containers of simulated
-nodes with their files, what they use, tokens of scripted hosts, repositories of packages. So a
-request that such a world may have to answer goes to the process that leads, on its Unix socket,
-with who asks in headers. Nobody but the workers may enter the folder of these sockets, so what
-comes there is believed; it was authorized where it came from.
+The worker that runs the controllers also has their state in memory: containers of simulated nodes
+with their files and usage, tokens of scripted hosts, repositories of packages. Requests that need
+this state are forwarded to the leading process, over its Unix socket, with the user in headers.
+Only the workers can access the folder of these sockets, so the headers are trusted; the sender has
+authorized the request.
 """
 
 import logging
@@ -36,7 +36,7 @@ Passed = Callable[[web.BaseRequest, RequestInfo, User], Awaitable[web.StreamResp
 
 
 class ForwardedAccess:
-    """See `auth.access.Access`: who asks is who the headers say."""
+    """See `auth.access.Access`: the user is the one in the headers."""
 
     def identify(self, request: web.BaseRequest) -> User:
         """See Access."""
@@ -61,7 +61,7 @@ class Leader:
         self._neighbours: dict[int, aggregation.Neighbour] = {}
 
     def concerns(self, info: RequestInfo) -> Passed | None:
-        """Who passes a request on, if that is to be done."""
+        """The function that forwards a request, if it must be forwarded."""
         if not info.is_resource and info.path.startswith(_STREAMS):
             return self._of_stream(info.path.removeprefix(_STREAMS))
         if info.group in self._groups or (
@@ -73,7 +73,7 @@ class Leader:
         return None
 
     def _of_stream(self, name: str) -> Passed | None:
-        """Who has a shared stream: its name begins with the process."""
+        """The worker that has a shared stream: its name starts with the process id."""
         process = name.partition("-")[0]
         if not process.isdecimal() or len(process) > 10 or int(process) == os.getpid():
             return None
@@ -81,7 +81,7 @@ class Leader:
         return partial(self._pass_on, pid) if self._worker.place(pid).exists() else None
 
     async def close(self) -> None:
-        """Cut what is passed on."""
+        """Close the connections to other workers."""
         neighbours, self._neighbours = self._neighbours, {}
         for each in neighbours.values():
             await each.close()

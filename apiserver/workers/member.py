@@ -27,7 +27,8 @@ AT_ONCE = 64
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """What one of several servers is told: which it is, and what it shares with the others."""
+    """The data of one of several workers: its number, and the parts that it shares with the
+    others."""
 
     number: int
     """From 1 to `count`."""
@@ -35,7 +36,7 @@ class Worker:
     channel: socket.socket
     """To the parent."""
     folder: Path
-    """Where the sockets are on which workers ask each other; nobody else may enter it."""
+    """The folder of the sockets between workers; other users have no access."""
     address: tuple[str, int]
     """The host and port of all."""
     certificate: Certificate | None

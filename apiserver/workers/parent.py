@@ -1,10 +1,11 @@
-"""The parent of all workers: takes connections, hands them over, keeps the workers running.
+"""The parent of all workers: accepts connections, passes them on, and restarts workers.
 
 It has no event loop and no thread, so that it may fork at any time; it serves nothing itself. The
-first worker starts alone: what keeps a server from starting is told once, and what is made at a
-first start is made once. When a worker ends unasked another takes its place, after 0.1 s, 0.2 s …
-5 s in a row; that is told when a row begins. Connections go by turns to the workers that are ready
-and have lately shown that they live; before there is one, to one that starts, which says so.
+first worker starts alone, so errors of a start are reported once, and the first start creates its
+objects once. If a worker ends unexpectedly, another one replaces it, after 0.1 s, 0.2 s … 5 s if
+this repeats; the first replacement is logged. Connections go in turn to the workers that are ready
+and have recently shown that they are alive; before the first is ready, to one that is starting,
+which answers accordingly.
 """
 
 import contextlib
@@ -39,12 +40,12 @@ SHORTEST, LONGEST = 0.1, 5.0
 STEADY = 10.0
 """Seconds that a worker has to serve for its next end to begin a new row."""
 BUSY = 0.05
-"""Seconds until connections are taken again when nobody could be handed one."""
+"""Seconds until the parent accepts connections again after no worker could take one."""
 PIECE = 64 * 1024
-"""Bytes of a log read at once; a longer line is told in pieces."""
+"""Bytes of a log that are read at once; longer lines are split."""
 
 Serve = Callable[[Worker], int]
-"""Serves in a process of its own until it is told to stop; what it exits with."""
+"""Serves in a separate process until it is stopped; returns the exit code."""
 
 
 class Process:
@@ -56,7 +57,7 @@ class Process:
         self.channel: socket.socket | None = None
         self.log: int | None = None
         self.rest = b""
-        """What was read of a line of its log."""
+        """The part of an incomplete line of its log."""
         self.is_ready = False
         self.heard = 0.0
         self.ready_since = 0.0
@@ -66,9 +67,9 @@ class Process:
 
 
 class Parent:
-    """Starts the workers, hands connections to them and starts again who ended.
+    """Starts the workers, passes connections to them and restarts those that ended.
 
-    `style` is that of the logs, text or json.
+    `style` is the format of the logs, text or json.
     """
 
     def __init__(
@@ -134,7 +135,7 @@ class Parent:
             os.read(self._woken, PIECE)
 
     def _stop(self, *_: Any) -> None:
-        """Who asks a second time does not want to wait."""
+        """Stop the workers; a second signal stops them immediately."""
         if self._stopping:
             self._end(signal.SIGKILL)
         self._stopping = True
@@ -263,7 +264,7 @@ class Parent:
         return False
 
     def _candidates(self) -> list[Process]:
-        """Who may take a connection, the best first."""
+        """The workers that can take a connection, the best first."""
         since, count = time.monotonic() - SILENT, len(self._processes)
         running = [each for each in self._processes if each.channel is not None]
         # who comes after the last one, by turns

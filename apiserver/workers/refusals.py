@@ -1,4 +1,4 @@
-"""What several processes cannot do together."""
+"""Options that cannot be combined with several processes."""
 
 import os
 

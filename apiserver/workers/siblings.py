@@ -1,7 +1,7 @@
-"""What workers tell each other: each its figures, on a Unix socket in a folder of their own.
+"""The exchange of metrics between workers, over Unix sockets in a private folder.
 
-Who connects is told and let go. One that does not answer in time is left out, so that a worker that
-hangs keeps nobody waiting for longer than SECONDS.
+A worker sends its metrics to each connection and closes it. A worker that does not answer in time
+is left out, so a worker that hangs delays a response by at most SECONDS.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ SECONDS = 1.0
 
 
 class Siblings:
-    """The other workers, and what they are told of this one."""
+    """The other workers, and the metrics that they receive from this one."""
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker

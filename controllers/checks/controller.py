@@ -1,9 +1,9 @@
 """The controller half of live checks: errors of existing objects, kept current in their status.
 
 An object is checked when it appears, when its generation moves, when something it depends on
-changes (the kind's own watches) and again after an interval, shorter while it is unhealthy. What a
-check found is told after its first attempt, an outage as well; an outside system that failed is
-asked again with back-off before that interval is over.
+changes (the watches of the kind) and again after an interval, shorter while it is unhealthy.
+Findings are reported after the first attempt, outages too; if an outside system failed, the check
+is repeated with back-off before the interval has passed.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -24,7 +24,8 @@ from inkube.schemas.status import StatusError
 R = TypeVar("R", bound=models.Resource)
 
 CONCURRENCY = 64
-"""Checks mostly wait for somebody outside; so many objects of a kind are checked at a time."""
+"""The number of objects of a kind that are checked at a time. Checks mostly wait for outside
+systems."""
 
 Static = Callable[[Object, Object | None], list[FieldError]]
 
@@ -110,7 +111,7 @@ class CheckReconciler(Generic[R]):
         )
 
     def _compare(self, change: Change) -> list[Key]:
-        """Look again at the next recheck where somebody else wrote a status that is not true."""
+        """Check an object at the next recheck if another client wrote a wrong status."""
         key = Key.of(change.object)
         if change.new is None:
             self._certain.pop(key, None)
@@ -122,7 +123,7 @@ class CheckReconciler(Generic[R]):
         return []
 
     def _listening(self, watch: Watch) -> Watch:
-        """The same watch, whose news end what is certain and begin back-off anew."""
+        """The same watch, whose changes discard remembered results and restart back-off."""
 
         def keys(change: Change) -> list[Key]:
             found = list(watch.keys(change))

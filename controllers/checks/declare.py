@@ -180,7 +180,7 @@ def _known(model: type[Resource], field: Field) -> Field:
 
 
 def _refuse_vague(function: Callable[..., Any]) -> None:
-    """Look at the texts that stand in the function: ones that are known to help nobody."""
+    """Reject a function that contains a text known to be too vague to help a user."""
     code = getattr(function, "__code__", None)
     for text in _texts(code) if isinstance(code, CodeType) else ():
         if " " in text and is_vague(text):

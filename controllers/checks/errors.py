@@ -1,11 +1,11 @@
-"""What a check or validator may find: constructors that ask for an actionable detail.
+"""The findings of checks and validators: constructors that require an actionable detail.
 
     yield Invalid("branch not found")
     yield Required("name the branch to sync", field="spec.git.branch")
 
-The field defaults to the check's own. A detail that does not help ("invalid value", "validation
-failed") is refused with ValueError, when it is made and already where a check is declared.
-Beside them stand the two ways in which an outside system fails, which checks raise or let pass:
+The field defaults to the field of the check. A vague detail ("invalid value", "validation failed")
+is rejected with ValueError, when the finding is created and already when the check is declared.
+Outside systems fail in two ways, which checks raise:
 
     OutsideError
       Unreachable     no conversation at all: name, address, connection, certificate
@@ -34,7 +34,7 @@ _FEWEST_WORDS = 2
 
 
 def is_vague(detail: str) -> bool:
-    """Does the detail fail to say what to do or what is wrong?"""
+    """Whether the detail explains neither the problem nor its solution."""
     words = re.findall(r"\w+", detail.lower())
     return len(words) < _FEWEST_WORDS or " ".join(words) in _VAGUE
 

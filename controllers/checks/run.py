@@ -203,7 +203,7 @@ def _reported(error: OutsideError, check: Check[R], run: Run[R]) -> Problem:
 
 
 def value_of(problem: Problem, obj: Object, field: str) -> Any:
-    """What the object has where the problem is."""
+    """The value of the object at the field of a problem."""
     return OMITTED if problem.field is None else shown(obj, problem.field or field)
 
 

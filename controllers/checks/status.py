@@ -1,6 +1,6 @@
-"""What a finished run means for an object's status, and the one patch that says so.
+"""The status that results from a finished run, as one patch.
 
-The patch is empty when nothing changed: an unconditional write would wake the controller again.
+The patch is empty if nothing changed, because each write triggers the controller again.
 `health.checked` and times of conditions move only together with something else.
 """
 
@@ -16,7 +16,7 @@ from inkube.schemas.fielderrors import FieldError, Type
 READY = "Ready"
 UNAVAILABLE = "Resource is unavailable"
 HEALTH = "health"
-"""What `health.error` says when a check found something, where a kind does not say it better."""
+"""The value of `health.error` if a check found something and the kind has no better text."""
 AVAILABLE = "Available"
 INVALID_SPEC = "InvalidSpec"
 SERVICE_UNAVAILABLE = "ServiceUnavailable"
@@ -33,10 +33,11 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a run found: its errors, the Ready condition's reason, further members of status.
+    """The result of a run: its errors, the reason of the Ready condition, further members of
+    status.
 
-    A member that is None is removed; `findings` are conditions beside Ready, `error` is what
-    `health.error` says while there are errors.
+    A member that is None is removed; `findings` are conditions beside Ready, `error` is the value
+    of `health.error` while there are errors.
     """
 
     errors: Sequence[FieldError]

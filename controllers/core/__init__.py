@@ -1,9 +1,10 @@
-"""The controllers every server runs: CRDs, namespaces, garbage, quotas, aggregation, expiry, and
-those that hold what is in use.
+"""The controllers that every server runs: CRDs, namespaces, garbage collection, quotas,
+aggregation, expiry, and protection of objects in use.
 
-In comes a manager, and what the composition root knows of all kinds (a `catalog`, the table of
-CRDs, schemas of what is served); each module `add`s a controller to it and nothing else leaves.
-Only `apiserver.server` calls them. They know neither checks nor kinds declared in Python.
+Input: a manager, and data about all kinds from the composition root (a `catalog`, the table of
+CRDs, the schemas of served kinds). Each module has a function `add`, which adds a controller to the
+manager. Only the composition root calls them. They do not depend on checks or kinds declared in
+Python.
 """
 
 from inkube.schemas import lazy

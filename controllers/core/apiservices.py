@@ -38,11 +38,12 @@ class Servers(Protocol):
         ...
 
     def lost(self, name: str) -> None:
-        """What it serves is stale."""
+        """Mark the documents of the server as stale."""
         ...
 
     def on_trouble(self, listener: Callable[[str], None]) -> Callable[[], None]:
-        """Call it when a request could not be passed on; what is returned ends that."""
+        """Call the listener when a request could not be forwarded; the result removes the
+        listener."""
         ...
 
 
@@ -103,7 +104,7 @@ class AvailabilityController:
         yield from self._using.keys(f"{namespace}/{name}")
 
     async def _reconcile_local(self, obj: Object) -> None:
-        """What is served in this process is available; what it serves may be new."""
+        """A group that this process serves is available, and its documents may have changed."""
         if registrations.condition(obj) is None:
             local = registrations.local(meta.format_time(self._clock.now()))
             await self._write(obj, (local["status"], local["reason"], local["message"]))

@@ -1,7 +1,8 @@
-"""The view of controllers whose work is objects of every kind: what is served, what holds what.
+"""The data for controllers that handle objects of every kind: the served kinds, and owners and
+finalizers.
 
-An informer per kind would keep a copy of everything; a catalog tells of an object only what binds
-it to others, and only when something does. The composition root gives one to those who need it.
+An informer for each kind would keep a copy of every object. A catalog reports only owners and
+finalizers, and only for objects that have some. The composition root provides it.
 """
 
 from collections.abc import Callable, Iterable
@@ -32,7 +33,8 @@ class Owner(NamedTuple):
 
 
 class Item(NamedTuple):
-    """What binds an object: its key names its resource, such as `apps/v1/deployments`."""
+    """The owners and finalizers of an object; its key contains its resource, such as
+    `apps/v1/deployments`."""
 
     key: Key
     uid: str
@@ -54,7 +56,7 @@ class Item(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What happened to an object: no `old` when it became known, no `new` when it went."""
+    """A change of an object: no `old` for a new object, no `new` for a removed one."""
 
     old: Item | None
     new: Item | None
@@ -84,12 +86,12 @@ class Catalog(Protocol):
     def follow(
         self, follower: Follower, anew: Callable[[], None], *, known: bool = False
     ) -> Callable[[], None]:
-        """Tell of every object that has owners or is being deleted whenever it changes, and of
-        every object that goes; before whoever changed it has an answer. `known` begins with the
-        objects that are there.
+        """Call a function for every change of an object that has owners or is being deleted, and
+        for every removed object, before the response to its writer. With `known`, it is first
+        called for the existing objects.
 
-        `anew` is called when steps were missed: all that is known may be otherwise. With `known`
-        the objects that are there then are told again after it.
+        `anew` is called if steps were missed, so that all earlier data may be outdated. With
+        `known`, the function is then called for the existing objects again.
         """
         ...
 

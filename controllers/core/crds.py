@@ -1,9 +1,8 @@
-"""CustomResourceDefinitions come into service and go out of it.
+"""The controller of CustomResourceDefinitions.
 
-One controller does what the reference divides among its naming, establishing, approval and
-finalizing controllers: it accepts names, keeps the conditions, fills the table of what is served,
-and removes the instances of a CRD that is being deleted before letting it go. What follows from a
-CRD is decided in `schemas.crds`; here is only the doing.
+It combines kube-apiserver's naming, establishing, approval and finalizing controllers: it accepts
+names, maintains the conditions, adds kinds to the table of served kinds, and removes the objects of
+a deleted CRD before the CRD itself. `schemas.crds` contains the decisions.
 """
 
 from collections.abc import Iterable, Iterator
@@ -29,7 +28,7 @@ RECHECK = 0.5
 
 
 class Table(Protocol):
-    """What is served; calls take effect at once."""
+    """The table of served kinds; calls take effect immediately."""
 
     def install(self, definition: Definition, *, since: int = 0, is_removed: bool = False) -> None:
         """Serve it, in place of what was served under its group and plural.
@@ -50,7 +49,7 @@ class Table(Protocol):
 
 
 class _Installed(NamedTuple):
-    """What the installed definition was made of."""
+    """The input of the installed definition."""
 
     spec: Object
     names: Object

@@ -35,7 +35,8 @@ class Expiry:
         return lambda: None
 
     async def reconcile(self, key: Key) -> Result:
-        """Delete what is due; look again when the next is. No newer event can be due earlier."""
+        """Delete expired events; run again when the next one expires. No newer event can expire
+        earlier."""
         now = self._clock.now()
         wait = self._lifetime
         for event in (await self._client.list(RESOURCE)).items:
@@ -57,7 +58,7 @@ class Expiry:
 
 
 def _last_written(event: Object) -> datetime:
-    """The newest time that its metadata tells; every change of a field is noted there."""
+    """The latest time in its metadata, where every change of a field is recorded."""
     meta = event["metadata"]
     times = [meta["creationTimestamp"]]
     times += [entry.get("time") or "" for entry in meta.get("managedFields") or ()]

@@ -1,8 +1,8 @@
 """Garbage collection by owner references, for objects of every kind.
 
-The graph knows who depends on which uid; a reconcile looks at one object as it is and asks for
-each of its owners. Nothing is deleted because of what the graph believes. Follows
-pkg/controller/garbagecollector (graph_builder.go, garbagecollector.go).
+The graph maps uids of owners to their dependents. A reconcile reads one object and each of its
+owners. Nothing is deleted because of the graph alone. Follows pkg/controller/garbagecollector
+(graph_builder.go, garbagecollector.go).
 """
 
 from collections import deque
@@ -24,7 +24,7 @@ _WRITER = "kube-controller-manager"
 
 
 class Graph:
-    """Who depends on whom, by the owners' uids."""
+    """The dependents of objects, by the uids of the owners."""
 
     def __init__(self) -> None:
         self._items: dict[tuple[str, str, str], Item] = {}
@@ -34,7 +34,7 @@ class Graph:
         self._gone: deque[str] = deque(maxlen=_REMEMBERED)
 
     def hear(self, step: Step) -> Iterable[Key]:
-        """Note a step; whom the collector has to look at because of it."""
+        """Note a step; returns the objects that the collector must check because of it."""
         place = _place(step.item.key)
         old = self._items.pop(place, None)
         new = step.new
@@ -59,7 +59,7 @@ class Graph:
             yield new.key
 
     def clear(self) -> None:
-        """Forget who depends on whom, to be told again: the collector looks at all of them then."""
+        """Clear the graph before it is filled again: the collector then checks all objects."""
         self._items.clear()
         self._dependents.clear()
         self._waiting.clear()
@@ -221,7 +221,8 @@ class Collector:
         await self._remove_finalizer(item.key, obj, ORPHAN)
 
     async def _finish_foreground(self, item: Item, obj: Object) -> None:
-        """The owner goes when nothing blocks it; dependents were told when its deletion began."""
+        """Remove the owner when no dependent blocks it; its dependents were deleted when its
+        deletion began."""
         if not self._graph.blocking(item.uid):
             await self._remove_finalizer(item.key, obj, FOREGROUND)
 

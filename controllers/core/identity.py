@@ -1,9 +1,9 @@
-"""The Lease in kube-system that tells which API server is there, renewed while it runs.
+"""The Lease in kube-system that identifies a running API server and is renewed while it runs.
 
 Follows apiserver/pkg/server/config.go (the name), pkg/controlplane/apiserver/server.go and
-pkg/controlplane/controller/{apiserverleasegc,leaderelection}. kube-apiserver renews its Lease
-every 10 s, here that happens every third of the time that it is good for: nothing but a clock is
-between a running server and its Lease, and each renewal is a write that stays in the history.
+pkg/controlplane/controller/{apiserverleasegc,leaderelection}. kube-apiserver renews its Lease every
+10 s. inkube renews it after a third of its duration, because each renewal is a write that stays in
+the history.
 """
 
 import hashlib
@@ -103,7 +103,7 @@ class IdentityController:
 
 
 def _age(found: Object, now: datetime) -> float:
-    """Seconds since the last renewal. A Lease that tells of none is over, as upstream has it."""
+    """Seconds since the last renewal. A Lease without a renewal time has expired, as upstream."""
     told = (found.get("spec") or {}).get("renewTime")
     return (now - datetime.fromisoformat(told)) / timedelta(seconds=1) if told else float("inf")
 

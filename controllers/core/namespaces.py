@@ -1,7 +1,8 @@
-"""Namespaces that are being deleted: empty them, say what is left, let them go.
+"""The deletion of namespaces: remove their objects, report the remaining ones, remove the
+namespace.
 
-Pods go first; the rest follows when the last of them is gone. Whenever something goes from such a
-namespace, it is looked at again. Follows pkg/controller/namespace/deletion
+Pods are removed first, and the other objects after the last pod. Each removal in such a namespace
+triggers the controller again. Follows pkg/controller/namespace/deletion
 (namespaced_resources_deleter.go, status_condition_utils.go).
 """
 
@@ -49,7 +50,8 @@ _CALM = {
 
 @dataclass(slots=True)
 class Remains:
-    """What is left in a namespace: objects by resource and by finalizer, and refusals."""
+    """The remaining objects of a namespace, by resource and by finalizer, and errors of
+    deletions."""
 
     resources: Counter[str] = field(default_factory=Counter)
     finalizers: Counter[str] = field(default_factory=Counter)
@@ -217,7 +219,8 @@ def _grace(pods: list[Object]) -> float:
 
 
 def _is_content(kind: Kind) -> bool:
-    """What can lie in a namespace; events lie there under their other name already."""
+    """Whether objects of a kind count as content of a namespace; events are counted under their
+    other name."""
     return kind.namespaced and "delete" in kind.verbs and kind.resource != _NEW_EVENTS
 
 

@@ -24,7 +24,7 @@ class Known(NamedTuple):
 
 
 class Schemas(Protocol):
-    """The schemas of what is served."""
+    """The schemas of the served kinds."""
 
     def by_resource(self, group: str, version: str, plural: str) -> Known | None:
         """The kind behind a resource."""
@@ -72,7 +72,7 @@ class TypeChecking:
         return policies.typecheck.doubts(spec, kinds, params)
 
     def _kinds(self, spec: Object) -> list[Known]:
-        """What the rules name outright: no patterns, no subresources."""
+        """The kinds that the rules name explicitly, without patterns and subresources."""
         found: dict[GVK, Known] = {}
         for rule in (spec.get("matchConstraints") or {}).get("resourceRules") or ():
             groups, versions = rule.get("apiGroups") or (), rule.get("apiVersions") or ()

@@ -1,6 +1,6 @@
-"""What is in use does not go: claims of pods, bound volumes, classes of claims and volumes.
+"""Protection of objects in use: claims of pods, bound volumes, classes of claims and volumes.
 
-Admission puts a finalizer on each; here it is taken off once nobody uses the object any more.
+Admission adds a finalizer to each. The controllers remove it when the object is no longer in use.
 Follows pkg/controller/volume/{pvcprotection,pvprotection,vacprotection}.
 """
 
@@ -95,7 +95,7 @@ def _add(
     is_used: Callable[[Object], bool],
     others: Mapping[str, Callable[[Change], Iterable[Key]]],
 ) -> None:
-    """Run a controller that takes the finalizer off what is to go and not used."""
+    """Add a controller that removes the finalizer of deleted objects that are not in use."""
     held: Informer = manager.informers.of(resource)
     users = [manager.informers.of(each) for each in others]
     finalizer = _FINALIZERS[resource]

@@ -81,7 +81,7 @@ class QuotaController:
         return used
 
     def _resource(self, group: str, plural: str) -> GVR | None:
-        """What is served under that name; nothing yet, perhaps."""
+        """The served resource with that name; None if there is none yet."""
         for kind in self._catalog.kinds():
             if (kind.resource.group, kind.resource.resource) == (group, plural):
                 return kind.resource
