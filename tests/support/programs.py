@@ -3,7 +3,7 @@
 A test that reaches `subprocess`, PostgreSQL or a browser gets a marker: itself, through
 functions of its file, through fixtures, or through a module of `tests/support` or a file that it
 loads. `make test` leaves these tests out, `make test-all` runs all of them. A test without a marker
-that starts a program fails.
+that starts a program fails; programs that inkube starts do not count.
 """
 
 import inspect
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FrameType, FunctionType, ModuleType
 
 import pytest
 
@@ -38,15 +38,23 @@ def markers(item: pytest.Function) -> Iterator[str]:
 
 
 class Watch:
-    """Notices the programs that this process starts."""
+    """Notices the programs that tests start; those that inkube starts for itself do not count."""
 
     def __init__(self) -> None:
         self.started = list[str]()
         sys.addaudithook(self._hear)
 
     def _hear(self, event: str, arguments: tuple[object, ...]) -> None:
-        if event in EVENTS:
+        if event in EVENTS and not _is_inkube(sys._getframe(1)):
             self.started.append(f"{event} {arguments[:2]}")
+
+
+def _is_inkube(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").startswith("inkube."):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _functions(item: pytest.Function) -> Iterator[FunctionType]:
