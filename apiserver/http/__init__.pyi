@@ -19,9 +19,11 @@ from inkube.apiserver.http.guards import Guard as Guard
 from inkube.apiserver.http.guards import is_loopback as is_loopback
 from inkube.apiserver.http.httprequest import Request as Request
 from inkube.apiserver.http.httpresponse import PIECE as PIECE
+from inkube.apiserver.http.httpresponse import STALLED as STALLED
 from inkube.apiserver.http.httpresponse import Answer as Answer
 from inkube.apiserver.http.httpresponse import Body as Body
 from inkube.apiserver.http.httpresponse import Piece as Piece
+from inkube.apiserver.http.httpresponse import Writer as Writer
 from inkube.apiserver.http.metrics import Metrics as Metrics
 from inkube.apiserver.http.negotiation import YAML as YAML
 from inkube.apiserver.http.negotiation import Form as Form
@@ -33,5 +35,6 @@ from inkube.apiserver.http.options import read_delete_options as read_delete_opt
 from inkube.apiserver.http.options import read_list_options as read_list_options
 from inkube.apiserver.http.options import read_timeout as read_timeout
 from inkube.apiserver.http.options import read_write_options as read_write_options
+from inkube.apiserver.http.plain import Connection as Connection
 from inkube.apiserver.http.records import RequestRecord as RequestRecord
 from inkube.apiserver.http.requests import RequestInfo as RequestInfo

@@ -15,7 +15,7 @@ from typing import IO, Any, Literal, NamedTuple, cast
 import orjson
 
 from inkube.apiserver.http.requests import RequestInfo
-from inkube.apiserver.registry.calls import Call, User
+from inkube.apiserver.registry import Call, User
 from inkube.schemas import golang
 from inkube.schemas.objects import Object
 

@@ -4,14 +4,10 @@ from typing import Any
 
 from aiohttp import hdrs, web
 
-from inkube.apiserver.registry import intake
-from inkube.apiserver.registry.calls import Call
-from inkube.apiserver.registry.changes import Patch
-from inkube.apiserver.registry.worker import Worker
+from inkube.apiserver.registry import Call, Patch, Worker, intake
 from inkube.schemas import bodies, status, wordings
 from inkube.schemas.builtin import protobuf
-from inkube.schemas.golang.gotext import quote
-from inkube.schemas.golang.unmarshal import DecodeError, cannot_unmarshal
+from inkube.schemas.golang import DecodeError, cannot_unmarshal, quote
 from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Object
 from inkube.schemas.wordings import Wording

@@ -11,14 +11,11 @@ from typing import Any
 
 from multidict import MultiDict, MultiMapping
 
-from inkube.apiserver.registry.calls import DeleteOptions, WriteOptions
-from inkube.apiserver.registry.listing import NO_OPTIONS as PLAIN_LIST
-from inkube.apiserver.registry.listing import ListOptions
+from inkube.apiserver.registry import NO_OPTIONS as PLAIN_LIST
+from inkube.apiserver.registry import DeleteOptions, ListOptions, WriteOptions
 from inkube.schemas import fielderrors, selectors, status
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.golang import strconv, unmarshal
-from inkube.schemas.golang.gotext import quote
-from inkube.schemas.golang.urlquery import truthy
+from inkube.schemas.golang import quote, strconv, truthy, unmarshal
 
 MAX_MANAGER = 128
 VALIDATIONS = ("", "Ignore", "Strict", "Warn")

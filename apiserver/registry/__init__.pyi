@@ -20,10 +20,12 @@ from inkube.apiserver.registry.calls import Call as Call
 from inkube.apiserver.registry.calls import DeleteOptions as DeleteOptions
 from inkube.apiserver.registry.calls import User as User
 from inkube.apiserver.registry.calls import WriteOptions as WriteOptions
+from inkube.apiserver.registry.changes import Patch as Patch
 from inkube.apiserver.registry.codec import JSONCodec as JSONCodec
 from inkube.apiserver.registry.commits import Outcome as Outcome
 from inkube.apiserver.registry.crds import Installer as Installer
 from inkube.apiserver.registry.delegates import Delegate as Delegate
+from inkube.apiserver.registry.listing import NO_OPTIONS as NO_OPTIONS
 from inkube.apiserver.registry.listing import ListOptions as ListOptions
 from inkube.apiserver.registry.listing import Page as Page
 from inkube.apiserver.registry.registry import MAX_RETRIES as MAX_RETRIES

@@ -31,13 +31,19 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from inkube.apiserver import watching
-from inkube.apiserver.handlers.routes import WATCHES
-from inkube.apiserver.http import bodies, negotiation, requests, responses
-from inkube.apiserver.http.httprequest import Request
-from inkube.apiserver.http.httpresponse import STALLED, Writer
-from inkube.apiserver.http.plain import Connection
-from inkube.apiserver.http.requests import RequestInfo
-from inkube.apiserver.registry.calls import User
+from inkube.apiserver.handlers import WATCHES
+from inkube.apiserver.http import (
+    STALLED,
+    Connection,
+    Request,
+    RequestInfo,
+    Writer,
+    bodies,
+    negotiation,
+    requests,
+    responses,
+)
+from inkube.apiserver.registry import User
 from inkube.apiserver.streaming import sockets
 from inkube.apiserver.watching.frames import Wire, chunked
 from inkube.apiserver.watching.watch import SLOW

@@ -14,6 +14,7 @@ from inkube.schemas.golang import rfc3339 as rfc3339
 from inkube.schemas.golang import semver as semver
 from inkube.schemas.golang import strconv as strconv
 from inkube.schemas.golang import unmarshal as unmarshal
+from inkube.schemas.golang import urlquery as urlquery
 from inkube.schemas.golang.gotext import compact_json as compact_json
 from inkube.schemas.golang.gotext import quote as quote
 from inkube.schemas.golang.unmarshal import DecodeError as DecodeError
