@@ -3,12 +3,13 @@
 Follows apiserver/pkg/endpoints/filters/warning.go and NewWarningHeader of apimachinery.
 """
 
-import unicodedata
+import re
 from collections.abc import Iterable
 
 MAX_TOTAL = 4 * 1024
 """Characters of all warnings together, above which every one is shortened."""
 MAX_SHORTENED = 256
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def limited(texts: Iterable[str]) -> list[str]:
@@ -16,7 +17,13 @@ def limited(texts: Iterable[str]) -> list[str]:
 
     Where they are too long together, each is cut and those past the limit are dropped.
     """
-    found = [text for text in dict.fromkeys(texts) if text and not _has_controls(text)]
+    found, least = [], 0
+    for text in dict.fromkeys(texts):
+        if text and not _CONTROL.search(text):
+            found.append(text)
+            least += min(len(text), MAX_SHORTENED)
+            if least > MAX_TOTAL:  # what follows is not shown, and may be much
+                break
     if sum(map(len, found)) <= MAX_TOTAL:
         return found
     shown, written = [], 0
@@ -26,7 +33,3 @@ def limited(texts: Iterable[str]) -> list[str]:
         shown.append(text[:MAX_SHORTENED])
         written += len(shown[-1])
     return shown
-
-
-def _has_controls(text: str) -> bool:
-    return any(unicodedata.category(char) == "Cc" for char in text)

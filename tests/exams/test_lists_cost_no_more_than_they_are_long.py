@@ -216,7 +216,7 @@ def patterned(count):
 
 
 OF_PODS, OF_QUOTAS = (f"/api/v1/namespaces/default/{each}" for each in ("pods", "resourcequotas"))
-MANY = 2500
+MANY, QUICK = 2500, 0.1  # and seconds; 10,000 items compared with each other take longer
 CHECKED = {
     "constraints, each with a warning": (OF_PODS, lambda count: pod(topologySpreadConstraints=[
         {"maxSkew": 1, "topologyKey": f"k{n}", "whenUnsatisfiable": "DoNotSchedule"}
@@ -256,7 +256,7 @@ async def test_a_check_of_each_item_does_not_look_at_all_others(timed, name):
     for count in (MANY, TIMES * MANY):
         sent = orjson.dumps(make(count))
         took[count] = min([await timed(f"{url}?dryRun=All", sent) for _ in range(3)])
-    assert took[TIMES * MANY] < max(took[MANY] * GROWTH, NOISE)
+    assert took[TIMES * MANY] < max(took[MANY] * GROWTH, QUICK)
 
 
 DELETIONS = {"$patch": "delete"}

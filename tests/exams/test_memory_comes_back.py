@@ -94,7 +94,7 @@ def test_large_answers_of_their_own_that_nobody_reads_are_bounded_together(serve
         held = server.resident - before
     assert held <= HELD
     with contextlib.suppress(TimeoutError):
-        for _ in attempts(5):
+        for _ in attempts():
             if server.resident - before <= LEFT:
                 break
     left = server.resident - before

@@ -13,7 +13,9 @@ from aiohttp import ClientSession
 from inkube import APIServer
 
 SMALL, LARGE = bombs.bombs(0.02), bombs.bombs(0.08)
-MORE = 3_000  # calls; the operations of a JSON patch, 10,000 at most, are looked through
+MORE = 4_000
+"""Calls: the operations of a JSON patch and the ports of a Service are looked through, one call for
+each."""
 
 
 async def _send(session, bomb):
