@@ -28,7 +28,7 @@ EXTRA: dict[str, dict[str, Any]] = {
         },
     },
     "ClusterRoleBinding": {"roleRef": {**ROLE, "kind": "ClusterRole"}},
-    "ControllerRevision": {"revision": 1},
+    "ControllerRevision": {"data": {"spec": {}}, "revision": 1},
     "CronJob": {"spec": {"schedule": "* * * * *", "jobTemplate": {"spec": {"template": ONCE}}}},
     "CSIDriver": {"spec": {}},
     "CSINode": {"spec": {"drivers": []}},
