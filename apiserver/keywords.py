@@ -1,6 +1,6 @@
 """The options of `APIServer` as keyword arguments, for type checkers: see `configuration.Options`.
 
-`tests` hold both against each other. Only type checkers read this module.
+`tests` hold both against each other.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
-from inkube.apiserver.http import RequestRecord
+from inkube.apiserver import http
 
 
 class OptionValues(TypedDict, total=False):
@@ -79,5 +79,5 @@ class OptionValues(TypedDict, total=False):
     seed: int | None
     services: dict[str, Any]
     worker: Any
-    on_request: Callable[[RequestRecord], None] | None
+    on_request: "Callable[[http.RequestRecord], None] | None"
     record_bodies: bool

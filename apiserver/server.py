@@ -13,12 +13,13 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import Self, TypeVar, Unpack
 
 from inkube.apiserver import root, workers
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.discovery import Stage
 from inkube.apiserver.faults import Faults
+from inkube.apiserver.keywords import OptionValues
 from inkube.apiserver.registry import Registry, Resources
 from inkube.apiserver.root import (
     Door,
@@ -34,11 +35,6 @@ from inkube.apiserver.watching import Streams
 from inkube.controllers.clock import Clock
 from inkube.controllers.manager import Manager
 from inkube.storage import Store
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from inkube.apiserver.keywords import OptionValues
 
 __all__ = ["APIServer", "Options"]
 
@@ -73,7 +69,7 @@ class APIServer:
     the data cannot be read.
     """
 
-    def __init__(self, options: Options | None = None, **values: "Unpack[OptionValues]") -> None:
+    def __init__(self, options: Options | None = None, **values: Unpack[OptionValues]) -> None:
         """Take an `Options`, or its values by name. Raises BadOption for values without a meaning,
         and TypeError for unknown names or for both at once."""
         self._life = _Life()
@@ -207,7 +203,7 @@ class APIServer:
         return _begun(self._life.door).intake
 
 
-def _options(options: Options | None, values: "OptionValues") -> Options:
+def _options(options: Options | None, values: OptionValues) -> Options:
     if options is not None:
         if values:
             raise TypeError(f"give Options or single options, not both: {', '.join(values)}")

@@ -10,6 +10,9 @@ ROOT = Path(__file__).parent.parent
 BUILT_ONCE = ("cache", "of_values", "cached_property")
 """In the decorators of what is made once and kept."""
 BUILDERS = {
+    "apiserver/admission/pods.py": {
+        "handles"
+    },  # asked once for each kind: `Chain` keeps the answer
     "apiserver/discovery/health.py": {"_of_minor"},
     "apiserver/http/fast/versions.py": {"is_tested"},  # of aiohttp
     "apiserver/root/defaults/roles.py": {"_read"},

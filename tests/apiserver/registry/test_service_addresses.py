@@ -100,11 +100,11 @@ async def test_a_server_that_starts_again_knows_what_is_allocated(tmp_path: Path
     assert len({*map(port_of, first), *map(port_of, second)}) == 100
 
 
-@pytest.fixture(params=["a file", "PostgreSQL"])
+@pytest.fixture(params=["file", "postgresql"])
 async def pair(
     request: pytest.FixtureRequest, tmp_path: Path
 ) -> AsyncIterator[tuple[APIServer, APIServer]]:
-    if request.param == "a file":
+    if request.param == "file":
         options: dict[str, Any] = {"data": tmp_path / "inkube.db", "durable": False}
     else:
         options = {"database": await request.getfixturevalue("cluster").database()}

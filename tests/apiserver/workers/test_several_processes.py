@@ -86,7 +86,8 @@ async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
         started.append(served)
         if ready:
             line = await served.told("inkube serves on", served.out)
-            served.url = line.rpartition(" ")[2]
+            said = json.loads(line)["message"] if line.startswith("{") else line
+            served.url = said.rpartition(" ")[2]
         return served
 
     yield begin
@@ -233,7 +234,7 @@ async def test_logs_are_of_one_form(serve: Serve, http: Any):
     ("options", "why"),
     [
         (["--in-memory"], "workers share what is stored"),
-        (["--seed", "1"], "takes one process"),
+        (["--seed", "1"], "works in one process"),
         (["--host", "0.0.0.0"], "takes a token file"),
     ],
 )
