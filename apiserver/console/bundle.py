@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Mapping
 
 ENTRY = "main.js"
+_COMMENT = re.compile(r"^[ \t]*(?://[^\n]*|/\*\*.*?\*/)\n", re.MULTILINE | re.DOTALL)
+"""Comments on lines of their own, which a browser need not fetch; licenses begin with `/*!`."""
 _IMPORT = re.compile(
     r"^import\s*(?:\{(?P<names>[^}]*)\}|\*\s*as\s+(?P<all>\w+)|(?P<default>\w+))\s*from\s*"
     r'"(?P<path>[^"]+)";?',
@@ -83,6 +85,7 @@ def _scoped(path: str, text: str) -> tuple[str, set[str], set[str]]:
         (_DECLARED, declared),
         (_DEFAULT, default),
     )
+    text = _COMMENT.sub("", text)
     for pattern, change in steps:
         text = pattern.sub(change, text)
     if path == ENTRY:  # it exports nothing, and may await
