@@ -35,11 +35,14 @@ _SCALARS: Final = {
 Schema = dict[str, Any]
 
 
-def declare(schema: Schema, *, is_root: bool = False, name: str = "object") -> Shape | None:
+def declare(
+    schema: Schema, *, is_root: bool = False, name: str = "object", plain_words: bool = True
+) -> Shape | None:
     """The shape of values of a schema; None where rules cannot see them.
 
     `is_root` is set for a resource's own schema and for embedded resources: apiVersion, kind,
-    metadata.name and metadata.generateName are always declared there.
+    metadata.name and metadata.generateName are always declared there. `plain_words` says whether
+    properties named like reserved words may be known by their own names too.
     """
     if schema.get(_INT_OR_STRING):
         return Shape(types.DYN, max_size=MAX_REQUEST - 2)
@@ -47,9 +50,9 @@ def declare(schema: Schema, *, is_root: bool = False, name: str = "object") -> S
         schema = with_identity(schema)
     match schema.get("type"):
         case "array":
-            return _list(schema, name)
+            return _list(schema, name, plain_words)
         case "object":
-            return _object_or_map(schema, name)
+            return _object_or_map(schema, name, plain_words)
         case "string":
             return _string(schema)
         case "boolean" | "integer" | "number" as kind:
@@ -100,11 +103,13 @@ def _double(value: Any) -> Any:
     return float(value) if type(value) is int else value
 
 
-def _list(schema: Schema, name: str) -> Shape | None:
+def _list(schema: Schema, name: str, plain_words: bool) -> Shape | None:
     items = schema.get("items")
     if not isinstance(items, dict):
         return None
-    element = declare(items, is_root=bool(items.get(_EMBEDDED)), name=f"{name}.@idx")
+    element = declare(
+        items, is_root=bool(items.get(_EMBEDDED)), name=f"{name}.@idx", plain_words=plain_words
+    )
     if element is None:
         return None
     bound = schema.get("maxItems")
@@ -119,10 +124,11 @@ def _list(schema: Schema, name: str) -> Shape | None:
     )
 
 
-def _object_or_map(schema: Schema, name: str) -> Shape | None:
+def _object_or_map(schema: Schema, name: str, plain_words: bool) -> Shape | None:
     values = schema.get("additionalProperties")
     if isinstance(values, dict):
-        element = declare(values, is_root=bool(values.get(_EMBEDDED)), name=f"{name}.@elem")
+        is_root = bool(values.get(_EMBEDDED))
+        element = declare(values, is_root=is_root, name=f"{name}.@elem", plain_words=plain_words)
         if element is None:
             return None
         bound = schema.get("maxProperties")
@@ -130,7 +136,7 @@ def _object_or_map(schema: Schema, name: str) -> Shape | None:
         key = Shape(types.STRING, max_size=0)
         kind = types.map_of(types.STRING, element.type)
         return Shape(kind, key=key, element=element, max_size=most)
-    return Shape(types.object_of(name, _Declared(schema, name)), max_size=0)
+    return Shape(types.object_of(name, _Declared(schema, name, plain_words)), max_size=0)
 
 
 def _fitting(schema: Schema, beside: int) -> int:
@@ -141,8 +147,9 @@ def _fitting(schema: Schema, beside: int) -> int:
 class _Declared(Fields):
     """The properties of a schema, declared one by one."""
 
-    def __init__(self, schema: Schema, name: str) -> None:
+    def __init__(self, schema: Schema, name: str, plain_words: bool) -> None:
         self._name = name
+        self._plain_words = plain_words
         self._properties: Schema = schema.get("properties", {})
         self._found: dict[str, Field | None] = {}
 
@@ -160,15 +167,18 @@ class _Declared(Fields):
                 yield field
 
     def _key(self, name: str) -> str | None:
-        """The property of that escaped name; reserved words are known by their own names too."""
-        if name in self._properties and escape(name) in (name, f"__{name}__"):
-            return name
+        """The property of that escaped name; reserved words may be known by their own names too."""
+        if name in self._properties:
+            escaped = escape(name)
+            if escaped == name or (self._plain_words and escaped == f"__{name}__"):
+                return name
         return next((key for key in self._properties if escape(key) == name), None)
 
     def _declare(self, key: str) -> Field | None:
         part = self._properties[key]
         name = f"{self._name}.{escape(key) or key}"
-        shape = declare(part, is_root=bool(part.get(_EMBEDDED)), name=name)
+        is_root = bool(part.get(_EMBEDDED))
+        shape = declare(part, is_root=is_root, name=name, plain_words=self._plain_words)
         return None if shape is None else Field(key, shape, nullable=bool(part.get("nullable")))
 
 

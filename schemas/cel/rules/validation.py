@@ -182,7 +182,12 @@ def _rules(specs: list[_Schema], schema: _Schema, context: _Context) -> Iterator
     key = _SOUND.key(schema, context.is_root, context.minor)
     verdicts = _SOUND.get(key)
     if verdicts is None:
-        shape = declare(schema, is_root=context.is_root, name=context.path)
+        shape = declare(
+            schema,
+            is_root=context.is_root,
+            name=context.path,
+            plain_words=libraries.has_plain_words(context.minor),
+        )
         if shape is None:
             yield fielderrors.internal(f"{context.path}.{_RULES}", _NO_TYPE)
             return

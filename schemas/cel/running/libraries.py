@@ -10,6 +10,8 @@ from inkube.schemas.cel.library import authorizer
 from inkube.schemas.cel.running import operator_overloads, optionals
 
 _ENGINE = (operator_overloads.OVERLOADS, optionals.OVERLOADS)
+_PLAIN_WORDS = 32
+"""The minor since which new expressions may name a field like a reserved word as it is."""
 FUNCTIONS = functions(*_ENGINE, library.OVERLOADS, authorizer.OVERLOADS)
 
 
@@ -25,3 +27,9 @@ def of(minor: int | None) -> Functions:
     if minor is None:
         return FUNCTIONS
     return functions(*_ENGINE, library.of(minor), authorizer.OVERLOADS)
+
+
+@caches.of_values(len(releases.RECORDED))
+def has_plain_words(minor: int | None) -> bool:
+    """Whether `self.namespace` will do for `self.__namespace__` in new expressions of a minor."""
+    return minor is None or minor >= _PLAIN_WORDS
