@@ -41,6 +41,9 @@ class Reason(StrEnum):
     NOT_IMPLEMENTED = "NotImplemented"
 
 
+_ESCAPED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+
+
 class StatusError(Exception):
     """An error response: the HTTP code, and reason, message and details of its Status.
 
@@ -61,6 +64,8 @@ class StatusError(Exception):
         """ListMeta of the Status: the continue token of an expired list."""
         self.field_errors: Sequence[FieldError] = ()
         """What the first causes were made of, in their order."""
+        self.plain = ""
+        """The whole answer, where it is a plain text and no Status."""
 
     def body(self) -> Object:
         """The Status object, members in the reference's order."""
@@ -269,6 +274,13 @@ def internal_error(why: str) -> StatusError:
     """500 in the words of apierrors.NewInternalError."""
     error = internal(f"Internal error occurred: {why}")
     error.details = {"causes": [{"message": why}]}
+    return error
+
+
+def internal_in_plain(address: str, why: str) -> StatusError:
+    """500 in the plain text of responsewriters.InternalError; `address` as the client sent it."""
+    error = internal(why)
+    error.plain = f"Internal Server Error: {quote(address)}: {why}".translate(_ESCAPED) + "\n"
     return error
 
 

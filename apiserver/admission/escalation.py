@@ -12,21 +12,24 @@ from collections.abc import Sequence
 from inkube.apiserver.auth import EVERY_PATH, EVERYTHING, GROUP, MASTERS, RBAC, Rule, rules
 from inkube.apiserver.auth import Attributes as AuthorizationAttributes
 from inkube.apiserver.registry import Attributes, Call, Operation, Plugin, Resource, User
-from inkube.schemas import status
+from inkube.schemas import releases, status
 from inkube.schemas.golang import quote
 from inkube.schemas.objects import Object
 
 _ROLES = ("roles", "clusterroles")
 _BINDINGS = ("rolebindings", "clusterrolebindings")
 _TARGETS = {"Role": "roles", "ClusterRole": "clusterroles"}
+_NAMES_REQUEST = 32
+"""The minor since which a role that is not there is told by the resource of the request."""
 _COLLECTED = ("finalizers", "ownerReferences")
 
 
 class Escalation(Plugin):
     """Refuses roles and bindings that would give more than their author has."""
 
-    def __init__(self, authorizer: RBAC) -> None:
+    def __init__(self, authorizer: RBAC, minor: int = releases.NEWEST.minor) -> None:
         self._authorizer = authorizer
+        self._names_request = minor >= _NAMES_REQUEST
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
         known = (*_ROLES, *_BINDINGS)
@@ -75,8 +78,9 @@ class Escalation(Plugin):
             raise status.unknown(f"unsupported role reference kind: {quote(kind)}")
         granted = self._authorizer.role_rules(reference, namespace)
         if granted is None:
-            # the reference's look-up names the resource of the request
-            raise status.not_found(GROUP, call.resource.plural, name)
+            # the reference's look-up names the resource of the request, by accident
+            plural = call.resource.plural if self._names_request else target
+            raise status.not_found(GROUP, plural, name)
         self._confirm(call, granted)
 
     def _confirm(self, call: Call, wanted: Sequence[Rule]) -> None:

@@ -8,8 +8,9 @@ from aiohttp import hdrs, web
 from inkube.apiserver.auth import attributes, impersonation
 from inkube.apiserver.auth.authenticators import Authenticator
 from inkube.apiserver.auth.authorizer import Authorizer, require
-from inkube.apiserver.http import RequestInfo
+from inkube.apiserver.http import RequestInfo, requests
 from inkube.apiserver.registry import ADMIN, User
+from inkube.schemas.status import StatusError, internal_in_plain
 
 
 class Access(Protocol):
@@ -32,6 +33,8 @@ class Guarded:
     authorizer: Authorizer
     constrained: bool = True
     """Whether rights to act as somebody in one way will do; see `impersonation.become`."""
+    answers_plainly: bool = False
+    """Whether headers that name no user are answered 500 in plain text."""
 
     def identify(self, request: web.BaseRequest) -> User:
         """See `Access`."""
@@ -42,7 +45,7 @@ class Guarded:
         user = self.authenticator.identify(request)
         wanted = attributes.of_request(user, info)
         if impersonation.is_wanted(request.headers):
-            other = impersonation.read(request.headers, constrained=self.constrained)
+            other = self._impersonated(request)
             if other is not None:
                 user = impersonation.become(
                     other, wanted, self.authorizer, constrained=self.constrained
@@ -50,6 +53,14 @@ class Guarded:
                 wanted = attributes.of_request(user, info)
         require(self.authorizer, wanted)
         return user
+
+    def _impersonated(self, request: web.BaseRequest) -> User | None:
+        try:
+            return impersonation.read(request.headers, constrained=self.constrained)
+        except StatusError as error:
+            if self.answers_plainly:
+                raise internal_in_plain(requests.as_sent(request), error.message) from None
+            raise
 
 
 @dataclass(frozen=True, slots=True)

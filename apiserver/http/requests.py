@@ -70,6 +70,11 @@ def _read(method: str, target: str) -> RequestInfo:
     return parse(method, path, query)
 
 
+def as_sent(request: web.BaseRequest) -> str:
+    """The target of a request as its client sent it, for messages that repeat it."""
+    return request.raw_path
+
+
 def parse(method: str, raw_path: str, raw_query: str = "") -> RequestInfo:
     """Split a raw (still percent-encoded) path and query. Empty segments make it a plain path.
 

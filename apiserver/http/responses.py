@@ -23,6 +23,8 @@ _HEADS = {
     for media in (JSON, YAML, PROTOBUF, WATCH)
 }
 
+_PLAIN = {"Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff"}
+
 
 def data(
     body: Body, *, code: int = 200, warnings: Collection[str] = (), media: str = JSON
@@ -87,7 +89,9 @@ def _readable(value: Any) -> Any:
 
 
 def error(failure: StatusError, form: Form, warnings: Collection[str] = ()) -> Answer:
-    """A StatusError as a Status body."""
+    """A StatusError as a Status body, or as its plain text."""
+    if failure.plain:
+        return Answer(failure.plain.encode(), CIMultiDict(_PLAIN), failure.code)
     response = render(failure.body(), form, code=failure.code, warnings=warnings)
     if failure.headers:
         response.headers.update(failure.headers)
@@ -99,7 +103,7 @@ def plain_not_found() -> web.Response:
     return web.Response(
         text="404 page not found\n",
         status=404,
-        headers={"Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff"},
+        headers=_PLAIN,
     )
 
 

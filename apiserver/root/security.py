@@ -31,6 +31,8 @@ from inkube.schemas.builtin import gates
 from inkube.storage import BaseStore
 
 MODES = ("AlwaysAllow", "RBAC")
+_ANSWERS_PLAINLY = 34
+"""The last minor that answers headers which impersonate nobody with a plain 500."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,8 @@ def build(
         lenient=is_open,
     )
     constrained = gates.is_on("ConstrainedImpersonation", options.release.minor)
-    guarded = Guarded(authenticator, authorizer, constrained)
+    answers_plainly = options.release.minor <= _ANSWERS_PLAINLY
+    guarded = Guarded(authenticator, authorizer, constrained, answers_plainly)
     return Security(
         access=Open(guarded) if is_open else guarded,
         authenticator=authenticator,
@@ -135,7 +138,8 @@ def _authority(
     if options.authorization_mode != "RBAC":
         return AlwaysAllow(), (), ()
     authorizer = auth.RBAC(store)
-    rights, escalation = admission.CreateRights(authorizer), admission.Escalation(authorizer)
+    rights = admission.CreateRights(authorizer)
+    escalation = admission.Escalation(authorizer, options.release.minor)
     return authorizer, (rights,), (escalation,)
 
 
