@@ -311,7 +311,9 @@ class _Kubernetes(Wording):
         """Decoding has given it the type already."""
 
     def cells(self, gvr: GVR, obj: Object, now: datetime) -> list[Any] | None:
-        return columns.cells(gvr.group, gvr.resource, obj, now)
+        if self._dialect is None:
+            return columns.cells(gvr.group, gvr.resource, obj, now)
+        return columns.cells_of_minor(gvr.group, gvr.resource, obj, now, self._dialect.minor)
 
     def row_conditions(self, gvr: GVR, obj: Object) -> list[Object]:
         return columns.conditions(gvr.group, gvr.resource, obj)

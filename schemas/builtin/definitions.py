@@ -96,7 +96,7 @@ def _version(resource: resources.Resource, name: str, minor: int) -> LazyVersion
         warning = ""
     makers: dict[str, Callable[[], Any]] = {
         "schema": lambda: table.schema(gvk, minor),
-        "columns": lambda: columns.of(resource.group, resource.plural),
+        "columns": lambda: columns.of(resource.group, resource.plural, minor),
     }
     return LazyVersion(
         makers,

@@ -91,6 +91,12 @@ def cells(group: str, plural: str, obj: Object, now: datetime) -> list[Any]:
     return [name, *found]
 
 
+def cells_of_minor(group: str, plural: str, obj: Object, now: datetime, minor: int) -> list[Any]:
+    """The same in the order of an older minor's columns."""
+    found = cells(group, plural, obj, now)
+    return [found[place] for place in tables.places(group, plural, minor)]
+
+
 def conditions(group: str, plural: str, obj: Object) -> list[Object]:
     """What a row says of its object beside the cells: pods that have ended are Completed."""
     return podcells.completed(obj) if (group, plural) == ("", "pods") else []

@@ -2,14 +2,15 @@
 
 There a column is `name`, `name:type` where that is not string, with a `*` behind it where it is
 shown with `-o wide` only; and what is said of it: a text, or `@GROUP.VERSION.TYPE.FIELD` for what
-the API says of that field. Follows pkg/printers/internalversion/printers.go AddHandlers.
+the API says of that field. One of some minors only ends with their range: `Age[..1.32]`. Follows
+pkg/printers/internalversion/printers.go AddHandlers.
 """
 
 from pathlib import Path
 
 import orjson
 
-from inkube.schemas import caches
+from inkube.schemas import caches, releases
 from inkube.schemas.definitions import Column
 from inkube.schemas.gotypes import table
 from inkube.schemas.metadata import AGE, NAME
@@ -32,10 +33,27 @@ def has(group: str, plural: str) -> bool:
 
 
 @caches.of_values(256)
-def of(group: str, plural: str) -> tuple[Column, ...]:
-    """The kind's printer columns, its name among them."""
+def of(group: str, plural: str, minor: int = releases.NEWEST.minor) -> tuple[Column, ...]:
+    """The kind's printer columns in a minor, its name among them."""
+    return tuple(_column(word, text) for word, text in _of_minor(group, plural, minor))
+
+
+@caches.of_values(256)
+def places(group: str, plural: str, minor: int) -> tuple[int, ...]:
+    """Where the columns of a minor stand among those of the newest."""
+    newest = [column.name for column in of(group, plural)]
+    return tuple(newest.index(column.name) for column in of(group, plural, minor))
+
+
+@caches.of_values(256)
+def _of_minor(group: str, plural: str, minor: int) -> tuple[tuple[str, str], ...]:
     columns = _tables().get(f"{group}/{plural}", _DEFAULT)
-    return tuple(_column(word, text) for word, text in columns.items())
+    found = []
+    for word, text in columns.items():
+        name, _, span = word.removesuffix("]").partition("[")
+        if not span or releases.holds(span, minor):
+            found.append((name, text))
+    return tuple(found)
 
 
 def _column(word: str, text: str) -> Column:
