@@ -31,7 +31,9 @@ _WARNING = (
     "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility "
     "guarantees and is for debugging purposes only."
 )
-METRICS = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
+_METRICS = "text/plain; version=0.0.4; charset=utf-8; escaping="
+_ESCAPES_UTF8 = 32
+"""The minor since which names of metrics may be any text, which has to be escaped."""
 
 _OF_THE_LOG = ("log", "etcd")
 
@@ -104,6 +106,8 @@ class Endpoints:
         self.page_paths = ("/flagz", "/statusz") if release.minor >= _HAS_PAGES else ()
         """The pages for people, which came with 1.36."""
         self._release = release
+        escaping = "underscores" if release.minor >= _ESCAPES_UTF8 else "values"
+        self._content_type = f"{_METRICS}{escaping}"
         self._siblings = siblings
         self._resources = resources
         self._count = count
@@ -176,7 +180,7 @@ class Endpoints:
             build={name: version[known] for name, known in _BUILD.items()},
         )
         text = http.exposition.text(told)
-        return Answer(text, CIMultiDict({"Content-Type": METRICS}))
+        return Answer(text, CIMultiDict({"Content-Type": self._content_type}))
 
     async def levels(
         self, request: web.BaseRequest, info: RequestInfo, user: User
@@ -187,7 +191,7 @@ class Endpoints:
         for figures in await self._every():
             asked.update({(kind, name): number for kind, name, number in figures["checks"]})
         body = http.exposition.checks(checks, asked)
-        return web.Response(body=body, headers={"Content-Type": METRICS})
+        return web.Response(body=body, headers={"Content-Type": self._content_type})
 
     async def pages(
         self, request: web.BaseRequest, info: RequestInfo, user: User

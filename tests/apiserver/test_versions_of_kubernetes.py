@@ -182,3 +182,74 @@ def test_a_release_reads_as_its_tag():
 )  # fmt: skip
 def test_ranges_include_both_ends(span, minor, holds):
     assert releases.holds(span, minor) is holds
+
+
+@pytest.mark.parametrize(("version", "code"), [("1.34", 500), ("1.35", 400)])
+async def test_headers_that_impersonate_nobody(version, code):
+    headers = {"Impersonate-Group": "devs", "Authorization": "Bearer a"}
+    async with APIServer(kubernetes_version=version) as server:
+        url = f"{server.url}/api/v1/nodes?limit=1&watch=0"
+        async with aiohttp.ClientSession() as session, session.get(url, headers=headers) as answer:
+            assert answer.status == code
+            text = await answer.text()
+        if code == 500:
+            assert answer.content_type == "text/plain"
+            assert text == (
+                'Internal Server Error: "/api/v1/nodes?limit=1&amp;watch=0": '
+                "requested [{Group  devs    }] without impersonating a user\n"
+            )
+        else:
+            assert "without impersonating a user" in text
+
+
+@pytest.mark.parametrize(
+    ("version", "columns"),
+    [("1.32", ["Name", "Age", "Request", "Limit"]), ("1.33", ["Name", "Request", "Limit", "Age"])],
+)
+async def test_cells_stand_in_the_order_of_a_minors_columns(version, columns):
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "a", "namespace": "default"},
+        "spec": {"hard": {"pods": "1"}},
+    }
+    accept = {"Accept": "application/json;as=Table;g=meta.k8s.io;v=v1"}
+    async with APIServer(kubernetes_version=version) as server:
+        await server.client.create(quota)
+        url = f"{server.url}/api/v1/namespaces/default/resourcequotas"
+        async with aiohttp.ClientSession() as session, session.get(url, headers=accept) as answer:
+            table = await answer.json()
+    assert [column["name"] for column in table["columnDefinitions"]] == columns
+    (row,) = table["rows"]
+    cells = dict(zip(columns, row["cells"], strict=True))
+    assert cells["Name"] == "a"
+    assert cells["Age"].endswith("s")
+
+
+@pytest.mark.parametrize(("version", "words"), [("1.31", False), ("1.32", True)])
+async def test_rules_name_fields_like_reserved_words_since_a_minor(version, words):
+    spec = {
+        "type": "object",
+        "properties": {"namespace": {"type": "integer"}},
+        "x-kubernetes-validations": [{"rule": "self.namespace > 0"}],
+    }
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "cats.example.com"},
+        "spec": {
+            "group": "example.com",
+            "names": {"kind": "Cat", "plural": "cats"},
+            "scope": "Namespaced",
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
+        },
+    }
+    async with APIServer(kubernetes_version=version) as server:
+        if words:
+            await server.client.create(definition)
+        else:
+            with pytest.raises(StatusError, match="undefined field 'namespace'"):
+                await server.client.create(definition)
+            spec["x-kubernetes-validations"] = [{"rule": "self.__namespace__ > 0"}]
+            await server.client.create(definition)

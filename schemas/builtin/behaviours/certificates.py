@@ -16,6 +16,7 @@ from inkube.schemas.builtin import pem
 from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, keep
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotext
+from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
 from inkube.schemas.objects import semantically_same as same
@@ -32,6 +33,8 @@ _USAGES = (
 _REQUESTER = ("username", "uid", "groups", "extra")
 _DECISIONS = ("Approved", "Denied")
 _LASTING = ("Approved", "Denied", "Failed")
+_NAMES_CONDITION = 33
+"""The last minor that refuses a decision against another one at its own field."""
 _MIN_SECONDS = 600
 _MAX_DOMAIN = 253
 _MAX_SIGNER = 571  # a domain of 253 characters, two slashes, a name and a namespace
@@ -78,16 +81,26 @@ class SigningRequests(BuiltinStrategy):
         _settle_times(obj, old, context.now)
 
     def check(self, obj: Object) -> list[FieldError]:
-        return _spec(obj.get("spec") or {}) + _conditions(obj, old=None, allows=())
+        return _spec(obj.get("spec") or {}) + _conditions(
+            obj, old=None, allows=(), names_one=self._names_condition
+        )
 
     def check_update(self, obj: Object, old: Object) -> list[FieldError]:
-        return _changes(obj, old, allows=())
+        return self._changes(obj, old, allows=())
 
     def check_status(self, obj: Object, old: Object) -> list[FieldError]:
-        return _changes(obj, old, allows=("certificate",))
+        return self._changes(obj, old, allows=("certificate",))
 
     def check_part(self, name: str, obj: Object, old: Object) -> list[FieldError]:
-        return _changes(obj, old, allows=("approval",))
+        return self._changes(obj, old, allows=("approval",))
+
+    def _changes(self, obj: Object, old: Object, *, allows: tuple[str, ...]) -> list[FieldError]:
+        return _changes(obj, old, allows=allows, names_one=self._names_condition)
+
+    @cached_property
+    def _names_condition(self) -> bool:
+        """Whether a decision against another one is refused at its type, and not at the list."""
+        return self.definition.minor <= _NAMES_CONDITION
 
 
 def _record(spec: Object, user: User) -> None:
@@ -201,11 +214,13 @@ def _is_signed_with_sha1(request: x509.CertificateSigningRequest) -> bool:
     return True
 
 
-def _changes(obj: Object, old: Object, *, allows: tuple[str, ...]) -> list[FieldError]:
+def _changes(
+    obj: Object, old: Object, *, allows: tuple[str, ...], names_one: bool
+) -> list[FieldError]:
     """validateCertificateSigningRequestUpdate; what was wrong already may stay so."""
     spec = obj.get("spec") or {}
     errors = [] if same(spec, old.get("spec")) else _spec(spec)
-    errors += _conditions(obj, old, allows=allows)
+    errors += _conditions(obj, old, allows=allows, names_one=names_one)
     new, before = ((one.get("status") or {}).get("certificate") for one in (obj, old))
     path = "status.certificate"
     if new != before:
@@ -239,7 +254,9 @@ def _certificate_problem(encoded: str) -> str:
     return ""
 
 
-def _conditions(obj: Object, old: Object | None, *, allows: tuple[str, ...]) -> list[FieldError]:
+def _conditions(
+    obj: Object, old: Object | None, *, allows: tuple[str, ...], names_one: bool
+) -> list[FieldError]:
     """What conditions look like, which come together, and which may come and go here."""
     path = "status.conditions"
     given = (obj.get("status") or {}).get("conditions") or []
@@ -260,7 +277,8 @@ def _conditions(obj: Object, old: Object | None, *, allows: tuple[str, ...]) -> 
             errors.append(fielderrors.not_supported(f"{place}.status", value, choices))
         if kind in _DECISIONS and seen & {*_DECISIONS} - {kind}:
             why = "Approved and Denied conditions are mutually exclusive"
-            errors.append(fielderrors.invalid(path, kind, why))
+            where = f"{place}.type" if names_one else path
+            errors.append(fielderrors.invalid(where, kind, why))
         seen.add(kind)
     if old is None:
         return errors

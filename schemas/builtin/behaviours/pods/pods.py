@@ -14,14 +14,23 @@ from inkube.schemas.builtin.behaviours.pods import updates as podupdates
 from inkube.schemas.builtin.behaviours.pods import warnings as podwarnings
 from inkube.schemas.builtin.rules.calls import core_pods
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.objects import Object
 from inkube.schemas.objects import semantically_same as same
 from inkube.schemas.quantity import Quantity
 from inkube.schemas.strategy import Context
 
+_CLASS_STAYS = 32
+"""The minor since which the QoS class of a status is kept and may not change."""
+
 
 class Pods(BuiltinStrategy):
     """Images, deadlines and tolerations may change, the rest of a spec may not."""
+
+    @cached_property
+    def _keeps_class(self) -> bool:
+        """Whether the QoS class of a status stays as it is."""
+        return self.definition.minor >= _CLASS_STAYS
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
         super().prepare_for_create(context, obj)
@@ -40,7 +49,8 @@ class Pods(BuiltinStrategy):
         super().prepare_status(context, obj, old)
         for member in ("deletionTimestamp", "ownerReferences"):
             keep(obj["metadata"], old["metadata"], member)
-        podupdates.keep_in_status(obj.setdefault("status", {}), old.get("status") or {})
+        told, before = obj.setdefault("status", {}), old.get("status") or {}
+        podupdates.keep_in_status(told, before, keeps_class=self._keeps_class)
 
     def prepare_part(self, context: Context, obj: Object, old: Object) -> None:
         spec = podupdates.PARTS[context.subresource](obj["spec"], old["spec"])
@@ -68,7 +78,7 @@ class Pods(BuiltinStrategy):
         return super().check_update(obj, old) + podupdates.validate(obj, old)
 
     def check_status(self, obj: Object, old: Object) -> list[FieldError]:
-        return podupdates.validate_status(obj, old)
+        return podupdates.validate_status(obj, old, keeps_class=self._keeps_class)
 
     def check_part(self, name: str, obj: Object, old: Object) -> list[FieldError]:
         if name == "ephemeralcontainers":

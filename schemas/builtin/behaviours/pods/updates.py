@@ -31,9 +31,9 @@ _TERM = "core.NodeSelectorTerm"
 _MIRROR = "kubernetes.io/config.mirror"
 
 
-def keep_in_status(told: Object, old: Object) -> None:
+def keep_in_status(told: Object, old: Object, *, keeps_class: bool = True) -> None:
     """What a status that does not say it keeps: its class, and generations once observed."""
-    if not told.get("qosClass"):
+    if keeps_class and not told.get("qosClass"):
         keep(told, old, "qosClass")
     if not told.get("observedGeneration"):
         keep(told, old, "observedGeneration")
@@ -339,7 +339,7 @@ def _without_resizable(container: Object) -> Object:
     return {**container, "resources": {**(container.get("resources") or {}), **resources}}
 
 
-def validate_status(obj: Object, old: Object) -> list[FieldError]:
+def validate_status(obj: Object, old: Object, *, keeps_class: bool = True) -> list[FieldError]:
     """What a write to /status may not say."""
     spec, told, before = obj["spec"], obj.get("status") or {}, old.get("status") or {}
     errors = _annotations(obj, old)
@@ -351,7 +351,8 @@ def validate_status(obj: Object, old: Object) -> list[FieldError]:
     nominated = told.get("nominatedNodeName")
     if nominated and nominated != before.get("nominatedNodeName"):
         errors += checks.named(nominated, "status.nominatedNodeName", naming.subdomain)
-    errors += checks.immutable(told, before, "status.", "qosClass")
+    if keeps_class:
+        errors += checks.immutable(told, before, "status.", "qosClass")
     restarts = old["spec"].get("restartPolicy")
     sidecars = {
         one["name"]
