@@ -1,6 +1,7 @@
-"""What may go wrong with a package revision later: its Repository fails, its upstream goes.
+"""Later problems of a package revision: its Repository fails, or its upstream is deleted.
 
-Written to `status.fieldErrors`, only when it changed: clients count on their resourceVersions.
+They are written to `status.fieldErrors`, only if they changed, because clients depend on stable
+resourceVersions.
 """
 
 from collections.abc import Iterable
@@ -19,7 +20,7 @@ from inkube.schemas.objects import Object
 
 
 def controller(engine: Engine, env: Environment) -> Controller:
-    """Looks at all revisions of a Repository when something that they depend on changed."""
+    """A controller that checks all revisions of a Repository after a change of a dependency."""
     informer = env.informers.of(PackageRevision.gvr)
 
     def of_repository(change: Change) -> Iterable[Key]:
@@ -30,7 +31,7 @@ def controller(engine: Engine, env: Environment) -> Controller:
         return [Key.of(change.new)]
 
     def of_upstream(change: Change) -> Iterable[Key]:
-        """Those that were made from a revision that has gone, or has come back."""
+        """Repositories with revisions that were created from a deleted or recreated revision."""
         if change.old is not None and change.new is not None:
             return []
         meta = change.object["metadata"]

@@ -1,4 +1,4 @@
-"""porch.kpt.dev and config.porch.kpt.dev as a module: packages of configuration in git."""
+"""The module for porch.kpt.dev and config.porch.kpt.dev: configuration packages in git."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -21,7 +21,7 @@ from inkube.controllers.porch.writes.engine import Engine
 from inkube.controllers.transactions import Part, View
 
 LARGEST_BODY = 6 * 2**20
-"""Bytes of a PackageRevisionResources."""
+"""The maximum size of a PackageRevisionResources, in bytes."""
 
 
 class Porch:
@@ -39,7 +39,7 @@ class Porch:
     )
 
     def build(self, host: ModuleHost) -> ModuleParts:
-        """Kinds of packages over the git hosts that the service `remotes` knows."""
+        """Build the kinds of packages on the git hosts of the service `remotes`."""
         options = _read(host.settings)
         clones = None if host.data is None else host.data.with_name(f"{host.data.name}.porch")
         depots = Depots(host.services["remotes"], host.client, clones=clones)
@@ -58,7 +58,7 @@ def _read(settings: Mapping[str, Any]) -> Options:
 
 
 def _kinds(options: Options, engine: Engine) -> tuple[KindModule[Any], ...]:
-    """PackageRevision first: the others show it."""
+    """The kinds. PackageRevision is first, because other kinds are views of it."""
     rules = engine.rules
     refusals = rules.refusals
     return (

@@ -1,4 +1,4 @@
-"""Options of Porch, as `inkube serve` takes them."""
+"""The options of Porch for `inkube serve`."""
 
 from typing import NamedTuple
 
@@ -7,15 +7,17 @@ FUNCTIONS = ("builtin", "skip")
 
 
 class Options(NamedTuple):
-    """How refusals are coded, what rendering may leave out, how often git is read (seconds)."""
+    """The error codes, the handling of unknown functions, and the interval of syncs (seconds)."""
 
     errors: str = ERRORS[0]
-    """`document`: the codes of the engine's documents; `upstream`: those of the real server."""
+    """`document`: the codes in the documentation of the engine; `upstream`: the codes of the real
+    server."""
     functions: str = FUNCTIONS[0]
-    """`builtin`: an unknown function fails; `skip`: it is passed by."""
+    """`builtin`: an unknown function is an error; `skip`: it is skipped."""
     enforce_readiness: bool = False
-    """Whether publishing waits for the readiness gates."""
+    """Whether publishing requires the readiness gates to be met."""
     sync_interval: float = 0.0
-    """Seconds between two full syncs of a healthy repository; 0 means as healthy objects are."""
+    """Seconds between two full syncs of a healthy repository; 0 uses the recheck interval of
+    healthy objects."""
     allow_private_hosts: bool = False
     local_path_prefixes: tuple[str, ...] = ()

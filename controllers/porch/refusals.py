@@ -1,6 +1,7 @@
-"""How rules refuse: the documents name a code per rule, the real server mostly answers 500.
+"""The errors of rules. The documentation defines a code for each rule; the real server mostly
+returns 500.
 
-Each function makes the StatusError of one rule; `Refusals` knows which of the two is wanted.
+Each function creates the StatusError of one rule; `Refusals` selects between the two sets of codes.
 """
 
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ NEW = "(new creation)"
 
 
 class Refusals:
-    """The words and codes of one server."""
+    """The texts and codes of one server."""
 
     def __init__(self, *, upstream: bool) -> None:
         self.upstream = upstream
@@ -26,7 +27,7 @@ class Refusals:
         return self._internal(sentence) if self.upstream else status.bad_request(sentence)
 
     def bad_value(self, name: str, field: str, value: object, sentence: str) -> StatusError:
-        """400; upstream 422 of a field."""
+        """400; upstream 422 with a field."""
         if self.upstream:
             return invalid(name, fielderrors.invalid(field, value, sentence))
         return status.bad_request(sentence)
@@ -48,30 +49,30 @@ class Refusals:
         return status.internal(f"Internal error occurred: {sentence}")
 
     def versionless(self, name: str) -> StatusError:
-        """A PUT without a version."""
+        """A PUT without a resourceVersion."""
         return self.bad("resourceVersion must be specified for an update")
 
     def stale(self, name: str, resource: str = RESOURCE) -> StatusError:
-        """A write of an older version."""
+        """A write with an outdated resourceVersion."""
         return self.conflict(name, status.STALE, resource)
 
 
 def invalid(name: str, *errors: FieldError, kind: str = KIND) -> StatusError:
-    """422 in both."""
+    """422 in both sets of codes."""
     return status.invalid(GROUP, kind, name, errors)
 
 
 def malformed(name: str, errors: Sequence[FieldError], kind: str = KIND) -> StatusError:
-    """400 in both: a body that is not of this kind."""
+    """400 in both sets of codes: a body that does not match the kind."""
     return status.malformed(GROUP, VERSION, kind, name, errors)
 
 
 def busy(name: str, what: str, resource: str = RESOURCE) -> StatusError:
-    """409 in both: another write of the same thing runs."""
+    """409 in both sets of codes: another write of the same object is in progress."""
     sentence = f"another request is already in progress {what}"
     return status.conflict(GROUP, resource, name, sentence)
 
 
 def forbidden(name: str, sentence: str) -> StatusError:
-    """403 in both."""
+    """403 in both sets of codes."""
     return status.forbidden(GROUP, RESOURCE, name, sentence)

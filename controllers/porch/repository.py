@@ -1,4 +1,4 @@
-"""Repository of config.porch.kpt.dev: its rules, what its status says, when git is read."""
+"""Repository of config.porch.kpt.dev: its rules, its status, and the schedule of its syncs."""
 
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -46,12 +46,13 @@ _NO_OCI = "oci repositories cannot be read by this server"
 _CONTENT = "The 'content' field is deprecated, its only valid value is 'Package'"
 _NAME = "metadata.name must conform to the RFC1123 DNS label standard"
 EXHAUSTED = 600.0
-"""Seconds until a repository that takes too much is read again, unless its Repository changes."""
+"""Seconds until a repository that exceeds the limits is read again, unless its Repository
+changes."""
 _CONCURRENCY = 8
 
 
 def module(options: Options, engine: Engine) -> KindModule[Repository]:
-    """The kind with everything it does."""
+    """The kind with its rules, checks and controllers."""
     return KindModule(
         Repository,
         parts=(Part("", _prepare),),
@@ -65,7 +66,8 @@ def module(options: Options, engine: Engine) -> KindModule[Repository]:
 
 
 def _prepare(obj: Object, old: Object | None) -> None:
-    """The finalizer that keeps a Repository until its revisions have gone from the API."""
+    """Add the finalizer that keeps a Repository until its revisions are removed from the API, and
+    the default of `spec.content`."""
     if old is None:
         finalizers = obj["metadata"].setdefault("finalizers", [])
         if FINALIZER not in finalizers:
@@ -106,7 +108,7 @@ def name_is_a_label(repository: Repository, old: Repository | None) -> Iterator[
 
 @validator(Repository, field="spec.content")
 def content_is_package(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """There is nothing else any more."""
+    """`Package` is the only valid value."""
     if repository.spec.content not in ("", "Package"):
         yield Invalid(_CONTENT)
 
@@ -167,7 +169,7 @@ def time_parses(repository: Repository, old: Repository | None) -> Iterator[Prob
 
 @validator(Repository, field="spec")
 def what_stays(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """Whatever names the place of packages is fixed (O2)."""
+    """The fields that locate the packages are immutable (O2)."""
     if old is None:
         return
     for path in ("spec.type", "spec.git.repo", "spec.git.branch", "spec.git.directory"):
@@ -185,7 +187,7 @@ def _member(repository: Any, path: str) -> str:
 
 @asynccontextmanager
 async def _transaction(engine: Engine, write: Write, env: Environment) -> AsyncIterator[None]:
-    """Two Repositories may not share packages (O1)."""
+    """Reject Repositories that share packages with another one (O1)."""
     if write.obj is None or write.operation == "delete" or write.goes:
         await write.confirm()
         yield
@@ -241,7 +243,7 @@ async def readable(repository: Repository, run: Any) -> AsyncIterator[Problem]:
 
 
 def problem_of(error: Exception, repository: Object) -> Problem:
-    """What keeps a repository from being read, on the member that says so."""
+    """The reason why a repository cannot be read, as a problem of the responsible field."""
     secret = (repository["spec"]["git"].get("secretRef") or {}).get("name") or ""
     field = "spec.git.repo"
     if isinstance(error, SecretMissing):
@@ -254,12 +256,13 @@ def problem_of(error: Exception, repository: Object) -> Problem:
 
 
 class _Reconciler:
-    """Syncs Repositories and tells what came of it."""
+    """Syncs Repositories and writes the result to their status."""
 
     def __init__(self, options: Options, engine: Engine, env: Environment) -> None:
         self._options, self._engine, self._env = options, engine, env
         self._synced: dict[Key, tuple[object, sync.Synced]] = {}
-        """What the last sync of each Repository found, and of which state of it."""
+        """The result of the last sync of each Repository, and the state of the Repository at that
+        time."""
 
     def controller(self) -> Controller:
         """The controller to run."""
@@ -269,7 +272,7 @@ class _Reconciler:
         return Controller(name, self.reconcile, watches, concurrency=_CONCURRENCY)
 
     def _using(self, secret: Object) -> list[Key]:
-        """Repositories that log in by a Secret."""
+        """The Repositories that use a Secret as credentials."""
         own = secret["metadata"]
         informer = self._env.informers.of(Repository.gvr)
         return [
@@ -280,7 +283,7 @@ class _Reconciler:
         ]
 
     async def reconcile(self, key: Key) -> Result | None:
-        """One Repository."""
+        """Sync or remove one Repository."""
         obj = await storedobjects.repository(self._env.client, key.name, key.namespace)
         if obj is None:
             self._engine.forget(key.namespace, key.name)
@@ -322,7 +325,7 @@ class _Reconciler:
         return await self._patch(obj, {"conditions": made})
 
     def _wait(self, obj: Object) -> float:
-        """Seconds until the next sync; 0 where it is due."""
+        """Seconds until the next sync; 0 if it is due."""
         told, options = obj.get("status") or {}, obj["spec"].get("sync") or {}
         now = self._env.clock.now()
         if told.get("observedGeneration") != obj["metadata"].get("generation"):
@@ -407,17 +410,17 @@ class _Reconciler:
             )
         except StatusError as error:
             if error.code in (404, 409):
-                return obj  # it has gone, or another of its name came
+                return obj  # deleted, or replaced by another object of its name
             raise
 
 
 def _state(obj: Object) -> object:
-    """What a sync depends on beside git."""
+    """The state of a Repository that a sync depends on, besides git."""
     return obj["metadata"]["uid"], obj["metadata"].get("generation")
 
 
 def _patience(error: Exception) -> float:
-    """Seconds until a repository that cannot be read is tried again (section 11)."""
+    """Seconds until the next attempt to read a repository that cannot be read (section 11)."""
     text = troubles.cause(error)
     if isinstance(error, NotAuthorized | SecretMissing | SecretUnfit):
         return 600

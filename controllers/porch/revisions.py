@@ -1,4 +1,4 @@
-"""PackageRevisions as objects: made of what is in git, kept like their Kptfile, labelled. Pure."""
+"""PackageRevisions as objects: created from git, kept equal to their Kptfile, labeled. Pure."""
 
 from collections.abc import Iterable, Sequence
 
@@ -36,7 +36,7 @@ def found_object(repository: Object, depot: Depot, found: Found) -> Object:
 
 
 def renew(obj: Object, depot: Depot, found: Found) -> None:
-    """Bring an object up to what was found; labels, annotations and all of its life stay."""
+    """Update an object to the state found in git. Its metadata stays, except the generation."""
     spec, status = obj["spec"], obj.setdefault("status", {})
     before = dict(spec)
     spec["lifecycle"] = found.lifecycle
@@ -64,7 +64,7 @@ def renew(obj: Object, depot: Depot, found: Found) -> None:
 
 
 def mirror(obj: Object, kptfile: Kptfile) -> None:
-    """Say what the Kptfile says: gates, metadata, conditions, upstream."""
+    """Copy gates, metadata, conditions and upstream from the Kptfile."""
     spec, status = obj["spec"], obj.setdefault("status", {})
     for target, member, value in (
         (spec, "readinessGates", kptfile.gates),
@@ -79,64 +79,66 @@ def mirror(obj: Object, kptfile: Kptfile) -> None:
 
 
 def place(obj: Object, depot: Depot, ref: str, commit: str) -> None:
-    """Say where the revision is."""
+    """Set the location of the revision in git."""
     directory = depot.layout.path(obj["spec"]["packageName"])
     git = {"repo": depot.url, "directory": directory, "ref": ref, "commit": commit}
     obj.setdefault("status", {})["selfLock"] = {"type": "git", "git": git}
 
 
 def describe(obj: Object, depot: Depot, files: Files, ref: str, commit: str) -> None:
-    """Say what these files say, and where they are."""
+    """Copy the content of the Kptfile in these files, and set their location in git. Raises
+    Unreadable."""
     mirror(obj, Kptfile.of(files))
     place(obj, depot, ref, commit)
     settle(obj)
 
 
 def settle(obj: Object) -> None:
-    """What every answer says of its checks."""
+    """Set the members of status about checks, which every response contains."""
     status = obj.setdefault("status", {})
     status.setdefault("fieldErrors", [])
     status["observedGeneration"] = obj["metadata"].get("generation", 1)
 
 
 def tasks_of(obj: Object) -> list[Object]:
-    """The tasks that were carried out; [] where git did not say."""
+    """The completed tasks; [] if git does not record them."""
     return list(obj["spec"].get("tasks") or ())
 
 
 def commit_of(obj: Object) -> str:
-    """The commit that holds the revision's files."""
+    """The commit that contains the files of the revision."""
     return str(obj["status"]["selfLock"]["git"]["commit"])
 
 
 def ref_of(obj: Object) -> str:
-    """The ref it is at, as locks name it."""
+    """The ref of the revision, in the form that locks use."""
     return str(obj["status"]["selfLock"]["git"]["ref"])
 
 
 def revision_of(obj: Object) -> int:
-    """Its number; 0 for drafts."""
+    """The number of the revision; 0 for drafts, -1 for the placeholder."""
     return int(obj["spec"].get("revision") or 0)
 
 
 def is_placeholder(obj: Object) -> bool:
-    """Whether it shows the main branch."""
+    """Whether it represents the main branch."""
     return revision_of(obj) == PLACEHOLDER
 
 
 def highest(revisions: Iterable[Object]) -> Object | None:
-    """The latest published one of a package."""
+    """The latest published revision of a package."""
     published = [each for each in revisions if is_published(each)]
     return max(published, key=revision_of, default=None)
 
 
 def is_published(obj: Object) -> bool:
-    """Whether it has a number of its own."""
+    """Whether it is published under a revision number."""
     return obj["spec"].get("lifecycle") in FINAL and revision_of(obj) > 0
 
 
 def relabelled(revisions: Sequence[Object]) -> list[Object]:
-    """Move the latest label within one package; those that gained or lost it, changed in place."""
+    """Move the label of the latest revision within one package. Return the revisions that gained or
+    lost it, changed in place."""
     latest = highest(revisions)
     changed = []
     for each in revisions:
@@ -167,13 +169,13 @@ def summary(repository: str, namespace: str, package: str, latest: int) -> Objec
 
 
 def latest_of(revisions: Iterable[Object]) -> int:
-    """The number of the latest published one; 0 where there is none."""
+    """The number of the latest published revision; 0 if no revision is published."""
     found = highest(revisions)
     return 0 if found is None else revision_of(found)
 
 
 def upstream_names(obj: Object) -> list[tuple[str, str]]:
-    """The revisions it was made from that must stay: field and name."""
+    """The revisions that it was created from and that must not be deleted: field and name."""
     found = []
     for at, task in enumerate(obj["spec"].get("tasks") or ()):
         clone = ((task.get("clone") or {}).get("upstreamRef") or {}).get("upstreamRef") or {}

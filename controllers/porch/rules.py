@@ -1,7 +1,9 @@
-"""Static rules of a PackageRevision, in their order: they ask nobody.
+"""The static rules of a PackageRevision, in the order of evaluation. They do not depend on other
+objects.
 
-`Rules` is the object's own address and that of `approval`; what needs the repository's state is
-`revisions`. Each rule is named in the comments by its row of the rule table in the docs.
+`Rules` checks writes of the object and of its subresource `approval`; `writes` checks the rules
+that depend on the state of the repository. Comments name each rule by its row in the rule table of
+the documentation.
 """
 
 from typing import Any
@@ -23,7 +25,7 @@ _LABEL = f"metadata.labels.{LATEST}"
 _IMMUTABLE = ("packageName", "repository", "workspaceName")
 _LONGEST_NAME = 253
 MOST_TASKS = 100
-"""Of one revision."""
+"""The maximum number of tasks of one revision."""
 _APPROVAL = {
     DRAFT: "cannot approve package with Draft lifecycle value; only Proposed packages can be "
     "approved",
@@ -34,14 +36,14 @@ _APPROVAL = {
 
 
 class Rules:
-    """What clients may write."""
+    """The rules for writes of clients."""
 
     def __init__(self, options: Options) -> None:
         self.refusals = Refusals(upstream=options.errors == "upstream")
 
     @staticmethod
     def name_of(obj: Object) -> str:
-        """The name of a revision, "" where its parts do not say it."""
+        """The name of a revision; "" if a part of the name is missing."""
         spec = obj.get("spec")
         parts = ("repository", "packageName", "workspaceName")
         if not isinstance(spec, dict) or not all(isinstance(spec.get(p), str) for p in parts):
@@ -49,7 +51,7 @@ class Rules:
         return layout.name_of(*(spec[part] for part in parts))
 
     def prepare(self, obj: Object, old: Object | None) -> None:
-        """Drop what is the server's, and fill in what follows."""
+        """Remove the fields that only the server sets, and set derived values."""
         spec = obj.setdefault("spec", {})
         if old is None:
             obj.pop("status", None)
@@ -78,7 +80,7 @@ class Rules:
             spec["packageMetadata"] = old["packageMetadata"]
 
     def validate(self, obj: Object, old: Object | None) -> list[FieldError]:
-        """A create or an update. Raises StatusError of whatever code a rule has."""
+        """Validate a create or an update. Raises StatusError with the code of the rule."""
         return self._created(obj) if old is None else self._updated(obj, old)
 
     # create: section 6, steps 1 to 3
@@ -107,7 +109,8 @@ class Rules:
         return []
 
     def _check_given(self, spec: Object) -> None:
-        """R2, and the other members that make the name; one that is empty is of a wrong form."""
+        """Check R2, and the other members that form the name. `_form` reports empty ones. Raises
+        StatusError 400."""
         missing = [] if spec.get("repository") else ["spec.repositoryName is required"]
         if not self.refusals.upstream:
             members = ("packageName", "workspaceName")
@@ -116,7 +119,7 @@ class Rules:
             raise status.bad_request("; ".join(missing))
 
     def _form(self, obj: Object, name: str) -> list[FieldError]:
-        """U2, M1 and the name, all at once."""
+        """Check U2, M1 and the name; return all errors together."""
         spec, meta = obj["spec"], obj["metadata"]
         errors: list[FieldError] = []
         package, workspace = spec.get("packageName") or "", spec.get("workspaceName") or ""
@@ -195,7 +198,7 @@ class Rules:
         return errors
 
     def _added(self, tasks: list[Any], before: list[Any]) -> list[FieldError]:
-        """Tasks that were carried out stay; those that follow are judged as at the create."""
+        """Check that completed tasks are unchanged. Later tasks follow the rules of a create."""
         if not tasks:
             return []
         if len(tasks) < len(before):
@@ -215,7 +218,7 @@ class Rules:
         return errors
 
     def _known(self, name: str, spec: Object, before: Object) -> None:
-        """L4 and L5."""
+        """Check L4 and L5."""
         was, wanted = before.get("lifecycle"), spec.get("lifecycle")
         if was not in layout.LIFECYCLES:
             sentence = f'invalid original lifecycle value: "{was}"'
@@ -228,7 +231,7 @@ class Rules:
 
     @staticmethod
     def _unmanaged(obj: Object, old: Object) -> list[FieldError]:
-        """M1."""
+        """Check M1."""
         now = (obj["metadata"].get("labels") or {}).get(LATEST)
         before = (old["metadata"].get("labels") or {}).get(LATEST)
         if now == before:
@@ -240,7 +243,7 @@ class Rules:
     # approval: section 5
 
     def prepare_approval(self, obj: Object, old: Object | None) -> None:
-        """Only lifecycle and metadata are taken."""
+        """Keep only lifecycle and metadata of the sent object."""
         assert old is not None, "an approval is an update"
         wanted = (obj.get("spec") or {}).get("lifecycle") or DRAFT
         obj["spec"] = {**old["spec"], "lifecycle": wanted}
@@ -250,7 +253,7 @@ class Rules:
             obj.pop("status", None)
 
     def validate_approval(self, obj: Object, old: Object | None) -> list[FieldError]:
-        """A1 to A4."""
+        """Check A1 to A4."""
         assert old is not None, "an approval is an update"
         name, was, wanted = (
             obj["metadata"]["name"],
@@ -277,14 +280,15 @@ class Rules:
 
 
 def _recognize(tasks: list[Any], before: list[Any]) -> None:
-    """Put the stored form of a task where it is sent without what the server filled in."""
+    """Replace sent tasks with their stored form if they differ only in values that the server
+    set."""
     for at, (task, old) in enumerate(zip(tasks, before, strict=False)):
         if same(_essential(task), _essential(old)):
             tasks[at] = old
 
 
 def _essential(task: Any) -> Any:
-    """A task without empty members and the strategy that upgrades have anyway."""
+    """A task without empty members and without the default strategy of upgrades."""
     if not isinstance(task, dict):
         return task
     made = {name: _essential(each) for name, each in task.items() if _plain(each) is not None}
@@ -294,12 +298,12 @@ def _essential(task: Any) -> Any:
 
 
 def _changed(spec: Object, before: Object) -> bool:
-    """Whether more than the lifecycle is another one; tasks that are left out stay."""
+    """Whether the spec differs in more than its lifecycle; omitted tasks count as unchanged."""
     skipped = ("lifecycle",) if spec.get("tasks") else ("lifecycle", "tasks")
     names_ = {*spec, *before} - {*skipped}
     return any(not same(_plain(spec.get(n)), _plain(before.get(n))) for n in names_)
 
 
 def _plain(value: Any) -> Any:
-    """What is empty counts as absent."""
+    """The value, or None if it is empty: empty values count as absent."""
     return value if value not in ({}, [], "") else None

@@ -1,4 +1,4 @@
-"""The stored objects of Porch, as its own code reads and writes them."""
+"""Reads and writes of the stored objects of Porch, for its own code."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from inkube.schemas.status import StatusError
 
 
 async def found(client: Client, kind: type, name: str, namespace: str) -> Object | None:
-    """An object, or None."""
+    """An object; None if it does not exist."""
     try:
         return await client.get(kind.gvr, name, namespace)  # type: ignore[attr-defined] # a Resource
     except StatusError as error:
@@ -23,12 +23,12 @@ async def found(client: Client, kind: type, name: str, namespace: str) -> Object
 
 
 async def revision(client: Client, name: str, namespace: str) -> Object | None:
-    """A PackageRevision, or None."""
+    """A PackageRevision; None if it does not exist."""
     return await found(client, PackageRevision, name, namespace)
 
 
 async def repository(client: Client, name: str, namespace: str) -> Object | None:
-    """A Repository, or None."""
+    """A Repository; None if it does not exist."""
     return await found(client, Repository, name, namespace)
 
 
@@ -59,7 +59,7 @@ async def packages(client: Client, namespace: str, repository: str) -> list[Obje
 async def summary_record(
     client: Client, namespace: str, repository: str, package: str, siblings: Sequence[Object]
 ) -> list[Record]:
-    """What brings a package's summary up to its revisions."""
+    """The records that update the summary of a package to its revisions."""
     name = layout.package_name(repository, package)
     old = await found(client, PorchPackage, name, namespace)
     latest = revisions.latest_of(siblings)
@@ -75,6 +75,6 @@ async def summary_record(
 
 
 async def commit(env: Environment, records: Sequence[Record]) -> None:
-    """Write many records, in commits of as many as one may have. Raises StatusError."""
+    """Write records, in commits of at most MOST records each. Raises StatusError."""
     for start in range(0, len(records), MOST):
         await env.records.commit(records[start : start + MOST])

@@ -1,4 +1,4 @@
-"""Bringing the objects of a Repository up to what is in git. The caller holds its lock."""
+"""Updates the objects of a Repository to the state of git. The caller holds its lock."""
 
 import hashlib
 from collections.abc import Sequence
@@ -15,7 +15,8 @@ from inkube.schemas.objects import Object, same
 
 
 class BranchNotFound(Exception):
-    """The Repository's branch is not there; its text says what to do."""
+    """The branch of the Repository does not exist. For an empty repository, the message contains
+    the solution."""
 
     def __init__(self, refs: Refs) -> None:
         told = "branch not found"
@@ -25,7 +26,7 @@ class BranchNotFound(Exception):
 
 
 class Synced(NamedTuple):
-    """What a sync found."""
+    """The result of a sync."""
 
     head: str
     packages: int
@@ -34,7 +35,7 @@ class Synced(NamedTuple):
 
 
 def digest(refs: Refs) -> str:
-    """The same for the same refs."""
+    """A digest that is the same for equal refs."""
     told = "\n".join(f"{name} {commit}" for name, commit in sorted(refs.items()))
     return hashlib.sha256(told.encode()).hexdigest()
 
@@ -46,9 +47,10 @@ async def sync(
     depot: Depot,
     before: Synced | None = None,
 ) -> Synced:
-    """Look at git and write what is new, changed or gone. Raises BranchNotFound, as hosts do.
+    """Read git, and write records for new, changed and removed revisions. Raises BranchNotFound and
+    the errors of hosts.
 
-    What `before` found is taken for true where refs and the number of objects are the same.
+    The result `before` is returned again if the refs and the number of objects are the same.
     """
     git, meta = repository["spec"]["git"], repository["metadata"]
     refs = await depots.run(depot.url, depot.store.refs)
@@ -77,7 +79,7 @@ async def sync(
 
 
 def _begin(depot: Depot, name: str) -> None:
-    """The first commit of a branch. It blocks."""
+    """Push the first commit of a branch. Blocks."""
     store = depot.store
     tree = store.write({"README.md": f"# {name}\n"}, None)
     signature = depot.signature("porch")
@@ -88,7 +90,7 @@ def _begin(depot: Depot, name: str) -> None:
 def _records(
     repository: Object, depot: Depot, objects: Sequence[Object], found: Sequence[Found]
 ) -> list[Record]:
-    """What has to be written."""
+    """The records to write for the revisions of a Repository."""
     name = repository["metadata"]["name"]
     before = {obj["metadata"]["name"]: obj for obj in objects}
     now: dict[str, Object] = {}
@@ -96,7 +98,7 @@ def _records(
     for each in found:
         own = layout.name_of(name, each.package, each.workspace)
         if own in now or len(own) > 253:
-            continue  # two refs of one workspace: the first of them counts
+            continue  # two refs of one workspace: the first one is used
         old = before.get(own)
         if old is None:
             now[own] = revisions.found_object(repository, depot, each)
@@ -131,7 +133,8 @@ def _summaries(
     records: Sequence[Record],
     old: Sequence[Object],
 ) -> tuple[int, list[Record]]:
-    """How many revisions there are now, and what brings the packages' summaries up to them."""
+    """The number of revisions after these records, and the records that update the summaries of
+    packages."""
     meta = repository["metadata"]
     alive = {obj["metadata"]["name"]: obj for obj in objects}
     for record in records:
@@ -159,7 +162,7 @@ def _summaries(
 
 
 async def forget(env: Environment, namespace: str, name: str) -> None:
-    """Take every object of a Repository from the API; git keeps all."""
+    """Remove every object of a Repository from the API; git keeps all content."""
     objects = await storedobjects.of_repository(env.client, namespace, name)
     summaries = await storedobjects.packages(env.client, namespace, name)
     await storedobjects.commit(env, [Record("delete", obj) for obj in (*objects, *summaries)])

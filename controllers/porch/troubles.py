@@ -1,4 +1,4 @@
-"""What keeps a Repository's git from being read, and how conditions and refusals say it. Pure."""
+"""Errors of the git repository of a Repository, and their texts in conditions and errors. Pure."""
 
 from inkube.controllers.checks import OutsideError
 from inkube.controllers.porch.git.depots import SecretMissing, SecretUnfit
@@ -6,15 +6,15 @@ from inkube.controllers.porch.sync import BranchNotFound
 from inkube.controllers.provisioning import NotAuthorized, RepositoryNotFound, TooMuch
 
 ASKING = (NotAuthorized, RepositoryNotFound, OutsideError)
-"""What any question to a git repository may raise."""
+"""The errors of any operation on a git repository."""
 OPENING = (*ASKING, SecretMissing, SecretUnfit)
-"""What opening one by its Secret may raise."""
+"""The errors of opening a repository with its Secret."""
 READING = (*OPENING, BranchNotFound, TooMuch)
-"""What a sync may raise."""
+"""The errors of a sync."""
 
 
 def cause(error: Exception) -> str:
-    """What went wrong, in the words of conditions."""
+    """The text of an error in conditions."""
     if isinstance(error, NotAuthorized):
         return "not authorized"
     if isinstance(error, RepositoryNotFound):

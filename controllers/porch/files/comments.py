@@ -1,9 +1,10 @@
-"""Comments that a client's copy of a package lost, put back into the texts it sent. Pure.
+"""Restores comments that a client removed from its copy of a package. Pure.
 
-Clients that read YAML into objects and write these again drop comments, `# kpt-set` and
-`# kpt-merge` among them. A comment that the stored document has at a field, and the sent one has
-nowhere, is inserted at that field; no other character changes (upstream: engine's healConfig with
-comments.CopyComments of kyaml). Fields are found in libyaml's events, whose depth needs no stack.
+Clients that parse YAML into objects and serialize them again drop comments, including `# kpt-set`
+and `# kpt-merge`. If the stored document has a comment at a field, and the sent document contains
+that comment nowhere, the comment is inserted at that field; no other character changes (upstream:
+healConfig of the engine with CopyComments of kyaml's comments package). Fields are located with
+libyaml's events, so deep documents need no recursion.
 """
 
 import bisect
@@ -18,16 +19,16 @@ from inkube.controllers.porch.files import documents
 from inkube.controllers.porch.files.documents import Document, Files, Unreadable
 
 _TEMPLATE = re.compile(r"#[@!]")
-"""Comments that another tool runs: texts with them are left alone, as upstream leaves them."""
+"""Comments that another tool interprets. Texts with them are not changed, as upstream."""
 _KEYS = ("name", "containerPort", "mountPath", "key", "ip", "port")
-"""Members that tell the items of a list apart."""
+"""Members that identify the items of a list."""
 _HEAD, _LINE, _FOOT = "head", "line", "foot"
 Path = tuple[str, ...]
 
 
 def restore(files: Files, stored: Files) -> Files:
-    """The sent files with the comments that only the stored ones have. Texts that are no YAML stay
-    as they are."""
+    """Return the sent files with the comments that only the stored files have. Texts that are not
+    valid YAML stay unchanged."""
     changed = {name: text for name, text in files.items() if stored.get(name) != text}
     known = _known(stored) if any(map(documents.is_yaml, changed)) else {}
     if not known:
@@ -47,7 +48,7 @@ class _Identity(NamedTuple):
 
 
 def _known(stored: Files) -> dict[_Identity, list[Document]]:
-    """The stored documents that have comments, by whose they are."""
+    """The stored documents that have comments, by identity."""
     found: dict[_Identity, list[Document]] = {}
     for name in sorted(stored):
         if not documents.is_yaml(name) or "#" not in stored[name]:
@@ -60,7 +61,7 @@ def _known(stored: Files) -> dict[_Identity, list[Document]]:
 
 
 def _document(text: str, name: str) -> Document | None:
-    """The Kubernetes object of a text; None for everything else."""
+    """The Kubernetes object in a text; None for any other text."""
     if _TEMPLATE.search(text):
         return None
     try:
@@ -76,8 +77,8 @@ def _identity(document: Document) -> _Identity:
 
 
 def _healed(text: str, name: str, known: dict[_Identity, list[Document]]) -> str:
-    """One document with its comments put back; the same text where that would change a value, and
-    where lines end as on Windows."""
+    """One document with its comments restored. The text stays unchanged if its lines end with CRLF,
+    or if the insertion would change a value."""
     document = _document(text, name)
     others = known.get(_identity(document), []) if document is not None else []
     if document is None or not others or "\r" in text:
@@ -93,7 +94,8 @@ def _healed(text: str, name: str, known: dict[_Identity, list[Document]]) -> str
 
 
 def _inserted(new: "_Layout", old: "_Layout") -> str:
-    """The new text with each comment of the old one whose field it has and whose words it lacks."""
+    """The new text with comments of the old text inserted: those whose field exists in the new text
+    and whose words the new text lacks."""
     spare = Counter(new.words)
     before: dict[int, list[str]] = {}
     after: dict[int, list[str]] = {}
@@ -125,7 +127,7 @@ def _inserted(new: "_Layout", old: "_Layout") -> str:
 
 @dataclass(slots=True, eq=False)
 class _Field:
-    """A field or item: its lines, counted from 0, and the column where it begins."""
+    """A field or list item: its lines, counted from 0, and the column where it begins."""
 
     parent: "_Field | None"
     key: str | None
@@ -133,13 +135,13 @@ class _Field:
     column: int
     end: int
     tail: int | None = None
-    """The line after whose value a comment may stand; None where there is no such place."""
+    """The line at whose end a comment can be inserted; None if the field has no such line."""
     texts: dict[str, str] = field(default_factory=dict)
-    """Its members that are scalars, the first ones of `_KEYS`."""
+    """Its scalar members with keys in `_KEYS`; the first value of each key."""
 
     @property
     def path(self) -> Path | None:
-        """The keys that lead to it; None where an item on the way cannot be told from others."""
+        """The keys from the root to this field; None if an item on the path has no unique name."""
         steps: list[str] = []
         current: _Field | None = self
         while current is not None and current.parent is not None:
@@ -152,7 +154,8 @@ class _Field:
 
 @dataclass(slots=True)
 class _Comment:
-    """Lines of a comment without their indentation; `gap` is what stands before one on a line."""
+    """The lines of a comment without their indentation. `gap` is the whitespace between a value and
+    a comment on the same line."""
 
     words: list[str]
     gap: str = "  "
@@ -160,7 +163,7 @@ class _Comment:
 
 @dataclass(slots=True)
 class _Frame:
-    """A collection that is being read."""
+    """A collection that is being parsed."""
 
     owner: _Field
     is_map: bool
@@ -170,7 +173,7 @@ class _Frame:
 
 
 class _Layout:
-    """A document's lines, where its fields stand in them, and its comments by field."""
+    """The lines of a document, the positions of its fields, and its comments by field."""
 
     def __init__(self, text: str) -> None:
         self.lines = text.split("\n")
@@ -178,7 +181,7 @@ class _Layout:
         for line in self.lines:
             self._starts.append(self._starts[-1] + len(line) + 1)
         self._texts: list[tuple[int, int]] = []
-        """From where to where scalars stand, in which a `#` begins no comment."""
+        """The start and end indexes of scalars; a `#` inside a scalar does not begin a comment."""
         self._all: list[_Field] = []
         self._read(text)
         self._columns: dict[int, list[_Field]] = {}
@@ -191,7 +194,7 @@ class _Layout:
                 self.fields.setdefault(path, each)
         self.comments: dict[tuple[str, Path], _Comment] = {}
         self.words: Counter[str] = Counter()
-        """Each comment, of a field or not, and how many times it stands there."""
+        """Each comment, with or without a field, and its number of occurrences."""
         self._collect()
 
     def _line(self, index: int) -> int:
@@ -212,7 +215,7 @@ class _Layout:
                 self._leaf(frames, event)
 
     def _leaf(self, frames: list[_Frame], event: Any) -> None:
-        """A scalar or an alias: a key, or the end of a field."""
+        """Handle a scalar or an alias: a key, or the end of a field."""
         start, end = event.start_mark.index, event.end_mark.index
         is_scalar = isinstance(event, yaml.ScalarEvent)
         if is_scalar:
@@ -238,10 +241,10 @@ class _Layout:
             found.texts[""] = event.value
 
     def _child(self, frames: list[_Frame], event: Any) -> _Field:
-        """The field whose value begins with an event."""
+        """Return a new field whose value begins with the event."""
         frame, mark, name = frames[-1], event.start_mark, None
         if frame.is_map:
-            if frame.key is None:  # a collection as a key: what lies in it is nobody's field
+            if frame.key is None:  # a collection as a key: its content is not recorded
                 frame.key = event
                 return _Field(frame.owner, None, 0, 0, 0)
             if isinstance(frame.key, yaml.ScalarEvent):
@@ -259,7 +262,8 @@ class _Layout:
         return found
 
     def _close(self, frame: _Frame, event: Any, frames: list[_Frame]) -> None:
-        """The end of a collection: how far its owner reaches, and what its items are called."""
+        """Handle the end of a collection: set the last line of its owner and the names of its
+        items."""
         owner = frame.owner
         if not frame.is_block:
             owner.end = self._line(max(0, event.end_mark.index - 1))
@@ -273,14 +277,14 @@ class _Layout:
 
     @staticmethod
     def _name(item: _Field) -> str | None:
-        """What an item of a list is known by: a text, or a member of an object."""
+        """The name of a list item: its text, or an identifying member. None if it has neither."""
         for key in ("", *_KEYS):
             if key in item.texts:
                 return f"[{key}={item.texts[key]}]"
         return None
 
     def _collect(self) -> None:
-        """Give each comment to its field."""
+        """Assign each comment to its field."""
         first: dict[int, _Field] = {}
         tails: dict[int, _Field] = {}
         for each in self._all[1:]:
@@ -307,7 +311,8 @@ class _Layout:
             self._give(block, column, None, len(self.lines))
 
     def _give(self, block: list[str], column: int, follower: _Field | None, at: int) -> None:
-        """Lines of comments: the field's below them, or that above them where they lie deeper."""
+        """Assign a block of comment lines to the field below it, or, if the block is indented more
+        than that field, to the nearest field above with the same column."""
         own = self._all[1:2]
         if not own or at <= own[0].start:
             self._note(_HEAD, self._all[0], _Comment(block))
@@ -328,7 +333,7 @@ class _Layout:
             known.words += comment.words
 
     def _comment_in(self, at: int) -> int | None:
-        """The column where a comment begins on a line."""
+        """The column where a comment begins on a line; None if the line has no comment."""
         line, base = self.lines[at], self._starts[at]
         for found in re.finditer(r"(?:^|(?<=[ \t]))#", line):
             if not self._is_text(base + found.start()):

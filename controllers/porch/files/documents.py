@@ -1,7 +1,8 @@
-"""YAML files as documents that keep their text: comments stay, what nobody changed keeps its bytes.
+"""YAML files as documents that keep their text: comments stay, and unchanged documents keep their
+bytes.
 
-A package is a map of file names to texts. Here its YAML files are taken apart into documents, these
-are edited one by one, and put together again. Pure.
+A package is a map from file names to texts. This module splits its YAML files into documents, edits
+each document separately, and joins the documents again. Pure.
 """
 
 import io
@@ -26,22 +27,22 @@ _AMBIGUOUS = re.compile(r"(?i)y|n|yes|no|on|off|[-+]?0[0-7_]+|[-+]?[0-9][0-9_]*(
 
 
 class Unreadable(ValueError):
-    """A text that is no YAML; says why."""
+    """A text that is not valid YAML; the message gives the reason."""
 
 
 def is_yaml(name: str) -> bool:
-    """Whether a file holds documents, as far as its name says."""
+    """Whether a file contains YAML documents, according to its name."""
     return name.endswith((".yaml", ".yml")) or is_kptfile(name)
 
 
 def is_kptfile(name: str) -> bool:
-    """Whether a file is the Kptfile of a package or of one inside of it."""
+    """Whether a file is the Kptfile of a package or of a subpackage."""
     return name.rpartition("/")[2] == "Kptfile"
 
 
 @dataclass(slots=True)
 class Document:
-    """One document: where it stands, its text, and its value as Kubernetes reads it."""
+    """One document: its file and index, its text, and its value as Kubernetes parses it."""
 
     file: str
     index: int
@@ -59,17 +60,18 @@ class Document:
 
     @property
     def is_local(self) -> bool:
-        """Whether it is configuration of the package itself, never to be applied."""
+        """Whether it configures the package itself and is never applied to a cluster."""
         return annotations(self.value).get(_LOCAL) == "true"
 
     def replace(self, text: str) -> None:
-        """Give it another text. Raises Unreadable."""
+        """Replace the text. Raises Unreadable."""
         if text != self.text:
             self.value = parse(text)
             self.text = text
 
     def edit(self, change: Callable[[Any], None]) -> bool:
-        """Change its tree in place, comments kept; whether that made another value."""
+        """Change the tree of the document in place and keep its comments. Return whether the text
+        changed."""
         edited_text = edited(self.text, change)
         different: bool = edited_text != self.text
         self.replace(edited_text)
@@ -85,7 +87,8 @@ def parse(text: str) -> Any:
 
 
 def edited(text: str, change: Callable[[Any], None]) -> str:
-    """The text with its tree changed in place; the same text where that changes no value."""
+    """Return the text after a change of its tree in place; the same text if no value changes.
+    Raises Unreadable."""
     yaml = _round_trip()
     try:
         tree = yaml.load(text)
@@ -101,20 +104,21 @@ def edited(text: str, change: Callable[[Any], None]) -> str:
 
 
 def dump(value: Any) -> str:
-    """The YAML of a plain value."""
+    """Serialize a plain value as YAML."""
     made = io.StringIO()
     _round_trip().dump(value, made)
     return made.getvalue()
 
 
 class _Plain(str):
-    """A text that stands in a file without quotes; ruamel gives its own such kind to new texts."""
+    """A text without quotes in the file; ruamel uses a different type for new texts."""
 
     __slots__ = ()
 
 
 class _Constructor(RoundTripConstructor):
-    """Remembers which texts stood there plain: they are written so again."""
+    """Marks texts that have no quotes in the file, so that they are written without quotes
+    again."""
 
     def construct_scalar(self, node: Any) -> Any:
         found = super().construct_scalar(node)
@@ -122,7 +126,7 @@ class _Constructor(RoundTripConstructor):
 
 
 class _Representer(RoundTripRepresenter):
-    """Quotes new texts that Kubernetes, which reads YAML 1.1, would take for something else."""
+    """Quotes new texts that Kubernetes, which parses YAML 1.1, would not parse as strings."""
 
     def represent_str(self, data: Any) -> Any:
         if type(data) is str and _AMBIGUOUS.fullmatch(data):
@@ -138,33 +142,35 @@ def _round_trip() -> YAML:
     yaml = YAML()
     yaml.Constructor, yaml.Representer = _Constructor, _Representer
     yaml.preserve_quotes = True
-    yaml.width = 1_000_000  # no line is folded that was not
+    yaml.width = 1_000_000  # existing long lines are not folded
     yaml.indent(mapping=_INDENT, sequence=_INDENT, offset=0)
     return yaml
 
 
 def split(text: str) -> list[str]:
-    """The texts of a file's documents; joined by `---` they are the file, up to its separators."""
+    """The texts of the documents in a file. Joined by `---`, they are the file, except for the
+    exact form of its separators."""
     return [part for part in _SEPARATOR.split(text) if part.strip()]
 
 
 def parts(text: str) -> list[str]:
-    """A file taken apart so that nothing is lost: documents and, between them, separators."""
+    """Split a file without loss: documents, with the separators between them."""
     return re.split(f"({_SEPARATOR.pattern})", text, flags=re.MULTILINE)
 
 
 def join(texts: Iterable[str]) -> str:
-    """A file of documents."""
+    """Join documents into one file."""
     return "---\n".join(text if text.endswith("\n") else f"{text}\n" for text in texts)
 
 
 def read(files: Files) -> list[Document]:
-    """Every document of every YAML file, in order of files. Raises Unreadable, naming the file."""
+    """Parse every document of every YAML file, ordered by file name. Raises Unreadable with the
+    name of the file."""
     return [each for name in sorted(files) if is_yaml(name) for each in read_file(name, files)]
 
 
 def read_file(name: str, files: Files) -> list[Document]:
-    """The documents of one file. Raises Unreadable."""
+    """Parse the documents of one file. Raises Unreadable with the name of the file."""
     try:
         return [Document(name, index, text) for index, text in enumerate(split(files[name]))]
     except Unreadable as error:
@@ -172,7 +178,7 @@ def read_file(name: str, files: Files) -> list[Document]:
 
 
 def write(files: Files, documents: Iterable[Document]) -> Files:
-    """The files with what documents became; those nobody changed keep their bytes."""
+    """The files with the current texts of the documents; files without changes keep their bytes."""
     made = dict(files)
     by_file: dict[str, list[Document]] = {}
     for document in documents:
@@ -185,7 +191,7 @@ def write(files: Files, documents: Iterable[Document]) -> Files:
 
 
 def identity(value: Object) -> tuple[str, str, str, str]:
-    """Group, kind, namespace and name: what tells objects of a package apart."""
+    """Group, kind, namespace and name, which identify an object in a package."""
     group = str(value.get("apiVersion", "")).rpartition("/")[0]
     metadata = value.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
@@ -198,12 +204,12 @@ def identity(value: Object) -> tuple[str, str, str, str]:
 
 
 def annotations(value: Any) -> dict[str, str]:
-    """The annotations of an object, {} where there are none to be read."""
+    """The annotations of an object; {} if it has no map of annotations."""
     return _map_of(value, "annotations")
 
 
 def labels(value: Any) -> dict[str, str]:
-    """Its labels."""
+    """The labels of an object; {} if it has no map of labels."""
     return _map_of(value, "labels")
 
 
@@ -214,7 +220,7 @@ def _map_of(value: Any, member: str) -> dict[str, str]:
 
 
 def descend(tree: Any, *path: str) -> Any:
-    """The map at a path of an editable tree, made where it is missing."""
+    """The map at a path of an editable tree. Missing maps are created."""
     for name in path:
         if not isinstance(tree.get(name), dict):
             tree[name] = {}
@@ -223,7 +229,8 @@ def descend(tree: Any, *path: str) -> Any:
 
 
 def scalars(value: Any, path: str = "") -> Iterator[tuple[str, Any, Any, Any]]:
-    """Every scalar of a tree: its path, who holds it, under which key, its value."""
+    """Every scalar of a tree: its path, the collection that contains it, its key there, its
+    value."""
     items: Iterable[tuple[Any, Any]]
     if isinstance(value, dict):
         items = list(value.items())

@@ -1,4 +1,4 @@
-"""The Kptfile of a package: what it says, and edits that keep its comments. Pure."""
+"""The Kptfile of a package: its content, and edits that keep its comments. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -23,18 +23,18 @@ class Upstream(NamedTuple):
     commit: str
 
     def upstream(self) -> Object:
-        """As a Kptfile names what a package was made from."""
+        """The `upstream` member of a Kptfile."""
         git = {"repo": self.repo, "directory": self.directory, "ref": self.ref}
         return {"type": "git", "git": git}
 
     def lock(self) -> Object:
-        """The same with the commit."""
+        """The `upstreamLock` member of a Kptfile, which includes the commit."""
         git = {**self.upstream()["git"], "commit": self.commit}
         return {"type": "git", "git": git}
 
 
 class Kptfile:
-    """What a Kptfile says. Raises Unreadable when it is none."""
+    """The content of a Kptfile. Raises Unreadable if the text is not a Kptfile."""
 
     def __init__(self, text: str) -> None:
         value = documents.parse(text)
@@ -46,7 +46,7 @@ class Kptfile:
 
     @classmethod
     def of(cls, files: Mapping[str, str]) -> "Kptfile":
-        """That of a package. Raises Unreadable."""
+        """The Kptfile of a package. Raises Unreadable."""
         if NAME not in files:
             raise Unreadable("package must contain Kptfile at root")
         return cls(files[NAME])
@@ -64,7 +64,7 @@ class Kptfile:
 
     @property
     def gates(self) -> list[Object]:
-        """`info.readinessGates`, as a PackageRevision has them."""
+        """`info.readinessGates`, in the form that a PackageRevision uses."""
         return [
             {"conditionType": str(gate["conditionType"])}
             for gate in self._list("info", "readinessGates")
@@ -73,7 +73,7 @@ class Kptfile:
 
     @property
     def conditions(self) -> list[Object]:
-        """`status.conditions`, of the members a PackageRevision has."""
+        """`status.conditions`, with only the members that a PackageRevision has."""
         members = ("type", "status", "reason", "message")
         return [
             {name: str(each[name]) for name in members if each.get(name) is not None}
@@ -83,7 +83,7 @@ class Kptfile:
 
     @property
     def metadata(self) -> Object:
-        """Labels and annotations, those that are there."""
+        """Labels and annotations, without empty maps."""
         found = {
             name: {str(key): str(value) for key, value in self._at("metadata", name).items()}
             for name in ("labels", "annotations")
@@ -112,7 +112,7 @@ class Kptfile:
 
 
 def edit(files: Files, *changes: Edit) -> Files:
-    """The files with functions of the editable tree applied to the root Kptfile."""
+    """The files with edits applied to the tree of the root Kptfile."""
 
     def change(tree: Any) -> None:
         for each in changes:
@@ -131,7 +131,7 @@ def renamed(name: str) -> Edit:
 
 
 def from_upstream(place: Upstream) -> Edit:
-    """Says where the package comes from."""
+    """Sets the upstream of the package."""
 
     def change(tree: Any) -> None:
         tree["upstream"] = place.upstream()
@@ -141,7 +141,7 @@ def from_upstream(place: Upstream) -> Edit:
 
 
 def merged_metadata(metadata: Object) -> Edit:
-    """Adds labels and annotations, given keys first."""
+    """Adds labels and annotations; the given values replace existing ones."""
 
     def change(tree: Any) -> None:
         for member in ("labels", "annotations"):
@@ -152,7 +152,7 @@ def merged_metadata(metadata: Object) -> Edit:
 
 
 def replaced_metadata(metadata: Object) -> Edit:
-    """Replaces labels and annotations, each where it is given."""
+    """Replaces labels and annotations, each only if it is given."""
 
     def change(tree: Any) -> None:
         own = documents.descend(tree, "metadata")
@@ -179,7 +179,7 @@ def replaced_gates(gates: Sequence[Object]) -> Edit:
 
 
 def replaced_conditions(conditions: Sequence[Object]) -> Edit:
-    """Replaces the conditions, but for what rendering says."""
+    """Replaces the conditions, except the condition that rendering sets."""
 
     def change(tree: Any) -> None:
         status = documents.descend(tree, "status")
@@ -192,7 +192,7 @@ def replaced_conditions(conditions: Sequence[Object]) -> Edit:
 
 
 def with_condition(kind: str, is_true: bool, reason: str, message: str = "") -> Edit:
-    """Sets one condition, where it is another one."""
+    """Sets one condition if it differs."""
     made: Object = {"type": kind, "status": "True" if is_true else "False", "reason": reason}
     if message:
         made["message"] = message
@@ -212,7 +212,7 @@ def with_condition(kind: str, is_true: bool, reason: str, message: str = "") -> 
 
 
 def without_condition(kind: str) -> Edit:
-    """Drops one condition."""
+    """Removes one condition."""
 
     def change(tree: Any) -> None:
         status = tree.get("status")

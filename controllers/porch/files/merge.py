@@ -1,8 +1,8 @@
-"""Upgrades: what a package becomes when its upstream has become another. Pure.
+"""Upgrades: merges the changes of an upstream package into a local package. Pure.
 
-`merge` has three packages, the old upstream, the new one and the local, and one of four strategies.
-Objects are matched by who they are upstream, wherever they stand; what clone itself wrote into the
-local package is no change.
+`merge` receives three packages (the old upstream, the new upstream and the local package) and one
+of four strategies. Objects are matched by their upstream identity, in any file. Changes that clone
+made to the local package do not count as local changes.
 """
 
 from collections.abc import Sequence
@@ -23,23 +23,24 @@ _KEYS = {
     "readinessGates": ("conditionType",), "mutators": ("name", "image"),
     "validators": ("name", "image"), "secrets": ("name",),
 }  # fmt: skip
-"""Lists that merge by item, and what tells their items apart: the first that all items have."""
+"""Lists that are merged by item, and the members that identify items: the first one that all items
+have."""
 _MISSING: Any = object()
 
 
 class Modified(Exception):
-    """A fast-forward of a package that was changed locally; says where."""
+    """A fast-forward of a package with local changes; the message lists the changed files."""
 
 
 class Merged(NamedTuple):
-    """The files, and which fields both sides changed (`FILE: field`), at most so many."""
+    """The files, and the fields that both sides changed (`FILE: field`), at most MOST_CONFLICTS."""
 
     files: Files
     conflicts: list[str]
 
 
 def merge(original: Files, new: Files, local: Files, strategy: str = STRATEGIES[0]) -> Merged:
-    """The package upgraded. Raises Modified, and Unreadable for a package that is no YAML."""
+    """Upgrade the package. Raises Modified, and Unreadable for a package with invalid YAML."""
     if strategy == "fast-forward":
         changed = modified(original, local)
         if changed:
@@ -52,7 +53,7 @@ def merge(original: Files, new: Files, local: Files, strategy: str = STRATEGIES[
 
 
 def modified(original: Files, local: Files) -> list[str]:
-    """Files of a local package that are not as upstream had them."""
+    """The files of a local package that differ from upstream."""
     return [
         name
         for name in sorted({*original, *local})
@@ -70,7 +71,7 @@ def _same_file(name: str, one: str | None, other: str | None) -> bool:
 
 
 def _plain(document: Document) -> Any:
-    """The value without what clone and rendering wrote."""
+    """The value without the changes of clone and rendering."""
     value = packages.unmarked(document.value)
     if not documents.is_kptfile(document.file) or not isinstance(value, dict):
         return value
@@ -100,14 +101,16 @@ class _Side:
             if name != kptfile.NAME
             and not (documents.is_yaml(name) and any(file == name for file, _ in merged))
         }
-        """Files that are merged as they are: no YAML, without objects, Kptfiles of subpackages."""
+        """Files that are merged as a whole: files that are not YAML, files without objects, and
+        Kptfiles of subpackages."""
         others: dict[str, list[str]] = {}
         for document in documents.read(files):
             placed = (document.file, document.index) in merged
             if not placed and document.file not in self.whole and document.file != kptfile.NAME:
                 others.setdefault(document.file, []).append(document.text)
         self.others = others
-        """Documents beside objects that cannot be told apart: they stay with the local file."""
+        """Documents in files with objects that cannot be identified: they stay in the local
+        file."""
 
 
 class _Merge:
@@ -128,7 +131,7 @@ class _Merge:
         return Merged(ordered, self.conflicts[:MOST_CONFLICTS])
 
     def _whole_files(self) -> Files:
-        """Files without objects: upstream's unless they were changed here."""
+        """Files without objects: upstream's version unless the local package changed them."""
         made: Files = {}
         old, new, local = self._old.files, self._new.files, self._local.files
         for name in sorted(self._local.whole | self._new.whole):
@@ -136,7 +139,7 @@ class _Merge:
                 continue
             before, theirs, ours = old.get(name), new.get(name), local.get(name)
             if ours is None and before is not None:
-                continue  # removed here
+                continue  # removed locally
             untouched = ours is None or _same_file(name, before, ours)
             chosen = theirs if untouched else ours
             if theirs is None and not untouched:
@@ -148,7 +151,7 @@ class _Merge:
         return made
 
     def _objects(self) -> dict[str, list[str]]:
-        """The texts of each file's documents."""
+        """The texts of the documents of each file."""
         placed: dict[str, list[tuple[int, int, str]]] = {}
         old, new, local = self._old.documents, self._new.documents, self._local.documents
         for identity in {**local, **new}:
@@ -159,7 +162,7 @@ class _Merge:
             home = ours or theirs
             assert home is not None, "one of them has it"
             if ours and theirs and before and ours.file == before.file != theirs.file:
-                home = theirs  # upstream moved it, nobody here did
+                home = theirs  # upstream moved it, the local package did not
             order = (0, home.index) if home is ours else (1, home.index)
             placed.setdefault(home.file, []).append((*order, document))
         for name, texts in self._local.others.items():
@@ -169,7 +172,7 @@ class _Merge:
     def _object(
         self, before: Document | None, theirs: Document | None, ours: Document | None
     ) -> str | None:
-        """The text of one object; None where it goes."""
+        """The text of one object; None if it is removed."""
         if ours is None:
             return None if before is not None or theirs is None else theirs.text
         if theirs is None:
@@ -228,7 +231,7 @@ class _Merge:
             self.conflicts.append(text)
 
     def note(self, file: str, field: str) -> None:
-        """A field that both sides changed, differently."""
+        """Record a field that both sides changed differently."""
         self._conflict(file, field)
 
 
@@ -243,7 +246,8 @@ def _name(document: Document) -> tuple[str, str]:
 
 
 def _as_before(name: str, texts: list[str], *packages_: Files) -> str:
-    """A file of documents, byte for byte as one of the packages has it, if one has."""
+    """A file of these documents, with the bytes of the first package that has the same
+    documents."""
     for files in packages_:
         if name in files and documents.split(files[name]) == texts:
             return files[name]
@@ -251,14 +255,14 @@ def _as_before(name: str, texts: list[str], *packages_: Files) -> str:
 
 
 class _Fields:
-    """Merges the fields of one file; what is missing is `_MISSING`."""
+    """Merges the fields of one file; `_MISSING` represents a missing value."""
 
     def __init__(self, merge: _Merge, file: str) -> None:
         self._merge = merge
         self._file = file
 
     def merge(self, before: Any, theirs: Any, ours: Any, path: str) -> Any:
-        """Upstream's where upstream changed something, else ours."""
+        """Upstream's value if upstream changed it, otherwise the local value."""
         if theirs == before:
             return ours
         if ours in (before, theirs):
@@ -298,7 +302,7 @@ class _Fields:
 
 
 def _merge_key(member: str, *sides: Any) -> str:
-    """What tells the items of a list apart; "" for a list that is one value."""
+    """The member that identifies the items of a list; "" for a list that is merged as one value."""
     lists = [side for side in sides if side is not _MISSING]
     if not all(isinstance(side, list) for side in lists):
         return ""
@@ -314,7 +318,7 @@ def _is_keyed(items: Sequence[Any], key: str) -> bool:
 
 
 def become(tree: Any, target: Object) -> None:
-    """Make an editable map equal to a plain one, leaving what is equal, comments and all."""
+    """Make an editable map equal to a plain one. Equal parts stay, including their comments."""
     for name in [name for name in tree if name not in target]:
         del tree[name]
     for name, value in target.items():

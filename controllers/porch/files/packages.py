@@ -1,4 +1,4 @@
-"""What is done to a package's files when it is made: init, clone, the rules of its files. Pure."""
+"""The files of a new package: init and clone, and the rules for files. Pure."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _MERGE_COMMENT = re.compile(r"^metadata:[ \t]*#[ \t]*kpt-merge:[ \t]*(\S*)", re.
 
 
 def created(name: str, options: Object) -> Files:
-    """The three files of a new package; `options` is the init task's block."""
+    """The three files of a new package; `options` is the block of the init task."""
     info: Object = {}
     if options.get("site"):
         info["site"] = options["site"]
@@ -40,9 +40,9 @@ def created(name: str, options: Object) -> Files:
 
 
 def initialized(before: Files, name: str, options: Object) -> Files:
-    """A package's files with those of an init task beside them.
+    """The files of a package, with the files of an init task added.
 
-    Files that are there stay; a Kptfile that is there takes over what the task says of it.
+    Existing files stay. An existing Kptfile receives the `info` members that the task sets.
     """
     made = {**created(name, options), **before}
     below = (options.get("subpackage") or "").strip("/")
@@ -66,7 +66,7 @@ def _readme(name: str, description: str) -> str:
 
 
 def context_text(data: Object) -> str:
-    """The ConfigMap that functions of a package learn its name from."""
+    """The ConfigMap from which functions read the name of the package."""
     return documents.dump(
         {
             "apiVersion": "v1",
@@ -78,7 +78,7 @@ def context_text(data: Object) -> str:
 
 
 def with_context(files: Files, data: Object) -> Files:
-    """The files with members of the context's data set; the context is made if need be."""
+    """The files with members of the context's data set; a missing context is created."""
     text = files.get(CONTEXT)
     if text is None:
         return {**files, CONTEXT: context_text(data)}
@@ -90,10 +90,8 @@ def with_context(files: Files, data: Object) -> Files:
 
 
 def cloned(files: Files, name: str, place: Upstream) -> Files:
-    """An upstream's files as a package of another name that remembers whence it came.
-
-    Raises Unreadable.
-    """
+    """The files of an upstream package as a package with another name, with its upstream recorded.
+    Raises Unreadable."""
     read = documents.read(files)
     for document in read:
         if document.is_object:
@@ -103,7 +101,7 @@ def cloned(files: Files, name: str, place: Upstream) -> Files:
 
 
 def mark(document: Document) -> None:
-    """Write down who an object is upstream, by which an upgrade will know it again."""
+    """Record the upstream identity of an object, by which upgrades match it."""
     if documents.is_kptfile(document.file):
         return
     group, kind, namespace, name = documents.identity(document.value)
@@ -120,7 +118,7 @@ def mark(document: Document) -> None:
 
 
 def upstream_identity(document: Document) -> tuple[str, ...]:
-    """Who an object is upstream: by its annotation, its comment, or as it is."""
+    """The upstream identity of an object: from its annotation, from its comment, or its own."""
     told = documents.annotations(document.value).get(IDENTIFIER, "").split("|")
     group, kind, namespace, name = documents.identity(document.value)
     if len(told) == len(("group", "kind", "namespace", "name")):
@@ -145,7 +143,7 @@ def unmarked(value: Any) -> Any:
 
 
 def wrong_with(files: Files) -> Iterator[tuple[str, str]]:
-    """What keeps files from being a package: file names and why."""
+    """The reasons why files are not a valid package: file names and texts."""
     for name in sorted(files):
         if why := wrong_with_name(name):
             yield name, why
@@ -163,7 +161,7 @@ def wrong_with(files: Files) -> Iterator[tuple[str, str]]:
 
 
 def wrong_with_name(name: str) -> str:
-    """What keeps a text from being the name of a file in a package."""
+    """The reason why a text is not a valid file name in a package; "" if it is valid."""
     segments = name.split("/")
     if name.startswith("/"):
         return "file names are relative to the package and must not begin with /"

@@ -1,7 +1,8 @@
-"""Rendering: the pipelines of a package's Kptfiles run over its documents. Pure.
+"""Rendering: runs the pipelines of the Kptfiles of a package on its documents. Pure.
 
-A subpackage's pipeline comes before its parent's, which sees what it made; mutators before
-validators, each in its order. The outcome stands as a condition in the root Kptfile.
+The pipeline of a subpackage runs before that of its parent, which receives the result. Mutators run
+before validators, each in the order of the Kptfile. A condition in the root Kptfile records the
+result.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,19 +19,20 @@ SAVE = "kpt.dev/save-on-render-failure"
 
 
 class Rendered(NamedTuple):
-    """What rendering came to. `files` are those of a success, or what to keep of a failure."""
+    """The result of rendering. After a failure, `files` are the files to keep."""
 
     files: Files
     status: Object
-    """A PackageRevisionResources' `status.renderStatus`."""
+    """The `status.renderStatus` of a PackageRevisionResources."""
     error: str = ""
 
 
 def render(files: Files, *, skip_unknown: bool = False) -> Rendered:
-    """The package rendered. Raises Unreadable where it is no package.
+    """Render the package. Raises Unreadable if the files are not a package.
 
-    A function that fails ends it: then `files` are the unrendered ones with the condition that says
-    so, or, where the Kptfile asks for it, with what was done before.
+    Rendering stops at the first function that fails. `files` are then the unrendered files, or, if
+    the annotation SAVE of the Kptfile requests it, the partly rendered files. Both contain a
+    condition with the failure.
     """
     root = Kptfile.of(files)
     read = documents.read(files)
@@ -49,13 +51,13 @@ def render(files: Files, *, skip_unknown: bool = False) -> Rendered:
 
 
 def _packages(files: Files) -> list[str]:
-    """Directories with a Kptfile, the deepest first; "" is the root."""
+    """The directories with a Kptfile, the deepest first; "" is the root."""
     found = [name.removesuffix(kptfile.NAME) for name in files if documents.is_kptfile(name)]
     return sorted(found, key=lambda path: (-path.count("/"), path))
 
 
 def _run(where: str, read: list[Document], items: list[Object], *, skip_unknown: bool) -> None:
-    """One package's pipeline."""
+    """Run the pipeline of one package. Raises Failed."""
     own = next(each for each in read if each.file == f"{where}{kptfile.NAME}")
     pipeline = own.value.get("pipeline") if isinstance(own.value, dict) else None
     pipeline = pipeline if isinstance(pipeline, dict) else {}
@@ -135,7 +137,7 @@ def _shown(result: Result) -> Object:
 
 
 def _config(where: str, step: Object, scope: Iterable[Document]) -> Object:
-    """The function's configuration, as an object. Raises Failed."""
+    """The configuration of the function as an object; {} if it has none. Raises Failed."""
     if step.get("configMap") is not None:
         data = step["configMap"]
         return {"apiVersion": "v1", "kind": "ConfigMap", "data": data}

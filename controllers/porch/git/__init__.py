@@ -1,5 +1,5 @@
-"""Repositories of packages in git: opened, looked through, committed to, pushed to.
+"""Git repositories of packages: open, read, commit, push.
 
-In come Repositories and files, out come refs, commits and what lies where. Git's own work blocks,
-so `depots` has it done beside the event loop. `writes` and `sync` call it.
+Input: Repositories and files. Output: refs, commits, and the packages in a repository. Git
+operations block, so `depots` runs them in threads. `writes` and `sync` call this room.
 """

@@ -1,6 +1,6 @@
-"""The commits that writes of package revisions make in a Repository's git.
+"""The commits for writes of package revisions.
 
-Each function answers a commit that nobody has been shown yet: pushing is `origin`'s. All block.
+Each function returns a commit that is not pushed yet; `origin` pushes it. All of them block.
 """
 
 from inkube.controllers.porch.files.documents import Files
@@ -8,12 +8,14 @@ from inkube.controllers.porch.git.depots import Depot
 
 
 def first(depot: Depot, main: str, package: str, files: Files, *, text: str, user: str) -> str:
-    """A new revision's files on top of the main branch; `main` is "" where that is empty."""
+    """Commit the files of a new revision on top of the main branch; `main` is "" if the branch is
+    empty."""
     return _replaced(depot, main, package, depot.store.write(files, None), text=text, user=user)
 
 
 def changed(depot: Depot, head: str, package: str, files: Files, *, text: str, user: str) -> str:
-    """These files on top of a branch's head; the head itself if nothing differs."""
+    """Commit these files on top of the head of a branch. Return the head itself if no file
+    differs."""
     before = _directory(depot, head, package)
     own = depot.store.write(files, before)
     if own == before:
@@ -22,7 +24,7 @@ def changed(depot: Depot, head: str, package: str, files: Files, *, text: str, u
 
 
 def added(depot: Depot, head: str, package: str, files: Files, *, text: str, user: str) -> str:
-    """These files on top of a branch's head, whether they differ or not."""
+    """Commit these files on top of the head of a branch, even if no file differs."""
     own = depot.store.write(files, _directory(depot, head, package))
     return _replaced(depot, head, package, own, text=text, user=user)
 
@@ -32,7 +34,7 @@ def _directory(depot: Depot, head: str, package: str) -> bytes | None:
 
 
 def published(depot: Depot, main: str, head: str, package: str, *, text: str, user: str) -> str:
-    """The package as it is at a draft's head, on top of the main branch."""
+    """Commit the package from the head of a draft on top of the main branch."""
     store = depot.store
     store.fetch([each for each in (main, head) if each])
     own = _directory(depot, head, package)
@@ -40,7 +42,7 @@ def published(depot: Depot, main: str, head: str, package: str, *, text: str, us
 
 
 def removed(depot: Depot, main: str, package: str, *, user: str) -> str:
-    """The main branch without the package."""
+    """Commit the main branch without the package."""
     depot.store.fetch([main])
     return _replaced(depot, main, package, None, text=f"Delete {package}\n", user=user)
 
@@ -48,7 +50,8 @@ def removed(depot: Depot, main: str, package: str, *, user: str) -> str:
 def _replaced(
     depot: Depot, parent: str, package: str, directory: bytes | None, *, text: str, user: str
 ) -> str:
-    """What is at a commit ("": nothing), with another directory for the package, or none."""
+    """Commit the tree of the parent ("" is an empty tree) with the directory of the package
+    replaced, or removed if `directory` is None."""
     store = depot.store
     root = store.head(parent).tree if parent else None
     tree = store.replace(root, depot.layout.path(package), directory)

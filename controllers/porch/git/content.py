@@ -39,20 +39,20 @@ from inkube.controllers.provisioning import (
 
 HEADS, TAGS = "refs/heads/", "refs/tags/"
 Refs = dict[str, str]
-"""Full names and commits; annotated tags are peeled."""
+"""Full ref names and their commits; annotated tags are resolved to commits."""
 _REGULAR = 0o100644
 
 
 class Moved(Exception):
-    """A ref is not where a push expected it."""
+    """A ref is not at the commit that a push expects."""
 
 
 class Refused(Exception):
-    """The host takes no push."""
+    """The host rejects a push."""
 
 
 class Entry(NamedTuple):
-    """A file of a tree; what is no regular file has no data of interest."""
+    """An entry of a tree. Only the data of regular files is used."""
 
     mode: int
     sha: bytes
@@ -64,18 +64,18 @@ class Entry(NamedTuple):
 
 
 class Head(NamedTuple):
-    """What is read of a commit."""
+    """The used parts of a commit."""
 
     id: str
     tree: bytes
     message: str
     author: str
-    """The e-mail of its author."""
+    """The e-mail address of the author."""
     seconds: int
 
 
 class Update(NamedTuple):
-    """A ref to move from a commit to another; "" means that there is none."""
+    """A ref to move from one commit to another; "" means that the ref does not exist."""
 
     ref: str
     old: str
@@ -83,22 +83,22 @@ class Update(NamedTuple):
 
 
 class Pushing(Protocol):
-    """Who talks to a far host."""
+    """Creates clients for a remote host."""
 
     def client(self, url: str) -> AbstractContextManager[Urllib3HttpGitClient]:
-        """A dulwich client with the target's credentials, for one question."""
+        """A dulwich client with the credentials of the target, for one operation."""
         ...
 
 
 class Store:
-    """One repository. Not for several threads at once: they wait for each other."""
+    """One repository. Only one thread uses it at a time; the others wait."""
 
     def __init__(self, repo: BaseRepo) -> None:
         self.repo = repo
         self.lock = threading.RLock()
 
     def close(self) -> None:
-        """Let files go; asked again it opens them anew."""
+        """Close the files of the repository. The next access opens them again."""
         if isinstance(self.repo, Repo):
             with self.lock:
                 self.repo.close()
@@ -106,21 +106,21 @@ class Store:
     # refs
 
     def refs(self, prefixes: Sequence[str] = ("",)) -> Refs:
-        """The refs below prefixes that end in a slash, or of those names."""
+        """The refs below each prefix that ends with a slash, and the refs with the other names."""
         raise NotImplementedError
 
     def fetch(self, wanted: Iterable[str]) -> None:
-        """Have these commits at hand."""
+        """Make these commits available locally."""
         raise NotImplementedError
 
     def push(self, updates: Sequence[Update]) -> None:
-        """Move refs, in their order. Raises Moved, Refused."""
+        """Move refs, in the given order. Raises Moved, Refused."""
         raise NotImplementedError
 
     # objects
 
     def head(self, commit: str) -> Head:
-        """A commit. Raises KeyError."""
+        """Read a commit. Raises KeyError."""
         with self.lock:
             found = self._object(commit.encode())
         assert isinstance(found, Commit), "refs are peeled"
@@ -130,7 +130,7 @@ class Store:
         return Head(commit, bytes(found.tree), message, email, int(found.author_time))
 
     def directory(self, tree: bytes, path: str) -> bytes | None:
-        """The tree of a directory below a tree; None where there is none."""
+        """The tree of a directory below a tree; None if the directory does not exist."""
         for segment in filter(None, path.split("/")):
             found = self._entries(tree).get(segment)
             if found is None or not stat.S_ISDIR(found.mode):
@@ -139,11 +139,11 @@ class Store:
         return tree
 
     def entries(self, tree: bytes) -> Mapping[str, Entry]:
-        """What lies directly in a tree."""
+        """The direct entries of a tree."""
         return self._entries(tree)
 
     def walk(self, tree: bytes, path: str = "") -> dict[str, Entry]:
-        """Everything below a tree that is no directory. Raises TooMuch."""
+        """All entries below a tree except directories. Raises TooMuch."""
         found: dict[str, Entry] = {}
         for name, entry in self._entries(tree).items():
             if stat.S_ISDIR(entry.mode):
@@ -155,7 +155,7 @@ class Store:
         return found
 
     def text(self, entry: Entry) -> str:
-        """A file's text."""
+        """The text of a file; invalid UTF-8 is replaced."""
         with self.lock:
             blob = self._object(entry.sha)
         assert isinstance(blob, Blob), "a file is a blob"
@@ -174,7 +174,8 @@ class Store:
         return found
 
     def write(self, files: Mapping[str, str], base: bytes | None) -> bytes:
-        """A tree of these files; what is as in `base`, and what no text can say, stays as it is."""
+        """Create a tree of these files. Files that are unchanged from `base` stay, and so do its
+        entries that are not regular files."""
         before = self.walk(base) if base is not None else {}
         wanted: dict[str, Entry] = {
             name: entry for name, entry in before.items() if not entry.is_file
@@ -189,7 +190,8 @@ class Store:
         return self._tree(wanted)
 
     def replace(self, root: bytes | None, path: str, tree: bytes | None) -> bytes:
-        """The root tree with a directory replaced, or removed; "" is the root itself."""
+        """The root tree with a directory replaced, or removed if `tree` is None; the path "" is the
+        root itself."""
         head, _, rest = path.partition("/")
         if not head:
             return tree if tree is not None else self._add(Tree())
@@ -211,7 +213,8 @@ class Store:
     def commit(
         self, tree: bytes, parents: Sequence[str], message: str, author: tuple[str, str]
     ) -> str:
-        """A commit, in the clone only until it is pushed. `author` is a name and an e-mail."""
+        """Create a commit, which is local until it is pushed. `author` is a name and an e-mail
+        address."""
         made = Commit()
         made.tree = ObjectID(tree)
         made.parents = [ObjectID(parent.encode()) for parent in parents]
@@ -271,7 +274,7 @@ class Store:
         return bytes(found.id) if isinstance(found, Commit) else None
 
     def has(self, commit: str) -> bool:
-        """Whether the commit is at hand."""
+        """Whether the commit is available locally."""
         with self.lock:
             return ObjectID(commit.encode()) in self.repo.object_store
 
@@ -284,7 +287,7 @@ def _matches(name: str, prefixes: Sequence[str]) -> bool:
 
 
 class LocalRepository(Store):
-    """A repository at hand; what is pushed is moved ref by ref, or not at all."""
+    """A local repository; a push moves all of its refs or none."""
 
     def refs(self, prefixes: Sequence[str] = ("",)) -> Refs:
         """See Store."""
@@ -320,17 +323,17 @@ class LocalRepository(Store):
         return commit.decode() if commit is not None else None
 
     def is_there(self) -> bool:
-        """Whether a repository in a file still is."""
+        """Whether a repository in a file still exists."""
         return not isinstance(self.repo, Repo) or Path(self.repo.path).exists()
 
     def default_branch(self) -> str:
-        """What HEAD points to."""
+        """The branch that HEAD points to."""
         with self.lock:
             target = self.repo.refs.get_symrefs().get(Ref(b"HEAD"), b"")
         return bytes(target).removeprefix(HEADS.encode()).decode()
 
     def fetch(self, wanted: Iterable[str]) -> None:
-        """Everything is at hand."""
+        """Do nothing: every commit is local."""
 
     def push(self, updates: Sequence[Update]) -> None:
         """See Store."""
@@ -362,7 +365,8 @@ class LocalRepository(Store):
 
 
 def open_file(url: str) -> LocalRepository:
-    """The repository of a file:// URL, as it is written or with `.git` at its end."""
+    """The repository of a file:// URL, at the given path or with `.git` appended. Raises
+    RepositoryNotFound."""
     path = unquote(urlsplit(url).path)
     for place in (path, f"{path}.git"):
         try:
@@ -373,7 +377,7 @@ def open_file(url: str) -> LocalRepository:
 
 
 class RemoteRepository(Store):
-    """A repository behind http(s), with a clone of its own beside it."""
+    """A repository behind http(s), with a local clone."""
 
     def __init__(self, repo: BaseRepo, pushing: Pushing, url: str, host: str) -> None:
         super().__init__(repo)
@@ -381,7 +385,7 @@ class RemoteRepository(Store):
         self._urls = [url, f"{url}.git"]
         self._host = host
         self._known: Refs = {}
-        """Refs as last listed, unpeeled."""
+        """The refs of the last listing, with annotated tags not resolved."""
 
     def refs(self, prefixes: Sequence[str] = ("",)) -> Refs:
         """See Store."""
@@ -424,7 +428,7 @@ class RemoteRepository(Store):
         self._ask(ask)
 
     def push(self, updates: Sequence[Update]) -> None:
-        """See Store. All in one request."""
+        """See Store. All updates are one request."""
 
         def change(refs: Mapping[Ref, ObjectID]) -> dict[Ref, ObjectID]:
             known = {bytes(name).decode(): bytes(sha).decode() for name, sha in refs.items()}
@@ -453,7 +457,7 @@ class RemoteRepository(Store):
             raise Refused(f"{bytes(name).decode()}: {why}")
 
     def _ask(self, question: Any) -> Any:
-        """Ask at the URL as it is written, then with `.git` at its end."""
+        """Run an operation at the given URL, then with `.git` appended."""
         for url in self._urls:
             try:
                 with self._pushing.client(url) as client:

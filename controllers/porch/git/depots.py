@@ -1,7 +1,7 @@
-"""Where the packages of a Repository are: its git repository, opened with its credentials.
+"""The git repositories of Repositories, opened with their credentials.
 
-Who answers is decided as for provisioning: a file, the scripted world, or a git server behind the
-same guard, time limits and threads.
+As in provisioning, a URL selects a file, the scripted world, or a git server behind the same guard,
+time limits and threads.
 """
 
 import asyncio
@@ -37,25 +37,25 @@ from inkube.schemas.status import StatusError
 
 T = TypeVar("T")
 MOST = 128
-"""Repositories that are kept open."""
+"""The number of repositories that stay open."""
 _IDENTITY = "kpt.dev/workload-identity-auth"
 
 
 class SecretMissing(Exception):
-    """The Secret that is named is not there."""
+    """The referenced Secret does not exist."""
 
 
 class SecretUnfit(Exception):
-    """The Secret is there and holds no credentials that can be used here; says why."""
+    """The Secret does not contain usable credentials; the message gives the reason."""
 
 
 class ReadOnly(content.Refused):
-    """The scripted host lets these credentials read only."""
+    """These credentials can only read from the scripted host."""
 
 
 @dataclass(frozen=True, slots=True)
 class Depot:
-    """A Repository's place in git."""
+    """The git repository of a Repository, with its layout and the settings for commits."""
 
     store: Store
     layout: Layout
@@ -66,18 +66,18 @@ class Depot:
     email: str = ""
 
     def signature(self, user: str) -> tuple[str, str]:
-        """Whose commits these are."""
+        """The name and e-mail address of the author of commits."""
         return self.author or self.email or user, self.email or self.author or user
 
     def push(self, updates: list[content.Update]) -> None:
-        """Push. It blocks. Raises Moved, Refused."""
+        """Push the updates. Blocks. Raises Moved, Refused."""
         if not self.may_write:
             raise ReadOnly("the credentials do not allow to push")
         self.store.push(updates)
 
 
 class Depots:
-    """Opens repositories; one for a server."""
+    """Opens repositories; a server has one instance."""
 
     def __init__(self, remotes: Remotes, client: Client, *, clones: Path | None) -> None:
         self._remotes = remotes
@@ -87,7 +87,8 @@ class Depots:
         self._stores: OrderedDict[tuple[str, str], Store] = OrderedDict()
 
     async def open(self, repository: Object) -> Depot:
-        """The place of a Repository. Raises as hosts do, SecretMissing, SecretUnfit."""
+        """Open the repository of a Repository. Raises the errors of hosts, SecretMissing,
+        SecretUnfit."""
         spec = repository["spec"]
         git = spec["git"]
         namespace = repository["metadata"]["namespace"]
@@ -104,7 +105,7 @@ class Depots:
         )
 
     async def source(self, url: str, secret: Object | None, namespace: str) -> tuple[Store, bool]:
-        """Any git repository, and whether it takes pushes as far as is known."""
+        """Open any git repository. Return it, and whether it accepts pushes as far as known."""
         credentials = await self._credentials((secret or {}).get("name") or "", namespace)
         target = Target("git", url, credentials)
         if url.startswith("file://"):
@@ -117,14 +118,15 @@ class Depots:
         return self._far(target), True
 
     async def run(self, url: str, question: Callable[[], T]) -> T:
-        """Ask a repository, within the time limit of outside systems; a file takes its time."""
+        """Run an operation on a repository, within the time limit for outside systems; a file has
+        no limit."""
         if url.startswith("file://"):
             return await self.work(question)
         return await self._remotes.git.run(urls.host_of(url) or "the local repository", question)
 
     @staticmethod
     async def work(task: Callable[[], T]) -> T:
-        """Do in a thread what asks nobody: read what is at hand, merge, render."""
+        """Run work without network access in a thread: read local objects, merge, render."""
         return await asyncio.to_thread(allowances.limited(task))
 
     def _local(self, url: str) -> LocalRepository:
@@ -164,7 +166,7 @@ class Depots:
         return Repo.init_bare(str(place))
 
     def close(self) -> None:
-        """Let all go."""
+        """Close all repositories."""
         for store in self._stores.values():
             store.close()
         self._stores.clear()
@@ -202,5 +204,5 @@ class _Pushing:
         self._git, self._target = git, target
 
     def client(self, url: str) -> AbstractContextManager[Urllib3HttpGitClient]:
-        """A client for one question."""
+        """A client for one operation."""
         return self._git.client(url, self._target)

@@ -1,4 +1,4 @@
-"""What a repository holds: every package revision, found by its branches and tags. It blocks."""
+"""Finds every package revision in the branches and tags of a repository. Blocks."""
 
 import logging
 import stat
@@ -17,7 +17,7 @@ from inkube.schemas.objects import Object
 
 logger = logging.getLogger(__name__)
 MOST = 50_000
-"""Revisions of one repository."""
+"""The maximum number of revisions in one repository."""
 
 
 @dataclass(slots=True)
@@ -29,10 +29,10 @@ class Found:
     revision: int
     lifecycle: str
     ref: str
-    """As locks name it."""
+    """The form that locks use."""
     commit: str
     kptfile: Kptfile | None
-    """None where the commit is known already and was not read again."""
+    """None if the commit is already known and was not read again."""
     tasks: list[Object] | None = None
     published_by: str = ""
     published_at: str = ""
@@ -40,18 +40,20 @@ class Found:
 
 @dataclass(slots=True)
 class Discovery:
-    """What was found, and which packages cannot be read: a directory at a ref, and why."""
+    """The revisions of a repository, and the packages that cannot be read: a directory at a ref,
+    and the reason."""
 
     found: list[Found] = field(default_factory=list)
     unreadable: list[tuple[str, str]] = field(default_factory=list)
 
 
 Known = Mapping[tuple[str, str], str]
-"""Workspaces by (ref, commit) of revisions that need not be read again."""
+"""Workspace names by (ref, commit), for revisions that do not need to be read again."""
 
 
 def discover(store: Store, refs: Refs, where: Layout, known: Known | None = None) -> Discovery:
-    """Every revision below the Repository's directory; main's placeholders among them."""
+    """Find every revision below the directory of the Repository, including the placeholders of the
+    main branch."""
     made = _Discovering(store, refs, where, known or {})
     made.tags()
     made.main()
@@ -68,7 +70,7 @@ class _Discovering:
         self._highest: dict[str, tuple[Found, bytes]] = {}
 
     def tags(self) -> None:
-        """Published revisions."""
+        """Find published revisions."""
         for ref, commit in sorted(self._refs.items()):
             if not ref.startswith(TAGS):
                 continue
@@ -101,7 +103,7 @@ class _Discovering:
             self._add(found)
 
     def main(self) -> None:
-        """The placeholders: every topmost package of the main branch."""
+        """Find the placeholders: every topmost package of the main branch."""
         commit = self._refs.get(self._where.main)
         if commit is None:
             return
@@ -128,7 +130,8 @@ class _Discovering:
             self._add(found)
 
     def working(self) -> None:
-        """Drafts and proposed revisions; one that is published already is no draft any more."""
+        """Find drafts and proposed revisions; branches of revisions that are already published are
+        ignored."""
         for lifecycle in (layout.PROPOSED, layout.DRAFT):
             prefix = f"{HEADS}{layout.BRANCHES[lifecycle]}/"
             for ref, commit in sorted(self._refs.items()):

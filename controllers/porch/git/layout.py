@@ -1,4 +1,4 @@
-"""Where packages lie in a repository: branches, tags, directories, messages of commits. Pure."""
+"""The location of packages in a repository: branches, tags, directories, commit messages. Pure."""
 
 import json
 import re
@@ -13,13 +13,14 @@ PUBLISHED, DELETION_PROPOSED = "Published", "DeletionProposed"
 LIFECYCLES = (DRAFT, PROPOSED, PUBLISHED, DELETION_PROPOSED)
 FINAL = (PUBLISHED, DELETION_PROPOSED)
 PLACEHOLDER = -1
-"""The revision that shows the main branch."""
+"""The number of the revision that represents the main branch."""
 _REVISION = re.compile(r"v?([1-9][0-9]*)")
 BRANCHES = {DRAFT: "drafts", PROPOSED: "proposed"}
 
 
 class Layout(NamedTuple):
-    """A Repository's main branch, and the directory its packages lie below ("" is the root)."""
+    """The main branch of a Repository, and the directory that contains its packages ("" is the
+    root)."""
 
     branch: str
     directory: str = ""
@@ -34,7 +35,8 @@ class Layout(NamedTuple):
         return f"{self.directory}/{package}" if self.directory else package
 
     def package(self, path: str) -> str | None:
-        """The package of a directory; None for one that lies elsewhere."""
+        """The package in a directory; None if the directory is outside the directory of the
+        Repository."""
         if not self.directory:
             return path
         if path.startswith(f"{self.directory}/"):
@@ -50,18 +52,19 @@ class Layout(NamedTuple):
         return f"{TAGS}{self.path(package)}/v{revision}"
 
     def deletion(self, package: str, revision: int) -> str:
-        """The branch that marks a published revision that is to be deleted."""
+        """The branch that marks a published revision as proposed for deletion."""
         last = self.branch if revision == PLACEHOLDER else f"v{revision}"
         return f"{HEADS}deletionProposed/{self.path(package)}/{last}"
 
     def refs_of(self, package: str) -> list[str]:
-        """Prefixes of all refs that concern a package, the main branch among them."""
+        """The prefixes of all refs that concern a package, including the main branch."""
         path = self.path(package)
         kinds = [f"{HEADS}{kind}/{path}/" for kind in ("drafts", "proposed", "deletionProposed")]
         return [self.main, *kinds, f"{TAGS}{path}/"]
 
     def shown(self, ref: str) -> str:
-        """A ref as locks name it: `drafts/PKG/WS`, `PKG/v1`, the branch's name."""
+        """A ref in the form that locks use: `drafts/PKG/WS`, `PKG/v1`, or the name of the
+        branch."""
         return ref.removeprefix(HEADS).removeprefix(TAGS)
 
 
@@ -71,7 +74,7 @@ def directory(text: str) -> str:
 
 
 def revision_of(tag: str) -> int:
-    """The number that the last segment of a tag stands for; -1 for any other word."""
+    """The revision number in the last segment of a tag; -1 for any other text."""
     match = _REVISION.fullmatch(tag)
     return int(match[1]) if match else PLACEHOLDER
 
@@ -82,15 +85,16 @@ def name_of(repository: str, package: str, workspace: str) -> str:
 
 
 def package_name(repository: str, package: str) -> str:
-    """The name of a package's summary."""
+    """The name of the summary of a package."""
     return f"{repository}.{package.replace('/', '.')}"
 
 
 def message(text: str, package: str, workspace: str, revision: int, tasks: Sequence[Object]) -> str:
-    """The message of a commit: a line for people, and one that is read after a restart.
+    """The message of a commit: a line for readers, and a line that the server parses after a
+    restart.
 
-    `task` is the last of the revision's tasks, as Porch writes it; all are told where there are
-    several.
+    `task` is the last task of the revision, as in Porch. If there are several tasks, `tasks`
+    contains all of them.
     """
     told: Object = {"package": package, "workspaceName": workspace, "revision": str(revision)}
     if tasks:
@@ -101,14 +105,14 @@ def message(text: str, package: str, workspace: str, revision: int, tasks: Seque
 
 
 def tasks_of(told: Object) -> list[Object] | None:
-    """The tasks that a commit's message tells; None where it tells none."""
+    """The tasks in the metadata of a commit message; None if it contains no tasks."""
     several = told.get("tasks")
     tasks: list[Any] = several if isinstance(several, list) else [told.get("task")]
     return tasks if all(isinstance(each, dict) for each in tasks) else None
 
 
 def told(message: str) -> Object:
-    """What a commit's message says for machines; {} where it says nothing."""
+    """The metadata in a commit message; {} if the message contains none."""
     for line in message.splitlines():
         if line.startswith("kpt:"):
             try:

@@ -1,7 +1,7 @@
-"""Repositories of the scripted world as git repositories in memory. It blocks.
+"""Repositories of the scripted world as git repositories in memory. Blocks.
 
-The first look builds one of a GitHost's `packages`; it lives as long as the server and takes what
-is pushed. Packages that are scripted later are added, nothing is removed.
+The first access creates a repository from the `packages` of a GitHost. It exists as long as the
+server and accepts pushes. Packages that are scripted later are added; packages are never removed.
 """
 
 from collections import OrderedDict
@@ -15,7 +15,7 @@ from inkube.controllers.porch.git.content import HEADS, TAGS, LocalRepository, U
 from inkube.controllers.provisioning import HostedPackage, HostedRepository
 
 MOST = 256
-"""Repositories that are remembered."""
+"""The number of repositories that are kept."""
 AUTHOR = ("world", "world@inkube.dev")
 
 
@@ -26,7 +26,7 @@ class Scripted:
         self._stores: OrderedDict[tuple[str, str], LocalRepository] = OrderedDict()
 
     def store(self, host: str, repository: HostedRepository) -> LocalRepository:
-        """The repository, with everything that is scripted now."""
+        """The repository, with all packages that are currently scripted."""
         key = (host, repository.path.strip("/"))
         store = self._stores.get(key)
         if store is None:

@@ -1,5 +1,5 @@
-"""PackageVariant and PackageVariantSet: controllers that draft revisions of other revisions.
+"""PackageVariant and PackageVariantSet: controllers that draft revisions from other revisions.
 
-In come objects as they are, out come drafts and conditions; proposing and approving is for people.
+Input: the current objects. Output: drafts and conditions. Users propose and approve the drafts.
 `porch` registers both kinds.
 """

@@ -1,6 +1,7 @@
-"""What PackageVariant and PackageVariantSet have in common: their status tells what is wrong.
+"""The common parts of PackageVariant and PackageVariantSet: problems are reported in the status.
 
-A controller judges the spec and writes conditions; a dry run says the same as causes.
+A controller validates the spec and writes conditions; a dry run returns the same problems as
+causes.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -22,7 +23,8 @@ def module(
     wrong_with: Callable[[Object], list[tuple[str, str]]],
     controller: Callable[[Environment], Controller],
 ) -> KindModule[R]:
-    """A kind with its controller; `wrong_with` gives fields of a spec and what is wrong there."""
+    """A kind with its controller; `wrong_with` returns the invalid fields of a spec with their
+    problems."""
 
     @check(kind, field="spec")
     async def well_formed(obj: R, run: Any) -> AsyncIterator[Problem]:
@@ -41,7 +43,7 @@ def module(
 async def tell(
     env: Environment, kind: Any, obj: Object, findings: Sequence[Finding], members: Object
 ) -> None:
-    """Write conditions and members of a status where they are others."""
+    """Write the conditions and members of a status that changed."""
     meta, told = obj["metadata"], obj.get("status") or {}
     made: Object = {**members, "conditions": status.conditions(obj, findings, env.clock.now())}
     changed = {name: value for name, value in made.items() if not same(told.get(name), value)}

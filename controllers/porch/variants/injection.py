@@ -1,4 +1,5 @@
-"""Injection points: objects of the namespace that give their spec to documents of a package."""
+"""Injection points: documents of a package that receive their spec from objects of the
+namespace."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +19,8 @@ INJECTED = "kpt.dev/injected-resource"
 async def injected(
     files: Files, injectors: Sequence[Object], client: Client, namespace: str
 ) -> Files:
-    """The files with every injection point filled, or said not to be, in the Kptfile."""
+    """The files with every injection point filled. A condition in the Kptfile records the result of
+    each injection point."""
     if not injectors:
         return files
     read = documents.read(files)
@@ -52,7 +54,8 @@ def _gate(condition: str) -> kptfile.Edit:
 async def _inject(
     document: Document, injectors: Sequence[Object], client: Client, namespace: str
 ) -> str:
-    """The name of the object whose spec the document has now; "" where there is none."""
+    """Inject the spec (or data) of the first matching object into the document. Return the name of
+    that object; "" if no object matches."""
     group, version = split_api_version(str(document.value["apiVersion"]))
     kind = str(document.value["kind"])
     found = {"group": group, "version": version, "kind": kind}
@@ -89,7 +92,7 @@ async def _get(client: Client, kind: Object, name: str, namespace: str) -> Objec
 
 
 async def plural_of(client: Client, group: str, kind: str) -> str:
-    """What a kind is called in paths; "" for one that is not served."""
+    """The plural name of a kind in paths; "" if the kind is not served."""
     for (own, plural), each in resources.by_name().items():
         if own == group and each.kind == kind:
             return plural

@@ -1,4 +1,4 @@
-"""PackageVariantSet: PackageVariants for many targets, worded by CEL expressions."""
+"""PackageVariantSet: PackageVariants for many targets, specified by CEL expressions."""
 
 import hashlib
 from collections.abc import Iterable
@@ -31,15 +31,15 @@ _KEPT = 54
 _KINDS = ("repositories", "repositorySelector", "objectSelector")
 _VARIABLES = ("repoDefault", "packageDefault", "upstream", "repository", "target")
 _RESYNC = 60.0
-"""Seconds after which objects of any kind are looked for again."""
+"""Seconds until a set with an objectSelector lists its objects again."""
 
 
 class Wrong(Exception):
-    """What keeps the variants from being made; says why."""
+    """The variants cannot be created; the message gives the reason."""
 
 
 class Target(NamedTuple):
-    """Where one variant goes, and what its expressions may speak of."""
+    """The target of one variant, and the object that its expressions can read."""
 
     repository: str
     package: str
@@ -53,7 +53,7 @@ def module() -> KindModule[PackageVariantSet]:
 
 
 def wrong_with(spec: Object) -> list[tuple[str, str]]:
-    """Fields and what is wrong with them."""
+    """The invalid fields of a spec, with their problems."""
     found: list[tuple[str, str]] = []
     upstream = spec.get("upstream")
     if not upstream:
@@ -124,7 +124,8 @@ class Sets:
         self._env, self._client = env, env.client
 
     async def reconcile(self, key: Key) -> Result | None:
-        """Create the missing variants, correct the present, delete those no longer wanted."""
+        """Create missing variants, correct existing ones, and delete those that are no longer
+        wanted."""
         obj = await storedobjects.found(self._client, PackageVariantSet, key.name, key.namespace)
         if obj is None or obj["metadata"].get("deletionTimestamp"):
             return None
@@ -206,7 +207,7 @@ class Sets:
         ]
 
     async def _variant(self, obj: Object, upstream: Object, target: Target) -> Object:
-        """The PackageVariant of one target."""
+        """The PackageVariant of one target. Raises Wrong."""
         template, namespace = target.template, obj["metadata"]["namespace"]
         place = template.get("downstream") or {}
         values: Object = {
@@ -269,7 +270,7 @@ class Sets:
 
 
 def name_of(owner: str, repo: str, package: str) -> str:
-    """The name of a variant, shortened where it would be no label."""
+    """The name of a variant, shortened if it is longer than a label."""
     whole = f"{owner}-{repo}-{package}".replace("/", "-")
     if len(whole) <= _LONGEST:
         return whole
@@ -278,7 +279,7 @@ def name_of(owner: str, repo: str, package: str) -> str:
 
 
 def _about(obj: Object) -> Object:
-    """What expressions may know of an object."""
+    """The members of an object that expressions can read."""
     meta = obj["metadata"]
     return {
         "name": meta["name"],
@@ -289,7 +290,7 @@ def _about(obj: Object) -> Object:
 
 
 def _evaluated(text: str, values: Object) -> str:
-    """An expression's string. Raises Wrong."""
+    """Evaluate an expression to a string. Raises Wrong."""
     try:
         program = cel.compile(text, dict.fromkeys(_VARIABLES, cel.types.DYN))
         found = program.evaluate(values)
@@ -318,7 +319,7 @@ def _pairs(block: Object, member: str, expressions: str, values: Object) -> dict
 
 
 def _templated(template: Object, values: Object) -> Object:
-    """What a template says of a variant's spec, its expressions evaluated. Raises Wrong."""
+    """The spec members of a variant from a template, with evaluated expressions. Raises Wrong."""
     policies = ("adoptionPolicy", "deletionPolicy")
     made: Object = {member: template[member] for member in policies if template.get(member)}
     for member in ("labels", "annotations"):

@@ -1,7 +1,7 @@
-"""PackageVariant: a downstream package that is kept in step with an upstream one.
+"""PackageVariant: a downstream package that follows an upstream package.
 
-Level-based, on its own changes and those of PackageRevisions it concerns. It drafts; proposing and
-approving is for people.
+It is level-based, and reacts to its own changes and to changes of the PackageRevisions that it
+uses. It creates drafts; users propose and approve them.
 """
 
 import re
@@ -38,11 +38,11 @@ _PREFIX = "PackageVariant."
 
 
 class Trouble(Exception):
-    """Why a variant cannot be brought into step; its text is the Ready condition's."""
+    """A variant cannot follow its upstream; the text is the message of the Ready condition."""
 
 
 class Stalled(Trouble):
-    """The same where only a change of the variant or its upstream helps."""
+    """A Trouble that only a change of the variant or of its upstream can solve."""
 
 
 def module() -> KindModule[PackageVariant]:
@@ -51,7 +51,7 @@ def module() -> KindModule[PackageVariant]:
 
 
 def wrong_with(spec: Object) -> list[tuple[str, str]]:
-    """Fields and what is wrong with them, in the real server's words."""
+    """The invalid fields of a spec, with the texts of the real server."""
     found: list[tuple[str, str]] = []
     for side in ("upstream", "downstream"):
         block = spec.get(side)
@@ -110,7 +110,7 @@ class Variants:
         self._env, self._client = env, env.client
 
     async def reconcile(self, key: Key) -> Result | None:
-        """Bring one into step, and tell what came of it."""
+        """Reconcile one variant, and write the result to its status."""
         obj = await storedobjects.found(self._client, PackageVariant, key.name, key.namespace)
         if obj is None:
             return None
@@ -118,7 +118,7 @@ class Variants:
         if meta.get("deletionTimestamp"):
             try:
                 await self._end(obj)
-            except StatusError as error:  # a Draft that others were made from may not go yet
+            except StatusError as error:  # a Draft that is an upstream cannot be deleted yet
                 await self._tell(obj, [Finding("Ready", False, "Error", error.message)], None)
                 raise
             return None
@@ -145,10 +145,10 @@ class Variants:
             await self._tell(obj, [_VALID, Finding("Ready", True, "NoErrors", text)], targets)
         return None
 
-    # what there should be
+    # the downstream revisions
 
     async def _ensure(self, obj: Object) -> list[str]:
-        """The names of the downstream revisions that it ends with."""
+        """Create or update the downstream revisions. Return their names. Raises Trouble."""
         spec, namespace = obj["spec"], obj["metadata"]["namespace"]
         upstream = await self._upstream(spec["upstream"], namespace)
         place = spec["downstream"]
@@ -194,7 +194,7 @@ class Variants:
         return found
 
     async def _leave_others(self, obj: Object, place: Object) -> None:
-        """Revisions of ours that are not of the downstream package any more."""
+        """Release owned revisions that are not in the downstream package."""
         namespace = obj["metadata"]["namespace"]
         for each in await storedobjects.of_namespace(self._client, namespace):
             spec = each["spec"]
@@ -206,11 +206,11 @@ class Variants:
                 await self._let_go(each, obj)
 
     async def _let_go(self, revision: Object, obj: Object, *, ends: bool = False) -> None:
-        """Delete or orphan, as the policy says.
+        """Delete or orphan a revision, according to the deletion policy.
 
-        What is published is proposed for deletion. Where the variant `ends` it is disowned as
-        well: the garbage collector would delete what is proposed once its owner has gone, and
-        git would lose a tag that nobody gave up.
+        A published revision is proposed for deletion. If the variant `ends`, the owner reference is
+        removed too: otherwise the garbage collector would delete the proposed revision after its
+        owner, and git would lose a tag without an approval.
         """
         meta = revision["metadata"]
         name, namespace = meta["name"], meta["namespace"]
@@ -273,7 +273,8 @@ class Variants:
     async def _follow(
         self, obj: Object, target: Object, upstream: Object, there: Sequence[Object]
     ) -> str:
-        """Bring one downstream revision up to its upstream and to the wanted content."""
+        """Update one downstream revision to its upstream and to the wanted content. Return the name
+        of the resulting revision. Raises Trouble."""
         name = target["metadata"]["name"]
         if target["spec"]["lifecycle"] == DELETION_PROPOSED:
             target["spec"]["lifecycle"] = PUBLISHED
@@ -311,7 +312,8 @@ class Variants:
         return await self._draft(obj, there, task)
 
     async def _content(self, obj: Object, target: Object, there: Sequence[Object]) -> str:
-        """Context, pipeline and injections; a published revision is copied first."""
+        """Apply context, pipeline and injections; a published revision is copied to a draft first.
+        Return the name of the changed revision. Raises Trouble."""
         if not any(obj["spec"].get(m) for m in ("packageContext", "pipeline", "injectors")):
             return str(target["metadata"]["name"])
         wanted = await self._wanted(obj, target)
@@ -329,7 +331,7 @@ class Variants:
         return str(target["metadata"]["name"])
 
     async def _wanted(self, obj: Object, target: Object) -> Object | None:
-        """The resources as they should be; None where they are."""
+        """The resources with the wanted content; None if they already have it."""
         name, namespace = target["metadata"]["name"], target["metadata"]["namespace"]
         found = await self._client.get(PackageRevisionResources.gvr, name, namespace)
         files: Files = found["spec"]["resources"]
@@ -343,7 +345,7 @@ class Variants:
         found["spec"]["resources"] = made
         return found
 
-    # the end, and what is told
+    # the end of a variant, and its status
 
     async def _end(self, obj: Object) -> None:
         meta = obj["metadata"]
@@ -375,7 +377,8 @@ def _stalled(text: str) -> list[Finding]:
 
 
 def with_context(files: Files, wanted: Object) -> Files:
-    """The files with the context's keys set and removed. Raises Trouble where there is none."""
+    """The files with keys of the package context set and removed. Raises Trouble if the package has
+    no context."""
     data, removed = wanted.get("data") or {}, wanted.get("removeKeys") or []
     if not data and not removed:
         return files
@@ -393,7 +396,8 @@ def with_context(files: Files, wanted: Object) -> Files:
 
 
 def with_pipeline(files: Files, variant: str, wanted: Object) -> Files:
-    """The files with the variant's functions before the others; older ones of it are replaced."""
+    """The files with the functions of the variant before the other ones; earlier functions of the
+    variant are replaced."""
     prefix = f"{_PREFIX}{variant}."
 
     def change(tree: Any) -> None:

@@ -1,6 +1,6 @@
-"""The writes of package revisions: rules that ask, git and the commit, one revision at a time.
+"""The writes of package revisions: rules that depend on state, changes in git, and the commit. Each
+revision has one write at a time.
 
-In comes a write on its way to the store (`transactions`), which goes on, with what git made of it,
-or is refused; what was pushed is taken back where the store fails. The kinds of `porch` call
-`engine`.
+Input: a write before its commit (`transactions`). Output: the write with the results from git, or
+an error. If the commit fails, the push is reverted. The kinds of `porch` call `engine`.
 """

@@ -1,4 +1,4 @@
-"""Which files a write may leave behind: a well-formed package (S2) that renders (S3)."""
+"""Checks the files that result from a write: a well-formed package (S2) that renders (S3)."""
 
 from inkube.controllers.porch import refusals
 from inkube.controllers.porch.files import packages, render
@@ -19,21 +19,22 @@ _PUSHED = f"{_FAILED}Package pushed to remote despite render failure. Details: "
 
 
 class Acceptance:
-    """Renders what a write would leave behind, and refuses what does not."""
+    """Renders the files that result from a write, and rejects invalid ones."""
 
     def __init__(self, options: Options, depots: Depots, refusals: Refusals) -> None:
         self._depots, self._refusals = depots, refusals
         self._skips_unknown = options.functions == "skip"
 
     async def rendered(self, name: str, files: Files) -> Rendered:
-        """The files of a PackageRevision, rendered. Raises StatusError 422."""
+        """Render the files of a PackageRevision. Raises StatusError 422."""
         done = await self.tried(name, files)
         if done.error:
             raise self.failure(name, done.error)
         return done
 
     async def tried(self, name: str, files: Files, kind: str = refusals.KIND) -> Rendered:
-        """Well-formed files rendered, or what the rendering failed of. Raises StatusError 422."""
+        """Render well-formed files. The result can contain the error of a function. Raises
+        StatusError 422 for files that are not a package."""
         errors = [
             fielderrors.invalid(f"spec.resources[{file}]", file, why)
             for file, why in packages.wrong_with(files)
@@ -51,7 +52,7 @@ class Acceptance:
     def failure(
         self, name: str, error: str, kind: str = refusals.KIND, *, pushed: bool = False
     ) -> StatusError:
-        """422: a function failed. `pushed`: the files were saved all the same."""
+        """422: a function failed. `pushed`: the files were saved anyway."""
         field = "spec" if kind == refusals.KIND else "spec.resources"
         text = (_PUSHED if pushed else _NOT_PUSHED) + error
         wrong = fielderrors.FieldError(fielderrors.Type.INVALID, field, detail=text)

@@ -1,7 +1,7 @@
-"""Tasks that an update adds to a Draft: carried out in order on its files, a commit for each.
+"""Tasks that an update adds to a Draft: run in order on its files, with one commit for each task.
 
-Holds C1 for them (clone makes the first revision of a package only); what else may be wrong with
-a task is said as at the create.
+This module checks C1 for them (only the first revision of a package can be cloned). Other errors of
+a task are the same as in a create.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from inkube.schemas.objects import Object
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """Carries out what was added; what it works with is the server's."""
+    """Runs the added tasks; the fields are the shared parts of the server."""
 
     depots: Depots
     origin: Origin
@@ -30,7 +30,8 @@ class Addition:
     async def carried_out(
         self, write: Write, env: Environment, depot: Depot, files: Files, head: str
     ) -> tuple[Files, str]:
-        """A Draft's files after its new tasks, and the commit of the last. Raises StatusError."""
+        """Run the new tasks of a Draft. Return its files and the commit of the last task. Raises
+        StatusError."""
         obj, old = write.obj, write.old
         assert obj is not None, "an update has both"
         assert old is not None, "an update has both"

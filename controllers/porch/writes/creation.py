@@ -1,8 +1,8 @@
-"""The create of a PackageRevision: its task makes the files, which become a new branch.
+"""The create of a PackageRevision: its task produces the files, which are pushed as a new branch.
 
-Holds T2 (no task is init), R1 (the Repository is ready), U1 (a workspace once in a package), C1
-(clone makes new packages only), P1 and P2 (packages neither twice nor in each other), the parent,
-S2 and S3 (`acceptance`).
+It checks T2 (the default task is init), R1 (the Repository is ready), U1 (a workspace name is
+unique in its package), C1 (clone only creates new packages), P1 and P2 (a package is neither
+created twice nor nested in another one), the parent, and S2 and S3 (`acceptance`).
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -27,12 +27,12 @@ from inkube.schemas import fielderrors
 from inkube.schemas.objects import Object
 
 _UNBORN = "0" * 40
-"""The commit that a dry run shows."""
+"""The commit in the response to a dry run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Creation:
-    """Makes revisions; what it works with is the server's."""
+    """Creates revisions; the fields are the shared parts of the server."""
 
     depots: Depots
     origin: Origin
@@ -42,7 +42,8 @@ class Creation:
 
     @asynccontextmanager
     async def transaction(self, write: Write, env: Environment) -> AsyncIterator[None]:
-        """What lies around the commit of a new revision: checks, its files, its branch."""
+        """The transaction around the commit of a new revision: checks, files, branch. Raises
+        StatusError."""
         obj = write.obj
         assert obj is not None, "a create has an object"
         spec = obj["spec"]
@@ -71,7 +72,7 @@ class Creation:
     async def _check(
         self, write: Write, env: Environment, spec: Object, siblings: Sequence[Object]
     ) -> None:
-        """The rules that see the package and its Repository. Raises StatusError."""
+        """Check the rules that depend on the package and its Repository. Raises StatusError."""
         package, repository = spec["packageName"], spec["repository"]
         workspace, kind = spec["workspaceName"], spec["tasks"][0]["type"]
         if any(each["spec"]["workspaceName"] == workspace for each in siblings):  # U1
@@ -95,7 +96,7 @@ class Creation:
     async def _check_nesting(
         self, write: Write, env: Environment, package: str, repository: str
     ) -> None:
-        """P2."""
+        """Check P2. Raises StatusError."""
         for other in await storedobjects.packages(env.client, write.namespace, repository):
             old = other["spec"]["packageName"]
             if old.startswith(f"{package}/") or package.startswith(f"{old}/"):
@@ -106,7 +107,8 @@ class Creation:
                 raise self.refusals.conflict(write.name, why)
 
     async def _files(self, write: Write, env: Environment, obj: Object, depot: Depot) -> Files:
-        """What the task makes, with what the request says of the Kptfile."""
+        """The files that the task produces, with packageMetadata and readinessGates of the request
+        in the Kptfile."""
         spec = obj["spec"]
         tasks = Tasks(env.client, self.depots, self.refusals)
         try:

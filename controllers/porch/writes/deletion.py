@@ -1,7 +1,9 @@
-"""The deletion of a PackageRevision: its branch or tag goes, of the placeholder its files on main.
+"""The deletion of a PackageRevision: deletes its branch or tag, or, for the placeholder, its files
+on the main branch.
 
-Holds D1 (what is published is proposed for deletion first) and D2 (nothing was made from it), for
-as long as namespace and Repository stay; where one of them goes, git keeps all.
+It checks D1 (a published revision must be proposed for deletion first) and D2 (no revision was
+created from it), unless the namespace or the Repository is being deleted. In that case, git keeps
+all content.
 """
 
 from collections.abc import AsyncIterator
@@ -24,14 +26,15 @@ from inkube.schemas.status import StatusError
 
 
 class Deletion:
-    """Ends revisions in git and their objects with them."""
+    """Deletes revisions in git, together with their objects."""
 
     def __init__(self, depots: Depots, origin: Origin, refusals: Refusals) -> None:
         self._depots, self._origin, self._refusals = depots, origin, refusals
 
     @asynccontextmanager
     async def transaction(self, write: Write, env: Environment) -> AsyncIterator[None]:
-        """What lies around the commit of a deletion: who refers to it, then its branch or tag."""
+        """The transaction around the commit of a deletion: check references to the revision, then
+        delete its branch or tag. Raises StatusError."""
         old = write.old
         assert old is not None, "what is deleted is there"
         name, package = old["spec"]["repository"], old["spec"]["packageName"]
@@ -61,7 +64,7 @@ class Deletion:
                 yield
 
     async def _updates(self, write: Write, depot: Depot, old: Object) -> list[Update]:
-        """What a deletion changes in git."""
+        """The updates of refs for a deletion."""
         spec, commit = old["spec"], revisions.commit_of(old)
         package, number = spec["packageName"], revisions.revision_of(old)
         deletion = depot.layout.deletion(package, number)
@@ -82,7 +85,8 @@ class Deletion:
         return [*own, *marks]
 
     async def _off_main(self, write: Write, depot: Depot, package: str, refs: Refs) -> list[Update]:
-        """A commit on main without the package."""
+        """The update of main to a commit without the package; [] for a dry run or a missing
+        branch."""
         main = refs.get(depot.layout.main, "")
         if not main or write.dry_run:
             return []
@@ -91,7 +95,7 @@ class Deletion:
 
 
 async def _is_ending(env: Environment, namespace: str) -> bool:
-    """Whether the namespace goes, or has gone."""
+    """Whether the namespace is being deleted or does not exist."""
     try:
         found = await env.client.get("v1/namespaces", namespace)
     except StatusError as error:
@@ -102,7 +106,7 @@ async def _is_ending(env: Environment, namespace: str) -> bool:
 
 
 async def _check(write: Write, env: Environment, old: Object) -> None:
-    """Raises StatusError 403."""
+    """Check D1 and D2. Raises StatusError 403."""
     if old["spec"]["lifecycle"] == PUBLISHED:  # D1
         raise refusals.forbidden(
             write.name,

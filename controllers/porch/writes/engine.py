@@ -1,8 +1,8 @@
-"""What happens around each write of a package revision: rules that ask, git, the commit.
+"""The transactions around writes of package revisions: rules that depend on state, git, the commit.
 
-`Engine.revision` is the transaction of PackageRevision (its `approval` included) and
-`Engine.resources` that of PackageRevisionResources. One at a time per revision, refused (V3); one
-at a time per Repository, waited for (`Origin.alone`). What each does is a module of its own:
+`Engine.revision` is the transaction of PackageRevision (including its `approval`), and
+`Engine.resources` that of PackageRevisionResources. A second write of the same revision is rejected
+(V3); a second write to the same Repository waits (`Origin.alone`). The steps of each write are in
 `creation`, `lifecycle`, `deletion` and `resources`.
 """
 
@@ -28,7 +28,7 @@ from inkube.controllers.transactions import Write
 
 
 class Engine:
-    """One for a server: puts together what its writes need."""
+    """Combines the parts that writes need; a server has one instance."""
 
     def __init__(self, options: Options, depots: Depots) -> None:
         self.options = options
@@ -48,7 +48,8 @@ class Engine:
 
     @asynccontextmanager
     async def revision(self, write: Write, env: Environment) -> AsyncIterator[None]:
-        """The transaction of PackageRevision: that of its create, deletion or update, alone."""
+        """The transaction of PackageRevision for a create, deletion or update, under the lock of
+        the revision."""
         if write.operation == "create":
             inner = self._creation.transaction(write, env)
         elif write.operation == "delete" or write.goes:
@@ -60,13 +61,14 @@ class Engine:
 
     @asynccontextmanager
     async def resources(self, write: Write, env: Environment) -> AsyncIterator[None]:
-        """The transaction of PackageRevisionResources, alone."""
+        """The transaction of PackageRevisionResources, under the lock of the revision."""
         async with self._alone(write, refusals.RESOURCES), self.files.transaction(write, env):
             yield
 
     @asynccontextmanager
     async def _alone(self, write: Write, resource: str = "") -> AsyncIterator[None]:
-        """V3: one write of a revision at a time, dry runs included."""
+        """V3: allow one write of a revision at a time, including dry runs. Raises StatusError
+        409."""
         try:
             async with self.locks.attempt(("revision", write.namespace, write.name)):
                 yield
@@ -86,6 +88,6 @@ class Engine:
             raise refusals.busy(write.name, f"on package revision {where}") from None
 
     def forget(self, namespace: str, name: str) -> None:
-        """A Repository has gone."""
+        """Forget a deleted Repository."""
         self.readiness.forget(namespace, name)
         self.origin.forget(namespace, name)

@@ -1,9 +1,9 @@
-"""The update of a PackageRevision, at its own address or at `approval`.
+"""The update of a PackageRevision, of the object itself or of `approval`.
 
-A Draft that changes is a commit on its branch, a step of its life is a branch that moves:
-Draft ⇄ Proposed here, Proposed → Published in `publication`, Published ⇄ DeletionProposed as a
-branch that says so. Which steps there are is decided by `rules` (L4 to L9, A1 to A4); here stand
-S2 and S3 (`acceptance`). What tasks a Draft is given beside those it has is `addition`'s.
+A changed Draft is a commit on its branch, and a change of lifecycle moves a branch: Draft ⇄
+Proposed here, Proposed → Published in `publication`; Published ⇄ DeletionProposed creates or
+deletes a marker branch. `rules` defines the allowed changes (L4 to L9, A1 to A4); this module
+checks S2 and S3 (`acceptance`). `addition` runs the tasks that an update adds to a Draft.
 """
 
 from collections.abc import AsyncIterator
@@ -34,7 +34,7 @@ from inkube.schemas.objects import Object, same
 
 
 class Lifecycle:
-    """Carries a revision from one state to the next."""
+    """Moves a revision from one state to the next."""
 
     def __init__(
         self,
@@ -50,7 +50,8 @@ class Lifecycle:
 
     @asynccontextmanager
     async def transaction(self, write: Write, env: Environment) -> AsyncIterator[None]:
-        """What lies around the commit of an update: its files, then the branches that move."""
+        """The transaction around the commit of an update: its files, then the moved branches.
+        Raises StatusError."""
         obj, old = write.obj, write.old
         assert obj is not None, "an update has both"
         assert old is not None, "an update has both"
@@ -82,7 +83,7 @@ class Lifecycle:
     async def _work(
         self, write: Write, env: Environment, depot: Depot, obj: Object, old: Object
     ) -> AsyncIterator[None]:
-        """A Draft that changes, is proposed, or a proposed one that becomes a Draft again."""
+        """Change a Draft, propose it, or return a proposed revision to Draft."""
         spec, before = obj["spec"], old["spec"]
         package, workspace = before["packageName"], before["workspaceName"]
         at = depot.layout.working(before["lifecycle"], package, workspace)
@@ -108,7 +109,7 @@ class Lifecycle:
     async def _mark(
         self, write: Write, depot: Depot, obj: Object, old: Object
     ) -> AsyncIterator[None]:
-        """Published ⇄ DeletionProposed: a branch that says so."""
+        """Published ⇄ DeletionProposed: create or delete the marker branch."""
         branch = depot.layout.deletion(old["spec"]["packageName"], revisions.revision_of(old))
         refs = await self._depots.run(depot.url, lambda: depot.store.refs([branch]))
         there, commit = refs.get(branch, ""), revisions.commit_of(old)
@@ -120,7 +121,8 @@ class Lifecycle:
 
 
 def _keep_tasks(write: Write, obj: Object, old: Object) -> None:
-    """An update without tasks leaves them as they are; who leaves them out is warned."""
+    """Keep the stored tasks if an update contains no tasks. The client receives a warning if this
+    keeps some."""
     spec, tasks = obj["spec"], revisions.tasks_of(old)
     if revisions.tasks_of(obj):
         return
@@ -132,12 +134,12 @@ def _keep_tasks(write: Write, obj: Object, old: Object) -> None:
 
 
 def _adds(obj: Object, old: Object) -> bool:
-    """Whether there are tasks to be carried out."""
+    """Whether the update adds tasks."""
     return len(revisions.tasks_of(obj)) > len(revisions.tasks_of(old))
 
 
 def _edits(obj: Object, old: Object) -> list[kptfile.Edit]:
-    """What an update of a Draft changes in its Kptfile."""
+    """The changes of an update of a Draft to its Kptfile."""
     spec, before = obj["spec"], old["spec"]
     changes = []
     if not same(spec.get("packageMetadata"), before.get("packageMetadata")):
@@ -151,7 +153,8 @@ def _edits(obj: Object, old: Object) -> list[kptfile.Edit]:
 
 
 def _moves(at: str, to: str, head: str, commit: str) -> list[Update]:
-    """What takes a revision from one branch's head to a commit on another branch, or the same."""
+    """The updates that move a revision from the head of one branch to a commit on another or the
+    same branch."""
     if at == to:
         return [Update(at, head, commit)] if head != commit else []
     return [Update(to, "", commit), Update(at, head, "")]

@@ -1,7 +1,7 @@
-"""The git of a Repository as writes use it: opened, looked at, saved to, pushed to.
+"""The git repository of a Repository for writes: open, read refs, save, push.
 
-What was pushed is taken back when the commit of the objects fails; what git refuses becomes a
-refusal of the write. Who calls holds the Repository's lock (`alone`), except to open.
+If the commit of the objects fails, the push is reverted; an error of git becomes an error of the
+write. Callers hold the lock of the Repository (`alone`), except for `open`.
 """
 
 import logging
@@ -28,37 +28,35 @@ logger = logging.getLogger(__name__)
 
 
 class Origin:
-    """Opens repositories, and knows where their main branches were."""
+    """Opens repositories, and stores the last known heads of their main branches."""
 
     def __init__(self, depots: Depots, locks: Locks, refusals: Refusals) -> None:
         self._depots, self._locks, self._refusals = depots, locks, refusals
         self._heads: dict[tuple[str, str], str] = {}
-        """By Repository: its main branch's commit as last seen."""
+        """The last known commit of the main branch, by Repository."""
 
     @asynccontextmanager
     async def alone(self, namespace: str, name: str) -> AsyncIterator[None]:
-        """The lock of a Repository: waited for."""
+        """Hold the lock of a Repository; wait until it is free."""
         async with self._locks.hold(("repository", namespace, name)):
             yield
 
     async def open(self, write: Write, repository: Object) -> Depot:
-        """The Repository's git. Raises StatusError 422."""
+        """Open the git repository of a Repository. Raises StatusError 422."""
         try:
             return await self._depots.open(repository)
         except troubles.OPENING as error:
             raise self.unreachable(write, repository["metadata"]["name"], error) from error
 
     def unreachable(self, write: Write, name: str, error: Exception) -> StatusError:
-        """422: the Repository's git does not answer as it should."""
+        """422: the git repository of the Repository cannot be used."""
         return self._refusals.invalid(write.name, readiness.unready(name, troubles.cause(error)))
 
     async def look(
         self, write: Write, env: Environment, repository: Object, depot: Depot, package: str
     ) -> Refs:
-        """The refs that concern a package; where somebody pushed to main, the rest is synced.
-
-        Raises StatusError 422.
-        """
+        """The refs that concern a package. If the main branch changed outside of this server, the
+        Repository is synced first. Raises StatusError 422."""
         name = repository["metadata"]["name"]
         try:
             refs = await self._depots.run(
@@ -74,20 +72,20 @@ class Origin:
         return refs
 
     def moved(self, namespace: str, name: str, head: str) -> None:
-        """We ourselves moved the main branch of a Repository."""
+        """Record that this server moved the main branch of a Repository."""
         self._heads[namespace, name] = head
 
     def forget(self, namespace: str, name: str) -> None:
-        """Where main is has to be seen anew, or is of no interest any more."""
+        """Forget the last known head of the main branch."""
         self._heads.pop((namespace, name), None)
 
     async def save(
         self, write: Write, depot: Depot, draft: Object, files: Files, head: str, *, line: str = ""
     ) -> str:
-        """A commit of a Draft's files on top of one of its own, not pushed.
+        """Commit the files of a Draft on top of its commit `head`, without a push.
 
-        `line` says what was done: without it the files were only rendered, and where none differs
-        there is no new commit.
+        `line` describes the change. Without it, the files were only rendered, and if no file
+        differs, no commit is created. A dry run returns `head`.
         """
         if write.dry_run:
             return head
@@ -103,9 +101,9 @@ class Origin:
     async def pushed(
         self, write: Write, depot: Depot, updates: Sequence[Update], *, patient: bool = False
     ) -> AsyncIterator[None]:
-        """Push, and take it back if what follows fails.
+        """Push, and revert the push if the following code fails.
 
-        Raises StatusError 403, 409 (for who is `patient` Moved instead) and 503.
+        Raises StatusError 403, 409 and 503; if `patient`, Moved instead of 409.
         """
         if write.dry_run or not updates:
             yield
@@ -132,7 +130,7 @@ class Origin:
         try:
             await self._depots.run(depot.url, lambda: depot.push(back))
         except (Moved, Refused, *troubles.ASKING) as error:
-            # the next sync makes objects of what is there
+            # the next sync updates the objects to the pushed state
             logger.warning(
                 "a push to %s could not be taken back: %s", depot.url, troubles.cause(error)
             )

@@ -1,7 +1,7 @@
 """Proposed → Published: a commit on the main branch, a tag, the label, the placeholder.
 
-Where somebody else pushed to main meanwhile, it is done anew on top of theirs, TRIES times. Holds
-the readiness gates, where the server is to enforce them.
+If another client pushed to main in the meantime, the publication is repeated on top of that push,
+at most TRIES times. It also checks the readiness gates, if the server enforces them.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -23,25 +23,25 @@ from inkube.schemas import fielderrors, meta
 from inkube.schemas.objects import Object
 
 TRIES = 3
-"""So often a push is made anew when main moved."""
+"""The number of attempts to push, if main moves."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Edition:
-    """What one try would publish."""
+    """The result of one attempt."""
 
     number: int
-    """The revision it becomes."""
+    """The number of the published revision."""
     commit: str
-    """The commit with it, to be on main."""
+    """Its commit, the new head of main."""
     main: str
-    """The commit that main is at; "" where it is empty."""
+    """The present head of main; "" if the branch is empty."""
     siblings: Sequence[Object]
     """Every revision of the package, as stored."""
 
 
 class Publication:
-    """Publishes proposed revisions, anew where main moved meanwhile."""
+    """Publishes proposed revisions, with another attempt if main moved."""
 
     def __init__(self, options: Options, depots: Depots, origin: Origin) -> None:
         self._enforces_gates = options.enforce_readiness
@@ -51,9 +51,10 @@ class Publication:
     async def transaction(
         self, write: Write, env: Environment, repository: Object, depot: Depot
     ) -> AsyncIterator[None]:
-        """What lies around the commit of an approval: a commit on main and a tag.
+        """The transaction around the commit of an approval: a commit on main and a tag. Raises
+        StatusError.
 
-        The caller holds the Repository's lock.
+        The caller holds the lock of the Repository.
         """
         obj, old = write.obj, write.old
         assert obj is not None, "an approval has both"
@@ -78,7 +79,8 @@ class Publication:
     async def _edition(
         self, write: Write, env: Environment, repository: Object, depot: Depot, old: Object
     ) -> _Edition:
-        """The next number, and the draft's directory in a commit on top of main as it is now."""
+        """The next revision number, and a commit of the directory of the draft on top of the
+        present head of main."""
         spec, head = old["spec"], revisions.commit_of(old)
         package = spec["packageName"]
         refs = await self._origin.look(write, env, repository, depot, package)
@@ -110,13 +112,13 @@ def _check_gates(write: Write, obj: Object) -> None:
 
 
 def _tagged(refs: Refs, depot: Depot, package: str) -> list[int]:
-    """Revisions that are tagged, whoever did it."""
+    """The revision numbers that have tags, including tags that other clients pushed."""
     prefix = depot.layout.tag(package, 0).removesuffix("v0")
     return [layout.revision_of(ref.removeprefix(prefix)) for ref in refs if ref.startswith(prefix)]
 
 
 def _updates(depot: Depot, old: Object, edition: _Edition) -> list[Update]:
-    """Main moves, a tag comes, the proposed branch goes."""
+    """The updates of a publication: move main, create the tag, delete the proposed branch."""
     package, workspace = old["spec"]["packageName"], old["spec"]["workspaceName"]
     return [
         Update(depot.layout.main, edition.main, edition.commit),
@@ -126,7 +128,7 @@ def _updates(depot: Depot, old: Object, edition: _Edition) -> list[Update]:
 
 
 def _publish(write: Write, env: Environment, depot: Depot, obj: Object, edition: _Edition) -> None:
-    """What a publication changes of the object."""
+    """Apply a publication to its object."""
     spec, told = obj["spec"], obj["status"]
     spec["revision"] = edition.number
     told["publishedBy"] = write.user
@@ -139,7 +141,8 @@ def _publish(write: Write, env: Environment, depot: Depot, obj: Object, edition:
 async def _record(
     write: Write, env: Environment, depot: Depot, obj: Object, edition: _Edition
 ) -> None:
-    """What a publication changes of others: the label, the placeholder, the package's summary."""
+    """Add records for the effects of a publication on other objects: the label, the placeholder,
+    the summary of the package."""
     spec = obj["spec"]
     others = [each for each in edition.siblings if each["metadata"]["name"] != write.name]
     changed = revisions.relabelled([*others, obj])
@@ -152,7 +155,8 @@ async def _record(
 
 
 def _placeholder(obj: Object, depot: Depot, old: Object | None, commit: str) -> Record:
-    """The revision that shows the main branch, after a publication."""
+    """The record of the placeholder, the revision that represents the main branch, after a
+    publication."""
     spec = {**obj["spec"], "workspaceName": depot.layout.branch, "revision": PLACEHOLDER}
     spec["lifecycle"] = PUBLISHED
     name = layout.name_of(spec["repository"], spec["packageName"], spec["workspaceName"])

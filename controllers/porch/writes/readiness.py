@@ -1,7 +1,7 @@
-"""Whether a Repository is there and healthy enough to be written to (R1).
+"""Whether a Repository exists and is ready for writes (R1).
 
-A Repository that was never looked at is waited for: the first create after it mostly comes before
-its first sync has ended.
+A create waits for the first sync of a new Repository, because it often arrives before that sync has
+ended.
 """
 
 import asyncio
@@ -14,19 +14,21 @@ from inkube.schemas import fielderrors, status
 from inkube.schemas.objects import Object
 
 FIRST_SYNC = 10.0
-"""Seconds that a create waits for the first sync of its Repository."""
+"""The maximum time in seconds that a create waits for the first sync of its Repository."""
 
 
 class Readiness:
-    """Waits for the first look at a Repository, and refuses those that are unwell."""
+    """Waits for the first sync of a Repository, and rejects Repositories that are not ready."""
 
     def __init__(self, refusals: Refusals) -> None:
         self._refusals = refusals
         self._synced: dict[tuple[str, str], asyncio.Event] = {}
-        """By Repository that somebody waited for: its first sync has ended, well or not."""
+        """An event for each Repository with waiting creates: its first sync has ended, with or
+        without success."""
 
     async def ready(self, write: Write, env: Environment, name: str) -> Object:
-        """The Repository of a write. Raises StatusError 404, or 422 with what ails it."""
+        """The Repository of a write. Raises StatusError 404, or 422 with the problem of the
+        Repository."""
         found = await storedobjects.repository(env.client, name, write.namespace)
         if found is None or found["metadata"].get("deletionTimestamp"):
             raise status.not_found("config.porch.kpt.dev", "repositories", name)
@@ -48,18 +50,18 @@ class Readiness:
             return
 
     def synced(self, namespace: str, name: str) -> None:
-        """Who waits for the first sync of a Repository goes on."""
+        """Continue the creates that wait for the first sync of a Repository."""
         event = self._synced.get((namespace, name))
         if event is not None:
             event.set()
 
     def forget(self, namespace: str, name: str) -> None:
-        """The Repository has gone."""
+        """Forget a deleted Repository."""
         self._synced.pop((namespace, name), None)
 
 
 def condition(repository: Object) -> Object | None:
-    """The Ready condition of a Repository that was looked at; None before that."""
+    """The Ready condition of a Repository; None before its first check."""
     for each in (repository.get("status") or {}).get("conditions") or ():
         if each["type"] == "Ready" and each["reason"] != "Reconciling":
             return dict(each)
@@ -67,5 +69,5 @@ def condition(repository: Object) -> Object | None:
 
 
 def unready(name: str, why: str) -> fielderrors.FieldError:
-    """A revision's Repository cannot be used."""
+    """The error of a revision whose Repository is not ready."""
     return fielderrors.invalid("spec.repository", name, f"repository {name} is not ready: {why}")

@@ -1,7 +1,7 @@
-"""PackageRevisionResources: the files of a PackageRevision, shown and written.
+"""PackageRevisionResources: the files of a PackageRevision, for reads and writes.
 
-A write of them holds S1 (Drafts only), S2 and S3 (`acceptance`), and R1. Files that do not render
-are saved all the same where an annotation of the revision asks for it; the answer is the failure.
+A write checks S1 (only Drafts can change), S2 and S3 (`acceptance`), and R1. Files that do not
+render are still saved if an annotation of the revision requests it; the response is the error.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ _MEMBERS = ("packageName", "workspaceName", "revision", "repository")
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """Shows and writes the files of revisions."""
+    """Reads and writes the files of revisions; the fields are the shared parts of the server."""
 
     depots: Depots
     origin: Origin
@@ -45,7 +45,8 @@ class Resources:
 
     @asynccontextmanager
     async def transaction(self, write: Write, env: Environment) -> AsyncIterator[None]:
-        """What lies around the commit of changed files: their rendering, then a push."""
+        """The transaction around the commit of changed files: render, then push. Raises
+        StatusError."""
         obj, old, record = write.obj, write.old, write.record
         assert obj is not None, "a view is updated only"
         assert old is not None, "a view is updated only"
@@ -77,13 +78,13 @@ class Resources:
                 raise failure
 
     async def _commented(self, depot: Depot, old: Object, sent: Files) -> Files:
-        """The sent files, with the comments that clients lost."""
+        """The sent files, with the comments restored that clients dropped."""
         commit, path = revisions.commit_of(old), depot.layout.path(old["spec"]["packageName"])
         stored = await self.depots.run(depot.url, partial(read, depot.store, commit, path))
         return await self.depots.work(partial(comments.restore, sent, stored or {}))
 
     def _check(self, write: Write, old: Object) -> None:
-        """S1. Raises StatusError."""
+        """Check S1. Raises StatusError."""
         lifecycle = old["spec"]["lifecycle"]
         if lifecycle == DRAFT:
             return
@@ -95,7 +96,8 @@ class Resources:
         raise self.refusals.invalid(write.name, error, kind=RESOURCES_KIND)
 
     def _failure(self, write: Write, old: Object, error: str) -> StatusError | None:
-        """What to raise once files that do not render are saved; raised at once if they are not."""
+        """The error to raise after files that do not render are saved; None if they render. Raises
+        StatusError if such files are not saved."""
         if not error:
             return None
         annotations = old["metadata"].get("annotations") or {}
@@ -104,7 +106,7 @@ class Resources:
         return self.acceptance.failure(write.name, error, RESOURCES_KIND, pushed=True)
 
     async def show(self, objects: Sequence[Object], env: Environment) -> list[Object]:
-        """The objects as clients see them; a Repository is opened once for all of its revisions."""
+        """The objects that clients read. A Repository is opened once for all of its revisions."""
         groups: dict[tuple[str, str], list[int]] = {}
         for at, obj in enumerate(objects):
             place = (obj["metadata"]["namespace"], obj["spec"]["repository"])
@@ -119,7 +121,8 @@ class Resources:
     async def _files(
         self, env: Environment, namespace: str, name: str, objects: Sequence[Object]
     ) -> list[Files]:
-        """The files of some revisions of a Repository. Raises StatusError 503."""
+        """The files of revisions of one Repository; {} for each if the Repository does not exist.
+        Raises StatusError 503."""
         owner = await storedobjects.repository(env.client, name, namespace)
         if owner is None:
             return [{} for _ in objects]

@@ -1,7 +1,7 @@
-"""The four tasks: from what is asked for to the files of a revision.
+"""The four tasks, which produce the files of a revision.
 
-Raises StatusError with the words of each rule (section 7 of the design); what blocks runs in the
-depots' threads.
+Each raises StatusError with the text of the violated rule (section 7 of the design). Blocking
+operations run in the threads of `depots`.
 """
 
 from typing import NamedTuple
@@ -40,21 +40,22 @@ LINES = {
 
 
 class _Source(NamedTuple):
-    """A directory somewhere."""
+    """The files of a directory, and its location in git."""
 
     files: Files
     place: Upstream
 
 
 class Tasks:
-    """Runs one task of a revision: that it is made by, or one that a Draft is given later."""
+    """Runs one task of a revision: the task that creates the revision, or one that is added to a
+    Draft."""
 
     def __init__(self, client: Client, depots: Depots, refusals: Refusals, at: int = 0) -> None:
         self._client, self._depots, self._refusals = client, depots, refusals
         self._at, self._field = at, f"spec.tasks[{at}]"
 
     async def run(self, obj: Object, depot: Depot, before: Files | None = None) -> Files:
-        """The files that the task makes, where these were `before`; init keeps what is there."""
+        """The files that the task produces from the files `before`; init keeps existing files."""
         task = obj["spec"]["tasks"][self._at]
         kind: str = task["type"]
         match kind:
@@ -111,7 +112,7 @@ class Tasks:
         return await self.source(found)
 
     async def _by_git(self, obj: Object, git: Object, field: str) -> _Source:
-        """A directory of any repository, in the words of section 12 where it is not there."""
+        """A directory of any git repository. Errors have the texts of section 12."""
         url, directory = git.get("repo") or "", (git.get("directory") or "").strip("/")
         if not url:
             raise self._wrong(obj, fielderrors.required(f"{field}.repo", "the URL is needed"))
@@ -206,7 +207,8 @@ class Tasks:
             raise self._wrong(obj, wrong) from error
 
     async def upgrade_sources(self, obj: Object, task: Object) -> list[Object]:
-        """The old upstream, the new and the local revision: named, there, published (G1, G2)."""
+        """The old upstream, the new upstream and the local revision of an upgrade. Each must be
+        named, exist and be published (G1, G2). Raises StatusError."""
         found = []
         members = ("oldUpstreamRef", "newUpstreamRef", "localPackageRevisionRef")
         for member in members:
@@ -228,7 +230,7 @@ class Tasks:
             found.append(each)
         return found
 
-    # what all share
+    # shared by the tasks
 
     async def _named(self, obj: Object, name: str, field: str) -> Object:
         found = await storedobjects.revision(self._client, name, obj["metadata"]["namespace"])
@@ -238,13 +240,14 @@ class Tasks:
         return found
 
     async def source(self, revision: Object) -> _Source:
-        """The files of a revision, and where they are."""
+        """The files of a revision, and their location in git."""
         files = await self.files(revision)
         git = revision["status"]["selfLock"]["git"]
         return _Source(files, Upstream(git["repo"], git["directory"], git["ref"], git["commit"]))
 
     async def files(self, revision: Object) -> Files:
-        """The files of a revision; {} where its Repository is gone. Raises as hosts do."""
+        """The files of a revision; {} if its Repository does not exist. Raises the errors of
+        hosts."""
         meta, spec = revision["metadata"], revision["spec"]
         repository = await storedobjects.repository(
             self._client, spec["repository"], meta["namespace"]
@@ -267,7 +270,7 @@ class Tasks:
 
 
 def only_new(spec: Object, at: int) -> FieldError:
-    """C1: a clone would make another revision of a package that is there."""
+    """The error of rule C1: a clone would create another revision of an existing package."""
     why = (
         f'`clone` cannot create a new revision for package "{spec["packageName"]}" that already '
         f'exists in repo "{spec["repository"]}"; make subsequent revisions using `copy`'
@@ -276,14 +279,14 @@ def only_new(spec: Object, at: int) -> FieldError:
 
 
 def read(store: Store, commit: str, path: str) -> Files | None:
-    """The files of a directory at a commit. It blocks."""
+    """The files of a directory at a commit; None if the directory does not exist. Blocks."""
     store.fetch([commit])
     directory = store.directory(store.head(commit).tree, path)
     return None if directory is None else store.files(directory)
 
 
 def _resolve(store: Store, directory: str, ref: str) -> tuple[str, str]:
-    """A ref as it is called and its commit; "" where there is none. It blocks."""
+    """The name of a ref and its commit; "" as the commit if the ref does not exist. Blocks."""
     refs = store.refs()
     names = []
     if directory and ref:

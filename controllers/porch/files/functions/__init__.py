@@ -1,12 +1,14 @@
-"""The functions of kpt's catalogue that this server runs itself: no pods, no binaries. Pure.
+"""The functions of kpt's catalog that this server implements itself, without pods or binaries.
+Pure.
 
-A function is known by the last segment of its image, whatever its registry and version. In comes a
-config and a package's documents, which are changed in place; out come remarks. `render` calls them.
+The last segment of an image selects the function; registry and version are ignored. Input: a
+configuration and the documents of a package, which the function changes in place. Output: results.
+`render` calls the functions.
 
-labels       set-namespace, set-labels, set-annotations
-setters      apply-setters, search-replace
-replacements apply-replacements
-resources    set-image, ensure-name-substring, upsert-resource
+  labels       set-namespace, set-labels, set-annotations
+  setters      apply-setters, search-replace
+  replacements apply-replacements
+  resources    set-image, ensure-name-substring, upsert-resource
 """
 
 import re
@@ -21,7 +23,7 @@ _TAG = re.compile(r"(@sha256:[0-9a-f]+|:[^/:@]+)\Z")
 
 
 def not_run(config: Object, package: Package) -> list[Result]:
-    """Passes by what cannot be run here."""
+    """Skip a function that this server cannot run; the result states that."""
     return [Result("not run by inkube")]
 
 
@@ -42,7 +44,7 @@ _FUNCTIONS: dict[str, Function] = {
 
 
 def find(image: str) -> Function | None:
-    """The function of an image; None for one that nobody here knows."""
+    """The function of an image; None if this server does not implement it."""
     name = image
     while (shorter := _TAG.sub("", name)) != name:
         name = shorter

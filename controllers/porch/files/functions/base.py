@@ -1,4 +1,4 @@
-"""What every built-in function is given and gives back."""
+"""The input and output types of every built-in function."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ from inkube.schemas.objects import Object
 
 
 class Failed(Exception):
-    """A function could not do its work; the text is for people."""
+    """A function failed; the text is an error message for users."""
 
 
 class Result(NamedTuple):
-    """One remark of a function."""
+    """One result of a function."""
 
     message: str
     document: Document | None = None
@@ -25,16 +25,17 @@ class Result(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """What a function works on: the chosen objects, and all documents, for those that add some."""
+    """The input of a function: the selected objects, and all documents, to which it can add
+    some."""
 
     where: str
-    """The directory of the package, with a slash at its end; "" is the root."""
+    """The directory of the package, with a trailing slash; "" is the root."""
     chosen: Sequence[Document]
     all: list[Document]
 
     @property
     def mutable(self) -> list[Document]:
-        """Objects that mutators may change: neither Kptfiles nor local configuration."""
+        """The objects that mutators can change: neither Kptfiles nor local configuration."""
         return [
             each
             for each in self.chosen
@@ -46,7 +47,8 @@ Function = Callable[[Object, Package], Sequence[Result]]
 
 
 def parameters(config: Object, member: str = "") -> Object:
-    """The parameters in a ConfigMap's data, or in the member of a config of its own kind."""
+    """The parameters in the data of a ConfigMap, or in a member of a configuration of another
+    kind."""
     if config.get("kind") == "ConfigMap":
         found = config.get("data")
     else:

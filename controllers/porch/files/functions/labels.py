@@ -18,7 +18,7 @@ _CLUSTER = frozenset(
         "ValidatingWebhookConfiguration", "VolumeAttachment",
     }
 )  # fmt: skip
-"""Kinds of Kubernetes without a namespace; unknown kinds count as having one."""
+"""Cluster-scoped kinds of Kubernetes; unknown kinds are treated as namespaced."""
 _TEMPLATES = (
     ("spec", "template"),
     ("spec", "jobTemplate"),
@@ -28,7 +28,7 @@ _SELECTED = frozenset({"Deployment", "ReplicaSet", "DaemonSet", "StatefulSet"})
 
 
 def set_namespace(config: Object, package: Package) -> list[Result]:
-    """Put namespaced objects into a namespace, and name it where it is spoken of."""
+    """Move namespaced objects to a namespace, and update the references to it."""
     wanted = parameters(config).get("namespace")
     if not wanted or not isinstance(wanted, str):
         raise Failed("config is needed: `namespace` must not be empty")
@@ -48,7 +48,7 @@ def _move(tree: Any, wanted: str) -> None:
 
 
 def set_labels(config: Object, package: Package) -> list[Result]:
-    """Label objects, their pods' templates and what selects them."""
+    """Set labels on objects, on their pod templates and in their selectors."""
     wanted = _pairs(config, "labels")
 
     def change(tree: Any) -> None:
@@ -67,7 +67,7 @@ def set_labels(config: Object, package: Package) -> list[Result]:
 
 
 def set_annotations(config: Object, package: Package) -> list[Result]:
-    """Annotate objects and their pods' templates."""
+    """Set annotations on objects and on their pod templates."""
     wanted = _pairs(config, "annotations")
 
     def change(tree: Any) -> None:

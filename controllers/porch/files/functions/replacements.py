@@ -1,4 +1,4 @@
-"""apply-replacements: values copied from one object to others, as kustomize's replacements."""
+"""apply-replacements: copies values from one object to others, like kustomize's replacements."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from inkube.schemas.objects import Object
 
 
 def apply_replacements(config: Object, package: Package) -> list[Result]:
-    """Copy each replacement's source to its targets."""
+    """Copy the source of each replacement to its targets."""
     replacements = config.get("replacements")
     if not isinstance(replacements, list) or not replacements:
         raise Failed("config is needed: replacements must not be empty")
@@ -94,13 +94,13 @@ def _matches(selector: Object, document: Document) -> bool:
 
 
 def _steps(path: str) -> list[str]:
-    """`spec.containers.[name=x].image` in pieces; a backslash keeps a dot."""
+    """Split `spec.containers.[name=x].image` into steps; a backslash escapes a dot."""
     parts = re.findall(r"(\[[^\]]*\]|(?:\\.|[^.\[])+)", path)
     return [re.sub(r"\\(.)", r"\1", part) for part in parts]
 
 
 def _places(tree: Any, steps: list[str], *, create: bool = False) -> Iterator[tuple[Any, Any]]:
-    """Holders and keys that a path leads to."""
+    """The collections and keys that a path matches."""
     head, rest = steps[0], steps[1:]
     for holder, key in _keys(tree, head, create=create and not head.startswith("[")):
         if not rest:

@@ -11,7 +11,7 @@ _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 
 
 def set_image(config: Object, package: Package) -> list[Result]:
-    """Give containers of an image another name, tag or digest."""
+    """Change the name, tag or digest of an image in all containers that use it."""
     given = parameters(config, "image")
     name = given.get("name")
     if not name:
@@ -49,7 +49,7 @@ def _image(old: str, given: Object) -> str:
 
 
 def ensure_name_substring(config: Object, package: Package) -> list[Result]:
-    """Give every name a prefix or suffix that it does not have."""
+    """Add a prefix or suffix to every name that does not contain it."""
     given = parameters(config)
     prefix, suffix = str(given.get("prepend") or ""), str(given.get("append") or "")
     if not prefix and not suffix:
@@ -72,7 +72,7 @@ def ensure_name_substring(config: Object, package: Package) -> list[Result]:
 
 
 def upsert_resource(config: Object, package: Package) -> list[Result]:
-    """Put the configured object into the package, in place of the one of its identity."""
+    """Add the configured object to the package, or replace the object with the same identity."""
     if not config.get("kind") or not config.get("apiVersion"):
         raise Failed("config is needed: the object to put into the package")
     text = documents.dump(config)

@@ -1,4 +1,4 @@
-"""apply-setters and search-replace: values found by their comments, paths or texts."""
+"""apply-setters and search-replace: change values found by comment, path or text."""
 
 import re
 from typing import Any
@@ -22,7 +22,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./@:+-]*")
 
 
 def apply_setters(config: Object, package: Package) -> list[Result]:
-    """Fill in values whose line bears `# kpt-set: …${name}…`."""
+    """Set the values on lines with a comment `# kpt-set: …${name}…`."""
     setters = {str(key): value for key, value in parameters(config).items()}
     if not setters:
         raise Failed("config is needed: input setters list cannot be empty")
@@ -74,7 +74,7 @@ def _scalar(
 def _list(
     document: Document, lines: list[str], place: int, match: re.Match[str], setters: Object
 ) -> list[Result]:
-    """A sequence below its key, which one setter gives as a whole."""
+    """Replace the sequence below a key with the value of one setter."""
     whole = _SETTER.fullmatch(match["pattern"])
     if whole is None or whole[1] not in setters:
         return []
@@ -98,7 +98,8 @@ def _list(
 
 
 def _resolved(pattern: str, old: str, setters: Object) -> dict[str, str] | None:
-    """Each setter's text: as given, or what the present value has in its place."""
+    """The text of each setter: the given value, or its part of the present value. None if no setter
+    of the pattern is given. Raises Failed."""
     names = [match[1] for match in _SETTER.finditer(pattern)]
     if not any(name in setters for name in names):
         return None
@@ -133,7 +134,7 @@ def _quoted(text: str, quote: str = '"') -> str:
 
 
 def _path(lines: list[str], place: int) -> str:
-    """The path of the field on a line, by indentation."""
+    """The path of the field on a line, derived from indentation."""
     parts: list[str] = []
     limit = -1
     for at in range(place, -1, -1):
@@ -154,7 +155,7 @@ def _path(lines: list[str], place: int) -> str:
 
 
 def _position(lines: list[str], place: int, indent: int) -> int:
-    """Which item of its list begins on a line."""
+    """The index in its list of the item that begins on a line."""
     position = 0
     for line in reversed(lines[:place]):
         depth = len(line) - len(line.lstrip())
@@ -165,7 +166,7 @@ def _position(lines: list[str], place: int, indent: int) -> int:
 
 
 def search_replace(config: Object, package: Package) -> list[Result]:
-    """Find values by path, text or pattern, and put another one there."""
+    """Find values by path, text or pattern, and replace them if `put-value` is given."""
     given = parameters(config)
     wanted = {key: str(value) for key, value in given.items()}
     unknown = wanted.keys() - {"by-path", "by-value", "by-value-regex", "put-value", "by-file-path"}
@@ -205,7 +206,7 @@ def _replace(document: Document, wanted: dict[str, str]) -> list[Result]:
 
 
 def _replaced(text: str, wanted: dict[str, str], put: str | None) -> str | None:
-    """The new text; None where the value does not match."""
+    """The new text; None if the value does not match."""
     if "by-value" in wanted:
         return (put if put is not None else text) if text == wanted["by-value"] else None
     if "by-value-regex" in wanted:
@@ -222,7 +223,8 @@ def _replaced(text: str, wanted: dict[str, str], put: str | None) -> str | None:
 
 
 def _typed(text: str, old: Any) -> Any:
-    """The text as a value of the old one's type, where it can be one."""
+    """The text parsed to a scalar, unless the old value is a string; the text itself if that
+    fails."""
     if isinstance(old, str):
         return text
     try:
