@@ -1,4 +1,5 @@
-"""`connections/NAME/authorize`: the code an OAuth provider gave a user becomes the token."""
+"""`connections/NAME/authorize`: exchanges the code that an OAuth provider gave a user for a
+token."""
 
 from datetime import timedelta
 from http import HTTPStatus

@@ -1,4 +1,4 @@
-"""Connection as a kind: rules, checks, what its status says, and why it may have to stay."""
+"""Connection as a kind: rules, checks, status, and the guard of its deletion."""
 
 from collections.abc import AsyncIterator, Sequence
 
@@ -23,11 +23,11 @@ from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.status import StatusError
 
 NAMED = 5
-"""So many users of a connection are named when it must stay; all are counted."""
+"""The maximum number of repositories that the error of the deletion guard names; it counts all."""
 
 
 def module(secure: SecureValues, tokens: Tokens) -> KindModule[Connection]:
-    """The kind with everything it does."""
+    """The kind with its rules, checks and subresources."""
 
     async def findings(run: Run[Connection], errors: Sequence[FieldError]) -> list[Object]:
         return [] if errors else await tokens.of_connection(run)
@@ -53,14 +53,16 @@ def module(secure: SecureValues, tokens: Tokens) -> KindModule[Connection]:
 
 
 def _name_prefix(obj: Object) -> str:
-    """`TYPE-`, for a connection that comes without a name; "" where its type cannot be read."""
+    """`TYPE-`, the prefix of the name of a connection without a name; "" if it has no valid
+    type."""
     spec = obj.get("spec")
     kind = spec.get("type") if isinstance(spec, dict) else None
     return f"{kind}-" if isinstance(kind, str) and kind else ""
 
 
 async def not_in_use(connection: Connection, env: Environment) -> AsyncIterator[Problem]:
-    """A connection stays as long as repositories log in with it; a namespace may take all along."""
+    """Reject the deletion of a connection that repositories use, unless the namespace is being
+    deleted."""
     if await _is_terminating(env, connection.metadata.namespace):
         return
     selection = Selection(namespace=connection.metadata.namespace)
@@ -93,7 +95,7 @@ def _users(connection: Connection, repositories: Sequence[Object]) -> list[str]:
 
 
 def _watches(env: Environment) -> Sequence[Watch]:
-    """The app in the world, and the host that answers for all apps."""
+    """Watch the app in the scripted world, and the host that serves all apps."""
     by_app = connections_by_app(env)
 
     def of_app(change: Change) -> list[Key]:

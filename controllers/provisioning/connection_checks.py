@@ -1,4 +1,5 @@
-"""Live checks of a Connection: GitHub knows the app, its key and installation, and lets it work."""
+"""Live checks of a Connection: GitHub accepts the app, its key and installation, and grants the
+needed permissions."""
 
 from collections.abc import AsyncIterator
 from http import HTTPStatus
@@ -30,7 +31,7 @@ from inkube.controllers.provisioning.types import Connection
 INSTALLATION = "spec.installationID"
 HOOKS = "webhooks"
 _ALIASES = {HOOKS: "repository_hooks"}
-"""GitHub's API has another name for what its settings call webhooks."""
+"""The names in GitHub's API that differ from the names in its settings."""
 _LEVELS = {"": 0, "none": 0, "read": 1, "write": 2, "admin": 3}
 
 
@@ -40,7 +41,7 @@ def _field(member: str) -> Any:
 
 @check(Connection, field=_field("appID"))
 async def app_accepted(connection: Connection, run: Run[Connection]) -> AsyncIterator[Problem]:
-    """GitHub knows the app and accepts what its key signed."""
+    """GitHub knows the app and accepts tokens signed with its key."""
     key = "secure.privateKey"
     try:
         session = await session_of(run)
@@ -63,8 +64,8 @@ async def app_accepted(connection: Connection, run: Run[Connection]) -> AsyncIte
 
 @check(Connection, field=_field("installationID"), after=[app_accepted])
 async def installation_exists(connection: Connection, run: Run[Connection]) -> Problem | None:
-    """The app is installed there. The field is the one that the documents' front ends look for,
-    whatever the block of the type is called."""
+    """The app has the installation. The field is the one that the front ends of the documents
+    expect, for every type of connection."""
     session = await session_of(run)
     if session is None or connection.spec.app is None:
         return None
@@ -78,7 +79,7 @@ async def installation_exists(connection: Connection, run: Run[Connection]) -> P
 
 
 async def _installations(session: AppSession) -> list[str]:
-    """What a form may offer; nothing where the app does not tell."""
+    """The installation IDs that a form can offer; [] if GitHub does not list them."""
     try:
         return await session.installations()
     except (KeyRefused, OutsideError):
@@ -89,7 +90,8 @@ async def _installations(session: AppSession) -> list[str]:
 async def permissions_granted(
     connection: Connection, run: Run[Connection]
 ) -> AsyncIterator[Problem]:
-    """App and installation may do what syncing takes; those of the app come first."""
+    """App and installation have the permissions that a sync needs; problems of the app come
+    first."""
     session = await session_of(run)
     if session is None:
         return
@@ -126,7 +128,7 @@ def _level(granted: dict[str, str], name: str) -> str:
 
 
 async def session_of(run: Run[Connection]) -> AppSession | None:
-    """The conversation this run's checks share; None where there is nobody to ask."""
+    """The session that the checks of this run share; None without an app or private key."""
     return await run.memo("session", lambda: _open(run))
 
 

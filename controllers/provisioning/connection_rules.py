@@ -1,6 +1,6 @@
-"""Static rules and normal form of a Connection: offline, on every write.
+"""Static rules and normal form of a Connection, checked offline on every write.
 
-Texts are Grafana's (apps/provisioning/pkg/connection, the validators of each type).
+The texts are Grafana's (apps/provisioning/pkg/connection, the validators of each type).
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,7 +36,7 @@ _ENTERPRISE = ("githubEnterprise", "githubEnterpriseOAuth")
 
 @mutator(Connection)
 def set_url(connection: Connection, old: Connection | None) -> None:
-    """The installation's settings page; what a client sends is replaced."""
+    """Set the URL of the settings page of the installation; a value from a client is replaced."""
     spec = connection.spec
     url = ""
     if spec.app is not None and (base := spec.server_url or _base(spec.type)):
@@ -51,7 +51,8 @@ def _base(kind: str) -> str:
 
 @mutator(Connection)
 def forget_token(connection: Connection, old: Connection | None) -> None:
-    """A token stands for the application that asked for it; another one has to be authorized."""
+    """Remove the token if the application of the connection changes: a token is only valid for the
+    application that requested it."""
     if old is None or connection.spec.type in APP_TYPES:
         return
     before, now = old.secure, connection.secure
@@ -69,7 +70,7 @@ def _application(connection: Connection) -> tuple[Any, ...]:
 
 
 def validators(secure: SecureValues) -> Sequence[Rule[Connection]]:
-    """In the order of the fields."""
+    """The validators, in the order of the fields."""
 
     @validator(Connection, field="secure.privateKey")
     def private_key_real(connection: Connection, old: Connection | None) -> Iterator[Problem]:
@@ -97,14 +98,14 @@ def validators(secure: SecureValues) -> Sequence[Rule[Connection]]:
 
 @validator(Connection, field="metadata.name")
 def name_not_reserved(connection: Connection, old: Connection | None) -> Iterator[Problem]:
-    """Names that stand for something else in paths and user interfaces."""
+    """Names that have another meaning in paths and user interfaces are reserved."""
     if connection.metadata.name in RESERVED:
         yield Invalid(RESERVED_TEXT)
 
 
 @validator(Connection, field="spec.title")
 def title_given(connection: Connection, old: Connection | None) -> Iterator[Problem]:
-    """People read titles: one that is given has to say something."""
+    """A given title must not be blank."""
     spec = connection.spec
     if "title" in spec.model_fields_set and not spec.title.strip():
         yield Required("a title is needed")
@@ -112,14 +113,14 @@ def title_given(connection: Connection, old: Connection | None) -> Iterator[Prob
 
 @validator(Connection, field="spec.type")
 def type_unchanged(connection: Connection, old: Connection | None) -> Iterator[Problem]:
-    """Everything else depends on the type."""
+    """The other fields depend on the type."""
     if old is not None and old.spec.type != connection.spec.type:
         yield Invalid("field is immutable; create another connection instead")
 
 
 @validator(Connection, field="spec")
 def block_of_the_type(connection: Connection, old: Connection | None) -> Iterator[Problem]:
-    """No block of another type."""
+    """Blocks of other types are not allowed."""
     spec = connection.spec
     blocks: dict[str, tuple[Any, tuple[str, ...]]] = {
         "github": (spec.github, ("github",)),
@@ -135,7 +136,7 @@ def block_of_the_type(connection: Connection, old: Connection | None) -> Iterato
 
 @validator(Connection, field="spec")
 def app_given(connection: Connection, old: Connection | None) -> Iterator[Problem]:
-    """The app and one of its installations, both numbers."""
+    """The IDs of the app and of one of its installations, both numeric."""
     kind, app = connection.spec.type, connection.spec.app
     if kind not in APP_TYPES:
         return
@@ -154,7 +155,7 @@ def app_given(connection: Connection, old: Connection | None) -> Iterator[Proble
 
 @validator(Connection, field="spec.githubEnterprise.serverUrl")
 def server_well_formed(connection: Connection, old: Connection | None) -> Iterator[Problem]:
-    """Where the GitHub Enterprise server is."""
+    """The URL of the GitHub Enterprise server."""
     if connection.spec.type not in _ENTERPRISE:
         return
     url = connection.spec.server_url
@@ -167,7 +168,7 @@ def server_well_formed(connection: Connection, old: Connection | None) -> Iterat
 
 @validator(Connection, field="spec.oauth.clientID")
 def client_given(connection: Connection, old: Connection | None) -> Iterator[Problem]:
-    """The application that users are to authorize."""
+    """The application that users authorize."""
     spec = connection.spec
     if spec.type not in APP_TYPES and (spec.oauth is None or not spec.oauth.client_id):
         yield Required(f"clientID must be specified for {_LABELS[spec.type]} connection")
@@ -175,7 +176,7 @@ def client_given(connection: Connection, old: Connection | None) -> Iterator[Pro
 
 @validator(Connection, field="secure")
 def secrets_of_the_type(connection: Connection, old: Connection | None) -> Iterator[Problem]:
-    """A private key for apps, a client secret for the others."""
+    """A private key for apps, a client secret for other types."""
     kind, secure = connection.spec.type, connection.secure
     wanted, other = ("privateKey", "clientSecret")
     has_wanted, has_other = secure.private_key is not None, secure.client_secret is not None

@@ -1,4 +1,5 @@
-"""What is done before a Repository goes: its jobs, its webhook, what was pulled from it."""
+"""The steps before the deletion of a Repository: its jobs, its webhook, the resources pulled from
+it."""
 
 from inkube.controllers.checks import OutsideError, Run
 from inkube.controllers.client import Selection
@@ -16,11 +17,11 @@ from inkube.controllers.provisioning.types import GROUP, Repository
 from inkube.schemas.status import StatusError
 
 FORCE = f"{GROUP}/force-delete"
-"""An annotation: nobody outside is asked before the object goes."""
+"""An annotation: the deletion sends no requests to outside systems."""
 
 
 def finalizers(pulls: Pulls) -> Finalizers:
-    """The steps in their order; resources are removed unless they are to be released."""
+    """The steps in their order. By default, resources are removed, not released."""
 
     async def forget(repository: Repository, env: Environment) -> None:
         pulls.forget(Key(repository.metadata.namespace, repository.metadata.name))
@@ -59,7 +60,7 @@ async def _remove_webhook(repository: Repository, env: Environment) -> None:
     try:
         await hooks.remove(run)
     except RepositoryNotFound:
-        return  # its webhook went with it
+        return  # the webhook was deleted with the repository
     except (NotAuthorized, CredentialsMissing) as error:
         raise CannotFinish("webhook: not authorized") from error
     except OutsideError as error:

@@ -1,4 +1,5 @@
-"""`repositories/NAME/files[/PATH]`: files of a branch, read as resources and written in commits."""
+"""`repositories/NAME/files[/PATH]`: reads files of a branch as resources, and writes them as
+commits."""
 
 from typing import Any
 
@@ -18,9 +19,9 @@ from inkube.schemas import status
 from inkube.schemas.status import Reason, StatusError
 
 DEEPEST = 8
-"""Segments a path may have."""
+"""The maximum number of segments in a path."""
 LARGEST = 5 * 1024 * 1024
-"""Bytes of a file."""
+"""The maximum size of a file in bytes."""
 FORBIDDEN = "write operations are not allowed for this repository"
 MARKDOWN = ".md"
 
@@ -55,7 +56,7 @@ class _Request:
         self._is_directory = question.is_directory
 
     async def answer(self) -> Reply:
-        """By verb; writes are permitted first, then the path is looked at."""
+        """Handle the verb. Permission to write is checked before the path. Raises StatusError."""
         verb = self._question.verb
         if verb != "get":
             self._permit()
@@ -165,7 +166,7 @@ class _Request:
         return await places.tree(self._run, self._ref)
 
     async def _tree_to_write(self) -> Tree:
-        """The branch as it is; one that is made begins as the configured one."""
+        """The tree of the branch; a new branch starts from the configured one."""
         if self._ref and self._repository.spec.remote is not None:
             branches = await (await places.contents(self._run)).branches()
             if self._ref not in {branch.name for branch in branches}:
@@ -186,9 +187,10 @@ class _Request:
         raise _not_found("file not found")
 
     def _wrapped(self, file: File, action: str = "", *, is_strict: bool = False) -> Reply:
-        """The wrapper of a file; what is wrong with it stands in `errors`.
+        """The wrapper of a file, with its problems in `errors`.
 
-        What is no resource at all is refused, and so is anything wrong with what `is_strict`.
+        Raises StatusError 400 for a file that is not a resource, and, if `is_strict`, for any
+        problem that prevents parsing.
         """
         if file.path.endswith(MARKDOWN):
             return self._wrapper(file, {"action": action})

@@ -1,4 +1,4 @@
-"""Webhooks at the provider: made when a repository asks for one, kept current, removed with it."""
+"""Webhooks of the provider: registered, updated and removed as the repository requires."""
 
 import secrets
 
@@ -24,12 +24,13 @@ EVENTS = ("pull_request", "push")
 TYPES = ("github", "githubEnterprise")
 FIELD = "spec.webhook.baseUrl"
 REGISTERED = "webhook"
-"""What a run remembers the outcome by: `status.webhook`, or None after a removal."""
+"""The key under which a run remembers the outcome: the value of `status.webhook`, empty after a
+removal."""
 _GONE: Object = {}
 
 
 def is_wanted(repository: Repository) -> bool:
-    """Whether the provider is to tell of changes."""
+    """Whether the repository needs a webhook for changes at the provider."""
     spec = repository.spec
     if spec.type not in TYPES or spec.webhook is None or spec.webhook.disabled:
         return False
@@ -38,7 +39,7 @@ def is_wanted(repository: Repository) -> bool:
 
 
 def url_of(repository: Repository) -> str:
-    """Where the provider sends events."""
+    """The URL to which the provider sends events."""
     assert repository.spec.webhook is not None, "asked for those who want one"
     base, metadata = repository.spec.webhook.base_url.rstrip("/"), repository.metadata
     where = f"namespaces/{metadata.namespace}/repositories/{metadata.name}"
@@ -46,7 +47,8 @@ def url_of(repository: Repository) -> str:
 
 
 def new_secret(repository: Repository) -> list[Object]:
-    """The JSON patch that gives a repository the secret its events are signed with."""
+    """The JSON patch that sets the secret for signing events; [] if it is not needed or already
+    set."""
     if not is_wanted(repository) or repository.secure.webhook_secret is not None:
         return []
     made = {"webhookSecret": {"create": secrets.token_hex(32)}}
@@ -57,7 +59,7 @@ def new_secret(repository: Repository) -> list[Object]:
 
 
 async def secret_of(repository: Repository, run: Run[Repository]) -> str | None:
-    """What events are signed with; None where there is nothing."""
+    """The secret for signing events; None if the repository has no secret."""
     held = repository.secure.webhook_secret
     if held is None or not held.name:
         return None
@@ -68,7 +70,7 @@ async def secret_of(repository: Repository, run: Run[Repository]) -> str | None:
 
 @check(Repository, field=FIELD, after=[branch_exists, may_write])
 async def webhook_registered(repository: Repository, run: Run[Repository]) -> Problem | None:
-    """The provider has the webhook as it should be, or none."""
+    """The provider has the correct webhook, or no webhook if it is not wanted."""
     told, status = repository.status.webhook, repository.status
     known = told.id if told is not None else None
     if run.is_dry or (known is None and not is_wanted(repository)):
@@ -100,7 +102,7 @@ async def webhook_registered(repository: Repository, run: Run[Repository]) -> Pr
 
 
 async def _is_disabled(repository: Repository, run: Run[Repository]) -> bool:
-    """Whether the connection keeps its repositories from having webhooks."""
+    """Whether the connection disables webhooks for its repositories."""
     connection = await connection_of(repository, run.env.client, run.memo)
     options = connection.spec.webhook if connection is not None else None
     return options is not None and options.disabled
@@ -114,13 +116,13 @@ async def _note(run: Run[Repository], found: Object) -> None:
 
 
 def members(run: Run[Repository]) -> Object:
-    """`status.webhook`, when this run changed something."""
+    """`status.webhook`, if this run changed it."""
     found = run.memo.known(REGISTERED)
     return {} if found is None else {"webhook": found or None}
 
 
 async def remove(run: Run[Repository]) -> None:
-    """Take the webhook off the provider. Raises as the session does."""
+    """Remove the webhook from the provider. Raises the errors of the session."""
     told = run.object.status.webhook
     if told is None or told.id is None:
         return

@@ -1,4 +1,4 @@
-"""Indexes over repositories and connections: who depends on a host, a connection or an app."""
+"""Indexes over repositories and connections: the dependents of a host, a connection or an app."""
 
 from inkube.controllers.client import Object
 from inkube.controllers.environment import Environment
@@ -18,12 +18,12 @@ def repositories_by_connection(env: Environment) -> Index:
 
 
 def connections_by_app(env: Environment) -> Index:
-    """Connections by the ID of their app, and by `host NAME` of their server or "" for GitHub."""
+    """Connections by the ID of their app, and by `host NAME` of their server, or "" for GitHub."""
     return env.informers.of(Connection.gvr).index("provisioning app", _apps)
 
 
 def repositories_by_namespace(env: Environment) -> Index:
-    """Repositories by their namespace, without those that are being deleted."""
+    """Repositories by their namespace, except those that are being deleted."""
     return env.informers.of(Repository.gvr).index("provisioning namespace", _namespaces)
 
 

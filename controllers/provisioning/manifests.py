@@ -1,8 +1,9 @@
-"""What the files of a repository declare: dashboards, and folders for the directories they lie in.
+"""The resources that the files of a repository declare: dashboards, and folders for their
+directories.
 
-A file counts when it is JSON or YAML with apiVersion and kind, or a dashboard in the classic form
-(`schemaVersion`, `panels`, `tags`; its name is `uid`). What is wrong with one file keeps no other
-from being read.
+A file declares a resource if it is JSON or YAML with apiVersion and kind, or a dashboard in the
+classic form (`schemaVersion`, `panels`, `tags`; its name is `uid`). A problem of one file does not
+prevent other files from being read.
 """
 
 import hashlib
@@ -23,21 +24,22 @@ KINDS = {
 }
 EXTENSIONS = (".json", ".yaml", ".yml")
 _NAME = 40
-"""Characters of a folder's name before its hash."""
+"""The maximum number of characters of the name of a folder, before its hash."""
 
 
 class Scope(NamedTuple):
-    """Where resources are made: by which repository, in which namespace."""
+    """The context of resources: the repository that creates them, and their namespace."""
 
     repository: str
     namespace: str
     title: str
     has_root: bool
-    """Whether everything lies in a folder named like the repository (sync target folder)."""
+    """Whether a folder with the name of the repository contains all resources (sync target
+    folder)."""
 
 
 class Found(NamedTuple):
-    """One resource a file declares."""
+    """One resource that a file declares."""
 
     path: str
     group: str
@@ -53,17 +55,17 @@ class Found(NamedTuple):
 
     @property
     def identity(self) -> tuple[str, str, str]:
-        """Group, resource and name: one file may declare it."""
+        """Group, resource and name; only one file can declare each identity."""
         return self.group, self.resource, self.name
 
     @property
     def state(self) -> tuple[str, str]:
-        """What makes it another one than before."""
+        """A pair that differs after each change of the file."""
         return self.path, self.hash
 
 
 class Trouble(NamedTuple):
-    """What is wrong with a file; a warning leaves the others as they are."""
+    """A problem of a file. A warning is not an error of the job."""
 
     path: str
     name: str
@@ -73,12 +75,13 @@ class Trouble(NamedTuple):
     is_warning: bool = False
 
     def text(self, action: str = "create") -> str:
-        """The item of a job."""
+        """The text in the errors or warnings of a job."""
         return f"{self.cause} (file: {self.path}, name: {self.name}, action: {action})"
 
 
 class Unreadable(ValueError):
-    """A file that declares nothing; says why. `name`, group and kind as far as they are known."""
+    """A file that does not declare a resource; the message gives the reason. `name`, `group` and
+    `kind` are set as far as they are known."""
 
     def __init__(self, cause: str, name: str = "", *, group: str = "", kind: str = "") -> None:
         super().__init__(cause)
@@ -86,7 +89,8 @@ class Unreadable(ValueError):
 
 
 class Reading:
-    """All that files declare, and what is wrong with some of them; file by file."""
+    """The resources that files declare, and the problems of files; files are added one at a
+    time."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -94,7 +98,7 @@ class Reading:
         self.troubles: list[Trouble] = []
 
     def add(self, file: File) -> None:
-        """Read one more file; those that are no manifests are passed over."""
+        """Read one more file; a file with another extension is ignored."""
         if not file.path.endswith(EXTENSIONS):
             return
         try:
@@ -116,14 +120,14 @@ class Reading:
             self._found[one.identity] = one
 
     def resources(self) -> list[Found]:
-        """Folders first, then what files declare."""
+        """The resources: folders first, then those that files declare."""
         found = list(self._found.values())
         folders = {folder.identity: folder for folder in _folders(found, self._scope)}
         return [*folders.values(), *found]
 
 
 def parse(file: File, scope: Scope) -> Found:
-    """What one file declares. Raises Unreadable."""
+    """The resource that one file declares. Raises Unreadable."""
     obj = content(file)
     is_classic = all(obj.get(member) is not None for member in ("schemaVersion", "panels", "tags"))
     if obj.get("apiVersion") and obj.get("kind"):
@@ -156,7 +160,8 @@ def parse(file: File, scope: Scope) -> Found:
 
 
 def as_stored(obj: Object, file: File, folder: str, scope: Scope) -> Object:
-    """The object as Grafana would store it: in the namespace, with who manages it from where."""
+    """The object as Grafana stores it: in the namespace, with annotations for its manager and
+    source."""
     metadata = _map(obj.get("metadata"))
     annotations = {
         **_map(metadata.get("annotations")),
@@ -172,7 +177,7 @@ def as_stored(obj: Object, file: File, folder: str, scope: Scope) -> Object:
 
 
 def folder_of(path: str, scope: Scope) -> str:
-    """The name of the folder of a file; "" where it lies in none."""
+    """The name of the folder of a file; "" if the file is not in a folder."""
     directory = path.rpartition("/")[0]
     if not directory:
         return scope.repository if scope.has_root else ""
@@ -207,7 +212,7 @@ def _folder(path: str, name: str, title: str, parent: str, scope: Scope) -> Foun
 
 
 def content(file: File) -> Object:
-    """The object in a file. Raises Unreadable where there is none."""
+    """The object in a file. Raises Unreadable if the file does not contain an object."""
     media: bodies.Media = "json" if file.path.endswith(".json") else "yaml"
     try:
         value = bodies.decode(file.data, media, want_duplicates=False).value

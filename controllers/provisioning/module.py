@@ -1,6 +1,7 @@
-"""provisioning.grafana.app as a module: Repository, Connection, Job, and what answers for them.
+"""The module for provisioning.grafana.app: Repository, Connection, Job and their services.
 
-Systems outside that another module has opened are used, otherwise this one opens its own.
+It uses the outside systems of another module if that module opened them, otherwise it opens its
+own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +28,7 @@ OUTSIDE = (
     ModuleOption("github_api_url", GITHUB_API),
     ModuleOption("bitbucket_api_url", BITBUCKET_API),
 )
-"""How far questions to systems outside may reach."""
+"""The options that limit requests to outside systems."""
 _OWN = (
     ModuleOption("min_sync_interval", 10),
     ModuleOption("max_repositories", 10),
@@ -44,7 +45,7 @@ class Provisioning:
     options: Sequence[ModuleOption] = (*OUTSIDE, *_OWN)
 
     def build(self, host: ModuleHost) -> ModuleParts:
-        """Repository, Connection and Job, with what their checks ask."""
+        """Build Repository, Connection and Job, with the services that their checks use."""
         options = read(host.settings)
         pulls, tokens = Pulls(options.max_resources_per_repository), Tokens()
         vaults = Vaults(
@@ -64,7 +65,8 @@ class Provisioning:
 
 
 def read(settings: Mapping[str, Any]) -> Options:
-    """What the server was told, as this package has it. What is not declared has its default."""
+    """The options of this package from the settings of the server. Settings that are not declared
+    have their defaults."""
     renamed = {"outside_timeout": "timeout", "min_sync_interval": "minimum_sync_interval"}
     given = {renamed.get(name, name): value for name, value in settings.items()}
     given["local_path_prefixes"] = tuple(map(str, given.get("local_path_prefixes", ())))

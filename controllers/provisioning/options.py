@@ -1,4 +1,5 @@
-"""Options of provisioning, as `inkube serve` takes them. Rechecks are the environment's."""
+"""The options of provisioning for `inkube serve`. The intervals of rechecks are in the
+environment."""
 
 from typing import NamedTuple
 
@@ -8,26 +9,28 @@ TYPES = ("local", "github", "githubEnterprise", "git", "bitbucket", "gitlab")
 
 
 class Options(NamedTuple):
-    """How far the checks may reach and how patient they are (times in seconds)."""
+    """The limits and timeouts of checks (times in seconds)."""
 
     offline: bool = False
-    """Only the scripted world answers; any other host is not reachable."""
+    """Use only the scripted world; other hosts are not reachable."""
     allow_private_hosts: bool = False
-    """Hosts that resolve to loopback or private addresses may be asked, and `file://` URLs."""
+    """Allow hosts that resolve to loopback or private addresses, and `file://` URLs of any path."""
     local_path_prefixes: tuple[str, ...] = ()
-    """Directories below which local repositories and `file://` URLs may lie."""
+    """The directories that can contain local repositories and the repositories of `file://`
+    URLs."""
     github_api_url: str = GITHUB_API
-    """The REST API of GitHub, an Enterprise server or an emulator; trusted as given."""
+    """The REST API of GitHub, of an Enterprise server or of an emulator; not restricted by the
+    guard."""
     bitbucket_api_url: str = BITBUCKET_API
-    """The REST API of Bitbucket or an emulator; trusted as given."""
+    """The REST API of Bitbucket or of an emulator; not restricted by the guard."""
     timeout: float = 10.0
-    """At most so long one question to an outside system may take."""
+    """The maximum time of one request to an outside system."""
     enabled_types: tuple[str, ...] = TYPES
     minimum_sync_interval: int = 10
-    """Seconds; shorter intervals are raised to it."""
+    """The minimum interval of syncs in seconds; shorter intervals are raised to it."""
     max_repositories: int = 10
-    """So many repositories a namespace may have; 0 means no limit."""
+    """The maximum number of repositories in a namespace; 0 means no limit."""
     max_resources_per_repository: int = 0
-    """So many resources a repository may declare; 0 means no limit."""
+    """The maximum number of resources that a repository declares; 0 means no limit."""
     job_history: float = 600.0
-    """Seconds that finished jobs are kept."""
+    """The time in seconds for which finished jobs are kept."""

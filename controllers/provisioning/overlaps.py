@@ -1,8 +1,8 @@
-"""Repositories that want to sync the same files: same place, same branch, overlapping paths.
+"""Repositories that sync the same files: same location, same branch, overlapping paths.
 
-Of two such repositories the one that syncs already keeps the place: it was checked at its present
-generation, and no other was found. Of two new ones, the older one keeps it. So a new repository
-never breaks one that works, and a dry run returns the same as the controller later.
+Of two such repositories, the one that already syncs keeps the location: it was checked at its
+present generation without an overlap. Of two new ones, the older one keeps it. So a new repository
+never breaks a working one, and a dry run returns the same result as the controller later.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,11 +18,11 @@ from inkube.schemas.fielderrors import Type
 
 INDEX = "provisioning place"
 ANY = "*"
-"""Stands for every branch; none has this name."""
+"""Represents every branch; a branch cannot have this name."""
 
 
 class Rank(NamedTuple):
-    """The smaller one keeps the place."""
+    """The repository with the smaller rank keeps the location."""
 
     is_unchecked: bool
     is_overlapped: bool
@@ -31,9 +31,11 @@ class Rank(NamedTuple):
 
 
 class Site(NamedTuple):
-    """Where files lie: a repository (or the server's disk) of a namespace, a branch and a path.
+    """The location of files: a repository (or the disk of the server) of a namespace, a branch and
+    a path.
 
-    Branch "" is the default one, whichever that is, so it may be the same as any other.
+    The branch "" is the default branch. Its name is unknown, so it can be the same as any other
+    branch.
     """
 
     where: str
@@ -41,14 +43,15 @@ class Site(NamedTuple):
     path: tuple[str, ...]
 
     def listed_under(self) -> Iterator[str]:
-        """Its own entries in the index, and those with everything it lies below."""
+        """The entries of this site in the index: its own, and "below" entries for every directory
+        above it."""
         for branch in {ANY, self.branch}:
             yield self._entry(branch, "at", len(self.path))
             for depth in range(len(self.path)):
                 yield self._entry(branch, "below", depth)
 
     def looked_up_under(self) -> Iterator[str]:
-        """The entries of all sites that may overlap it: at or above it, and below it."""
+        """The index entries of all sites that can overlap it: at or above it, and below it."""
         for branch in {self.branch, ""} if self.branch else {ANY}:
             for depth in range(len(self.path) + 1):
                 yield self._entry(branch, "at", depth)
@@ -65,7 +68,7 @@ def _site(obj: Object) -> Site | None:
     where = "local" if kind == "local" else urls.normalised(str(block.get("url", "")))
     if not where:
         return None
-    if kind == "github":  # its paths are the same in any case
+    if kind == "github":  # GitHub's paths are case-insensitive
         where = where.lower()
     path = tuple(part for part in str(block.get("path", "")).split("/") if part)
     branch = str(block.get("branch", ""))
@@ -78,7 +81,7 @@ def _listed(obj: Object) -> Iterable[str]:
 
 
 class Overlap(NamedTuple):
-    """A repository that has the place already: the very same path, or one that overlaps."""
+    """A repository that keeps the location: with the same path, or with an overlapping one."""
 
     name: str
     is_duplicate: bool
@@ -87,7 +90,8 @@ class Overlap(NamedTuple):
 async def overlaps_of(
     repository: Repository, env: Environment, old: Repository | None, branch: str
 ) -> list[Overlap]:
-    """Those who have the place already. `branch` is the one looked up."""
+    """The repositories that keep the location instead of this one. `branch` replaces an empty
+    branch."""
     own_rank, path = _rank(repository, old), _path(repository)
     return [
         Overlap(other.metadata.name, _path(other) == path)
@@ -105,7 +109,7 @@ def _path(repository: Repository) -> list[str]:
 
 
 def neighbours_of(change: Change, env: Environment) -> list[Key]:
-    """Who must be checked again because a repository moved in or out of a place."""
+    """The repositories to check again because a repository moved to or from a location."""
     old, new = change.old, change.new
     if old is not None and new is not None and old.get("spec") == new.get("spec"):
         return []
@@ -122,7 +126,7 @@ def _overlapping(index: Index, obj: Object) -> set[Key]:
 
 
 async def _neighbours(repository: Repository, env: Environment) -> list[Repository]:
-    """Everybody whose path overlaps, as of now."""
+    """All repositories with an overlapping location, from up-to-date data."""
     own = _plain(repository)
     informer = env.informers.of(Repository.gvr)
     if env.informers.is_running:
@@ -146,7 +150,8 @@ def _same_branch(one: Repository, other: Repository, branch: str) -> bool:
 
 
 def _rank(repository: Repository, old: Repository | None) -> Rank:
-    """`old` is there in a dry run: an object that moves to another place has no claim to it yet."""
+    """The rank of a repository. `old` is set in a dry run: an object that moves to another location
+    does not keep it before its check."""
     known = old if old is not None else repository
     moved = old is not None and _place(old) != _place(repository)
     errors = known.status.field_errors

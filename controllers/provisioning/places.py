@@ -1,4 +1,4 @@
-"""Where the files of a Repository are, and asking for them with its credentials."""
+"""The location of the files of a Repository, and access to them with its credentials."""
 
 import asyncio
 from collections.abc import Sequence
@@ -20,18 +20,19 @@ from inkube.controllers.provisioning.repository_checks import target_of
 from inkube.controllers.provisioning.types import Repository
 
 REFUSALS = (RefNotFound, Unsupported, TooMuch)
-"""What a place answers beside what any host may."""
+"""The errors of a location, in addition to the errors of any host."""
 
 
 def scope_of(repository: Repository) -> Scope:
-    """Where its resources are made."""
+    """The context of the resources of a repository."""
     sync, metadata = repository.spec.sync, repository.metadata
     has_root = sync is not None and sync.target == "folder"
     return Scope(metadata.name, metadata.namespace, repository.spec.title, has_root)
 
 
 def urls_of(repository: Repository, ref: str = "", path: str = "") -> Object:
-    """Where the provider shows a file, a branch and what it differs in; {} for those without."""
+    """The provider's pages for a file or a branch, a comparison and a new pull request; {} for
+    types without such pages."""
     remote, kind = repository.spec.remote, repository.spec.type
     pages = _PAGES.get(kind)
     if remote is None or pages is None:
@@ -73,11 +74,11 @@ _PAGES = {
         "{url}/pull-requests/new?source={branch}&dest={base}",
     ),
 }
-"""A file, a branch, two branches compared, the form for a pull request."""
+"""URL templates: a file, a branch, a comparison of two branches, the form for a pull request."""
 
 
 async def contents(run: Run[Repository]) -> Contents:
-    """The remote place. Raises NoRemote for a local repository."""
+    """The remote location. Raises NoRemote for a local repository."""
     remotes: Remotes = run.env.services["remotes"]
     return await run.memo("contents", lambda: _open(remotes, run))
 
@@ -87,7 +88,8 @@ async def _open(remotes: Remotes, run: Run[Repository]) -> Contents:
 
 
 async def tree(run: Run[Repository], branch: str = "") -> Tree:
-    """All files of a branch, the configured one by default."""
+    """All files of a branch, by default of the configured one. Raises Unsupported for a branch of a
+    local repository."""
     spec = run.object.spec
     if spec.local is not None and spec.type == "local":
         if branch:
@@ -97,7 +99,7 @@ async def tree(run: Run[Repository], branch: str = "") -> Tree:
 
 
 async def commit(run: Run[Repository], branch: str, edits: Sequence[Edit], message: str) -> str:
-    """Change files in one commit; the new head."""
+    """Change files in one commit and return the new head."""
     spec = run.object.spec
     if spec.local is not None and spec.type == "local":
         return await asyncio.to_thread(LocalContents(spec.local.path).write, edits)
@@ -107,5 +109,5 @@ async def commit(run: Run[Repository], branch: str, edits: Sequence[Edit], messa
 
 
 def configured_branch(repository: Repository) -> str:
-    """The branch of its block."""
+    """The branch in the block of the type of the repository; "" for a local repository."""
     return repository.spec.remote.branch if repository.spec.remote is not None else ""

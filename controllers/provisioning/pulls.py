@@ -1,7 +1,7 @@
-"""What the last pull of each repository made: its resources, which no database keeps.
+"""The resources that the last pull of each repository created; they are not stored in a database.
 
-It lives as long as the process and its Repository; after a restart the next pull makes it anew.
-Bounded by the repositories there are and by what one tree may hold.
+They exist as long as the process and the Repository; after a restart, the next pull creates them
+again. The number of repositories and the limits of a tree bound their memory.
 """
 
 from collections import Counter
@@ -15,13 +15,13 @@ from inkube.controllers.provisioning.manifests import Found
 
 @dataclass(frozen=True, slots=True)
 class Pulled:
-    """The outcome of a pull, and the generation of the Repository it was made for."""
+    """The result of a pull, and the generation of the Repository at that time."""
 
     uid: str
     generation: int
     resources: Sequence[Found] = ()
     when: int = 0
-    """Milliseconds since the epoch."""
+    """The time of the pull, in milliseconds since the epoch."""
 
     def counts(self) -> list[Object]:
         """`status.stats`."""
@@ -33,22 +33,22 @@ class Pulled:
 
 
 class Pulls:
-    """The newest pull of every repository."""
+    """The latest pull of every repository."""
 
     def __init__(self, most_resources: int = 0) -> None:
         self.most_resources = most_resources
-        """So many one repository may have; 0 means no limit."""
+        """The maximum number of resources in one repository; 0 means no limit."""
         self._pulled: dict[Key, Pulled] = {}
 
     def of(self, key: Key, uid: str) -> Pulled | None:
-        """What was pulled for this very object."""
+        """The latest pull of the repository with that UID; None if it was not pulled."""
         found = self._pulled.get(key)
         return found if found is not None and found.uid == uid else None
 
     def keep(self, key: Key, pulled: Pulled) -> None:
-        """Note a pull."""
+        """Record a pull."""
         self._pulled[key] = pulled
 
     def forget(self, key: Key) -> None:
-        """The repository is gone, or has to be read anew."""
+        """Forget the pull of a repository that is deleted, or that must be read again."""
         self._pulled.pop(key, None)

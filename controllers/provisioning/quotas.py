@@ -1,8 +1,8 @@
-"""How many repositories a namespace may have, and how many resources a repository.
+"""Limits: repositories in a namespace, and resources in a repository.
 
-Creation beyond the first limit is refused. Where a limit was lowered afterwards, every repository
-of the namespace is unhealthy until enough of them are gone. A repository with too many resources
-stays healthy, since only its next pull can find that there are fewer.
+The creation of a repository above the limit is rejected. If the limit is lowered later, every
+repository of the namespace is unhealthy until enough of them are deleted. A repository with too
+many resources stays healthy, because only its next pull can find fewer resources.
 """
 
 from collections.abc import AsyncIterator, Iterable
@@ -17,15 +17,17 @@ from inkube.controllers.provisioning.options import Options
 from inkube.controllers.provisioning.types import Repository
 
 COUNTED = "repositories of the namespace"
-"""What a run remembers their number by."""
+"""The key under which a run remembers the number of repositories."""
 EXCEEDED = "QuotaExceeded"
 _TOLD = 100
-"""Up to so many repositories of a namespace are looked at again when their number changes."""
+"""Up to this limit of repositories, each change of their number triggers a check of all
+repositories in the namespace."""
 _UNLIMITED = Finding("NamespaceQuota", True, "QuotaUnlimited", "No quota limits configured")
 
 
 def room_for(options: Options) -> Guard:
-    """At most so many repositories in a namespace; one that syncs the whole instance is alone."""
+    """A guard that limits the repositories in a namespace. A repository with the sync target
+    `instance` must be the only one."""
 
     async def guard(repository: Repository, env: Environment) -> AsyncIterator[Problem]:
         sync = repository.spec.sync
@@ -62,7 +64,7 @@ def _names(objects: Iterable[Object]) -> list[str]:
 
 
 def within(options: Options) -> Check[Repository]:
-    """The check that the namespace has no more than it may."""
+    """The check that the namespace does not exceed its limit."""
 
     @check(Repository, field="spec")
     async def within_quota(repository: Repository, run: Run[Repository]) -> Problem | None:
@@ -87,7 +89,7 @@ async def _count(env: Environment, namespace: str) -> int:
 
 
 def conditions(run: Run[Repository], options: Options) -> list[Finding]:
-    """NamespaceQuota and ResourceQuota."""
+    """The conditions NamespaceQuota and ResourceQuota."""
     stats = (run.raw.get("status") or {}).get("stats") or []
     return [
         _of_namespace(run.memo.known(COUNTED), options.max_repositories),
@@ -107,7 +109,7 @@ def _of_namespace(count: int | None, most: int) -> Finding:
 
 
 def of_resources(stats: list[Object], most: int) -> Finding:
-    """ResourceQuota, for what the last pull counted."""
+    """The condition ResourceQuota, for the counts of the last pull."""
     if not most:
         return _UNLIMITED._replace(type="ResourceQuota")
     count = sum(each["count"] for each in stats)
@@ -120,7 +122,7 @@ def of_resources(stats: list[Object], most: int) -> Finding:
 
 
 def status_of(options: Options) -> Object:
-    """`status.quota`; limits there are none of are left out."""
+    """`status.quota`; missing limits are omitted."""
     found = {
         "maxRepositories": options.max_repositories,
         "maxResourcesPerRepository": options.max_resources_per_repository,
@@ -129,9 +131,10 @@ def status_of(options: Options) -> Object:
 
 
 def neighbours_of(change: Change, options: Options, env: Environment) -> list[Key]:
-    """Whose NamespaceQuota says something else because one came or went.
+    """The repositories whose NamespaceQuota changes because a repository was created or deleted.
 
-    Of many, only when the limit is crossed: the others hear of the number at their next check.
+    With a limit above _TOLD, only changes near the limit trigger checks; the repositories read
+    other numbers at their next check.
     """
     most = options.max_repositories
     if not most or _is_alive(change.old) == _is_alive(change.new):

@@ -1,4 +1,4 @@
-"""What can be read about a repository and a connection beside the objects themselves.
+"""Endpoints that read data about repositories and connections, in addition to the objects.
 
 `repositories/NAME/` refs, resources and history, `connections/NAME/repositories`, a namespace's
 `stats`.
@@ -37,7 +37,7 @@ from inkube.schemas import status
 from inkube.schemas.status import Reason, StatusError
 
 _TREES = {"github": "tree", "githubEnterprise": "tree", "gitlab": "-/tree", "bitbucket": "src"}
-"""Where a provider shows a branch."""
+"""The path to the page of a branch at a provider."""
 UNVERSIONED = "repository does not support versioned operations"
 NO_LIST = "list repositories not implemented for given connection type"
 
@@ -46,7 +46,7 @@ Replied = Callable[[Run[Repository], Question], Awaitable[Reply]]
 
 
 async def asked(question: Question, env: Environment, told: Told) -> Reply:
-    """What `told` makes of the repository, in the version of the request."""
+    """The reply with the result of `told` for the repository, in the version of the request."""
 
     async def reply(run: Run[Repository], question: Question) -> Reply:
         return Reply({"apiVersion": question.api_version, **await told(run, question)})
@@ -55,7 +55,7 @@ async def asked(question: Question, env: Environment, told: Told) -> Reply:
 
 
 async def replied(question: Question, env: Environment, reply: Replied) -> Reply:
-    """What `reply` makes of the repository; what its host answers becomes a Status."""
+    """The reply that `reply` returns for the repository. Errors of its host become a Status."""
     obj = await sync.found(env, Repository, Key(question.namespace, question.name))
     if obj is None:
         raise status.not_found(GROUP, Repository.gvr.resource, question.name)
@@ -124,7 +124,7 @@ history = Subresource("history", _history, kind="HistoryList")
 
 
 def resources(pulls: Pulls) -> Subresource:
-    """What the last pull made."""
+    """The resources that the last pull created."""
 
     async def answer(question: Question, env: Environment) -> Reply:
         async def told(run: Run[Repository], question: Question) -> Object:
@@ -151,7 +151,7 @@ def _items(pulled: Pulled) -> list[Object]:
 
 
 def stats(pulls: Pulls) -> Endpoint:
-    """How many resources the repositories of a namespace have made."""
+    """The number of resources that the repositories of a namespace created."""
 
     async def answer(question: Question, env: Environment) -> Reply:
         listed = await env.client.list(Repository.gvr, Selection(question.namespace))

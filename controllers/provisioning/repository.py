@@ -1,4 +1,4 @@
-"""Repository as a kind: rules, checks, what its status says and when it is looked at again."""
+"""Repository as a kind: rules, checks, status, and the changes that trigger another check."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -36,7 +36,7 @@ RATE_LIMITED = "RateLimited"
 def module(
     options: Options, secure: SecureValues, pulls: Pulls, tokens: Tokens
 ) -> KindModule[Repository]:
-    """The kind with everything it does."""
+    """The kind with its rules, checks, subresources and controllers."""
 
     async def findings(run: Run[Repository], errors: Sequence[FieldError]) -> list[Object]:
         if errors:
@@ -88,7 +88,7 @@ def module(
 
 
 def reason_of(errors: Sequence[FieldError]) -> str:
-    """The Ready condition's reason."""
+    """The reason of the Ready condition."""
     if any("quota exceeded" in error.detail for error in errors):
         return quotas.EXCEEDED
     if any(error.field.startswith("secure.") and not _is_outage(error) for error in errors):
@@ -106,12 +106,12 @@ def _is_outage(error: FieldError) -> bool:
 
 
 def _error_of(errors: Sequence[FieldError]) -> str:
-    """`health.error`: whether only the webhook is missing."""
+    """`health.error`: "hook" if only the webhook has errors."""
     return "hook" if all(error.field == hooks.FIELD for error in errors) else status.HEALTH
 
 
 async def _default_branch(run: Run[Repository]) -> list[Object]:
-    """The default branch that was looked up for an empty one."""
+    """The JSON patch that sets an empty branch to the default branch; [] if a branch is set."""
     remote = run.object.spec.remote
     if remote is None or remote.branch:
         return []
@@ -124,7 +124,7 @@ async def _default_branch(run: Run[Repository]) -> list[Object]:
 
 
 def _sync_of(run: Run[Repository], errors: Sequence[FieldError]) -> Object:
-    """`status.sync`, where the health of the repository says something about it."""
+    """`status.sync`, if the health of the repository changes it; {} otherwise."""
     options = run.object.spec.sync
     if options is None or not options.enabled:
         return {}
@@ -148,7 +148,8 @@ def _path_conflict(found: Sequence[Overlap]) -> Finding:
 
 
 async def _is_watched(run: Run[Repository]) -> bool:
-    """Whether the world alone was asked, with values that only a write of the object changes."""
+    """Whether the check only used the scripted world, with values that only a write of the object
+    changes."""
     spec, metadata, token = run.object.spec, run.object.metadata, run.object.secure.token
     if spec.remote is None or spec.connection is not None:
         return False
@@ -167,8 +168,8 @@ def _interval(repository: Repository, interval: float) -> float:
 
 
 def _watches(env: Environment, options: Options) -> Sequence[Watch]:
-    """Everything that the errors of a repository depend on: connections, other repositories, the
-    world."""
+    """Watch the objects that the errors of a repository depend on: connections, other repositories,
+    the world."""
     by_host = indexes.repositories_by_host(env)
     by_connection = indexes.repositories_by_connection(env)
     by_app = indexes.connections_by_app(env)
@@ -199,7 +200,7 @@ def _watches(env: Environment, options: Options) -> Sequence[Watch]:
 
 
 def is_edit(change: Change) -> bool:
-    """Whether a host says something else, and did not merely note a webhook."""
+    """Whether the spec of a host changed, not only the recorded webhooks."""
     if change.old is None or change.new is None:
         return True
     return bool(change.old.get("spec") != change.new.get("spec"))
@@ -210,7 +211,7 @@ def _name(obj: Object) -> str:
 
 
 def _is_news(change: Change) -> bool:
-    """Did the connection change in a way its repositories care about?"""
+    """Whether the connection changed in a way that affects its repositories."""
     if change.old is None or change.new is None:
         return True
     return _concern(change.old) != _concern(change.new)

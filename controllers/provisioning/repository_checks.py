@@ -1,4 +1,4 @@
-"""Live checks of a Repository, in the order in which their errors are told."""
+"""Live checks of a Repository, in the order of their errors."""
 
 import asyncio
 import os
@@ -41,16 +41,16 @@ OVERLAPS = "overlaps"
 
 
 class NoRemote(Exception):
-    """A local repository: there is nobody to ask."""
+    """A local repository, which has no remote host."""
 
 
 class CredentialsMissing(Exception):
-    """The object names a secret that is not there."""
+    """The object refers to a secret that does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vaults:
-    """Where the secure values of both kinds are."""
+    """The stores of the secure values of both kinds."""
 
     repositories: SecureValues
     connections: SecureValues
@@ -64,7 +64,7 @@ def _field(member: str) -> Any:
 async def connection_healthy(
     repository: Repository, client: Client, memo: Memo
 ) -> AsyncIterator[Problem]:
-    """A Connection of that name exists in the namespace, fits, and its own checks passed."""
+    """The Connection exists in the namespace, has the right type, and is healthy."""
     if repository.spec.connection is None:
         return
     connection = await connection_of(repository, client, memo)
@@ -84,7 +84,8 @@ async def connection_healthy(
     failure="failed to check if repository exists",
 )
 async def repository_reachable(repository: Repository, run: Run[Repository]) -> Problem | None:
-    """The host answers and has the repository, as far as it tells who may not see it."""
+    """The host responds and has the repository. A host can hide a repository from rejected
+    credentials."""
     try:
         await (await session_of(run)).default_branch()
     except NotAuthorized as error:
@@ -98,7 +99,7 @@ async def repository_reachable(repository: Repository, run: Run[Repository]) -> 
 
 @check(Repository, field="secure.token", after=[connection_healthy])
 async def credentials_accepted(repository: Repository, run: Run[Repository]) -> Problem | None:
-    """The host knows the token; that it cannot be asked is the check before's to tell."""
+    """The host accepts the token. `repository_reachable` reports a host that does not respond."""
     try:
         await (await session_of(run)).default_branch()
     except CredentialsMissing:
@@ -117,7 +118,7 @@ async def credentials_accepted(repository: Repository, run: Run[Repository]) -> 
     failure="failed to check if branch exists",
 )
 async def branch_exists(repository: Repository, run: Run[Repository]) -> Problem | None:
-    """The branch, or the default branch when none is named."""
+    """The branch exists, or the default branch if no branch is set."""
     try:
         session = await session_of(run)
         if await head_of(run, session) is not None:
@@ -141,7 +142,7 @@ async def branch_exists(repository: Repository, run: Run[Repository]) -> Problem
     failure="failed to check if authorized",
 )
 async def may_write(repository: Repository, run: Run[Repository]) -> Problem | None:
-    """Workflows write, so the credentials must be allowed to."""
+    """The credentials permit writes if the repository has workflows."""
     if not repository.spec.workflows:
         return None
     try:
@@ -162,7 +163,7 @@ async def may_write(repository: Repository, run: Run[Repository]) -> Problem | N
     failure="failed to check if branch is protected",
 )
 async def branch_open(repository: Repository, run: Run[Repository]) -> Problem | None:
-    """The workflow `write` pushes to the branch itself."""
+    """Protection rules permit direct pushes to the branch if the workflow `write` is enabled."""
     if "write" not in repository.spec.workflows:
         return None
     try:
@@ -178,7 +179,7 @@ async def branch_open(repository: Repository, run: Run[Repository]) -> Problem |
 
 
 async def _names(session: Session) -> list[str] | None:
-    """All branches; None where the host does not list them."""
+    """All branches; None if the host does not list them."""
     try:
         return await session.branch_names()
     except RepositoryNotFound:
@@ -186,7 +187,8 @@ async def _names(session: Session) -> list[str] | None:
 
 
 def _later(error: NotAuthorized | RepositoryNotFound) -> Problem:
-    """Credentials that were accepted at first and are refused at a later question."""
+    """The problem of credentials that were accepted at first and are rejected by a later
+    request."""
     is_denied = isinstance(error, NotAuthorized) and not error.is_denied
     text = "authentication failed" if is_denied else "permission denied"
     return Invalid(text, field="secure.token")
@@ -194,7 +196,7 @@ def _later(error: NotAuthorized | RepositoryNotFound) -> Problem:
 
 @check(Repository, field="spec.local.path")
 async def directory_exists(repository: Repository) -> Problem | None:
-    """The server has that directory."""
+    """The directory exists on the server."""
     local = repository.spec.local
     if repository.spec.type != "local" or local is None:
         return None
@@ -206,7 +208,7 @@ async def directory_exists(repository: Repository) -> Problem | None:
 async def nobody_else_syncs(
     repository: Repository, env: Environment, run: Run[Repository]
 ) -> Problem | None:
-    """Two repositories over the same files would overwrite each other."""
+    """No other repository syncs the same files, because both would overwrite each other."""
     branch = await _branch(run)
     found = await run.memo(OVERLAPS, lambda: overlaps_of(repository, env, run.old, branch))
     if not found:
@@ -227,12 +229,13 @@ CHECKS = (
 
 
 async def session_of(run: Run[Repository]) -> Session:
-    """What this run's checks share. Raises NoRemote, CredentialsMissing, OutsideError."""
+    """The session that the checks of this run share. Raises NoRemote, CredentialsMissing,
+    OutsideError."""
     return await run.memo("session", lambda: _open(run))
 
 
 async def head_of(run: Run[Repository], session: Session) -> str | None:
-    """The commit of the branch to sync; None when there is no such branch."""
+    """The commit of the branch to sync; None if the branch does not exist."""
     branch = await branch_of(run, session)
     return await session.head(branch) if branch else None
 
@@ -243,7 +246,7 @@ async def _open(run: Run[Repository]) -> Session:
 
 
 async def target_of(run: Run[Repository]) -> Target:
-    """Whom to ask, with which credentials. Raises NoRemote, CredentialsMissing."""
+    """The host to use, with the credentials. Raises NoRemote, CredentialsMissing."""
     remote = run.object.spec.remote
     if remote is None:
         raise NoRemote
@@ -252,7 +255,8 @@ async def target_of(run: Run[Repository]) -> Target:
 
 
 async def _credentials(run: Run[Repository]) -> Credentials:
-    """A connection's where there is one; `secure.token` is then what the server made of it."""
+    """The credentials of the connection, if the repository has one. Its `secure.token` is then a
+    token that the server created from the connection. Raises CredentialsMissing."""
     repository, client = run.object, run.env.client
     vaults: Vaults = run.env.services["vaults"]
     user = str(getattr(repository.spec.remote, "token_user", ""))
@@ -275,7 +279,8 @@ async def _credentials(run: Run[Repository]) -> Credentials:
 
 
 async def _token_of(connection: Connection, client: Client, vault: SecureValues) -> str:
-    """What a user's authorization gave a connection; "" while it waits for that."""
+    """The token from a user's authorization of a connection; "" before the authorization. Raises
+    CredentialsMissing."""
     held = connection.secure.token
     if held is None or not held.name:
         return ""
@@ -287,7 +292,7 @@ async def _token_of(connection: Connection, client: Client, vault: SecureValues)
 
 
 async def app_of(connection: Connection, client: Client, vault: SecureValues) -> App | None:
-    """The app a connection logs in as; None for other types. Raises CredentialsMissing."""
+    """The app of a connection; None without an app or private key. Raises CredentialsMissing."""
     app, held = connection.spec.app, connection.secure.private_key
     if app is None or held is None or not held.name:
         return None
@@ -299,7 +304,8 @@ async def app_of(connection: Connection, client: Client, vault: SecureValues) ->
 
 
 def _pem(value: str) -> str:
-    """A referenced Secret may hold the PEM as it is, which a created value may not."""
+    """The PEM in a value. A referenced Secret can contain the PEM without base64; a created value
+    cannot."""
     try:
         return outside.appkeys.pem_of(value)
     except ValueError:
@@ -307,7 +313,7 @@ def _pem(value: str) -> str:
 
 
 async def connection_of(repository: Repository, client: Client, memo: Memo) -> Connection | None:
-    """The connection a repository names; None where there is none."""
+    """The connection of a repository; None if it does not exist or is not set."""
 
     async def ask() -> Connection | None:
         reference = repository.spec.connection
@@ -325,7 +331,8 @@ async def connection_of(repository: Repository, client: Client, memo: Memo) -> C
 
 
 async def branch_of(run: Run[Repository], session: Session) -> str:
-    """The branch to sync; where none is named the host's default, else main, master, the first."""
+    """The branch to sync. If no branch is set: the default branch of the host, else main, master or
+    the first branch."""
     remote = run.object.spec.remote
     if remote is not None and remote.branch:
         return remote.branch
@@ -341,7 +348,7 @@ async def _default_branch(session: Session) -> str:
 
 
 async def _branch(run: Run[Repository]) -> str:
-    """The branch to compare with others'; "" when the default branch cannot be looked up."""
+    """The branch to compare with other repositories; "" if the default branch cannot be read."""
     remote = run.object.spec.remote
     if remote is None or remote.branch:
         return remote.branch if remote is not None else ""

@@ -1,6 +1,6 @@
-"""Static rules and normal form of a Repository: offline, on every write.
+"""Static rules and normal form of a Repository, checked offline on every write.
 
-Texts are Grafana's (apps/provisioning/pkg/repository, the validators of each type).
+The texts are Grafana's (apps/provisioning/pkg/repository, the validators of each type).
 """
 
 import re
@@ -29,7 +29,7 @@ PENDING_JOBS = "remove-pending-jobs"
 REMOVE = "remove-orphan-resources"
 RELEASE = "release-orphan-resources"
 FINALIZERS = (PENDING_JOBS, CLEANUP, RELEASE, REMOVE)
-"""In the order in which their steps are taken."""
+"""The finalizers, in the order of their steps."""
 RESERVED = frozenset(
     {
         "new", "create", "update", "delete", "edit", "list", "get", "watch", "patch", "job", "jobs",
@@ -82,8 +82,8 @@ def field_of(repository: Repository, member: str) -> str:
 
 
 def _remotes_of(repository: Repository) -> Iterator[tuple[str, RemoteBlock]]:
-    """The block with a URL, and its type; where the type is none that there is, each block: what
-    stands in them is right or wrong whatever the type should be."""
+    """The block with a URL, and its type. If the type is unknown, every block: its content is valid
+    or invalid independently of the type."""
     spec = repository.spec
     try:
         kinds: Sequence[str] = (spec.type,)
@@ -96,7 +96,7 @@ def _remotes_of(repository: Repository) -> Iterator[tuple[str, RemoteBlock]]:
 
 
 def mutators(options: Options) -> Sequence[Rule[Repository]]:
-    """In their order."""
+    """The mutators, in their order."""
 
     @mutator(Repository)
     def complete_sync(repository: Repository, old: Repository | None) -> None:
@@ -111,7 +111,7 @@ def mutators(options: Options) -> Sequence[Rule[Repository]]:
 
 @mutator(Repository)
 def normalise(repository: Repository, old: Repository | None) -> None:
-    """URLs without slashes at their ends; a list where there are no workflows."""
+    """Remove trailing slashes of URLs, and set missing workflows to an empty list."""
     spec = repository.spec
     remote = spec.remote
     if remote is not None:
@@ -125,7 +125,7 @@ def normalise(repository: Repository, old: Repository | None) -> None:
 
 
 def validators(options: Options, secure: SecureValues) -> Sequence[Rule[Repository]]:
-    """In the order of the fields."""
+    """The validators, in the order of the fields."""
 
     @validator(Repository, field="spec.type")
     def type_enabled(repository: Repository, old: Repository | None) -> Iterator[Problem]:
@@ -154,7 +154,7 @@ def validators(options: Options, secure: SecureValues) -> Sequence[Rule[Reposito
 
     @validator(Repository, field="secure.token")
     def token_of_the_url(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-        """What was given for one place is not sent to another one."""
+        """A stored token is not sent to another URL."""
         if old is None or old.spec.remote is None or repository.spec.remote is None:
             return
         before, now = old.secure.token, repository.secure.token
@@ -181,7 +181,7 @@ def _same_place(one: Repository, other: Repository) -> bool:
 
 
 def _wrong_with_remote(url: str, kind: str, options: Options) -> str:
-    """What keeps a URL from being one of that type."""
+    """The reason why a URL is not a URL of that type; "" if it is valid."""
     if kind == "git" and url.startswith("file://"):
         return urls.wrong_with_file_url(
             url, options.local_path_prefixes, anywhere=options.allow_private_hosts
@@ -192,7 +192,7 @@ def _wrong_with_remote(url: str, kind: str, options: Options) -> str:
 
 
 def _worded(why: str, kind: str) -> str:
-    """A refusal of a URL in the words of its type."""
+    """The error of a URL with the text for its type."""
     if kind == "git":
         return "invalid git URL format"
     if kind == "bitbucket":
@@ -201,7 +201,7 @@ def _worded(why: str, kind: str) -> str:
 
 
 def _wrong_with_place(url: str, kind: str) -> str:
-    """What keeps the URL from being one of that provider."""
+    """The reason why a URL does not belong to that provider; "" if it does."""
     path, host = urls.path_of(url).removesuffix(".git"), urls.host_of(url)
     if kind == "github" and host not in ("github.com", "www.github.com"):
         return (
@@ -219,14 +219,14 @@ def _wrong_with_place(url: str, kind: str) -> str:
 
 @validator(Repository, field="metadata.name")
 def name_not_reserved(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """Names that stand for something else in paths and user interfaces."""
+    """Names that have another meaning in paths and user interfaces are reserved."""
     if repository.metadata.name in RESERVED:
         yield Invalid(RESERVED_TEXT)
 
 
 @validator(Repository, field="metadata.finalizers")
 def finalizers_known(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """Only those a controller takes off, and not both ways to leave resources behind."""
+    """Only finalizers that a controller removes, and not both of release and remove."""
     given = repository.metadata.finalizers
     before = old.metadata.finalizers if old is not None else []
     for name in given:
@@ -238,8 +238,8 @@ def finalizers_known(repository: Repository, old: Repository | None) -> Iterator
 
 @validator(Repository, field="spec.title")
 def title_given(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """Whoever syncs or writes is chosen by its title, and a synced folder is called so; of others
-    a title that is given has to say something."""
+    """A title is required for repositories that sync or write, because users select them by title
+    and a synced folder has this title. For other repositories, a given title must not be blank."""
     spec = repository.spec
     is_wanted = "title" in spec.model_fields_set or bool(spec.workflows)
     is_wanted = is_wanted or (spec.sync is not None and spec.sync.enabled)
@@ -249,14 +249,14 @@ def title_given(repository: Repository, old: Repository | None) -> Iterator[Prob
 
 @validator(Repository, field="spec.type")
 def type_unchanged(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """Everything else depends on the type."""
+    """The other fields depend on the type."""
     if old is not None and old.spec.type != repository.spec.type:
         yield Forbidden("Changing repository type is not supported")
 
 
 @validator(Repository, field="spec")
 def block_of_the_type(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """Exactly the block that is named like the type."""
+    """Exactly the block with the name of the type."""
     kind = repository.spec.type
     if repository.spec.block_of(kind) is None:
         yield Required(_NO_BLOCK[kind], field=f"spec.{kind}")
@@ -285,7 +285,7 @@ def path_well_formed(repository: Repository, old: Repository | None) -> Iterator
 
 @validator(Repository, field="spec.sync")
 def sync_complete(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """A target for a sync that is on, and a positive interval."""
+    """An enabled sync has a target, and the interval is positive."""
     sync = repository.spec.sync
     if sync is None:
         return
@@ -298,7 +298,7 @@ def sync_complete(repository: Repository, old: Repository | None) -> Iterator[Pr
 
 @validator(Repository, field="spec.sync.target")
 def target_unchanged(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """Resources that were made lie where they lie."""
+    """The sync target cannot change after a sync: the created resources stay in their folders."""
     if old is None or not old.status.stats:
         return
     before = old.spec.sync.target if old.spec.sync is not None else None
@@ -309,7 +309,7 @@ def target_unchanged(repository: Repository, old: Repository | None) -> Iterator
 
 @validator(Repository, field="spec.workflows")
 def workflows_possible(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """Each once, and only those the type can do."""
+    """Each workflow once, and only workflows that the type supports."""
     seen = set()
     for position, workflow in enumerate(repository.spec.workflows):
         if workflow in seen:
@@ -324,7 +324,7 @@ def workflows_possible(repository: Repository, old: Repository | None) -> Iterat
 
 @validator(Repository, field="spec")
 def options_of_the_type(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """What a type cannot do has no options."""
+    """Options that the type does not support are rejected."""
     spec = repository.spec
     given = {
         "branch": ("branch", spec.branch),
@@ -344,7 +344,7 @@ def options_of_the_type(repository: Repository, old: Repository | None) -> Itera
 
 @validator(Repository, field="spec.commit")
 def identities_apart(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """A signer where commits are signed, another author where they are not."""
+    """A signer only if commits are signed, another author only if they are not."""
     commit = repository.spec.commit
     if commit is None:
         return
@@ -362,7 +362,7 @@ def identities_apart(repository: Repository, old: Repository | None) -> Iterator
 
 @validator(Repository, field="spec")
 def nothing_rendered(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """Previews are images, which nobody here makes."""
+    """Previews are images, which this server does not render."""
     spec = repository.spec
     if spec.type == "github":
         is_wanted = spec.github is not None and spec.github.generate_dashboard_previews
@@ -375,9 +375,9 @@ def nothing_rendered(repository: Repository, old: Repository | None) -> Iterator
 
 @validator(Repository, field="secure.token")
 def credentials_unambiguous(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """A token or a connection, not both; one of them where something is written.
+    """A token or a connection, not both; one of them is required for workflows.
 
-    An existing object may have both: the server itself writes the token of a connection.
+    An existing object can have both, because the server writes the token of a connection.
     """
     has_token = repository.secure.token is not None
     connection = repository.spec.connection
@@ -395,7 +395,7 @@ def credentials_unambiguous(repository: Repository, old: Repository | None) -> I
 
 @validator(Repository, field="spec.webhook.baseUrl")
 def webhook_url_well_formed(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """Where the provider can reach us."""
+    """The URL at which the provider can reach the server."""
     webhook = repository.spec.webhook
     if webhook is None or not webhook.base_url:
         return

@@ -1,8 +1,8 @@
-"""Scenarios of the scripted world: each makes one thing happen that front ends have to show.
+"""Scenarios of the scripted world: each creates one situation that front ends must show.
 
-A scenario is data: the objects of the world, an object to try it with, and what is told of that
-one. `inkube world load`, `inkube serve --scenario` and the fixture `world` set the world up;
-docs/documents.md says which example of the documents each is.
+A scenario is data: the objects of the world, an example object, and the expected errors of the
+example. `inkube world load`, `inkube serve --scenario` and the fixture `world` create the world;
+docs/documents.md lists the example of the documents for each scenario.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,12 +12,13 @@ from typing import Any
 from inkube.schemas.objects import Object
 
 HEALED_AFTER = 30
-"""Seconds that the outage of the scenario `outage` takes."""
+"""The duration of the outage in the scenario `outage`, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """`world` is what is set up; `example` is told `errors`, as (type, field, detail)."""
+    """`world` is the objects to create; `errors` are the expected errors of `example`, as (type,
+    field, detail)."""
 
     name: str
     text: str
@@ -27,7 +28,7 @@ class Scenario:
 
 
 class UnknownScenario(ValueError):
-    """There is none of that name; the text lists those there are."""
+    """The scenario does not exist; the text lists the available scenarios."""
 
 
 def _host(**spec: Any) -> Object:
@@ -71,7 +72,7 @@ _CONNECTION: Object = {
         "github": {"appID": "123456", "installationID": "999999999"},
     },
 }
-"""Still without the private key that it needs: any RSA key is accepted."""
+"""The required private key must be added: any RSA key is accepted."""
 
 INVALID = "FieldValueInvalid"
 _UNASKED = "failed to check if repository exists: github.com"
@@ -116,11 +117,11 @@ _ALL = (
     ),
 )
 SCENARIOS: Mapping[str, Scenario] = {scenario.name: scenario for scenario in _ALL}
-"""By name, in the order in which they are listed."""
+"""The scenarios by name, in the order of lists."""
 
 
 def find(name: str) -> Scenario:
-    """The scenario of that name. Raises UnknownScenario."""
+    """The scenario with that name. Raises UnknownScenario."""
     found = SCENARIOS.get(name)
     if found is None:
         choices = ", ".join(SCENARIOS)

@@ -1,6 +1,7 @@
-"""What a provisioning page asks first: the repositories of a namespace, and what may be made.
+"""The first request of a provisioning page: the repositories of a namespace, and the available
+types.
 
-`GET namespaces/NS/settings` answers a RepositoryViewList, without any secret.
+`GET namespaces/NS/settings` returns a RepositoryViewList without secrets.
 """
 
 from typing import Any
@@ -20,7 +21,7 @@ RESOURCES = (
 
 
 def settings(options: Options) -> Endpoint:
-    """The endpoint."""
+    """The endpoint `settings`."""
 
     async def answer(question: Question, env: Environment) -> Reply:
         listed = await env.client.list(Repository.gvr, Selection(namespace=question.namespace))
@@ -42,7 +43,7 @@ def settings(options: Options) -> Endpoint:
 
 
 def view(obj: Object) -> Object:
-    """One repository as the list shows it."""
+    """One repository as an item of the list."""
     repository = models.parse(Repository, obj)
     spec, remote = repository.spec, repository.spec.remote
     found: Object = {

@@ -1,8 +1,10 @@
-"""Tokens the server gets by itself: a Connection's JWT, a Repository's token from its Connection.
+"""Tokens that the server obtains: the JWT of a Connection, and a Repository's token from its
+Connection.
 
-A token is written to `secure.token` of its object, which moves the generation; the status written
-after that says when it was made and when it ends. Between both the times are remembered here.
-Without a remembered or told time a token counts as missing and is made anew.
+A token is written to `secure.token` of its object, which changes the generation. The next write of
+the status records when the token was created and when it expires; until then, `Tokens` keeps these
+times in memory. If neither contains the times of a token, the token counts as missing and is
+created again.
 """
 
 from collections import OrderedDict
@@ -27,20 +29,21 @@ from inkube.controllers.provisioning.repository_checks import (
 from inkube.controllers.provisioning.types import Connection, Repository, TokenStatus
 
 REMEMBERED = 10_000
-"""Tokens that are on their way into a status."""
+"""The maximum number of tokens whose times are not yet in a status."""
 YOUNG = 10.0
-"""A token younger than so many seconds is not made again."""
+"""The age in seconds below which a token is not created again."""
 _MARGIN = 10.0
 
 
 class Tokens:
-    """Makes tokens that are due; `members` tells their times to the status."""
+    """Creates tokens that are due; `members` adds their times to the status."""
 
     def __init__(self) -> None:
         self._made: OrderedDict[str, Object] = OrderedDict()
 
     async def of_repository(self, run: Run[Repository]) -> list[Object]:
-        """The JSON patch that gives a repository the token of its connection, when it is due."""
+        """The JSON patch that sets the token of a repository from its connection; [] if it is not
+        due or cannot be created."""
         repository = run.object
         if repository.spec.connection is None or repository.spec.remote is None:
             return []
@@ -54,11 +57,12 @@ class Tokens:
                 return []
             token = await remotes.token_for(target)
         except (OutsideError, NotAuthorized, RepositoryNotFound, CredentialsMissing):
-            return []  # the checks tell, and the next run asks again
+            return []  # the checks report it, and the next run tries again
         return self._patch(run.raw, token.value, run.env.clock.now(), token.expires)
 
     async def of_connection(self, run: Run[Connection]) -> list[Object]:
-        """The JSON patch that gives a connection a newly signed JWT, when it is due."""
+        """The JSON patch that sets a newly signed JWT in a connection; [] if it is not due or
+        cannot be created."""
         connection = run.object
         if connection.spec.app is None:
             return []
@@ -78,7 +82,7 @@ class Tokens:
         return self._patch(run.raw, signed, now, end)
 
     def note(self, obj: Object, now: datetime, end: datetime | None) -> None:
-        """Remember when the token of an object was made, and when it ends."""
+        """Remember when the token of an object was created, and when it expires."""
         times: Object = {"lastUpdated": _milliseconds(now)}
         if end is not None:
             times["expiration"] = _milliseconds(end)
@@ -89,12 +93,12 @@ class Tokens:
             self._made.popitem(last=False)
 
     def members(self, obj: Object) -> Object:
-        """`status.token`, while the status does not tell it yet."""
+        """`status.token`, until the status contains it."""
         times = self._untold(obj)
         return {} if times is None else {"token": times}
 
     def _untold(self, obj: Object) -> Object | None:
-        """The times that the status does not tell yet; forgotten once it does."""
+        """The times that are not yet in the status; they are forgotten after that."""
         uid = obj["metadata"]["uid"]
         times = self._made.get(uid)
         if times is not None and (obj.get("status") or {}).get("token") == times:
@@ -123,7 +127,7 @@ class Tokens:
 
 
 def _ahead(env: Environment) -> float:
-    """Seconds: so long before its end a token is renewed, since two rechecks may be missed."""
+    """Seconds before its expiration at which a token is renewed: two rechecks can be missed."""
     return 2 * env.recheck.healthy + _MARGIN
 
 

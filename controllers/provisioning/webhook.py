@@ -1,7 +1,7 @@
-"""`repositories/NAME/webhook`: what GitHub sends when something happens in a repository.
+"""`repositories/NAME/webhook`: receives GitHub's events of a repository.
 
-Whoever knows the secret is believed, and nobody else: a login is not asked for. Follows GitHub's
-"Webhook events and payloads" and "Validating webhook deliveries".
+Requests are authenticated only by their signature with the secret of the webhook; a login is not
+required. See GitHub's "Webhook events and payloads" and "Validating webhook deliveries".
 """
 
 import hashlib
@@ -108,7 +108,8 @@ async def _proposed(
 
 
 def _same_repository(repository: Repository, payload: dict[str, Any]) -> None:
-    """A secret may serve several repositories; events of others are none of ours."""
+    """Reject events of other repositories, because several repositories can share a secret. Raises
+    StatusError 400."""
     name = _map(payload.get("repository")).get("full_name")
     remote = repository.spec.remote
     if name is None or remote is None:
@@ -121,7 +122,7 @@ async def _make(name: str, question: Question, spec: Object, env: Environment) -
     try:
         await env.client.create(sync.job(name, question.namespace, spec))
     except StatusError as error:
-        if error.reason != Reason.ALREADY_EXISTS:  # the job that waits will see it all
+        if error.reason != Reason.ALREADY_EXISTS:  # the waiting job includes this change
             raise
 
 

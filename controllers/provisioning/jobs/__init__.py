@@ -1,5 +1,6 @@
-"""Job and HistoricJob: what is done with a repository's files, and what it came to.
+"""Job and HistoricJob: work on the files of a repository, and its results.
 
-In comes a JobSpec, of a client (`requests`, `rules`) or of the clock (`sync`); `job` runs the
-`actions` it asks for and keeps the outcome. `repository` and what providers send in ask for jobs.
+Input: a JobSpec from a client (`requests`, `rules`) or from a schedule (`sync`). `job` runs the
+matching function of `actions` and keeps the outcome. `repository` and events from providers request
+jobs.
 """

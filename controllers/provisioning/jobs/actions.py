@@ -1,7 +1,7 @@
-"""What each job does: an action and a repository in, an Outcome out.
+"""The actions of jobs. Input: an action and a repository. Output: an Outcome.
 
-Pulls read and compare; deletions and moves commit and then pull; there is no database to export
-from, so pushes and migrations find nothing to do.
+Pulls read and compare files; deletions and moves commit and then pull. The server has no database
+of resources to export, so pushes and migrations do nothing.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,15 +20,16 @@ from inkube.controllers.work import Progress
 
 DONE = "completed successfully"
 MOST_ERRORS = 20
-"""So many errors end a job."""
+"""The maximum number of errors and warnings that a job lists. A job with this many errors ends with
+"too many errors"."""
 BATCH = 50
-"""So many files are read between other people's turns."""
+"""The number of files that are read before other tasks can run."""
 _COUNTS = ("create", "update", "delete", "write", "noop", "error", "warning")
 
 
 @dataclass(slots=True)
 class Outcome:
-    """How a job ended. `pulled`: what is there now, where the job found out."""
+    """The result of a job. `pulled`: the present resources, if the job read them."""
 
     state: str = "success"
     message: str = DONE
@@ -41,11 +42,11 @@ class Outcome:
 
     @classmethod
     def failed(cls, cause: str) -> "Outcome":
-        """Nothing was done."""
+        """The outcome of a job that failed before it did anything."""
         return cls("error", cause, [cause])
 
     def members(self) -> Object:
-        """Members of the job's status beside state and message; empty ones are left out."""
+        """The members of the job's status other than state and message, without empty ones."""
         found: Object = {"errors": self.errors, "warnings": self.warnings}
         found |= {"summary": self.summary, "url": self.url}
         return {name: value for name, value in found.items() if value}
@@ -54,7 +55,8 @@ class Outcome:
 async def carry_out(
     spec: JobSpec, run: Run[Repository], pulls: Pulls, progress: Progress
 ) -> Outcome:
-    """Do it. Raises OutsideError, what `hosts` and `places` say, CredentialsMissing."""
+    """Run the action. Raises OutsideError, the errors of `hosts` and `places`,
+    CredentialsMissing."""
     if spec.action == "pull":
         is_incremental = spec.pull is not None and spec.pull.incremental
         return await _pull(run, pulls, progress, is_incremental=is_incremental)
@@ -68,7 +70,8 @@ async def carry_out(
 
 
 def noted(pulls: Pulls, key: Key, repository: Object, outcome: Outcome, now: int) -> Pulled:
-    """Keep what a pull found, and for which generation; without findings what was there stays."""
+    """Record the resources that a pull found, with the generation of the repository. Without found
+    resources, the recorded ones stay."""
     metadata = repository["metadata"]
     before = pulls.of(key, metadata["uid"])
     resources = outcome.pulled
@@ -100,7 +103,7 @@ async def _pull(
 
 
 async def _look_at(ref: str, run: Run[Repository], pulls: Pulls, progress: Progress) -> Outcome:
-    """What a pull of another branch would change; nothing is kept."""
+    """The changes that a pull of another branch would make; the result is not recorded."""
     outcome = await _read(await places.tree(run, ref), run, pulls, progress)
     outcome.pulled = None
     outcome.url = places.urls_of(run.object, ref)
@@ -108,7 +111,7 @@ async def _look_at(ref: str, run: Run[Repository], pulls: Pulls, progress: Progr
 
 
 async def _read(tree: Tree, run: Run[Repository], pulls: Pulls, progress: Progress) -> Outcome:
-    """Read every file and compare with the last pull."""
+    """Read every file and compare the resources with the last pull."""
     repository = run.object
     reading = manifests.Reading(places.scope_of(repository))
     files = tree.below(repository.spec.path)
@@ -126,7 +129,7 @@ async def _read(tree: Tree, run: Run[Repository], pulls: Pulls, progress: Progre
 def compared(
     found: Sequence[Found], troubles: Iterable[Trouble], before: Sequence[Found]
 ) -> Outcome:
-    """What changed, kind by kind, and what is wrong."""
+    """The changes per kind, and the problems of files."""
     outcome, tally = Outcome(), _Tally()
     old = {each.identity: each for each in before}
     for each in found:
@@ -153,7 +156,7 @@ def compared(
 
 
 class _Tally:
-    """Counts per kind; zeros are left out."""
+    """Counts actions per kind; zeros are omitted."""
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str], Object] = {}
@@ -174,7 +177,7 @@ class _Tally:
 
 
 async def _change(spec: JobSpec, run: Run[Repository], pulls: Pulls, progress: Progress) -> Outcome:
-    """Delete or move files in one commit; then pull, when it was the configured branch."""
+    """Delete or move files in one commit; then pull, if the commit is on the configured branch."""
     options = spec.delete if spec.action == "delete" else spec.move
     assert options is not None, "a rule of jobs"
     configured = places.configured_branch(run.object)
@@ -226,7 +229,8 @@ def _edits(spec: JobSpec, file: File, path: str, base: str) -> list[Edit]:
 def _paths_of(
     references: Sequence[ResourceReference], known: Sequence[Found], errors: list[str], action: str
 ) -> list[str]:
-    """The files of resources that the last pull made."""
+    """The files of the referenced resources, according to the last pull. Missing resources are
+    added to `errors`."""
     paths = []
     for reference in references:
         group = reference.group or next(

@@ -1,6 +1,6 @@
-"""Job and HistoricJob as kinds: how a job comes to its outcome, and what is kept of it.
+"""Job and HistoricJob as kinds: the execution of a job, and the record of its outcome.
 
-Jobs of one repository run one after the other. A finished one is put away as a HistoricJob, which
+Jobs of one repository run one after the other. A finished job is replaced with a HistoricJob, which
 is removed after a while.
 """
 
@@ -54,13 +54,14 @@ def _repository_of(obj: Object) -> Key:
 
 
 class Carrier:
-    """Carries jobs out."""
+    """Runs jobs."""
 
     def __init__(self, pulls: Pulls) -> None:
         self._stock = pulls
 
     async def carry_out(self, job: Job, progress: Progress, env: Environment) -> Object:
-        """The final status; what the outside world does wrong is the job's error."""
+        """Run a job and return its final status. Errors of outside systems become errors of the
+        job."""
         outcome = await self._outcome(job, progress, env)
         return {"state": outcome.state, "message": outcome.message, **outcome.members()}
 
@@ -99,7 +100,7 @@ class Carrier:
     async def _report(
         self, repository: Object, job: Job, outcome: Outcome, env: Environment
     ) -> None:
-        """`status.sync` and `status.stats` after a pull."""
+        """Write `status.sync` and `status.stats` after a pull."""
         metadata = repository["metadata"]
         key = Key(metadata["namespace"], metadata["name"])
         now = sync.now(env)
@@ -118,7 +119,7 @@ class Carrier:
 
 
 async def _put_away(obj: Object, env: Environment) -> None:
-    """A HistoricJob instead of the Job."""
+    """Replace a finished Job with a HistoricJob."""
     metadata = obj["metadata"]
     selection = Selection(metadata["namespace"], labels=f"{ORIGINAL_UID}={metadata['uid']}")
     if not (await env.client.list(HistoricJob.gvr, selection)).items:
@@ -142,7 +143,7 @@ async def _put_away(obj: Object, env: Environment) -> None:
 
 
 def _expiry(options: Options, env: Environment) -> Controller:
-    """Removes what was kept long enough."""
+    """Removes HistoricJobs that are older than the configured time."""
 
     async def reconcile(key: Key) -> Result | None:
         obj = await sync.found(env, HistoricJob, key)

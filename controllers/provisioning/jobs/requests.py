@@ -1,4 +1,5 @@
-"""`repositories/NAME/jobs`: ask for a job with a bare JobSpec, read what recent ones came to."""
+"""`repositories/NAME/jobs`: creates a job from a bare JobSpec, and lists recent jobs with their
+results."""
 
 import re
 from datetime import datetime, timedelta
@@ -52,7 +53,7 @@ async def _create(question: Question, env: Environment) -> Reply:
 
 
 def _spec(question: Question) -> Object:
-    """The JobSpec of the body, its repository and action filled in."""
+    """The JobSpec of the body, with its repository and action set. Raises StatusError 400."""
     unreadable = status.bad_request("error decoding provisioning.Job from request")
     try:
         spec = question.document()
@@ -82,7 +83,8 @@ async def _repository(question: Question, env: Environment) -> Object:
 
 
 def _refuse(spec: Object, repository: Object) -> None:
-    """Why such a job cannot be asked for now, if so."""
+    """Reject a job that is not possible in the present state of the repository. Raises
+    StatusError."""
     action, name = spec["action"], repository["metadata"]["name"]
     is_going = bool(repository["metadata"].get("deletionTimestamp"))
     if action == "pr":
@@ -120,7 +122,7 @@ async def _finished(question: Question, env: Environment) -> Object:
 
 
 async def _recent(question: Question, env: Environment, repository: str) -> list[Object]:
-    """Historic jobs of the last minutes, the newest first."""
+    """The historic jobs of the last minutes (RECENT), the newest first."""
     after = env.clock.now() - RECENT
     listed = await env.client.list(HistoricJob.gvr, Selection(question.namespace))
     found = [

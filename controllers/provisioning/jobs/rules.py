@@ -1,4 +1,4 @@
-"""Static rules of jobs that are created directly."""
+"""Static rules for jobs that clients create directly."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -8,13 +8,13 @@ from inkube.controllers.provisioning.jobs.types import ACTIONS, Job, ResourceRef
 from inkube.controllers.provisioning.outside import urls
 
 MOST = 100
-"""Paths or resources of one job."""
+"""The maximum number of paths or resources in one job."""
 _WITH_OPTIONS = ("pull", "push", "pr", "migrate", "delete", "move")
 
 
 @validator(Job, field="spec.action")
 def action_known(job: Job, old: Job | None) -> Iterator[Problem]:
-    """One of the actions there are, with its options."""
+    """A known action, with its options."""
     action = job.spec.action
     if not action:
         yield Required("action must be specified")
@@ -27,14 +27,14 @@ def action_known(job: Job, old: Job | None) -> Iterator[Problem]:
 
 @validator(Job, field="spec.repository")
 def repository_given(job: Job, old: Job | None) -> Iterator[Problem]:
-    """A job is about one repository."""
+    """A job has one repository."""
     if not job.spec.repository:
         yield Required("repository must be specified")
 
 
 @validator(Job, field="spec.push")
 def export_possible(job: Job, old: Job | None) -> Iterator[Problem]:
-    """Pushes and migrations write dashboards, to a branch and a path that can be."""
+    """Pushes and migrations export only dashboards, to a valid branch and path."""
     spec = job.spec
     if spec.action == "push" and spec.push is not None:
         if spec.push.branch and urls.wrong_with_branch(spec.push.branch):
@@ -50,7 +50,7 @@ def export_possible(job: Job, old: Job | None) -> Iterator[Problem]:
 
 @validator(Job, field="spec.delete")
 def files_named(job: Job, old: Job | None) -> Iterator[Problem]:
-    """Deletions and moves name files or resources that can be."""
+    """Deletions and moves have valid files or resources."""
     spec = job.spec
     if spec.action == "delete" and spec.delete is not None:
         yield from _wrong_with_targets(spec.delete, "spec.delete")

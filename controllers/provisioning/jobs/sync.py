@@ -1,7 +1,8 @@
-"""When a repository is synced by itself: which pull jobs are made, and when.
+"""Automatic syncs of repositories: which pull jobs are created, and when.
 
-A full pull when a healthy repository was never read, its spec changed or it was unhealthy; after
-that, each interval, an incremental one if its branch has moved. `status.sync` follows the job.
+A full pull starts if a healthy repository was never read, if its spec changed, or if it was
+unhealthy. After that, each interval starts an incremental pull if the branch has moved.
+`status.sync` follows the job.
 """
 
 from typing import Any
@@ -27,11 +28,11 @@ from inkube.schemas.status import Reason, StatusError
 
 UNHEALTHY = "Repository is unhealthy"
 _LABEL = 63
-"""Characters a label's value may have."""
+"""The maximum length of the value of a label, in characters."""
 
 
 def controller(pulls: Pulls, options: Options, env: Environment) -> Controller:
-    """Makes the jobs."""
+    """A controller that creates the pull jobs."""
 
     async def reconcile(key: Key) -> Result | None:
         return await _reconcile(key, pulls, options, env)
@@ -84,8 +85,8 @@ async def _reconcile(key: Key, pulls: Pulls, options: Options, env: Environment)
         return None
     if sync.get("state") in ("pending", "working"):
         if sync.get("job") and await found(env, Job, Key(key.namespace, sync["job"])) is not None:
-            return None  # somebody asked for that one: its end will be heard
-        # its job was deleted before it was done
+            return None  # a job of a client: its end triggers this again
+        # the job was deleted before it finished
         await ask(obj, env, is_incremental=False)
         return None
     interval = float(obj["spec"]["sync"].get("intervalSeconds") or options.minimum_sync_interval)
@@ -108,7 +109,7 @@ async def _has_moved(obj: Object, last: str, env: Environment) -> bool:
             return (await places.tree(run)).head != last
         return await head_of(run, await session_of(run)) != last
     except (OutsideError, NotAuthorized, RepositoryNotFound, CredentialsMissing):
-        return False  # the repository's own checks tell
+        return False  # the checks of the repository report it
     except places.REFUSALS:
         return False
     finally:
@@ -116,7 +117,7 @@ async def _has_moved(obj: Object, last: str, env: Environment) -> bool:
 
 
 async def ask(obj: Object, env: Environment, *, is_incremental: bool) -> None:
-    """Make a repository's pull job, unless there is one."""
+    """Create the pull job of a repository, unless it exists."""
     name = job_name(obj["metadata"]["name"], "sync")
     spec = {
         "action": "pull",
@@ -126,7 +127,7 @@ async def ask(obj: Object, env: Environment, *, is_incremental: bool) -> None:
     namespace = obj["metadata"]["namespace"]
     if await found(env, Job, Key(namespace, name)) is not None:
         return
-    # told before it is made: the job's own reports come after this one
+    # reported before the create, because the reports of the job must come later
     await report(obj, env, {"state": "pending", "scheduled": now(env), "job": name, "message": []})
     try:
         await env.client.create(job(name, namespace, spec))
@@ -142,9 +143,10 @@ async def report(
     stats: list[Object] | None = None,
     most_resources: int = 0,
 ) -> None:
-    """Write `status.sync`, and what there is now. The last head stays where `sync` has none.
+    """Write `status.sync`, and `status.stats` if it is given. The last head stays if `sync` has no
+    head.
 
-    Once the sync is over, the condition SyncStatus tells how it went.
+    After the sync has finished, the condition SyncStatus contains its result.
     """
     metadata = obj["metadata"]
     fresh = await found(env, Repository, Key(metadata["namespace"], metadata["name"]))
@@ -186,7 +188,7 @@ def _finding(sync: Object, quota: Finding | None = None) -> Finding:
 
 
 def job(name: str, namespace: str, spec: Object) -> Object:
-    """A Job as the server makes it."""
+    """A Job that the server creates."""
     labels = {REPOSITORY: spec["repository"]} if len(spec["repository"]) <= _LABEL else {}
     return {
         "apiVersion": f"{GROUP}/{VERSION}",
@@ -197,7 +199,7 @@ def job(name: str, namespace: str, spec: Object) -> Object:
 
 
 def job_name(repository: str, suffix: str) -> str:
-    """The name of a repository's job; there is one of each at a time."""
+    """The name of a job of a repository; only one job with the same suffix exists at a time."""
     return f"{repository[: 252 - len(suffix)]}-{suffix}"
 
 
@@ -207,7 +209,7 @@ def now(env: Environment) -> int:
 
 
 async def found(env: Environment, model: Any, key: Key) -> Object | None:
-    """The object as it is now; None when there is none."""
+    """The current object; None if it does not exist."""
     try:
         return await env.client.get(model.gvr, key.name, key.namespace)
     except StatusError as error:

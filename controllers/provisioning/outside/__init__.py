@@ -1,15 +1,15 @@
-"""Who holds repositories: the scripted world, git servers, the APIs of providers, a directory.
+"""Hosts of repositories: the scripted world, git servers, the APIs of providers, a directory.
 
-In come a place, credentials and a question; out come an answer, files, or a refusal in the words of
-`hosts`. It knows nothing of Repositories and Connections: their checks and jobs ask
-`remotes.Remotes`, and `porch` keeps packages by the same git.
+Input: a location, credentials and a request. Output: a response, files, or an error of `hosts`.
+This room does not depend on Repositories and Connections: their checks and jobs call
+`remotes.Remotes`, and `porch` stores packages with the same git client.
 
-hosts                 what is asked of any host, and what its refusals mean
-contents, urls        the files of a branch; the form of URLs, branches and paths
-world, git            who answers: kinds anyone can edit, git servers
-world_types, world_sessions    those kinds, and what they answer
-github, gitlab, bitbucket, oauth, providers    and the APIs of providers, asked through `rest`
-remotes               which of them is asked; `ssrf` guards the way out
+  hosts                 the requests to any host, and the meaning of its errors
+  contents, urls        the files of a branch; the syntax of URLs, branches and paths
+  world, git            sources of responses: kinds that any client can edit, git servers
+  world_types, world_sessions    those kinds, and the responses from them
+  github, gitlab, bitbucket, oauth, providers    the APIs of providers, called through `rest`
+  remotes               selects one of them; `ssrf` guards outgoing connections
 """
 
 from inkube.schemas import lazy

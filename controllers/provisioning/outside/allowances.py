@@ -1,8 +1,9 @@
-"""What reading one git repository may cost at a time: processor time, objects, bytes.
+"""Limits for one read of a git repository: processor time, objects, bytes.
 
-A repository is written by others, and a few objects that name each other are a tree without end.
-Nobody can stop a thread from outside, so whoever reads objects in one says so, and is stopped here.
-`outside.Git` and Porch's depots run every question under an allowance.
+Repositories are untrusted, and a few objects that refer to each other can form an unlimited tree. A
+thread cannot be stopped from outside, so code that reads objects in a thread calls `spend`, which
+raises Exhausted above a limit. `outside.Git` and the depots of Porch run every operation under an
+allowance.
 """
 
 import threading
@@ -15,13 +16,13 @@ from inkube.controllers.provisioning.outside.contents import TooMuch
 
 T = TypeVar("T")
 
-SECONDS = 60.0  # of the thread's own work: a repository of 50,000 revisions takes some twenty
+SECONDS = 60.0  # processor time of the thread; 50,000 revisions need about 20
 OBJECTS = 1_000_000
 BYTES = 1024 * 2**20
 
 
 class Exhausted(TooMuch):
-    """Reading the repository costs more than it may."""
+    """A read of the repository exceeds its limits."""
 
     def __init__(self) -> None:
         Exception.__init__(
@@ -33,14 +34,14 @@ class Exhausted(TooMuch):
 
 @dataclass(slots=True)
 class Allowance:
-    """What is left of it in one thread."""
+    """The remaining limits of one thread."""
 
     objects: int = field(default_factory=lambda: OBJECTS)
     bytes: int = field(default_factory=lambda: BYTES)
     until: float = field(default_factory=lambda: time.thread_time() + SECONDS)
 
     def spend(self, size: int) -> None:
-        """One more object of so many bytes. Raises Exhausted."""
+        """Count one more object of `size` bytes. Raises Exhausted."""
         self.objects -= 1
         self.bytes -= size
         if self.objects < 0 or self.bytes < 0 or time.thread_time() > self.until:
@@ -51,15 +52,15 @@ _CURRENT = threading.local()
 
 
 def spend(size: int = 0) -> None:
-    """An object was read, or something else done that may go on for long. Raises Exhausted, where
-    the thread works under an allowance."""
+    """Count an object that was read, or a step of an operation that can take long. Raises Exhausted
+    if the thread runs under an exceeded allowance."""
     allowance: Allowance | None = getattr(_CURRENT, "allowance", None)
     if allowance is not None:
         allowance.spend(size)
 
 
 def limited(question: Callable[[], T]) -> Callable[[], T]:
-    """The same, under an allowance of its own."""
+    """The same function, under a separate allowance."""
 
     def ask() -> T:
         _CURRENT.allowance = Allowance()

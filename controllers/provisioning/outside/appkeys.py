@@ -1,8 +1,8 @@
 """Keys of GitHub Apps and the tokens signed with them (JWT, RS256).
 
-GitHub: "Generating a JSON Web Token for a GitHub App": issuer is the app's ID, issued a minute ago
-because clocks differ, valid for less than ten minutes. Loaded with the first key, and
-PyJWT and `cryptography` with it.
+GitHub, "Generating a JSON Web Token for a GitHub App": the issuer is the ID of the app. The token
+is issued one minute in the past, because clocks differ, and is valid for less than ten minutes.
+This module is loaded with the first key, together with PyJWT and `cryptography`.
 """
 
 import base64
@@ -18,11 +18,11 @@ from inkube.controllers.provisioning.outside.hosts import KeyUnreadable
 ALGORITHM = "RS256"
 _BEHIND = 60
 LIFETIME = 540
-"""Seconds that a token is valid."""
+"""The time in seconds for which a token is valid."""
 
 
 def pem_of(value: str) -> str:
-    """The PEM inside a secure value, which holds it in base64. Raises ValueError."""
+    """The PEM inside a secure value, which is encoded in base64. Raises ValueError."""
     try:
         return base64.b64decode("".join(value.split()), validate=True).decode("ascii")
     except (binascii.Error, UnicodeDecodeError) as error:
@@ -41,7 +41,7 @@ def read_key(pem: str) -> RSAPrivateKey:
 
 
 def sign(app_id: str, pem: str, now: float) -> str:
-    """A token in the name of the app. Raises KeyUnreadable."""
+    """Sign a token for the app. Raises KeyUnreadable."""
     try:
         key = read_key(pem)
     except ValueError as error:
@@ -51,7 +51,7 @@ def sign(app_id: str, pem: str, now: float) -> str:
 
 
 def is_signed_by(token: str, public_pem: str) -> bool:
-    """Does the signature belong to that public key? False for anything that is no RSA key."""
+    """Whether the token is signed with that key. False if the key is not an RSA key."""
     try:
         key = serialization.load_pem_public_key(public_pem.encode())
     except (ValueError, UnsupportedAlgorithm):

@@ -1,7 +1,7 @@
-"""Bitbucket Cloud's REST API (2.0), as far as it is asked: repositories, branches, commits.
+"""Bitbucket Cloud's REST API (2.0), the part that inkube uses: repositories, branches, commits.
 
-developer.atlassian.com/cloud/bitbucket/rest. API tokens go with the account's address by Basic,
-access tokens of repositories and workspaces are bearers.
+developer.atlassian.com/cloud/bitbucket/rest. API tokens are sent with the e-mail address of the
+account as Basic credentials; access tokens of repositories and workspaces are Bearer credentials.
 """
 
 import base64
@@ -20,7 +20,7 @@ _WRITING = ("write", "admin")
 
 
 class BitbucketSession:
-    """A conversation about one repository."""
+    """A session for one repository."""
 
     def __init__(self, rest: Rest, base: str, target: Target) -> None:
         self._rest = rest
@@ -32,32 +32,33 @@ class BitbucketSession:
         self._base = f"{self._root}/repositories/{path}"
 
     async def default_branch(self) -> str:
-        """The main branch; "" where there is none yet."""
+        """The main branch; "" if the repository has no branches yet."""
         main = (await self._repository()).get("mainbranch") or {}
         return str(main.get("name") or "")
 
     async def head(self, branch: str) -> str | None:
-        """The commit of a branch."""
+        """The commit of a branch; None if the branch does not exist."""
         return await self._memo(("head", branch), lambda: self._ask_head(branch))
 
     async def branch_names(self) -> list[str]:
-        """The first hundred."""
+        """The first hundred branches."""
         found = await self._values(f"{self._base}/refs/branches?pagelen=100")
         return sorted(str(each.get("name", "")) for each in found)
 
     async def is_protected(self, branch: str) -> bool:
-        """Bitbucket tells restrictions to administrators only: a push will say."""
+        """Always False: Bitbucket shows restrictions only to administrators, so only a push reveals
+        them."""
         return False
 
     async def may_write(self) -> bool:
-        """What the token's owner may do with the repository."""
+        """Whether the owner of the token can write to the repository."""
         where = f'repository.full_name="{self._path}"'
         query = f"q={quote(where)}"
         found = await self._values(f"{self._root}/user/permissions/repositories?{query}")
         return any(each.get("permission") in _WRITING for each in found)
 
     async def history(self, branch: str) -> list[Commit]:
-        """The latest commits of a branch."""
+        """The latest commits of a branch, at most COMMITS."""
         path = f"{self._base}/commits/{quote(branch, safe='')}?pagelen={COMMITS}"
         return [_commit(each, self._rest.now()) for each in await self._values(path)]
 

@@ -1,11 +1,10 @@
-"""Files of a repository at one of its branches, whoever holds them: the world, git, a directory.
+"""The files of a branch of a repository in any location: the world, git, a directory.
 
-In come a branch and edits, out come trees whose head moves with every change of their files.
-What cannot be done is raised as
+Input: a branch and edits. Output: trees; the head of a tree changes with its files. Errors:
 
-    RefNotFound     no such branch
-    Unsupported     this place cannot do it, ever; the text says what
-    TooMuch         more files or bytes than are read
+    RefNotFound     the branch does not exist
+    Unsupported     this location never supports the operation; the text gives the reason
+    TooMuch         more files or bytes than the limits
 """
 
 import hashlib
@@ -15,33 +14,33 @@ from typing import NamedTuple, Protocol
 
 MAX_FILES = 10_000
 MAX_BYTES = 64 * 1024 * 1024
-"""Of one tree; a repository with more is not one of dashboards."""
+"""The limits of one tree; a larger repository is not a repository of dashboards."""
 
 
 class RefNotFound(Exception):
-    """There is no branch of that name."""
+    """The branch does not exist."""
 
 
 class Unsupported(Exception):
-    """The place of these files cannot do that."""
+    """The location of these files does not support the operation."""
 
 
 class TooMuch(Exception):
-    """More than `MAX_FILES` or `MAX_BYTES`."""
+    """The files exceed `MAX_FILES` or `MAX_BYTES`."""
 
     def __init__(self) -> None:
         super().__init__(f"more than {MAX_FILES} files or {MAX_BYTES // 2**20} MiB to read")
 
 
 class File(NamedTuple):
-    """One file, its path relative to the repository."""
+    """One file; its path is relative to the repository."""
 
     path: str
     data: bytes
 
     @property
     def hash(self) -> str:
-        """The blob's name in git."""
+        """The object name of the blob in git."""
         head = b"blob %d\0" % len(self.data)
         return hashlib.sha1(head + self.data, usedforsecurity=False).hexdigest()
 
@@ -53,7 +52,7 @@ class Tree(NamedTuple):
     files: Sequence[File]
 
     def below(self, path: str) -> list[File]:
-        """The files below a directory, their paths relative to it."""
+        """The files below a directory, with paths relative to it."""
         prefix = f"{path}/" if path else ""
         return [
             File(file.path.removeprefix(prefix), file.data)
@@ -82,14 +81,14 @@ class Commit(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """What a commit does to a file; no data removes it."""
+    """The change of a file in a commit; None as data removes the file."""
 
     path: str
     data: bytes | None
 
 
 class Contents(Protocol):
-    """One place with files. Raises as the module and `hosts` say."""
+    """A location with files. Raises the errors of this module and of `hosts`."""
 
     async def branches(self) -> list[Branch]:
         """All branches, by name."""
@@ -100,7 +99,7 @@ class Contents(Protocol):
         ...
 
     async def commit(self, branch: str, edits: Sequence[Edit], message: str, base: str = "") -> str:
-        """Change files in one commit; the new head. A branch there is not begins as `base`."""
+        """Change files in one commit and return the new head. A new branch starts from `base`."""
         ...
 
     async def history(self, branch: str) -> list[Commit]:
@@ -109,7 +108,7 @@ class Contents(Protocol):
 
 
 def digest(name: str, files: Iterable[File]) -> str:
-    """A head made up from a name and files: the same for the same content, 40 hex digits."""
+    """A generated head for a name and files, with 40 hex digits: the same for the same content."""
     found = hashlib.sha1(f"{name}\0".encode(), usedforsecurity=False)
     for file in files:
         found.update(f"{file.path}\0{len(file.data)}\0".encode())
@@ -118,13 +117,14 @@ def digest(name: str, files: Iterable[File]) -> str:
 
 
 class LocalContents:
-    """A directory of the server's own disk; reads and writes block, so callers use threads."""
+    """A directory on the disk of the server. Reads and writes block, so callers use threads."""
 
     def __init__(self, path: str) -> None:
         self._path = path
 
     def tree(self) -> Tree:
-        """Every file that is not hidden. Raises RefNotFound where there is no directory."""
+        """Every file that is not hidden. Raises RefNotFound if the directory does not exist, and
+        TooMuch."""
         if not os.path.isdir(self._path):
             raise RefNotFound
         files: list[File] = []
@@ -144,7 +144,8 @@ class LocalContents:
         return Tree(digest("", files), files)
 
     def write(self, edits: Sequence[Edit]) -> str:
-        """Change files; the new head. Links that lead elsewhere are not followed."""
+        """Change files and return the new head. Raises Unsupported for links out of the
+        directory."""
         root = os.path.realpath(self._path)
         for edit in edits:
             path = os.path.join(root, edit.path)

@@ -1,7 +1,8 @@
-"""Real git servers by dulwich, without a git binary: list, fetch one commit, push one commit.
+"""Real git servers with dulwich, without a git binary: list, fetch one commit, push one commit.
 
-dulwich blocks, so it runs in a few threads of its own, each question with a time limit that also
-ends answers which never end. Answers are told apart by their HTTP code before dulwich sees them.
+dulwich blocks, so it runs in a few separate threads. Each operation has a time limit, which also
+ends responses without an end. Errors are distinguished by their HTTP status code before dulwich
+receives them.
 """
 
 import asyncio
@@ -55,9 +56,9 @@ from inkube.controllers.provisioning.outside.ssrf import Guard
 T = TypeVar("T")
 
 THREADS = 16
-"""Questions asked at the same time; the others wait."""
+"""The number of concurrent operations; others wait."""
 LARGEST = 64 * 1024 * 1024
-"""Bytes of one answer: some hundred thousand branches and tags."""
+"""The maximum size of a response in bytes: some hundred thousand branches and tags."""
 _TOKEN_USERS = {
     "github": "x-access-token",
     "githubEnterprise": "x-access-token",
@@ -66,13 +67,13 @@ _TOKEN_USERS = {
 }
 _HEADS = b"refs/heads/"
 PUSHES = 3
-"""So often a commit is made anew because somebody else pushed in between."""
+"""The number of attempts to push a commit if other clients push in the meantime."""
 REGULAR = 0o100644
 AUTHOR = b"inkube <inkube@localhost>"
 
 
 class Git:
-    """Opens conversations with git servers; close it to end its threads."""
+    """Opens sessions with git servers; `close` ends its threads."""
 
     def __init__(self, guard: Guard, *, timeout: float = 10.0) -> None:
         self._guard = guard
@@ -80,15 +81,16 @@ class Git:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="git")
 
     def open(self, target: Target) -> "GitSession":
-        """A conversation about one repository."""
+        """A session for one repository."""
         return GitSession(self, target)
 
     def close(self) -> None:
-        """Ask nothing more; questions on their way end by their time limits."""
+        """Start no more operations; running ones end by their time limits."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def run(self, host: str, question: Callable[[], T]) -> T:
-        """Ask in a thread, within the time limit."""
+        """Run an operation in a thread, within the time limit. Raises Unavailable after the time
+        limit."""
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(self._timeout):
@@ -99,7 +101,7 @@ class Git:
 
     @contextlib.contextmanager
     def client(self, url: str, target: Target) -> Iterator[Urllib3HttpGitClient]:
-        """A dulwich client for one question to one URL, with the target's credentials."""
+        """A dulwich client for one operation at one URL, with the credentials of the target."""
         user, token = _login(target)
         with self._pool() as pool:
             yield Urllib3HttpGitClient(
@@ -107,7 +109,8 @@ class Git:
             )
 
     def may_push(self, url: str, target: Target) -> bool:
-        """Ask for `git push`; a refusal is an answer. Raises RepositoryNotFound, OutsideError."""
+        """Request `git push`; return whether the server permits it. Raises RepositoryNotFound,
+        OutsideError."""
         user, token = _login(target)
         headers = urllib3.make_headers(basic_auth=f"{user}:{token}") if token else {}
         question = f"{url.rstrip('/')}/info/refs?service=git-receive-pack"
@@ -123,7 +126,7 @@ class Git:
 
 
 class GitSession:
-    """A conversation with one git server about one repository."""
+    """A session with one git server for one repository."""
 
     def __init__(self, git: Git, target: Target) -> None:
         self._git = git
@@ -133,26 +136,26 @@ class GitSession:
         self._memo = Memo()
 
     async def default_branch(self) -> str:
-        """What HEAD points to."""
+        """The branch that HEAD points to."""
         _, symbolic = await self._refs()
         return symbolic.get(b"HEAD", b"").removeprefix(_HEADS).decode()
 
     async def head(self, branch: str) -> str | None:
-        """The commit of a branch."""
+        """The commit of a branch; None if the branch does not exist."""
         refs, _ = await self._refs()
         commit = refs.get(_HEADS + branch.encode())
         return commit.decode() if commit else None
 
     async def branch_names(self) -> list[str]:
-        """All of them."""
+        """All branches."""
         return [branch.name for branch in await self.branches()]
 
     async def is_protected(self, branch: str) -> bool:
-        """What git itself knows says nothing of protection."""
+        """Always False: git does not report protection rules."""
         return False
 
     async def branches(self) -> list[Branch]:
-        """All of them; what git itself knows says nothing of protection."""
+        """All branches; git does not report protection rules."""
         refs, _ = await self._refs()
         return sorted(
             Branch(name.removeprefix(_HEADS).decode(), commit.decode())
@@ -161,14 +164,15 @@ class GitSession:
         )
 
     async def tree(self, branch: str) -> Tree:
-        """The files at the head, by a shallow fetch."""
+        """The files at the head of a branch, read with a shallow fetch. Raises RefNotFound."""
         head = await self.head(branch)
         if head is None:
             raise RefNotFound
         return await self._git.run(self._host, lambda: self._fetch(head))
 
     async def commit(self, branch: str, edits: Sequence[Edit], message: str, base: str = "") -> str:
-        """Fetch the head, commit upon it and push; again when somebody else was faster."""
+        """Fetch the head, commit on top of it and push. The attempt is repeated if another client
+        pushed first, at most PUSHES times. Return the new head. Raises RefNotFound, Unavailable."""
         for _ in range(PUSHES):
             self._memo = Memo()
             head = await self.head(branch)
@@ -183,21 +187,21 @@ class GitSession:
         raise Unavailable(self._host, f"moved the branch {branch} again and again")
 
     async def history(self, branch: str) -> list[Commit]:
-        """git servers have no question for it."""
+        """Raise Unsupported: git servers have no request for it."""
         raise Unsupported("history is not supported for pure git repositories")
 
     def _fetch(self, head: str) -> Tree:
         return Tree(head, _files(self._fetched(head), head.encode()))
 
     def _fetched(self, head: str) -> MemoryRepo:
-        """A repository with one commit and all its files."""
+        """A repository in memory with one commit and all its files."""
         found = MemoryRepo()
         with self._understood("the repository could not be read"):
             self._fetch_into(found, _only(head))
         return found
 
     def _push(self, push: "_Push") -> str | None:
-        """The new head; None when the branch has moved."""
+        """Commit and push. Return the new head, or None if the branch has moved."""
         repo = self._fetched(push.above)
         objects, made = push.commit(repo)
         with self._understood("the repository could not be written to"):
@@ -224,7 +228,7 @@ class GitSession:
 
     @contextlib.contextmanager
     def _understood(self, unreadable: str) -> Iterator[None]:
-        """What dulwich raises, as what it means."""
+        """Translate the exceptions of dulwich to the errors of `hosts`."""
         try:
             yield
         except NotGitRepository as error:
@@ -248,14 +252,15 @@ class GitSession:
         raise RepositoryNotFound
 
     async def may_write(self) -> bool:
-        """Does the server open `git push` to these credentials?"""
+        """Whether the server permits `git push` with these credentials."""
         return await self._memo("write", lambda: self._git.run(self._host, self._ask_to_push))
 
     async def _refs(self) -> tuple[dict[bytes, bytes], dict[bytes, bytes]]:
         return await self._memo("refs", lambda: self._git.run(self._host, self._list_refs))
 
     def _list_refs(self) -> tuple[dict[bytes, bytes], dict[bytes, bytes]]:
-        """Servers differ in whether they want `.git` at the end, which is not kept: try both."""
+        """List refs at the given URL, then with `.git` appended: servers differ in which form they
+        accept, and the stored URL has no suffix."""
         try:
             return self._list_refs_at(self._target.url)
         except RepositoryNotFound:
@@ -290,11 +295,12 @@ class GitSession:
 
 
 class _Pool(urllib3.PoolManager):
-    """Connections for one question, to permitted addresses only, with limits and our own errors.
+    """Connections for one operation, only to permitted addresses, with limits and the errors of
+    `hosts`.
 
-    There are no retries here, the checks have their own. A redirect to another host takes no
-    credentials with it. At the end of `with` every connection is closed, also one whose answer
-    nobody read to its end: dulwich leaves those to the garbage collector.
+    It does not retry requests, because the checks do. A redirect to another host drops the
+    credentials. At the end of `with`, every connection is closed, including those with unread
+    responses, which dulwich would leave to the garbage collector.
     """
 
     def __init__(self, guard: Guard, timeout: float) -> None:
@@ -307,7 +313,7 @@ class _Pool(urllib3.PoolManager):
     def clear(self) -> None:
         """Close all connections."""
         for answer in self._answers:
-            vars(answer).pop("read", None)  # which holds the answer
+            vars(answer).pop("read", None)  # it refers to the response
             answer.close()
         self._answers.clear()
         for key in self.pools.keys():  # noqa: SIM118 # it has no other way
@@ -315,7 +321,8 @@ class _Pool(urllib3.PoolManager):
         super().clear()
 
     def request(self, method: str, url: str, *args: Any, **options: Any) -> Any:
-        """As urllib3 does it; any answer but 200 is raised as what it means."""
+        """Send a request with urllib3. Raises the matching error for any status code other than
+        200."""
         host = urls.host_of(url)
         try:
             response = super().request(method, url, *args, **options)
@@ -348,9 +355,9 @@ class _Pool(urllib3.PoolManager):
 
 
 def _guarded(guard: Guard) -> dict[str, type[HTTPConnectionPool]]:
-    """Pools by scheme whose connections ask the guard where to go.
+    """Connection pools by scheme, whose connections resolve names with the guard.
 
-    `_new_conn` is the one place where urllib3 resolves a name; it has no public hook.
+    `_new_conn` is the only place where urllib3 resolves a name; it has no public hook.
     """
 
     class Plain(HTTPConnection):
@@ -383,11 +390,11 @@ def _connect(connection: HTTPConnection, guard: Guard) -> Any:
 
 
 class _MovedError(Exception):
-    """The branch is no longer where it was when it was fetched."""
+    """The branch moved after it was fetched."""
 
 
 class _Push:
-    """One commit to be made above a head, and the branch that is to point to it."""
+    """One commit to create on top of a head, and the branch to move to it."""
 
     def __init__(
         self, branch: str, edits: Sequence[Edit], message: str, *, above: str, is_new: bool
@@ -399,7 +406,7 @@ class _Push:
         self._is_new = is_new
 
     def commit(self, repo: MemoryRepo) -> tuple[list[tuple[Any, None]], str]:
-        """The new objects, and the name of the commit among them."""
+        """The new objects, and the name of the new commit."""
         store, known = repo.object_store, set(repo.object_store)
         above = repo[ObjectID(self.above.encode())]
         assert isinstance(above, GitCommit), "a branch points to a commit"
@@ -422,7 +429,8 @@ class _Push:
         return [(store[name], None) for name in store if name not in known], made.id.decode()
 
     def update(self, made: str) -> Callable[[Mapping[Ref, ObjectID]], dict[Ref, ObjectID]]:
-        """What is to change, unless somebody else has changed it."""
+        """The update of the branch, for dulwich. It raises _MovedError if another client changed
+        the branch."""
 
         def update(refs: Mapping[Ref, ObjectID]) -> dict[Ref, ObjectID]:
             there = refs.get(self._ref)
@@ -435,7 +443,7 @@ class _Push:
 
 
 def _only(head: str) -> Any:
-    """What a fetch of one commit wants."""
+    """The function that selects one commit for a fetch."""
 
     def wants(refs: Mapping[Ref, ObjectID], depth: int | None = None) -> list[ObjectID]:
         return [ObjectID(head.encode())]
@@ -444,12 +452,13 @@ def _only(head: str) -> Any:
 
 
 def _goes_on(_progress: bytes) -> None:
-    """A fetch tells how far it is. Raises Exhausted."""
+    """Handle progress of a fetch. Raises Exhausted."""
     allowances.spend()
 
 
 def _files(repo: MemoryRepo, head: bytes) -> list[File]:
-    """Regular files of a commit; what is hidden or links elsewhere is left out."""
+    """The regular files of a commit; hidden files and links are omitted. Raises TooMuch,
+    Exhausted."""
     commit = repo[ObjectID(head)]
     assert isinstance(commit, GitCommit), "a branch points to a commit"
     files: list[File] = []

@@ -1,6 +1,6 @@
-"""GitHub's REST API, as far as it is asked: apps, repositories, branches, commits, webhooks.
+"""GitHub's REST API, the part that inkube uses: apps, repositories, branches, commits, webhooks.
 
-GitHub REST API, version 2022-11-28; an Enterprise server has the same below `/api/v3`.
+GitHub REST API, version 2022-11-28; Enterprise servers serve the same API below `/api/v3`.
 """
 
 import hashlib
@@ -28,14 +28,14 @@ from inkube.controllers.provisioning.outside.hosts import (
 from inkube.controllers.provisioning.outside.rest import Answer, Rest
 
 PAGES = 30
-"""Of 100 repositories each that an installation may reach."""
+"""The maximum number of pages of repositories of an installation, with 100 repositories each."""
 COMMITS = 100
-"""So many commits of a branch are told, the latest."""
+"""The maximum number of commits of a branch that are read, the latest ones."""
 _TOKEN_MARGIN = timedelta(minutes=5)
 
 
 class GitHub:
-    """Opens conversations with GitHub and with Enterprise servers."""
+    """Opens sessions with GitHub and with Enterprise servers."""
 
     def __init__(self, url: str, rest: Rest) -> None:
         self._url = url.rstrip("/")
@@ -43,19 +43,19 @@ class GitHub:
         self._tokens: OrderedDict[str, InstallationToken] = OrderedDict()
 
     def repository(self, target: Target) -> "GitHubSession":
-        """A conversation about one repository."""
+        """A session for one repository."""
         return GitHubSession(self, self._base_for(target), target)
 
     def app(self, app: App) -> "GitHubAppSession":
-        """A conversation about one app."""
+        """A session for one app."""
         return GitHubAppSession(self, self._base_of(app), app)
 
     def now(self) -> datetime:
-        """The time of day."""
+        """The current time."""
         return self._rest.now()
 
     async def ask(self, method: str, url: str, bearer: str, body: Any = None) -> Answer:
-        """One request. Raises OutsideError."""
+        """Send one request. Raises OutsideError."""
         headers = {
             "Accept": "application/vnd.github+json",
             "X-GitHub-Api-Version": "2022-11-28",
@@ -65,9 +65,9 @@ class GitHub:
         return await self._rest.ask(method, url, headers, body)
 
     async def installation_token(self, base: str, app: App) -> InstallationToken:
-        """A token of the installation, used until shortly before it expires.
+        """A token of the installation, reused until shortly before it expires.
 
-        Raises NotAuthorized when app, key or installation are refused, and OutsideError.
+        Raises NotAuthorized if GitHub rejects app, key or installation, and OutsideError.
         """
         identity = f"{base} {app.app_id} {app.installation_id} {app.private_key}"
         known = hashlib.sha256(identity.encode()).hexdigest()
@@ -78,14 +78,16 @@ class GitHub:
         return token
 
     async def token_for(self, target: Target) -> InstallationToken:
-        """A new token of the target's app that reaches the target alone. Raises as above."""
+        """A new token of the target's app, limited to the target. Raises NotAuthorized,
+        OutsideError."""
         app = target.credentials.app
         assert app is not None, "asked for repositories that log in with an app"
         names = [urls.path_of(urls.normalised(target.url)).rpartition("/")[2]]
         return await self._new_token(self._base_for(target), app, {"repositories": names})
 
     async def token_of(self, target: Target) -> str:
-        """What git is to be asked with: the target's token, or one of its app's installation."""
+        """The token for git operations: that of the target, or one of the installation of its app.
+        Raises NotAuthorized, OutsideError."""
         app = target.credentials.app
         if app is None:
             return target.credentials.token
@@ -106,7 +108,7 @@ class GitHub:
         return InstallationToken(str(answer.body["token"]), expires, permissions)
 
     def _base_for(self, target: Target) -> str:
-        """The API of the host a repository lies on: Enterprise servers have their own."""
+        """The API of the host of a repository: Enterprise servers have their own."""
         if target.type == "github":
             return self._url
         if target.server_url:
@@ -119,7 +121,7 @@ class GitHub:
 
 
 class GitHubSession:
-    """A conversation about one repository."""
+    """A session for one repository."""
 
     def __init__(self, github: GitHub, base: str, target: Target) -> None:
         self._github = github
@@ -128,26 +130,26 @@ class GitHubSession:
         self._memo = Memo()
 
     async def default_branch(self) -> str:
-        """As GitHub has it."""
+        """The default branch according to GitHub; "" if it has none."""
         return str((await self._repository()).get("default_branch") or "")
 
     async def head(self, branch: str) -> str | None:
-        """The commit of a branch."""
+        """The commit of a branch; None if the branch does not exist."""
         found = await self._branch(branch)
         return str((found.get("commit") or {}).get("sha", "")) if found is not None else None
 
     async def branch_names(self) -> list[str]:
-        """The first hundred."""
+        """The first hundred branches."""
         answer = await self._ask("GET", "/branches?per_page=100")
         return sorted(str(each.get("name", "")) for each in answer.items())
 
     async def is_protected(self, branch: str) -> bool:
-        """Whether pushes to it are refused, as far as GitHub tells."""
+        """Whether the branch is protected, as far as GitHub reports it."""
         found = await self._branch(branch)
         return bool(found and found.get("protected"))
 
     async def may_write(self) -> bool:
-        """May the token push?"""
+        """Whether the token can push."""
         app = self._target.credentials.app
         if app is not None:
             token = await self._github.installation_token(self._base, app)
@@ -156,12 +158,12 @@ class GitHubSession:
         return bool(permissions.get("push"))
 
     async def history(self, branch: str) -> list[Commit]:
-        """The latest commits of a branch."""
+        """The latest commits of a branch, at most COMMITS."""
         answer = await self._ask("GET", f"/commits?sha={quote(branch, safe='')}&per_page={COMMITS}")
         return [_commit(each, self._github.now()) for each in answer.items()]
 
     async def put_hook(self, hook: Hook, known: int | None) -> int:
-        """Make the webhook, or bring the known one up to date; its ID."""
+        """Create the webhook, or update the known one. Return its ID. Raises NotAuthorized."""
         config = {"url": hook.url, "content_type": "json", "secret": hook.secret}
         body = {"name": "web", "active": True, "events": list(hook.events), "config": config}
         if known is not None:
@@ -171,12 +173,12 @@ class GitHubSession:
         answer = await self._ask("POST", "/hooks", body)
         if answer.code == HTTPStatus.CREATED and isinstance(answer.body, dict):
             return int(answer.body["id"])
-        if answer.code == HTTPStatus.NOT_FOUND:  # how GitHub refuses what a token may not see
+        if answer.code == HTTPStatus.NOT_FOUND:  # GitHub's response if the token has no access
             raise NotAuthorized(HTTPStatus.FORBIDDEN)
         return int(answer.object()["id"])
 
     async def remove_hook(self, known: int) -> None:
-        """Remove a webhook; one that is gone is no error."""
+        """Remove a webhook; a missing webhook is not an error."""
         answer = await self._ask("DELETE", f"/hooks/{known}")
         if answer.code not in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_FOUND):
             answer.object()
@@ -226,7 +228,7 @@ def _commit(found: dict[str, Any], now: datetime) -> Commit:
 
 
 class GitHubAppSession:
-    """A conversation about one app."""
+    """A session for one app."""
 
     def __init__(self, github: GitHub, base: str, app: App) -> None:
         self._github = github
@@ -235,25 +237,25 @@ class GitHubAppSession:
         self._memo = Memo()
 
     async def permissions(self) -> dict[str, str]:
-        """Those of the app."""
+        """The permissions of the app."""
         body = await self._memo("app", self._ask_app)
         return dict(body.get("permissions") or {})
 
     async def installation_permissions(self) -> dict[str, str]:
-        """Those of the installation."""
+        """The permissions of the installation. Raises InstallationNotFound."""
         answer = await self._ask(f"/app/installations/{self._app.installation_id}")
         if answer.code != HTTPStatus.OK or not isinstance(answer.body, dict):
             raise InstallationNotFound
         return dict(answer.body.get("permissions") or {})
 
     async def installations(self) -> list[str]:
-        """The first hundred."""
+        """The IDs of the first hundred installations."""
         answer = await self._ask("/app/installations?per_page=100")
         listed = answer.body if isinstance(answer.body, list) else []
         return [str(each.get("id", "")) for each in listed if isinstance(each, dict)]
 
     async def repositories(self) -> list[str]:
-        """Those of the installation, page by page."""
+        """The repositories of the installation, at most PAGES pages. Raises NotAuthorized."""
         await self.installation_permissions()
         token = await self._github.installation_token(self._base, self._app)
         found: list[str] = []

@@ -1,7 +1,8 @@
-"""GitLab's REST API (v4), as far as it is asked: projects, branches, commits.
+"""GitLab's REST API (v4), the part that inkube uses: projects, branches, commits.
 
-docs.gitlab.com/api: projects, branches, commits, members. A project is named by its path with `%2F`
-for slashes. Personal, project and group tokens go into `PRIVATE-TOKEN`, those of OAuth are bearers.
+docs.gitlab.com/api: projects, branches, commits, members. A project is identified by its path with
+`%2F` for slashes. Personal, project and group tokens are sent in `PRIVATE-TOKEN`;
+GitLab expects OAuth tokens as Bearer credentials.
 """
 
 from datetime import datetime
@@ -15,12 +16,12 @@ from inkube.controllers.provisioning.outside.hosts import RepositoryNotFound, Ta
 from inkube.controllers.provisioning.outside.rest import Answer, Rest
 
 DEVELOPER = 30
-"""The access level from which on one may push."""
+"""The minimum access level that can push."""
 COMMITS = 100
 
 
 class GitLabSession:
-    """A conversation about one project, on whichever host it lies."""
+    """A session for one project on any host."""
 
     def __init__(self, rest: Rest, target: Target) -> None:
         self._rest = rest
@@ -31,26 +32,26 @@ class GitLabSession:
         self._base = f"{parts.scheme}://{parts.netloc}/api/v4/projects/{path}"
 
     async def default_branch(self) -> str:
-        """As GitLab has it; "" where there is none yet."""
+        """The default branch according to GitLab; "" if the project has no branches yet."""
         return str((await self._project()).get("default_branch") or "")
 
     async def head(self, branch: str) -> str | None:
-        """The commit of a branch."""
+        """The commit of a branch; None if the branch does not exist."""
         found = await self._branch(branch)
         return str((found.get("commit") or {}).get("id", "")) if found is not None else None
 
     async def branch_names(self) -> list[str]:
-        """The first hundred."""
+        """The first hundred branches."""
         answer = await self._ask("/repository/branches?per_page=100")
         return sorted(str(each.get("name", "")) for each in answer.items())
 
     async def is_protected(self, branch: str) -> bool:
-        """Whether this token may not push to it."""
+        """Whether protection rules prevent this token from pushing to the branch."""
         found = await self._branch(branch)
         return bool(found and found.get("protected") and not found.get("can_push"))
 
     async def may_write(self) -> bool:
-        """Whether the project or its group gives the token's owner enough access."""
+        """Whether the project or its group gives the owner of the token sufficient access."""
         permissions = (await self._project()).get("permissions") or {}
         levels = [
             int((permissions.get(name) or {}).get("access_level") or 0)
@@ -59,7 +60,7 @@ class GitLabSession:
         return max(levels) >= DEVELOPER
 
     async def history(self, branch: str) -> list[Commit]:
-        """The latest commits of a branch."""
+        """The latest commits of a branch, at most COMMITS."""
         query = f"ref_name={quote(branch, safe='')}&per_page={COMMITS}"
         answer = await self._ask(f"/repository/commits?{query}")
         return [_commit(each, self._rest.now()) for each in answer.items()]

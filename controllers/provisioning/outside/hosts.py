@@ -1,8 +1,8 @@
-"""What checks ask of a place that holds repositories, whoever answers: world, git or GitHub.
+"""The requests of checks to a host of repositories: world, git or the API of a provider.
 
-NotAuthorized          the credentials were refused, or are needed
-RepositoryNotFound     no such repository, for these credentials
-checks.OutsideError    no answer (unreachable, 429, 5xx, too late)
+NotAuthorized          the credentials are rejected or missing
+RepositoryNotFound     the repository does not exist, for these credentials
+checks.OutsideError    no usable response (unreachable, 429, 5xx, timeout)
 """
 
 from collections.abc import Mapping
@@ -17,13 +17,13 @@ from inkube.controllers.provisioning.outside.contents import Commit
 
 GITHUB = "github.com"
 NEEDED = {"contents": "write", "metadata": "read", "pull_requests": "write", "webhooks": "write"}
-"""Permissions of an app without which repositories cannot be synced."""
+"""The permissions that an app needs to sync repositories."""
 
 
 class NotAuthorized(Exception):
-    """The credentials were refused (401), or may not do this (403).
+    """The credentials are rejected (401), or do not permit the operation (403).
 
-    `is_missing`: the host says all the same that there is no such repository.
+    `is_missing`: the host still reports that the repository does not exist.
     """
 
     def __init__(self, code: int = HTTPStatus.UNAUTHORIZED, *, is_missing: bool = False) -> None:
@@ -33,28 +33,29 @@ class NotAuthorized(Exception):
 
 
 class RepositoryNotFound(Exception):
-    """No such repository, as far as these credentials can see."""
+    """The repository does not exist, as far as these credentials can see."""
 
 
 class AppNotFound(Exception):
-    """No such GitHub App."""
+    """The GitHub App does not exist."""
 
 
 class KeyRefused(Exception):
-    """The app exists and its key is another one."""
+    """The app exists, but it has another key."""
 
 
 class KeyUnreadable(KeyRefused):
-    """There is no RSA key in the value."""
+    """The value does not contain an RSA key."""
 
 
 class InstallationNotFound(Exception):
-    """The app has no such installation."""
+    """The app does not have this installation."""
 
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """A GitHub App's installation; `private_key` is a PEM, `server_url` an Enterprise server's."""
+    """An installation of a GitHub App. `private_key` is a PEM, `server_url` that of an Enterprise
+    server."""
 
     app_id: str
     installation_id: str
@@ -63,13 +64,13 @@ class App:
 
     @property
     def host(self) -> str:
-        """The host it belongs to."""
+        """The host of the app."""
         return urls.host_of(self.server_url) if self.server_url else GITHUB
 
 
 @dataclass(frozen=True, slots=True)
 class InstallationToken:
-    """What an installation may be asked with, until when, and what it permits."""
+    """A token of an installation, its expiration time and its permissions."""
 
     value: str = field(repr=False)
     expires: datetime
@@ -78,7 +79,7 @@ class InstallationToken:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """A token with its user name, or an app, or neither."""
+    """A token with its user name, or an app, or neither of them."""
 
     token: str = field(default="", repr=False)
     user: str = ""
@@ -88,7 +89,7 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A repository of some type at a URL, and who asks."""
+    """A repository of some type at a URL, and the credentials for it."""
 
     type: str
     url: str
@@ -98,7 +99,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """A webhook as it is registered: where events are sent, which, and what signs them."""
+    """A webhook to register: the URL for events, the events, and the secret that signs them."""
 
     url: str
     events: tuple[str, ...]
@@ -107,7 +108,7 @@ class Hook:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A code of OAuth, and the application that may turn it into a token."""
+    """An OAuth code, and the application that exchanges it for a token."""
 
     type: str
     server_url: str
@@ -118,7 +119,7 @@ class Grant:
 
     @property
     def base(self) -> str:
-        """The provider's own URL."""
+        """The base URL of the provider."""
         return self.server_url or _PROVIDERS[self.type]
 
 
@@ -130,26 +131,26 @@ _PROVIDERS = {
 
 
 class Session(Protocol):
-    """One conversation about one repository; what was answered once is not asked again."""
+    """One session for one repository. Responses are cached for the session."""
 
     async def default_branch(self) -> str:
-        """Its default branch; "" when it has none yet. Raises as the module says."""
+        """The default branch; "" if it has no branches yet. Raises the errors of this module."""
         ...
 
     async def head(self, branch: str) -> str | None:
-        """The commit a branch points to; None when there is no such branch."""
+        """The commit of a branch; None if the branch does not exist."""
         ...
 
     async def may_write(self) -> bool:
-        """May these credentials push?"""
+        """Whether these credentials can push."""
         ...
 
     async def branch_names(self) -> list[str]:
-        """All branches, or the first of many."""
+        """All branches, or the first ones if the host limits the list."""
         ...
 
     async def is_protected(self, branch: str) -> bool:
-        """Whether rules keep these credentials from pushing to a branch directly."""
+        """Whether rules prevent these credentials from pushing directly to a branch."""
         ...
 
     async def history(self, branch: str) -> list[Commit]:
@@ -159,39 +160,40 @@ class Session(Protocol):
 
 @runtime_checkable
 class Hooks(Protocol):
-    """A conversation with somebody who sends webhooks."""
+    """A session with a provider that sends webhooks."""
 
     async def put_hook(self, hook: Hook, known: int | None) -> int:
-        """Make the webhook, or bring the known one up to date; its ID."""
+        """Create the webhook, or update the known one. Return its ID."""
         ...
 
     async def remove_hook(self, known: int) -> None:
-        """Remove a webhook; one that is gone is no error."""
+        """Remove a webhook; a missing webhook is not an error."""
         ...
 
 
 class AppSession(Protocol):
-    """One conversation about one app. `permissions` maps names to `read` or `write`."""
+    """One session for one app. `permissions` maps names to `read` or `write`."""
 
     async def permissions(self) -> dict[str, str]:
-        """Those of the app. Raises AppNotFound, KeyRefused, OutsideError."""
+        """The permissions of the app. Raises AppNotFound, KeyRefused, OutsideError."""
         ...
 
     async def installation_permissions(self) -> dict[str, str]:
-        """Those of the installation. Raises InstallationNotFound, OutsideError."""
+        """The permissions of the installation. Raises InstallationNotFound, OutsideError."""
         ...
 
     async def installations(self) -> list[str]:
-        """The IDs of the app's installations, the first of many. Raises as the others."""
+        """The first IDs of the installations of the app. Raises the errors of the other methods."""
         ...
 
     async def repositories(self) -> list[str]:
-        """What the installation reaches, as `owner/name`. Raises as the others, NotAuthorized."""
+        """The repositories of the installation, as `owner/name`. Raises the errors of the other
+        methods, and NotAuthorized."""
         ...
 
 
 def refusal(host: str, code: int) -> Exception:
-    """What an HTTP code of a git host or API means."""
+    """The error for an HTTP status code of a git host or API."""
     if code == HTTPStatus.TOO_MANY_REQUESTS:
         return Unavailable(host, "has reached its rate limit (429 Too Many Requests)")
     if code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):

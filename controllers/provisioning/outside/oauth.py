@@ -1,4 +1,4 @@
-"""OAuth's exchange of a code for a token (RFC 6749, 4.1.3) with each provider."""
+"""The OAuth exchange of a code for a token (RFC 6749, 4.1.3) with each provider."""
 
 import base64
 from http import HTTPStatus
@@ -16,7 +16,7 @@ _PATHS = {
 
 
 async def exchange(rest: Rest, grant: Grant) -> tuple[str, float]:
-    """The token and the seconds it lives, 0 for ever. Raises NotAuthorized, OutsideError."""
+    """The token and its lifetime in seconds, 0 for no limit. Raises NotAuthorized, OutsideError."""
     form = {
         "grant_type": "authorization_code",
         "code": grant.code,
@@ -26,7 +26,7 @@ async def exchange(rest: Rest, grant: Grant) -> tuple[str, float]:
     if grant.redirect:
         form["redirect_uri"] = grant.redirect
     headers = {"Accept": "application/json"}
-    if grant.type == "bitbucket":  # its client goes into a header
+    if grant.type == "bitbucket":  # its client credentials are in a header
         pair = f"{form.pop('client_id')}:{form.pop('client_secret')}".encode()
         headers["Authorization"] = f"Basic {base64.b64encode(pair).decode()}"
     url = grant.base + _PATHS[grant.type]

@@ -1,4 +1,4 @@
-"""GitLab, Bitbucket and everybody's OAuth behind one name; GitHub's API stands for itself."""
+"""GitLab, Bitbucket and OAuth of all providers behind one interface; GitHub's API is separate."""
 
 from inkube.controllers.provisioning.outside import oauth
 from inkube.controllers.provisioning.outside.bitbucket import BitbucketSession
@@ -8,18 +8,18 @@ from inkube.controllers.provisioning.outside.rest import Rest
 
 
 class Providers:
-    """Opens conversations with their APIs."""
+    """Opens sessions with their APIs."""
 
     def __init__(self, bitbucket_url: str, rest: Rest) -> None:
         self._bitbucket_url = bitbucket_url
         self._rest = rest
 
     def open(self, target: Target) -> Session:
-        """A conversation about one repository of type gitlab or bitbucket."""
+        """A session for one repository of type gitlab or bitbucket."""
         if target.type == "gitlab":
             return GitLabSession(self._rest, target)
         return BitbucketSession(self._rest, self._bitbucket_url, target)
 
     async def exchange(self, grant: Grant) -> tuple[str, float]:
-        """The token for a code, as `oauth` says."""
+        """Exchange a code for a token, see `oauth`."""
         return await oauth.exchange(self._rest, grant)

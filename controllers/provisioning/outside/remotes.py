@@ -1,4 +1,5 @@
-"""Who answers for a repository or an app: the scripted world first, then the real thing."""
+"""Selects the source of responses for a repository or an app: the scripted world first, then the
+real system."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +23,7 @@ from inkube.controllers.provisioning.outside.world_sessions import WorldSession
 
 
 class Remotes:
-    """Opens conversations; `is_offline` leaves nobody but the world."""
+    """Opens sessions; if `is_offline`, only with the scripted world and local files."""
 
     def __init__(
         self,
@@ -40,7 +41,8 @@ class Remotes:
         self._is_offline = is_offline
 
     async def repository(self, target: Target) -> Session:
-        """A conversation about one repository. Raises Unreachable when nobody may be asked."""
+        """A session for one repository. Raises Unreachable if the server is offline and the host is
+        not scripted."""
         near = await self._near(target)
         if near is not None:
             return near
@@ -51,7 +53,7 @@ class Remotes:
         return self._git().open(target)
 
     async def contents(self, target: Target) -> Contents:
-        """The files of one repository. Raises as `repository`, and NotAuthorized."""
+        """The files of one repository. Raises the errors of `repository`, and NotAuthorized."""
         near = await self._near(target)
         if near is not None:
             return near
@@ -62,14 +64,16 @@ class Remotes:
         return self._git().open(replace(target, credentials=credentials))
 
     async def token_for(self, target: Target) -> InstallationToken:
-        """A token of the target's app for the target alone. Raises NotAuthorized, OutsideError."""
+        """A token of the target's app, limited to the target. Raises NotAuthorized,
+        OutsideError."""
         near = await self._near(target)
         if isinstance(near, WorldSession):
             return await near.token()
         return await self._github().token_for(target)
 
     async def exchange(self, grant: Grant) -> tuple[str, float]:
-        """The token for a code of OAuth, and the seconds it lives; 0 for ever.
+        """Exchange an OAuth code for a token. Return the token and its lifetime in seconds, 0 for
+        no limit.
 
         Raises NotAuthorized, OutsideError.
         """
@@ -82,18 +86,20 @@ class Remotes:
         return await self._providers().exchange(grant)
 
     async def _near(self, target: Target) -> "WorldSession | outside.GitSession | None":
-        """Who answers without the network. Raises Unreachable when nobody else may be asked."""
+        """A session without the network, or None. Raises Unreachable if the server is offline and
+        the host is not scripted."""
         if target.url.startswith("file://"):
             return self._git().open(target)
         return await self.scripted(target)
 
     @property
     def git(self) -> "outside.Git":
-        """Who asks git servers."""
+        """The client for git servers."""
         return self._git()
 
     async def scripted(self, target: Target) -> WorldSession | None:
-        """The scripted host of a target. Raises Unreachable when nobody else may be asked."""
+        """A session with the scripted host of a target, or None. Raises Unreachable if the server
+        is offline and the host is not scripted."""
         found = await world_sessions.repository(self._world, target)
         if found is None and self._is_offline:
             host = urls.host_of(target.url)
@@ -101,7 +107,8 @@ class Remotes:
         return found
 
     async def app(self, app: App) -> AppSession:
-        """A conversation about one app. Raises AppNotFound when only the world could know it."""
+        """A session for one app. Raises AppNotFound if the server is offline and the app is not
+        scripted."""
         scripted = await world_sessions.app(self._world, app)
         if scripted is not None:
             return scripted

@@ -1,8 +1,8 @@
-"""One way to ask the REST APIs of GitHub, GitLab and Bitbucket: JSON over guarded connections.
+"""Requests to the REST APIs of GitHub, GitLab and Bitbucket: JSON over guarded connections.
 
-Redirects are followed on the same host only. A rate limit is remembered until it ends: asking
-before that would only prolong it. What goes wrong on the way is raised as `checks.OutsideError`;
-every other answer, 4xx included, is for the caller to understand.
+Redirects are followed only to the same origin. A rate limit is remembered until it ends, because
+earlier requests would only prolong it. Errors of the connection are raised as
+`checks.OutsideError`; the caller interprets every other response, including 4xx.
 """
 
 import hashlib
@@ -25,22 +25,23 @@ from inkube.schemas.clock import Clock
 
 T = TypeVar("T")
 REMEMBERED = 1024
-"""Rate limits that are kept, and whatever else somebody remembers here, each."""
+"""The maximum number of entries in each cache: rate limits, and caches of callers of `remember`."""
 LARGEST = 4 * 1024 * 1024
-"""Bytes of one answer."""
+"""The maximum size of a response in bytes."""
 REDIRECTS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer: its code, headers and JSON body."""
+    """A response: its status code, headers and JSON body."""
 
     code: int
     headers: Mapping[str, str]
     body: Any
 
     def object(self) -> dict[str, Any]:
-        """The body of a 200 that is an object. Raises NotAuthorized, RepositoryNotFound."""
+        """The body of a 200 response that is an object. Raises NotAuthorized,
+        RepositoryNotFound."""
         if self.code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             raise NotAuthorized(self.code)
         if self.code != HTTPStatus.OK or not isinstance(self.body, dict):
@@ -48,7 +49,8 @@ class Answer:
         return self.body
 
     def items(self) -> list[dict[str, Any]]:
-        """The body of a 200 that is a list of objects. Raises as `object`."""
+        """The body of a 200 response that is a list of objects. Raises NotAuthorized,
+        RepositoryNotFound."""
         if self.code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             raise NotAuthorized(self.code)
         if self.code != HTTPStatus.OK or not isinstance(self.body, list):
@@ -57,7 +59,8 @@ class Answer:
 
 
 class Rest:
-    """Asks APIs; `close` it to end its connections. `trusted` URLs pass the guard by."""
+    """Sends requests to APIs; `close` ends its connections. The guard does not check `trusted`
+    URLs."""
 
     def __init__(
         self, guard: Guard, clock: Clock, *, timeout: float, trusted: tuple[str, ...] = ()
@@ -70,13 +73,13 @@ class Rest:
         self._limits: OrderedDict[str, datetime] = OrderedDict()
 
     async def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         sessions, self._sessions = list(self._sessions.values()), {}
         for session in sessions:
             await session.close()
 
     def now(self) -> datetime:
-        """The time of day."""
+        """The current time."""
         return self._clock.now()
 
     async def ask(
@@ -88,9 +91,10 @@ class Rest:
         *,
         form: Mapping[str, str] | None = None,
     ) -> Answer:
-        """One request, redirects followed. Raises OutsideError for 429, 5xx and silence.
+        """Send one request and follow redirects. Raises OutsideError for rate limits, 5xx and
+        errors of the connection.
 
-        `body` is sent as JSON, `form` as an HTML form is.
+        `body` is sent as JSON, `form` is sent as an HTML form.
         """
         content = {"data": form} if form is not None else {"json": body}
         asker = headers.get("Authorization", "") + headers.get("PRIVATE-TOKEN", "")
@@ -130,7 +134,8 @@ class Rest:
             raise Unreachable(host, f"host {host} closed the connection") from error
 
     def _session(self, url: str) -> aiohttp.ClientSession:
-        """The operator's own URLs are trusted; hosts that users name pass the guard."""
+        """The session for a URL: URLs of the operator are trusted, hosts of users pass the guard.
+        Raises Unreachable."""
         is_trusted = any(same_origin(trusted, url) for trusted in self._trusted)
         if not is_trusted:
             refuse_literal(self._guard, urls.host_of(url))
@@ -176,7 +181,8 @@ def _is_limit(answer: Answer) -> bool:
 
 
 def _limited_until(answer: Answer, now: datetime) -> datetime | None:
-    """When the limit ends; the header names a moment or a number of seconds."""
+    """The time when the limit ends; the header contains a time or a number of seconds. None if it
+    contains neither."""
     retry = answer.headers.get("Retry-After", "")
     reset = answer.headers.get("X-RateLimit-Reset") or answer.headers.get("RateLimit-Reset") or ""
     if retry.isdecimal():
@@ -187,7 +193,7 @@ def _limited_until(answer: Answer, now: datetime) -> datetime | None:
 
 
 def moment(text: Any, otherwise: datetime) -> datetime:
-    """The time in an RFC 3339 text."""
+    """The time in an RFC 3339 text; `otherwise` for any other text."""
     try:
         return datetime.fromisoformat(str(text))
     except ValueError:
@@ -195,13 +201,13 @@ def moment(text: Any, otherwise: datetime) -> datetime:
 
 
 def same_origin(one: str, other: str) -> bool:
-    """Whether two URLs lie on one host."""
+    """Whether two URLs have the same scheme, host and port."""
     first, second = urlsplit(one), urlsplit(other)
     return (first.scheme, first.netloc) == (second.scheme, second.netloc)
 
 
 def remember(known: "OrderedDict[str, T]", key: str, value: T) -> None:
-    """Keep the newest `REMEMBERED` values."""
+    """Add a value, and keep the newest `REMEMBERED` values."""
     known[key] = value
     known.move_to_end(key)
     while len(known) > REMEMBERED:

@@ -1,8 +1,8 @@
-"""The guard against fetching from places only the server can reach.
+"""The guard against requests to addresses that only the server can reach.
 
-URLs come from users; a host that resolves to a loopback, private or otherwise special address is
-refused unless an option allows it. The addresses checked are the ones connected to, so a name that
-resolves differently the second time gains nothing.
+URLs come from users. A host that resolves to a loopback, private or otherwise special address is
+rejected unless an option permits it. The checked addresses are the ones of the connection, so a
+name that later resolves to another address does not bypass the guard.
 """
 
 import ipaddress
@@ -20,7 +20,8 @@ _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
 
 def is_public(address: str) -> bool:
-    """Is it an ordinary address of the internet, looking through embedded IPv4 addresses too?"""
+    """Whether it is an ordinary address of the internet; embedded IPv4 addresses are checked
+    too."""
     try:
         found: Address = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
@@ -39,13 +40,13 @@ def _nat64(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
 
 
 class Guard:
-    """Decides which addresses may be connected to."""
+    """Decides which addresses the server can connect to."""
 
     def __init__(self, *, allow_private: bool = False) -> None:
         self._allow_private = allow_private
 
     def resolve(self, host: str, port: int) -> list[tuple[str, int]]:
-        """Addresses of a host that may be connected to; blocks. Raises Unreachable."""
+        """The addresses of a host, if all are permitted. Blocks. Raises Unreachable."""
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except OSError as error:
@@ -55,7 +56,7 @@ class Guard:
         return addresses
 
     def check(self, host: str, addresses: list[str]) -> None:
-        """Refuse a host one of whose addresses is not public. Raises Unreachable."""
+        """Reject a host with an address that is not public. Raises Unreachable."""
         if self._allow_private or all(is_public(address) for address in addresses):
             return
         reason = f"host {host} has a private address, which this server is not allowed to ask"
@@ -63,7 +64,8 @@ class Guard:
 
 
 class GuardedResolver(AbstractResolver):
-    """aiohttp's resolver behind the guard; literal addresses pass it by: `refuse_literal`."""
+    """aiohttp's resolver behind the guard. aiohttp does not resolve literal addresses; see
+    `refuse_literal`."""
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
@@ -72,18 +74,18 @@ class GuardedResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        """The addresses, all of them permitted. Raises Unreachable, OSError."""
+        """The addresses, if all of them are permitted. Raises Unreachable, OSError."""
         found = await self._resolver.resolve(host, port, family)
         self._guard.check(host, [entry["host"] for entry in found])
         return found
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Close the inner resolver."""
         await self._resolver.close()
 
 
 def literal_address(host: str) -> str | None:
-    """The host itself when it is an address, not a name."""
+    """The address, if the host is an address; None for a name."""
     try:
         return str(ipaddress.ip_address(host.strip("[]")))
     except ValueError:

@@ -1,4 +1,4 @@
-"""The systems outside as one server sees them, opened when they are first asked and closed once."""
+"""The outside systems of one server, opened by the first request to them and closed once."""
 
 from inkube.controllers.client import Client
 from inkube.controllers.provisioning import outside
@@ -10,7 +10,8 @@ from inkube.schemas.clock import Clock
 
 
 class Systems:
-    """Git servers, the APIs of providers and the scripted world; `remotes` asks the right one."""
+    """Git servers, the APIs of providers and the scripted world; `remotes` selects the right
+    one."""
 
     def __init__(self, options: Options, *, client: Client, clock: Clock) -> None:
         self._options = options
@@ -28,14 +29,14 @@ class Systems:
         )
 
     async def close(self) -> None:
-        """End threads and connections."""
+        """Stop threads and close connections."""
         if self._git is not None:
             self._git.close()
         if self._rest is not None:
             await self._rest.close()
 
     def _real_git(self) -> "outside.Git":
-        """Imported and made when first asked: most servers never are."""
+        """Import and create the git client at its first use, because most servers never need it."""
         if self._git is None:
             self._git = outside.Git(self._guard, timeout=self._options.timeout)
         return self._git
@@ -49,7 +50,8 @@ class Systems:
         return outside.Providers(self._options.bitbucket_api_url, self._real_rest())
 
     def _real_rest(self) -> "outside.Rest":
-        """The APIs an operator named are trusted; GitHub's and Bitbucket's own need no trust."""
+        """The REST client. URLs that an operator configures are trusted; the default ones of GitHub
+        and Bitbucket do not need trust."""
         if self._rest is None:
             named = (self._options.github_api_url, self._options.bitbucket_api_url)
             trusted = tuple(url for url in named if url not in (GITHUB_API, BITBUCKET_API))

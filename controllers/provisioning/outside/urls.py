@@ -1,4 +1,4 @@
-"""Rules of form for URLs, branches and paths: pure functions that answer what is wrong, or ""."""
+"""Syntax rules for URLs, branches and paths: pure functions that return the problem, or ""."""
 
 import os
 import re
@@ -12,12 +12,12 @@ _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9\-.]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]
 
 
 def normalised(url: str) -> str:
-    """Without trailing slashes and spaces and a trailing `.git`."""
+    """The URL without surrounding spaces, trailing slashes and a trailing `.git`."""
     return _END.sub("", _END.sub("", url.strip()).removesuffix(".git"))
 
 
 def without_credentials(url: str) -> str:
-    """The URL as it may be shown: user and password left out."""
+    """The URL without user and password, for messages."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -28,7 +28,7 @@ def without_credentials(url: str) -> str:
 
 
 def host_of(url: str) -> str:
-    """The host name, in lower case and without a port; "" when there is none."""
+    """The host name, in lower case and without a port; "" if the URL has no host."""
     try:
         return (urlsplit(url).hostname or "").rstrip(".")
     except ValueError:
@@ -41,7 +41,8 @@ def path_of(url: str) -> str:
 
 
 def owner_and_name(url: str) -> tuple[str, str]:
-    """Owner and repository of a GitHub URL. Raises ValueError when there are not exactly two."""
+    """The owner and repository of a GitHub URL. Raises ValueError if the path does not have two
+    segments."""
     owner, name = path_of(url).split("/")
     return owner, name
 
@@ -50,7 +51,7 @@ NO_PATH = "must name a repository after the host, such as https://host/owner/rep
 
 
 def wrong_with_url(url: str) -> str:
-    """What keeps it from being a repository's URL."""
+    """The reason why a text is not the URL of a repository; "" if it is valid."""
     parts, why = _split(url)
     if parts is None:
         return why
@@ -63,12 +64,13 @@ def wrong_with_url(url: str) -> str:
 
 
 def wrong_with_http_url(url: str) -> str:
-    """What keeps it from being an http(s) URL of any kind."""
+    """The reason why a text is not an http(s) URL; "" if it is valid."""
     return _split(url)[1]
 
 
 def wrong_with_branch(branch: str) -> str:
-    """What keeps it from being a branch name; the empty one means the default branch."""
+    """The reason why a text is not a branch name; "" if it is valid or empty (the default
+    branch)."""
     if not branch:
         return ""
     if not _BRANCH.fullmatch(branch):
@@ -81,7 +83,8 @@ def wrong_with_branch(branch: str) -> str:
 
 
 def wrong_with_path(path: str) -> str:
-    """What keeps it from being a path inside a repository, in Grafana's words."""
+    """The reason why a text is not a path inside a repository, with Grafana's text; "" if it is
+    valid."""
     if len(path) > LONGEST_PATH:
         return "path too long"
     if "%" in path:
@@ -101,7 +104,7 @@ def wrong_with_path(path: str) -> str:
 
 
 def wrong_with_local_path(path: str, prefixes: tuple[str, ...]) -> str:
-    """What keeps it from being a permitted directory of the server."""
+    """The reason why a path is not a permitted directory of the server; "" if it is permitted."""
     if not path.startswith("/"):
         return "must be an absolute path"
     if why := _wrong_with_segments(path):
@@ -118,9 +121,10 @@ def wrong_with_local_path(path: str, prefixes: tuple[str, ...]) -> str:
 
 
 def wrong_with_file_url(url: str, prefixes: tuple[str, ...], *, anywhere: bool) -> str:
-    """What keeps a `file://` URL from being a repository of this machine that may be read.
+    """The reason why a `file://` URL is not a permitted repository of this machine; "" if it is
+    permitted.
 
-    `anywhere` is for servers that trust their users with every directory.
+    With `anywhere`, the server permits its users every directory.
     """
     path = url.removeprefix("file://")
     if not anywhere:
@@ -137,7 +141,7 @@ NO_PREFIX = "no local directory is permitted; the server's option --local-path-p
 
 
 def overlaps(one: str, other: str) -> bool:
-    """Is one path the other, or a directory above it? The empty path is above all."""
+    """Whether the paths are equal or one contains the other. The empty path contains all paths."""
     first = [part for part in one.split("/") if part]
     second = [part for part in other.split("/") if part]
     shared = min(len(first), len(second))

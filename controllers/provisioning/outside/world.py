@@ -1,7 +1,7 @@
-"""The scripted world: who answers for a host or an app, and what was done there.
+"""The scripted world: responses for hosts and apps, and the changes that were made there.
 
-The kinds are `world_types`, which are read when a check asks, so an edit holds from the next check
-on. Commits and tokens are remembered here, for as long as the server lives.
+Its kinds are in `world_types`. Each check reads them again, so an edit takes effect at the next
+check. Commits and tokens are kept in memory as long as the server runs.
 """
 
 import secrets
@@ -23,15 +23,17 @@ from inkube.schemas.status import Reason, StatusError
 BRANCHES = 1_000
 TOKENS = 10_000
 TOKEN_SECONDS = 3600.0
-"""How many tokens the world remembers, and how long one holds."""
+"""The maximum number of tokens that the world keeps, and the lifetime of a token in seconds."""
 COMMITS = 100
-"""So many commits of so many branches are remembered, the latest."""
+"""The maximum number of commits per branch that are kept, the latest ones, for at most BRANCHES
+branches."""
 TRIES = 20
-"""So often an edit of a GitHost is made anew because another came before it."""
+"""The number of attempts to edit a GitHost if other clients edit it at the same time."""
 
 
 class Issued(NamedTuple):
-    """A token the world gave: for which repository of which host, until when."""
+    """A token that the world issued: its host and repository, its permission, its expiration
+    time."""
 
     host: str
     path: str
@@ -40,7 +42,7 @@ class Issued(NamedTuple):
 
 
 class World:
-    """Finds who answers for a host or an app; None means nobody here does."""
+    """Finds the object that represents a host or an app; None if the world does not contain one."""
 
     def __init__(self, client: Client, clock: Clock) -> None:
         self._client = client
@@ -49,15 +51,15 @@ class World:
         self._issued: OrderedDict[str, Issued] = OrderedDict()
 
     async def find_host(self, name: str) -> GitHost | None:
-        """The host of that name."""
+        """The host with that name."""
         return await self._find(GitHost, name)
 
     async def find_app(self, app_id: str) -> GitHubApp | None:
-        """The app of that ID."""
+        """The app with that ID."""
         return await self._find(GitHubApp, app_id)
 
     async def endure(self, host: GitHost) -> None:
-        """Misbehave as the host's outage says. Raises what its code stands for."""
+        """Apply the outage of the host: wait for its delay. Raises the error of its status code."""
         outage = host.spec.outage
         if outage is None:
             return
@@ -67,11 +69,12 @@ class World:
             raise refusal(host.metadata.name, outage.code)
 
     def now(self) -> float:
-        """Seconds since the epoch."""
+        """The current time in seconds since the epoch."""
         return self._clock.now().timestamp()
 
     def note(self, place: tuple[str, str, str], head: str, message: str = "initial") -> None:
-        """Remember a head of (host, path, branch) as a commit, unless it is the newest."""
+        """Add a head of (host, path, branch) to the history as a commit, unless it is the newest
+        one."""
         seen = self._history.setdefault(place, deque(maxlen=COMMITS))
         self._history.move_to_end(place)
         while len(self._history) > BRANCHES:
@@ -80,11 +83,11 @@ class World:
             seen.appendleft(Commit(head, message, "inkube", int(self.now() * 1000)))
 
     def history(self, place: tuple[str, str, str]) -> list[Commit]:
-        """The commits seen there, the newest first."""
+        """The recorded commits of a branch, the newest first."""
         return list(self._history.get(place, ()))
 
     def issue(self, host: str, path: str, *, may_write: bool) -> str:
-        """A token for one repository of a host, which is accepted for an hour."""
+        """Issue a token for one repository of a host, valid for TOKEN_SECONDS."""
         value = secrets.token_urlsafe(24)
         ends = self.now() + TOKEN_SECONDS
         self._issued[value] = Issued(host, path, may_write, ends)
@@ -93,13 +96,14 @@ class World:
         return value
 
     def issued(self, value: str, host: str, path: str) -> Issued | None:
-        """What is known of a token that was given for that place and still holds."""
+        """The data of a valid token that was issued for that repository; None for other tokens."""
         found = self._issued.get(value)
         is_good = found is not None and found[:2] == (host, path) and found.ends > self.now()
         return found if is_good else None
 
     async def exchange(self, host: str, code: str) -> str | None:
-        """The token for a code of OAuth: a token's value stands for itself. None: nobody's host.
+        """Exchange an OAuth code for a token: the code is the token itself. None if the host is not
+        scripted.
 
         Raises NotAuthorized, OutsideError.
         """
@@ -115,7 +119,7 @@ class World:
     async def set_hooks(
         self, host: str, change: Callable[[list[RegisteredHook]], list[RegisteredHook]]
     ) -> None:
-        """Change what a host keeps of webhooks, in its status."""
+        """Change the webhooks in the status of a host."""
 
         def changed(obj: Object) -> None:
             before = models.parse(GitHost, obj).status.webhooks or []
@@ -141,8 +145,8 @@ class World:
     async def _update(
         self, host: str, change: Callable[[Object], None], subresource: str = ""
     ) -> None:
-        """Change a GitHost in place, anew on the newer one where somebody else edited it; who is
-        always late is told so after TRIES. Raises StatusError."""
+        """Change a GitHost in place; repeat the change on the newer version if another client
+        edited it, at most TRIES times. Raises StatusError."""
         for attempt in range(1, TRIES + 1):
             obj = await self._client.get(GitHost.gvr, host)
             change(obj)

@@ -1,6 +1,6 @@
-"""Outages of the scripted world that end by themselves: they are taken off their GitHost.
+"""Outages of the scripted world that end automatically: they are removed from their GitHost.
 
-When one ends is told in `status.outageEnds`, so that a restart does not begin it anew.
+`status.outageEnds` records the end of an outage, so that a restart does not start it again.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from inkube.controllers.provisioning.outside.world_types import GitHost
 
 
 async def heal(host: GitHost, env: Environment) -> Result | None:
-    """Note when the outage of a host ends, and end it then."""
+    """Record the end of the outage of a host, and remove the outage at that time."""
     outage, ends = host.spec.outage, host.status.outage_ends
     if outage is None or outage.heals_after_seconds is None:
         if ends is not None:

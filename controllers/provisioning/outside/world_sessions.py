@@ -1,6 +1,6 @@
-"""Conversations with the scripted world, in the words of `hosts`: about a repository, about an app.
+"""Sessions with the scripted world, with the interface of `hosts`: for a repository or for an app.
 
-What they change, commits and webhooks, is an edit of a GitHost that anybody can see.
+Their changes (commits and webhooks) are edits of a GitHost, visible to every client.
 """
 
 from collections.abc import Sequence
@@ -32,13 +32,13 @@ from inkube.controllers.provisioning.outside.world_types import (
 
 
 async def repository(world: World, target: Target) -> "WorldSession | None":
-    """A conversation with the host of the target; None where nobody scripted it."""
+    """A session with the host of the target; None if the host is not scripted."""
     host = await world.find_host(urls.host_of(target.url))
     return WorldSession(world, host, target) if host is not None else None
 
 
 async def app(world: World, app: App) -> "WorldAppSession | None":
-    """A conversation about an app: with the world when it knows the app or has its host."""
+    """A session for an app, if the world contains the app or its host; None otherwise."""
     known = await world.find_app(app.app_id)
     host = await world.find_host(app.host)
     if known is None and host is None:
@@ -47,7 +47,7 @@ async def app(world: World, app: App) -> "WorldAppSession | None":
 
 
 class WorldSession:
-    """A conversation with a scripted host about one repository."""
+    """A session with a scripted host for one repository."""
 
     def __init__(self, world: World, host: GitHost, target: Target) -> None:
         self._world = world
@@ -56,25 +56,26 @@ class WorldSession:
         self._memo = Memo()
 
     async def default_branch(self) -> str:
-        """As scripted, or the first branch."""
+        """The scripted default branch, or the first branch."""
         found = await self._repository()
         return found.default_branch or (found.branches[0] if found.branches else "")
 
     async def head(self, branch: str) -> str | None:
-        """A commit made up from the branch and its files: the same files, the same commit."""
+        """A generated commit for the branch and its files: the same for the same files. None if the
+        branch does not exist."""
         found = await self._repository()
         return found.tree(branch).head if found.has(branch) else None
 
     async def branch_names(self) -> list[str]:
-        """As scripted."""
+        """The names of the scripted branches."""
         return [branch.name for branch in await self.branches()]
 
     async def is_protected(self, branch: str) -> bool:
-        """As scripted."""
+        """Whether the branch is scripted as protected."""
         return branch in (await self._repository()).protected_branches
 
     async def token(self) -> InstallationToken:
-        """One for this repository alone, in the name of an app."""
+        """A token for this repository only, issued to an app."""
         await self._repository()
         app = self._target.credentials.app
         assert app is not None, "asked for repositories that log in with an app"
@@ -86,7 +87,7 @@ class WorldSession:
         return InstallationToken(value, ends, permissions)
 
     async def put_hook(self, hook: Hook, known: int | None) -> int:
-        """Kept in the status of the GitHost."""
+        """Store the webhook in the status of the GitHost. Return its ID. Raises NotAuthorized."""
         await self._permit_hooks()
         host, path, _ = self._place("")
         made = known or 0
@@ -102,7 +103,7 @@ class WorldSession:
         return made
 
     async def remove_hook(self, known: int) -> None:
-        """Gone from the status of the GitHost."""
+        """Remove the webhook from the status of the GitHost. Raises NotAuthorized."""
         await self._permit_hooks()
         host, _, _ = self._place("")
         await self._world.set_hooks(
@@ -121,7 +122,7 @@ class WorldSession:
             raise NotAuthorized(HTTPStatus.FORBIDDEN)
 
     async def branches(self) -> list[Branch]:
-        """As scripted."""
+        """The scripted branches, by name."""
         found = await self._repository()
         names = {*found.branches, *filter(None, [found.default_branch])}
         return [
@@ -130,7 +131,7 @@ class WorldSession:
         ]
 
     async def tree(self, branch: str) -> Tree:
-        """The files of a branch."""
+        """The files of a branch. Raises RefNotFound."""
         found = await self._repository()
         if not found.has(branch):
             raise RefNotFound
@@ -139,7 +140,7 @@ class WorldSession:
         return tree
 
     async def commit(self, branch: str, edits: Sequence[Edit], message: str, base: str = "") -> str:
-        """Edit the GitHost, which anybody can see."""
+        """Edit the files in the GitHost, visible to every client. Return the new head."""
         await self._repository()
         host, path, _ = self._place(branch)
         await self._world.edit(host, path, branch, edits, base)
@@ -150,7 +151,7 @@ class WorldSession:
         return head
 
     async def history(self, branch: str) -> list[Commit]:
-        """One commit per head that was seen."""
+        """One commit for each recorded head of a branch. Raises RefNotFound."""
         await self.tree(branch)
         return self._world.history(self._place(branch))
 
@@ -159,11 +160,11 @@ class WorldSession:
         return self._host.metadata.name, path, branch
 
     async def repository(self) -> tuple[str, HostedRepository]:
-        """The host's name, and the repository as it is scripted."""
+        """The name of the host, and the scripted repository."""
         return self._host.metadata.name, await self._repository()
 
     async def may_write(self) -> bool:
-        """What the token, or the app's permission for contents, allows."""
+        """Whether the token, or the app's permission for contents, permits writes."""
         await self._repository()
         app = self._target.credentials.app
         if app is not None:
@@ -210,7 +211,7 @@ class WorldSession:
             raise NotAuthorized(is_missing=is_missing)
 
     async def _installation(self, app: App) -> tuple[dict[str, str], list[str] | None]:
-        """The permissions and repositories that go with an app's token."""
+        """The permissions and repositories of the token of an app. Raises NotAuthorized."""
         known = await self._world.find_app(app.app_id)
         if known is None:
             raise NotAuthorized
@@ -221,7 +222,7 @@ class WorldSession:
 
 
 class WorldAppSession:
-    """A conversation about a scripted app."""
+    """A session for a scripted app."""
 
     def __init__(
         self, world: World, known: GitHubApp | None, app: App, host: GitHost | None
@@ -233,16 +234,17 @@ class WorldAppSession:
         self._memo = Memo()
 
     async def installations(self) -> list[str]:
-        """As scripted."""
+        """The IDs of the scripted installations."""
         known = await self._memo("app", self._ask)
         return [installation.id for installation in known.spec.installations]
 
     async def permissions(self) -> dict[str, str]:
-        """Those of the app, once its key was accepted."""
+        """The permissions of the app. Raises AppNotFound, KeyRefused."""
         return (await self._memo("app", self._ask)).spec.granted()
 
     async def installation_permissions(self) -> dict[str, str]:
-        """Those of the installation; the app's where it says nothing."""
+        """The permissions of the installation; those of the app if the installation has no
+        permissions. Raises InstallationNotFound."""
         known = await self._memo("app", self._ask)
         installation = known.spec.installation(self._app.installation_id)
         if installation is None:
@@ -250,7 +252,8 @@ class WorldAppSession:
         return known.spec.granted(installation)
 
     async def repositories(self) -> list[str]:
-        """Those of the installation; the host's where it says nothing."""
+        """The repositories of the installation; those of the host if the installation has no list.
+        Raises InstallationNotFound."""
         known = await self._memo("app", self._ask)
         installation = known.spec.installation(self._app.installation_id)
         if installation is None:

@@ -1,7 +1,7 @@
-"""The scripted world's kinds: outside systems that anyone can edit, world.inkube.dev/v1.
+"""The kinds of the scripted world: outside systems that any client can edit, world.inkube.dev/v1.
 
-A GitHost answers for the host it is named after, a GitHubApp for the app whose ID is its name;
-`world` finds them, `world_sessions` answers as they say. GitHosts' packages are read by Porch.
+A GitHost represents the host with its name, a GitHubApp the app whose ID is its name. `world` finds
+them, and `world_sessions` creates responses from them. Porch reads the packages of GitHosts.
 """
 
 from collections.abc import Sequence
@@ -65,11 +65,11 @@ class HostedRepository(Model):
     )
 
     def has(self, branch: str) -> bool:
-        """Whether there is such a branch."""
+        """Whether the branch exists."""
         return branch in self.branches or (branch != "" and branch == self.default_branch)
 
     def tree(self, branch: str) -> Tree:
-        """What is on a branch; the head moves with its files."""
+        """The files of a branch; its head changes with the files."""
         everywhere = {file.path: file.content for file in self.files if not file.branch}
         here = {file.path: file.content for file in self.files if file.branch == branch}
         found = sorted({**everywhere, **here}.items())
@@ -77,7 +77,7 @@ class HostedRepository(Model):
         return Tree(digest(branch, files), files)
 
     def change(self, branch: str, edits: Sequence[Edit], base: str = "") -> None:
-        """Carry out a commit: what was on every branch stays on the others."""
+        """Apply a commit to one branch; a changed file of every branch stays on the others."""
         others = [name for name in self.branches if name != branch]
         if not self.has(branch):
             source = base or self.default_branch or next(iter(self.branches), "")
@@ -173,7 +173,7 @@ class GitHubAppSpec(Model):
         return next((each for each in self.installations if each.id == name), None)
 
     def granted(self, installation: Installation | None = None) -> dict[str, str]:
-        """What the app, or one of its installations, may do."""
+        """The permissions of the app or of one of its installations."""
         if installation is not None and installation.permissions is not None:
             return installation.permissions
         return dict(NEEDED) if self.permissions is None else self.permissions
