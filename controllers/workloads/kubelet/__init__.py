@@ -1,8 +1,8 @@
-"""The simulated kubelets: nodes that register and renew leases, pods whose life is data.
+"""Simulated kubelets: nodes that register and renew leases, pods with a lifecycle defined by data.
 
-`add` starts them for a cluster. Which nodes are theirs says `nodes`; what happens to pods and nodes
-say Stages (`workloads.stages`), or Python functions (`functions`); what stages cannot say stands
-here: leases, readiness gates, the end of containers before a pod goes.
+`add` adds them to a cluster. Stages (`workloads.stages`) or Python functions (`functions`) define
+the lifecycle of pods and nodes. This room contains the parts that stages cannot express: leases,
+readiness gates, the end of containers before the deletion of a pod.
 """
 
 from inkube.schemas import lazy

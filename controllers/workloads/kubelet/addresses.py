@@ -1,4 +1,4 @@
-"""Where nodes and pods are: addresses that nobody else has while an object lives."""
+"""Addresses of nodes and pods. An address is unique while its object exists."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ FIRST_NODE = "kube-node-"
 
 
 class _Pool:
-    """Addresses of a network by uid or name; freed ones come last."""
+    """Addresses of a network by uid or name. Unused addresses are assigned before released ones."""
 
     def __init__(self, network: IPv4Network, *, skip: int) -> None:
         self._network = network
@@ -27,18 +27,18 @@ class _Pool:
         return self._by_owner.get(owner)
 
     def of(self, owner: str) -> str:
-        """The owner's address, taken when it is first asked for. Raises ValueError: all in use."""
+        """The owner's address, assigned at the first call. Raises ValueError if all are in use."""
         found = self._by_owner.get(owner)
         return found if found is not None else self.take(owner, self._unused())
 
     def take(self, owner: str, address: str) -> str:
-        """Note that the owner has it."""
+        """Record an address of the owner, and return it."""
         self._by_owner[owner] = address
         self._taken.add(address)
         return address
 
     def release(self, owner: str) -> None:
-        """The owner is gone."""
+        """Release the address of a deleted owner."""
         address = self._by_owner.pop(owner, None)
         if address is not None:
             self._taken.discard(address)
@@ -58,14 +58,14 @@ class _Pool:
 
 
 class Addresses:
-    """`stages.functions.Addresses`, which hears of pods and nodes as they come and go."""
+    """`stages.functions.Addresses`, which follows the changes of pods and nodes."""
 
     def __init__(self) -> None:
         self._pods = _Pool(PODS, skip=2)
         self._nodes = _Pool(NODES, skip=256)
 
     def node(self, name: str) -> str:
-        """The address of a node; `kube-node-1` is 172.18.0.11."""
+        """The address of a node; that of `kube-node-1` is 172.18.0.11."""
         number = name.removeprefix(FIRST_NODE)
         if number != name and number.isdecimal() and 0 < int(number) < 240:
             return str(NODES[10 + int(number)])
@@ -76,7 +76,7 @@ class Addresses:
         return self.node(node) if host_network else self._pods.of(uid)
 
     def hear_pod(self, change: Change) -> None:
-        """A pod has an address from before, or has gone."""
+        """Record the address that a pod already has, or release that of a deleted pod."""
         own = change.object["metadata"].get("uid", "")
         if change.new is None:
             self._pods.release(own)
@@ -86,7 +86,7 @@ class Addresses:
             self._pods.take(own, address)
 
     def hear_node(self, change: Change) -> None:
-        """A node has an address from before, or has gone."""
+        """Record the address that a node already has, or release that of a deleted node."""
         name = change.object["metadata"]["name"]
         if change.new is None:
             self._nodes.release(name)

@@ -1,7 +1,8 @@
-"""Which objects answer for a container: `Script`s, `ClusterScript`s, then KWOK's kinds.
+"""The objects that define responses of a container: `Script`s, `ClusterScript`s, KWOK's kinds.
 
-Namespaced kinds of KWOK are about the pod of their name, Cluster kinds about those their selector
-names. In each the first group that names the container, or names none, counts.
+A namespaced object of KWOK applies to the pod with the same name, a Cluster object to the pods that
+its selector matches. In an object, the first group that names the container, or that names no
+containers, is used.
 """
 
 import asyncio
@@ -19,17 +20,17 @@ GROUP = "kwok.x-k8s.io/v1alpha1"
 SCRIPTS = "workloads.inkube.dev/v1/scripts"
 CLUSTER_SCRIPTS = "workloads.inkube.dev/v1/clusterscripts"
 LARGEST = 1024 * 1024
-"""Bytes of all texts of a script that count."""
+"""Bytes of all log texts for a container; the rest is cut off."""
 
 
 class Answers:
-    """Looks objects up in shared caches; those are made when the first is asked for."""
+    """Finds objects in shared caches, which are created at the first request for an object."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
 
     async def scripts(self, pod: Object, container: str) -> list[Object]:
-        """The specs of the Scripts for a container, by name; those of all namespaces come last."""
+        """The specs of scripts for a container: Scripts, then ClusterScripts, each by name."""
         namespace = pod["metadata"]["namespace"]
         found = await self._objects(SCRIPTS, namespace)
         found += await self._objects(CLUSTER_SCRIPTS, "")
@@ -42,7 +43,7 @@ class Answers:
         return [spec for spec in fitting if spec is not None]
 
     async def first(self, plural: str, member: str, pod: Object, container: str) -> Object | None:
-        """The group of a kind of KWOK that counts; `container` "" where there is none."""
+        """The group of a kind of KWOK that applies. `container` is "" for pods as a whole."""
         own = pod["metadata"]
         for obj in await self._objects(f"{GROUP}/{plural}", own["namespace"]):
             if obj["metadata"]["name"] == own["name"]:
@@ -62,13 +63,13 @@ class Answers:
     async def _objects(self, resource: str, namespace: str) -> list[Object]:
         informer = self._cluster.informer(resource)
         await informer.synced()
-        await informer.caught_up()  # who has just made one means it
+        await informer.caught_up()  # a user can have created one just now
         found = informer.items(namespace)
         return sorted(found, key=lambda obj: str(obj["metadata"]["name"]))
 
 
 def lines(specs: Iterable[Object], start: datetime, *, previous: bool) -> list[Line]:
-    """What scripts say a container writes, in order of time."""
+    """The log lines that scripts define for a container, in order of time."""
     found, room = [], LARGEST
     for spec in specs:
         for entry in spec.get("logs") or ():
@@ -85,7 +86,7 @@ def lines(specs: Iterable[Object], start: datetime, *, previous: bool) -> list[L
 async def run(
     specs: list[Object], command: list[str], process: Process, cluster: Cluster
 ) -> int | None:
-    """Answer a command as a script says; None where none knows it."""
+    """Run a command as a script defines it. Returns its exit code; None if no script defines it."""
     for spec in specs:
         for entry in spec.get("exec") or ():
             if not _is_meant(entry, command):
@@ -103,7 +104,7 @@ async def run(
 
 
 def files(specs: Iterable[Object]) -> Files | None:
-    """The files that scripts give a container; None where they give none."""
+    """The files that scripts define for a container; None if no script has `files`."""
     found: dict[str, bytes] = {}
     given = False
     for spec in specs:
@@ -114,7 +115,10 @@ def files(specs: Iterable[Object]) -> Files | None:
 
 
 async def forward(specs: list[Object], port: int, side: Any) -> bool:
-    """Answer a connection as a script says: its body, once the client has sent something."""
+    """Send the body that a script defines for a port, after the client has sent data.
+
+    Waits for that data for 60 real seconds at most. Returns False if no script defines the port.
+    """
     for spec in specs:
         for entry in spec.get("forwards") or ():
             if entry["port"] == port:

@@ -1,8 +1,8 @@
 """Logs, commands, attach and ports of containers on simulated nodes.
 
-What answers, in this order: the Python function a container runs, Scripts, KWOK's kinds (which read
-files and run programs of this machine only where `allow_local` lets them), else nothing: an empty
-log, exit code 127, a refused connection.
+The first of these responds: the Python function of the container, Scripts, KWOK's kinds (which read
+files and run programs of this machine only if `allow_local` permits it). Otherwise, the log is
+empty, the exit code is 127 and connections are refused.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from inkube.controllers.workloads.kubelet.logbook import LogBook
 from inkube.schemas import status
 
 NOT_FOUND = 127
-"""The exit code of a shell for a command it does not know."""
+"""The exit code of a shell for an unknown command."""
 _STATUSES = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
 
 
@@ -42,11 +42,11 @@ class Containers:
         cluster.informer(PODS).subscribe(self._hear)
 
     def answers(self, pod: Object) -> bool:
-        """Whether a simulated kubelet looks after the pod."""
+        """Whether a simulated kubelet serves the pod."""
         return self._manages(pod)
 
     async def logs(self, pod: Object, container: str, query: Any) -> AsyncGenerator[bytes, None]:
-        """The log, piece by piece. Raises StatusError 400 while there is none."""
+        """Yield the log in pieces. Raises StatusError 400 if the container has no such log."""
         told = _status(pod, container)
         state = told.get("state") or {}
         name = pod["metadata"]["name"]
@@ -70,7 +70,7 @@ class Containers:
                 yield piece
 
     async def exec(self, pod: Object, container: str, command: list[str], process: Any) -> int:
-        """Run a command; its exit code."""
+        """Run a command and return its exit code."""
         running = self._functions.running(pod, container)
         if running is not None:
             return await running.run(command, process)
@@ -91,7 +91,7 @@ class Containers:
         return NOT_FOUND
 
     async def attach(self, pod: Object, container: str, process: Any) -> int:
-        """What the container writes from now on, until it ends; its exit code."""
+        """Send new output of the container until it ends. Returns the exit code."""
         running = self._functions.running(pod, container)
         feeding = asyncio.ensure_future(_feed(running, process))
         try:
@@ -122,7 +122,7 @@ class Containers:
             yield book
 
     async def forward(self, pod: Object, port: int, side: Any) -> None:
-        """Serve one connection. Raises StatusError when nothing listens there."""
+        """Serve a connection to a port. Raises StatusError if the pod does not serve the port."""
         running = self._functions.listening(pod, port)
         if running is not None:
             await running.connect(port, side)
@@ -142,7 +142,7 @@ class Containers:
         )
 
     def check_exec(self, pod: Object, container: str) -> None:
-        """Whether a command can run there. Raises StatusError 404."""
+        """Check that a command can run in the container. Raises StatusError 404 if not."""
         state = _status(pod, container).get("state") or {}
         if not state.get("running"):
             raise status.StatusError(
@@ -160,7 +160,7 @@ class Containers:
     async def _book(
         self, pod: Object, container: str, told: Object, *, previous: bool
     ) -> AsyncIterator[LogBook]:
-        """The log of a container, wherever it comes from."""
+        """The log of a container: of its function, of scripts, of a file, or an empty log."""
         known = self._functions.book(pod, container, previous=previous)
         if known is not None:
             yield known
@@ -218,7 +218,7 @@ class Containers:
 
     @contextlib.contextmanager
     def _until_over(self, pod: Object, container: str, book: LogBook) -> Iterator[None]:
-        """Let the log end when the container does."""
+        """End the log when the container ends, while the context is open."""
         informer, uid = self._cluster.informer(PODS), pod["metadata"]["uid"]
 
         def hear(change: Change) -> None:
@@ -237,7 +237,7 @@ class Containers:
             informer.unsubscribe(hear)
 
     def _files_of(self, pod: Object, container: str, specs: list[Object]) -> Files | None:
-        """The files of a container: what scripts gave it first, and what was copied in since."""
+        """The files of a container: those of its scripts, and those that were copied to it."""
         by_container = self._files.setdefault(pod["metadata"]["uid"], {})
         if container not in by_container:
             made = answers.files(specs)
@@ -258,7 +258,7 @@ class Containers:
 
 
 class _Following:
-    """Everything from now on."""
+    """A query for all new lines."""
 
     follow = True
     timestamps = False
@@ -269,7 +269,7 @@ class _Following:
 
 
 async def _feed(running: Running | None, process: Any) -> None:
-    """Carry the client's input to a function."""
+    """Pass the client's input to the function of a container, if it has one."""
     while data := await process.read():
         if running is not None:
             await running.feed(data)

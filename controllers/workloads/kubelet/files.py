@@ -1,6 +1,6 @@
-"""A few files in memory, and the few commands that are known about them: what `kubectl cp` needs.
+"""Files in memory, and the commands on them that `kubectl cp` needs.
 
-A container has them when a `Script` gives it files, or when it is a Python function.
+A container has such files if a `Script` defines files for it, or if it is a Python function.
 """
 
 import io
@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Protocol
 
 ROOM = 16 * 1024 * 1024
-"""Bytes of all files of a container."""
+"""Bytes of all files of a container, at most."""
 MOST = 1000
-"""Files of a container."""
+"""Files of a container, at most."""
 
 
 class Process(Protocol):
@@ -28,7 +28,7 @@ class Process(Protocol):
 
 
 class NoRoomError(Exception):
-    """The files are too large, or too many."""
+    """The files are too large, or there are too many files."""
 
 
 class Files:
@@ -56,12 +56,12 @@ class Files:
         return iter(sorted(self._contents))
 
     def is_folder(self, path: str) -> bool:
-        """Whether files lie below the path."""
+        """Whether the path contains files."""
         head = _absolute(path).rstrip("/") + "/"
         return head == "/" or any(name.startswith(head) for name in self._contents)
 
     def below(self, path: str) -> list[str]:
-        """The file itself, or all that lie below the folder."""
+        """The absolute path of a file, or of all files below a folder, sorted."""
         path = _absolute(path)
         if path in self._contents:
             return [path]
@@ -70,7 +70,7 @@ class Files:
 
 
 def find(command: list[str]) -> "Callable[[Files, list[str], Process], Awaitable[int]] | None":
-    """What runs a command, if it is one of those known here."""
+    """The coroutine function for a command; None if the command is unknown."""
     return _COMMANDS.get(posixpath.basename(command[0])) if command else None
 
 

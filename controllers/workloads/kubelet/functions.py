@@ -38,11 +38,11 @@ from inkube.schemas.status import StatusError
 
 KILLED, TERMINATED = 137, 143
 WAITING = 64
-"""Pieces of input that a function has not read."""
+"""Pieces of input that wait until the function reads them, at most."""
 MOST = 1000
-"""Functions that run at once; a further container waits."""
+"""The number of running functions from which on further pods wait."""
 TURNS = 10
-"""Turns of the loop that a function gets before its pod counts as settled."""
+"""Iterations of the event loop that a function gets before its pod counts as settled."""
 
 Main = Callable[["Container"], Awaitable[int | None]]
 Exec = Callable[["Container", "Command"], Awaitable[int | None]]
@@ -71,7 +71,7 @@ class Connection:
 
 @dataclass(slots=True)
 class PodFunction:
-    """What containers with certain images do; made by `pod`."""
+    """The behavior of containers with matching images; `pod` creates it."""
 
     image: str
     main: Main
@@ -79,7 +79,7 @@ class PodFunction:
     command: Exec | None = None
 
     def fits(self, image: str) -> bool:
-        """Whether it is for that image."""
+        """Whether the pattern of this function matches the image."""
         return fnmatch.fnmatchcase(image, self.image)
 
     def exec(self, function: Exec) -> Exec:
@@ -110,9 +110,10 @@ def pod(*, image: str) -> Callable[[Main], PodFunction]:
 
 
 def wanted(sources: Iterable[PodFunction | Path | str]) -> list[PodFunction]:
-    """The functions that are named: themselves, or by the Python files they stand in.
+    """The functions of all sources: a function itself, or the functions in a Python file.
 
-    Raises ValueError for a file that cannot be run or has none, OSError for one that is not there.
+    Raises ValueError if a file cannot be run or contains no function, OSError if a file does not
+    exist.
     """
     found: list[PodFunction] = []
     for source in sources:
@@ -138,30 +139,30 @@ def _in_file(path: Path) -> list[PodFunction]:
 
 @dataclass(slots=True)
 class Container:
-    """The container, as its function sees it."""
+    """The container, as an argument of its function."""
 
     pod: Object
     name: str
     spec: Object
     env: Mapping[str, str]
     client: Client
-    """The API, as the kubelet."""
+    """A client for the API; the kubelet owns its writes."""
     clock: Clock
     files: Files
     input: "asyncio.Queue[bytes]"
 
     @property
     def command(self) -> list[str]:
-        """Command and arguments of the pod, `$(NAME)` of the environment put in."""
+        """Command and arguments of the container. Values of the environment replace `$(NAME)`."""
         words = [*(self.spec.get("command") or ()), *(self.spec.get("args") or ())]
         return [variables.expanded(word, self.env) for word in words]
 
     async def sleep(self, seconds: float) -> None:
-        """Wait, by the server's clock."""
+        """Wait for a number of seconds of the server's clock."""
         await self.clock.sleep(seconds)
 
     async def read(self) -> bytes:
-        """The input of an attached user."""
+        """Wait for input from an attached client and return it."""
         return await self.input.get()
 
 
@@ -178,25 +179,25 @@ class Running:
         self._is_stopping = False
 
     def start(self, on_end: Callable[[], None]) -> None:
-        """Run it; `on_end` is called when it is over."""
+        """Run the function as a task, and call `on_end` when the task ends."""
         name = f"container {self.container.name}"
         self._task = asyncio.create_task(self._run(), name=name)
         self._task.add_done_callback(lambda task: on_end())
 
     def stop(self) -> None:
-        """SIGTERM, once: the coroutine is cancelled, and may clean up."""
+        """Act as SIGTERM: cancel the coroutine, which can clean up. Later calls do nothing."""
         if self._task is not None and not self._is_stopping:
             self._is_stopping = True
             self._task.cancel()
 
     def kill(self) -> None:
-        """SIGKILL: whatever it still does, it is over."""
+        """Act as SIGKILL: cancel the coroutine, and record the end without waiting for it."""
         if self._task is not None:
             self._task.cancel()
         self._over(KILLED)
 
     async def run(self, command: list[str], process: Any) -> int:
-        """Run a command beside it."""
+        """Run a command in the container and return its exit code; 127 if it is unknown."""
         if self.function.command is not None:
             wanted = Command(command, process.read, process.write)
             code = await self.function.command(self.container, wanted)
@@ -209,11 +210,11 @@ class Running:
         return 127
 
     async def connect(self, port: int, side: Any) -> None:
-        """Serve a connection."""
+        """Serve a connection to a port."""
         await self.function.ports[port](self.container, Connection(port, side.read, side.write))
 
     async def feed(self, data: bytes) -> None:
-        """Input of somebody attached."""
+        """Pass input of an attached client to the function. Waits while the queue is full."""
         await self.container.input.put(data)
 
     async def _run(self) -> None:
@@ -225,7 +226,7 @@ class Running:
                 self._over(TERMINATED)
             except SystemExit as error:
                 self._over(error.code if isinstance(error.code, int) else int(bool(error.code)))
-            except Exception:  # noqa: BLE001 # whatever it raises is how the container ended
+            except Exception:  # noqa: BLE001 # any exception ends the container
                 self.book.write(traceback.format_exc().encode(), is_error=True)
                 self._over(1)
 
@@ -236,7 +237,7 @@ class Running:
             self.book.end()
 
     def state(self) -> Object | None:
-        """How it ended, as a container's status has it; None while it runs."""
+        """The `terminated` state for the container's status; None while the function runs."""
         if self.ended is None:
             return None
         reason = "Completed" if self.exit_code == 0 else "Error"
@@ -248,7 +249,7 @@ class Running:
 
 
 class Functions:
-    """Runs the functions of pods on simulated nodes; with none it does nothing."""
+    """Runs the functions of pods on simulated nodes. Without functions it does nothing."""
 
     def __init__(
         self,
@@ -268,7 +269,7 @@ class Functions:
         self._add: Callable[[Key], None] = lambda key: None
 
     def add(self) -> None:
-        """Let the manager run them."""
+        """Add the controller to the manager, if there are functions."""
         if not self._functions:
             return
         watch = Watch(PODS, keys=self._keys)
@@ -278,24 +279,24 @@ class Functions:
         self._cluster.manager.add(controller)
 
     def matches(self, pod: Object) -> bool:
-        """Whether a pod is one of functions."""
+        """Whether a function runs at least one container of the pod."""
         return bool(self._functions) and any(
             self._of(one) is not None for one in pod["spec"].get("containers") or ()
         )
 
     def running(self, pod: Object, container: str) -> Running | None:
-        """What runs in a container."""
+        """The current run of a container; None if no function runs it."""
         return self._pods.get(pod["metadata"]["uid"], {}).get(container)
 
     def book(self, pod: Object, container: str, *, previous: bool) -> LogBook | None:
-        """The log of a container's run, or of the one before."""
+        """The log of a container's current run or of its previous run; None without such a run."""
         if previous:
             return self._before.get((pod["metadata"]["uid"], container))
         running = self.running(pod, container)
         return running.book if running is not None else None
 
     def listening(self, pod: Object, port: int) -> Running | None:
-        """Who listens on a port of the pod."""
+        """The run whose function serves a port of the pod; None if no function serves it."""
         for running in self._pods.get(pod["metadata"]["uid"], {}).values():
             if port in running.function.ports:
                 return running
@@ -313,7 +314,7 @@ class Functions:
         return self._stop
 
     def _stop(self) -> None:
-        """The server stops."""
+        """Kill all functions, because the server stops."""
         self._add = lambda key: None
         for uid in list(self._pods):
             self._forget(uid)
@@ -380,7 +381,7 @@ class Functions:
         return Running(function, container)
 
     async def _follow(self, pod: Object) -> Result | None:
-        """Tell what has ended, and run again what may."""
+        """Write the ends of containers to the status, and restart the containers that are due."""
         runs = self._pods.get(pod["metadata"]["uid"])
         if runs is None:  # it ran in a server before this one
             await self._set_status(pod, _lost(pod, meta.format_time(self._cluster.clock.now())))
@@ -409,7 +410,7 @@ class Functions:
             await asyncio.sleep(0)
 
     def _told(self, pod: Object, runs: Mapping[str, Running]) -> Object | None:
-        """The status that says which containers have ended; None when it says so."""
+        """A patch of the status with newly ended containers; None if the status has all ends."""
         changed = False
         statuses = []
         for one in pod["status"].get("containerStatuses") or ():
@@ -429,7 +430,7 @@ class Functions:
         return {"containerStatuses": statuses, "conditions": conditions}
 
     async def _terminate(self, pod: Object) -> Result | None:
-        """Stop what runs; delete the pod when all of it has ended, or its grace is over."""
+        """Stop all functions; delete the pod when all have ended or its grace period is over."""
         own = pod["metadata"]
         runs = self._pods.get(own["uid"], {})
         for running in runs.values():
@@ -437,7 +438,7 @@ class Functions:
         for _ in range(TURNS):
             await asyncio.sleep(0)
         grace = timedelta(seconds=own.get("deletionGracePeriodSeconds") or 0)
-        # the timestamp is when the grace is over; the coroutine began to end when it was set
+        # deletionTimestamp is the end of the grace period, which began when it was set
         left = (pods.moment(own["deletionTimestamp"]) - self._cluster.clock.now()).total_seconds()
         if any(one.ended is None for one in runs.values()) and grace and left > 0:
             return Result(requeue_after=left)
@@ -472,7 +473,7 @@ class Functions:
 
 
 def _lost(pod: Object, now: str) -> Object:
-    """The status of a pod whose functions ended with the server."""
+    """The status of a pod whose functions ended because their server ended."""
     containers = [
         {
             **one,

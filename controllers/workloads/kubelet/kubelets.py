@@ -1,6 +1,6 @@
-"""Everything a simulated kubelet does, put together: nodes, leases, pods and nodes in stages.
+"""The parts of simulated kubelets, put together: nodes, leases, stages of pods and nodes.
 
-A node is looked after while it has KWOK's annotation; without it the node falls silent.
+A kubelet serves a node while the node has KWOK's annotation. Without it, the node is not updated.
 """
 
 from collections.abc import Callable, Iterable
@@ -29,7 +29,7 @@ ANNOTATION = "kwok.x-k8s.io/node"
 NAME = "kubelet"
 SYSTEM = Path(__file__).with_name("system.yaml")
 BARE = "pod-complete-bare"
-"""The stage by which pods that nobody owns complete."""
+"""The stage that completes pods without an owner."""
 LARGE = {"cpu": "32", "memory": "64Gi", "pods": "500"}
 _NEVER_RAN = "The container could not be located when the pod was terminated"
 _START = Key("", "start")
@@ -57,7 +57,7 @@ class Kubelets:
         )
 
     def add(self) -> None:
-        """Let the manager run them."""
+        """Add the controllers of the kubelets to the manager."""
         cluster, clock = self._cluster, self._cluster.clock
         cluster.is_looked_after = self.manages
         cluster.containers = Containers(cluster, self.manages_pod, self.functions)
@@ -86,7 +86,7 @@ class Kubelets:
         engine.Engine(parts).add()
 
     def _measure(self, usages: Usages) -> None:
-        """There is something to measure, from now on."""
+        """Serve metrics from now on, because the first usage is declared."""
         self._cluster.usage = usages
         self._cluster.outside.serve_metrics()
 
@@ -104,7 +104,7 @@ class Kubelets:
         return node is not None and self.manages(node)
 
     async def _start(self, key: Key) -> None:
-        """Make the nodes and stages a new server begins with; what is there stays."""
+        """Create the first nodes and stages, and system pods. Existing objects do not change."""
         for number in range(1, self._cluster.config.nodes + 1):
             await self._ensure(_node(f"{FIRST_NODE}{number}"))
         system = sets.read(SYSTEM) if self._cluster.config.system_pods else ()
@@ -120,16 +120,16 @@ class Kubelets:
 
     @property
     def cluster(self) -> Cluster:
-        """Whose kubelets these are."""
+        """The cluster of these kubelets."""
         return self._cluster
 
     def now(self) -> str:
-        """The time as objects have it."""
+        """The time of the server's clock, formatted for objects."""
         return meta.format_time(self._cluster.clock.now())
 
 
 class _Nodes(engine.Everything):
-    """Nodes that are simulated."""
+    """Simulated nodes."""
 
     def __init__(self, kubelets: Kubelets) -> None:
         super().__init__(kubelets.cluster.client(NAME), GVR.parse(NODES))
@@ -140,7 +140,7 @@ class _Nodes(engine.Everything):
 
 
 class _Pods(engine.Everything):
-    """Pods on simulated nodes: readiness gates, and an end before they go."""
+    """Pods on simulated nodes: readiness gates, and the end of containers before a deletion."""
 
     def __init__(self, kubelets: Kubelets) -> None:
         super().__init__(kubelets.cluster.client(NAME), GVR.parse(PODS))
@@ -153,7 +153,7 @@ class _Pods(engine.Everything):
         return (Watch(NODES, keys=self._of_node),)
 
     def _of_node(self, change: Change) -> Iterable[Key]:
-        """The pods of a node that came, or whose annotation changed."""
+        """The pods of a node that became simulated, or is no longer simulated."""
         before = change.old is not None and self._kubelets.manages(change.old)
         after = change.new is not None and self._kubelets.manages(change.new)
         if before == after:
@@ -175,7 +175,7 @@ class _Pods(engine.Everything):
         return patch
 
     async def delete(self, obj: Object) -> None:
-        """Containers end before their pod goes: who watches sees it, and a Job waits for it."""
+        """End containers before the pod is deleted: watchers see it, and a Job waits for it."""
         if not pods.is_terminal(obj):
             await self._set_status(obj, ended(obj, self._kubelets.now()))
         await super().delete(obj)
@@ -193,7 +193,7 @@ class _Pods(engine.Everything):
 
 
 def ended(pod: Object, now: str) -> Object:
-    """The status of a pod whose containers were killed, those that had not ended by themselves.
+    """The status of a pod after its running and waiting containers were killed.
 
     Follows pkg/kubelet/status/status_manager.go (TerminatePod).
     """
@@ -208,7 +208,7 @@ def ended(pod: Object, now: str) -> Object:
 
 
 def _killed(container: Object, now: str) -> Object:
-    """A container's status when it runs no longer."""
+    """The status of a container that was killed; unchanged if it had already ended."""
     state = container.get("state") or {}
     if "terminated" in state:
         return container
@@ -246,5 +246,5 @@ def _node(name: str) -> Object:
 
 
 def add(cluster: Cluster) -> None:
-    """Let the manager of the cluster run simulated kubelets."""
+    """Add simulated kubelets to the manager of the cluster."""
     Kubelets(cluster).add()

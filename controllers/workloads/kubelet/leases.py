@@ -1,8 +1,8 @@
 """Leases of simulated nodes, in `kube-node-lease`.
 
-A kubelet renews every 10 s; here a lease is renewed just before it would be over, which many idle
-nodes hardly feel. Nobody may conclude from a lease's age that a simulated node is lost after a test
-has moved the clock: `Cluster.is_looked_after` tells.
+A kubelet renews its lease every 10 s. Here, a lease is renewed every 30 s, shortly before it
+expires, so that many idle nodes cost little. A test can move the clock, so the age of a lease does
+not show that a simulated node is lost: use `Cluster.is_looked_after`.
 """
 
 from collections.abc import Callable, Iterable
@@ -22,7 +22,7 @@ RENEW = 30.0
 
 
 class Leases:
-    """Makes and renews the lease of each node that is looked after."""
+    """Creates and renews the lease of each simulated node."""
 
     def __init__(self, cluster: Cluster, manages: Callable[[Object], bool]) -> None:
         self._cluster = cluster
@@ -30,12 +30,12 @@ class Leases:
         self._manages = manages
 
     def add(self) -> None:
-        """Let the manager run it."""
+        """Add the controller to the manager."""
         watch = Watch(NODES, keys=self._keys)
         self._cluster.manager.add(Controller("kubelet-leases", self._reconcile, (watch,)))
 
     def _keys(self, change: Change) -> Iterable[Key]:
-        """A node that came, or whose annotation changed."""
+        """The node of a change, if it became simulated."""
         before = change.old is not None and self._manages(change.old)
         after = change.new is not None and self._manages(change.new)
         return (Key.of(change.object),) if after and not before else ()

@@ -1,4 +1,4 @@
-"""What KWOK's kinds may do with this machine: files, programs and addresses. Off unless allowed."""
+"""Access of KWOK's kinds to this machine: files, programs and addresses. Off unless allowed."""
 
 import asyncio
 import os
@@ -13,7 +13,7 @@ PIECE = 32 * 1024
 
 
 def tail(path: Path) -> bytes:
-    """The end of a file, as much as a log keeps. Raises StatusError 404."""
+    """The last MiB (LARGEST) of a file. Raises StatusError 404 if it cannot be read."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
@@ -26,7 +26,10 @@ def tail(path: Path) -> bytes:
 
 
 async def run(how: Object, command: list[str], process: Any) -> int:
-    """Run a program with the streams of the process; its exit code. Raises StatusError."""
+    """Run a program with the streams of the process. Returns its exit code.
+
+    Raises StatusError if the program cannot be started.
+    """
     who = how.get("securityContext") or {}
     envs = {one["name"]: one.get("value", "") for one in how.get("envs") or ()}
     try:

@@ -1,4 +1,4 @@
-"""What a container has written: lines with their times, the newest MiB of them, and who follows."""
+"""The log of a container: its newest MiB of lines, with times, and readers that follow it."""
 
 import asyncio
 from collections import deque
@@ -11,15 +11,15 @@ from inkube.schemas.clock import Clock
 from inkube.schemas.golang import rfc3339
 
 LARGEST = 1024 * 1024
-"""Bytes that a log keeps; older lines go first, as a kubelet rotates files."""
+"""Bytes that a log keeps. The oldest lines are dropped first, like in files of a kubelet."""
 LONGEST = 16 * 1024
-"""Bytes of one line; a longer one is kept in pieces, as container runtimes do."""
+"""Bytes of one line. A longer line is stored in pieces, like in container runtimes."""
 SILENCE = 2.0
-"""Real seconds after which somebody who follows is told that nothing is new."""
+"""Real seconds without new lines after which a reader that follows receives b""."""
 
 
 class Line(NamedTuple):
-    """One line, with its end if it has one."""
+    """One line, with its line break if it has one."""
 
     moment: datetime
     data: bytes
@@ -27,11 +27,11 @@ class Line(NamedTuple):
 
 
 class Query(Protocol):
-    """What of a log is wanted (PodLogOptions)."""
+    """The part of a log that a reader requests (PodLogOptions)."""
 
     @property
     def follow(self) -> bool:
-        """Whether to go on with what comes."""
+        """Whether to continue with new lines."""
         ...
 
     @property
@@ -41,22 +41,22 @@ class Query(Protocol):
 
     @property
     def since_seconds(self) -> int | None:
-        """Only lines of so many last seconds."""
+        """Only lines of the last N seconds."""
         ...
 
     @property
     def since_time(self) -> str:
-        """Only lines since that time; "" means all."""
+        """Only lines since a time in RFC 3339; "" means all lines."""
         ...
 
     @property
     def tail_lines(self) -> int | None:
-        """Only so many last lines."""
+        """Only the last N lines."""
         ...
 
     @property
     def limit_bytes(self) -> int | None:
-        """Only so many bytes."""
+        """Only the first N bytes."""
         ...
 
 
@@ -73,7 +73,7 @@ class LogBook:
         self.is_over = False
 
     def write(self, data: bytes, *, is_error: bool = False) -> None:
-        """Take output; a line counts once it is whole."""
+        """Add output. Readers see a line when it is complete."""
         text = self._open.pop(is_error, b"") + data
         *lines, rest = text.split(b"\n")
         for line in lines:
@@ -86,12 +86,12 @@ class LogBook:
         self._wake()
 
     def add(self, line: Line) -> None:
-        """Take a line as it is."""
+        """Add a line without a change."""
         self._keep(line)
         self._wake()
 
     def end(self) -> None:
-        """Nothing more is written."""
+        """Close the log: add incomplete lines, and end the readers that follow."""
         for is_error, rest in self._open.items():
             self._add(rest, is_error)
         self._open.clear()
@@ -99,11 +99,11 @@ class LogBook:
         self._wake()
 
     def text(self) -> bytes:
-        """All that is kept."""
+        """All lines in the log, joined."""
         return b"".join(line.data for line in self._lines)
 
     async def read(self, query: Query) -> AsyncGenerator[bytes, None]:
-        """What is wanted of it, piece by piece; b"" when nothing is new for a while."""
+        """Yield the requested part in pieces; b"" if SILENCE seconds pass without a new line."""
         room = query.limit_bytes
         at = self._dropped + self._first(query)
         while True:
@@ -124,7 +124,7 @@ class LogBook:
                 yield b""
 
     def _first(self, query: Query) -> int:
-        """The index of the first line that is wanted."""
+        """The index of the first requested line."""
         lines = list(self._lines)
         first = 0
         since = _since(query, self._clock.now())
@@ -135,7 +135,7 @@ class LogBook:
         return first
 
     async def _news(self) -> bool:
-        """Wait until something is written, or it is over; False when neither for a while."""
+        """Wait until the log gets output or ends. Returns False after SILENCE seconds."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.add(future)
         try:

@@ -1,7 +1,7 @@
-"""Where `print` of a container's coroutine goes: into its log, and nobody else's.
+"""Routing of `print`: the output of a container's coroutine goes only to the log of the container.
 
-`sys.stdout` and `sys.stderr` are routed while containers run; a context variable, which every task
-of a container inherits, says whose output it is.
+`sys.stdout` and `sys.stderr` are replaced while containers run. A context variable, which every
+task of a container inherits, contains the log.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ _BOOK: ContextVar[LogBook | None] = ContextVar("log of a container", default=Non
 
 
 class _Routed:
-    """A standard stream that looks who writes."""
+    """A standard stream that writes to the log of the current context, if it has one."""
 
     def __init__(self, original: TextIO, *, is_error: bool) -> None:
         self.original = original
@@ -43,7 +43,7 @@ class _Routed:
 
 @contextlib.contextmanager
 def into(book: LogBook) -> Iterator[None]:
-    """Let what is printed from here on, by this task and those it starts, go into the log."""
+    """Write all output of this task, and of tasks that it starts, to the log in this context."""
     for name, is_error in (("stdout", False), ("stderr", True)):
         if not isinstance(getattr(sys, name), _Routed):
             setattr(sys, name, _Routed(getattr(sys, name), is_error=is_error))
@@ -55,7 +55,7 @@ def into(book: LogBook) -> Iterator[None]:
 
 
 def restore() -> None:
-    """Give the standard streams back: no container runs any more."""
+    """Restore the standard streams after the last container has ended."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if isinstance(stream, _Routed):

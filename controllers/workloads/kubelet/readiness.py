@@ -1,4 +1,4 @@
-"""Readiness gates: what Ready says of a pod whose readiness others decide, too.
+"""Readiness gates: the condition Ready of a pod also depends on conditions of other controllers.
 
 Follows pkg/kubelet/status/generate.go (GeneratePodReadyCondition).
 """
@@ -9,13 +9,13 @@ from inkube.controllers.client import Object
 
 
 def gates(pod: Object) -> list[str]:
-    """The condition types that have to be True."""
+    """The condition types that must be True."""
     found = pod["spec"].get("readinessGates") or ()
     return [gate["conditionType"] for gate in found]
 
 
 def adjust(pod: Object, status: Object) -> None:
-    """Let Ready in a patch of the status follow the gates, in place."""
+    """Set Ready to False in a patch of the status if a gate is not True, in place."""
     wanted = gates(pod)
     ready = _find(status.get("conditions"), "Ready")
     if not wanted or ready is None or ready.get("status") != "True":
@@ -27,7 +27,7 @@ def adjust(pod: Object, status: Object) -> None:
 
 
 def due(pod: Object, now: str) -> Object | None:
-    """The patch of the status that a changed gate asks for, if any."""
+    """The patch of the status after a gate changed Ready; None if Ready is right."""
     wanted = gates(pod)
     status = pod.get("status") or {}
     conditions = status.get("conditions")
@@ -52,7 +52,7 @@ def _refused(messages: list[str]) -> Object:
 
 
 def _messages(wanted: list[str], conditions: list[Any]) -> list[str]:
-    """What is wrong with each gate."""
+    """A message for each gate that is missing or not True."""
     found = []
     for kind in wanted:
         condition = _find(conditions, kind)

@@ -1,7 +1,8 @@
-"""The events that kubelets write of their pods' containers, as `kubectl describe` shows them.
+"""Events of kubelets about the containers of their pods, which `kubectl describe` shows.
 
-Off unless they are wanted (`Workloads(kubelet_events=True)`, `inkube serve --workloads`): each
-container of each pod costs four. Follows pkg/kubelet/kuberuntime and pkg/kubelet/events of 1.36.
+Off by default, because each container causes four events. `Workloads(kubelet_events=True)` and
+`inkube serve --workloads` turn them on. Follows pkg/kubelet/kuberuntime and pkg/kubelet/events of
+1.36.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -23,14 +24,14 @@ class Report(NamedTuple):
     """One event of a container."""
 
     container: str
-    """Its place in the pod: `spec.containers{name}`."""
+    """The path of the container in the pod: `spec.containers{name}`."""
     type: str
     reason: str
     message: str
 
 
 class Reports:
-    """Hears what becomes of pods, and writes of it; holds as much as there are pods."""
+    """Writes events about changes of pods. Its memory is bounded by the number of pods."""
 
     def __init__(self, cluster: Cluster, manages: Callable[[Object], bool]) -> None:
         self._cluster = cluster
@@ -39,7 +40,7 @@ class Reports:
         self._due: dict[Key, list[tuple[Object, Report]]] = {}
 
     def add(self) -> None:
-        """Let the manager run them."""
+        """Add the controller to the manager."""
         watch = Watch(PODS, self._hear)
         self._cluster.manager.add(Controller("kubelet-events", self._write, (watch,)))
 
@@ -63,7 +64,7 @@ class Reports:
 
 
 def of_change(old: Object | None, pod: Object) -> Iterator[Report]:
-    """What a kubelet reports of a change; nothing of a pod that ran before anybody looked."""
+    """The reports of a kubelet about a change; a pod without an old state has no reports."""
     if old is None:
         return
     for member in _MEMBERS:
@@ -104,7 +105,7 @@ def _start(place: str, spec: Object) -> Iterator[Report]:
 
 
 def _starts(before: Object, now: Object) -> bool:
-    """Whether a container runs, or has run already, that did not before."""
+    """Whether a container has started since the previous status; it can have ended already."""
     state, was = now.get("state") or {}, before.get("state") or {}
     if "running" in state:
         return "running" not in was or now.get("restartCount") != before.get("restartCount")
@@ -112,6 +113,6 @@ def _starts(before: Object, now: Object) -> bool:
 
 
 def _waits(container: Object) -> bool:
-    """Whether it waits before it is started again."""
+    """Whether the container waits for a restart."""
     waiting = (container.get("state") or {}).get("waiting") or {}
     return bool(waiting.get("reason") == _BACK_OFF)

@@ -1,7 +1,7 @@
-"""What restartPolicy does when containers of a running pod have ended.
+"""Restarts of ended containers in a running pod, by its restartPolicy.
 
-A container that may run again does so at once the first time, then after 10 s doubled each time, at
-most 5 min; meanwhile it waits in CrashLoopBackOff. When none may, the pod ends. Follows
+The first restart is immediate. Later restarts wait in CrashLoopBackOff: first 10 s, then twice the
+previous wait, at most 5 min. If the policy restarts no container, the pod ends. Follows
 pkg/kubelet/kuberuntime and getPhase of pkg/kubelet/kubelet_pods.go.
 """
 
@@ -16,7 +16,7 @@ _BACK_OFF = "CrashLoopBackOff"
 
 
 def due(pod: Object, now: datetime) -> tuple[Object | None, float]:
-    """The patch of the status that is due, and the seconds until the next may be."""
+    """The patch of the status that is due, if any, and the seconds until the next restart, or 0."""
     status = pod.get("status") or {}
     containers = status.get("containerStatuses") or []
     if status.get("phase") != "Running" or pods.is_deleting(pod):
@@ -43,12 +43,12 @@ def due(pod: Object, now: datetime) -> tuple[Object | None, float]:
 
 
 def backoff(restarts: int) -> float:
-    """Seconds before the next start of a container that was started again so often."""
+    """Seconds before the next start of a container after a number of restarts."""
     return min(FIRST * 2.0 ** min(restarts - 1, 30), LONGEST) if restarts else 0.0
 
 
 def finished(pod: Object, containers: list[Object], now: str) -> Object:
-    """The status of a pod whose containers all have ended for good."""
+    """The status of a pod after all containers have ended without a restart."""
     failed = any(_code(one) for one in containers)
     why = "PodFailed" if failed else "PodCompleted"
     told = {"status": "False", "reason": why, "lastTransitionTime": now}
@@ -60,7 +60,7 @@ def finished(pod: Object, containers: list[Object], now: str) -> Object:
 
 
 def _ended(one: Object) -> Object | None:
-    """How it ended, if it has; one in back-off has ended, too."""
+    """The `terminated` state of an ended container, also of one in back-off; else None."""
     state = one.get("state") or {}
     if (state.get("waiting") or {}).get("reason") == _BACK_OFF:
         return (one.get("lastState") or {}).get("terminated")
@@ -76,7 +76,7 @@ def _may_run_again(one: Object, policy: str) -> bool:
 
 
 def _again(one: Object, policy: str, now: datetime) -> tuple[Object, float]:
-    """The container as it is now, and how long it has to wait."""
+    """The status of the container now, and the seconds until its restart, or 0."""
     ended = _ended(one)
     if ended is None or not _may_run_again(one, policy):
         return one, 0.0

@@ -1,4 +1,4 @@
-"""What pods use: KWOK's ResourceUsage and ClusterResourceUsage, or annotations of the pod itself.
+"""Resource usage of pods: KWOK's ResourceUsage and ClusterResourceUsage, or annotations of the pod.
 
 An amount is a quantity, or a CEL expression (`stages.expressions.of_usage`). Follows
 pkg/kwok/server/metrics_resource_usage.go.
@@ -22,7 +22,7 @@ RESOURCES = {"cpu": CPU, "memory": MEMORY}
 
 
 class Usages:
-    """`cluster.Usage` over shared caches; `on_first` is called when there is a first to measure."""
+    """`cluster.Usage` over shared caches. The first declared usage causes a call of `on_first`."""
 
     def __init__(self, cluster: Cluster, on_first: Callable[[], None]) -> None:
         self._cluster = cluster
@@ -35,7 +35,7 @@ class Usages:
         cluster.informer(PODS).subscribe(self._hear_pod)
 
     def of(self, pod: Object) -> dict[str, dict[str, float]] | None:
-        """Container → resource → amount (cores, bytes); None when nothing is measured."""
+        """Container → resource → amount (cores, bytes); None for a pod without measured usage."""
         if pods.phase(pod) != "Running":
             return None
         found = {}
@@ -60,7 +60,7 @@ class Usages:
         return found
 
     def _spec(self, pod: Object, container: str) -> Object | None:
-        """The usage that counts: of the pod's own object, else of the first Cluster one."""
+        """The usage of the pod's ResourceUsage, otherwise of the first ClusterResourceUsage."""
         own = pod["metadata"]
         obj = self._own.get(Key(own["namespace"], own["name"]))
         if obj is not None and (found := _group(obj, container)) is not None:
@@ -91,7 +91,7 @@ class Usages:
         }
         try:
             return expressions.of_usage(amount["expression"])(variables)
-        except expressions.ExpressionError:  # stored by a server that knew it
+        except expressions.ExpressionError:  # stored by a version of the server that supported it
             return None
 
     def _hear(self, change: Change) -> None:
@@ -110,7 +110,7 @@ class Usages:
 
 
 def _with_maps(obj: Object) -> Object:
-    """The object with labels and annotations, though there be none: KWOK sees a Go struct."""
+    """The object with labels and annotations, even if they are empty, like KWOK's Go struct."""
     return {**obj, "metadata": {"annotations": {}, "labels": {}, **obj.get("metadata", {})}}
 
 

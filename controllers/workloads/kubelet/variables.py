@@ -1,4 +1,4 @@
-"""The environment of a container, as a kubelet makes it (`env`, `envFrom`)."""
+"""The environment variables of a container, created like in a kubelet (`env`, `envFrom`)."""
 
 import base64
 from collections.abc import Mapping
@@ -77,7 +77,7 @@ def _plain(text: str) -> str:
 
 
 def expanded(text: str, known: Mapping[str, str]) -> str:
-    """`$(NAME)` of what was said before; an unknown one stays as it is."""
+    """The text with `$(NAME)` replaced by known values. Unknown names are not replaced."""
     for name, value in known.items():
         text = text.replace(f"$({name})", value)
     return text
