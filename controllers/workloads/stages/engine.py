@@ -1,8 +1,9 @@
-"""The engine: for each object the stages that select it; one is chosen, waits, plays.
+"""The engine: for each object it chooses one stage that selects the object, waits, and plays it.
 
-Level-based: a change of an object while its stage waits is looked at, and the stage is kept, with
-the moment it began to wait, while it still selects the object. What a stage changed is the next
-event. Follows KWOK's pkg/kwok/controllers/stage_controller.go and pkg/utils/lifecycle.
+Playing a stage executes its steps. The engine is level-based: after a change of an object, the
+waiting stage keeps its due time if it still selects the object; otherwise the engine chooses again.
+The changes of a stage cause the next event. Follows KWOK's
+pkg/kwok/controllers/stage_controller.go and pkg/utils/lifecycle.
 """
 
 import logging
@@ -27,16 +28,17 @@ logger = logging.getLogger(__name__)
 
 STAGES = "kwok.x-k8s.io/v1alpha1/stages"
 MOST = 200
-"""Stages of one kind that are played; further ones are left out, by name, and logged."""
+"""Stages of one kind that the engine plays, the first by name. It logs how many it omits."""
 CHANGES, PERIOD = 10, 1.0
-"""Changes of one object within so many seconds after which it has to wait."""
+"""After CHANGES stages on one object within PERIOD seconds, the object must wait."""
 PAUSE = 10.0
-"""Seconds that an object with too many changes waits."""
+"""Seconds that an object waits after too many changes."""
 CONCURRENCY = 32
 
 
 class Before(NamedTuple):
-    """What a kind did by itself: whether it changed the object, and when to look again."""
+    """The result of `Life.before`: whether it changed the object, and seconds until the next check
+    (0: no check)."""
 
     changed: bool = False
     again: float = 0.0
@@ -46,31 +48,31 @@ NOTHING = Before()
 
 
 class Life(Protocol):
-    """What a kind needs beside its stages; `Everything` is for kinds that need nothing."""
+    """The behavior of a kind next to its stages. `Everything` is for kinds with only stages."""
 
     def handles(self, obj: Object) -> bool:
-        """Whether stages may touch the object at all."""
+        """Whether stages can change the object."""
         ...
 
     def watches(self) -> tuple[Watch, ...]:
-        """What else an object's stages depend on."""
+        """Watches of other resources on which the stages of an object depend."""
         ...
 
     async def before(self, obj: Object) -> Before:
-        """Do what comes before any stage."""
+        """Make the changes that precede all stages."""
         ...
 
     def adjust(self, obj: Object, patch: Any) -> Any:
-        """A patch as the kind can have it."""
+        """The patch of a stage, adjusted to the rules of the kind."""
         ...
 
     async def delete(self, obj: Object) -> None:
-        """Let the object go at once."""
+        """Delete the object immediately."""
         ...
 
 
 class Everything:
-    """The life of any other kind: stages alone."""
+    """The behavior of all other kinds: only stages, for all objects."""
 
     def __init__(self, client: Client, resource: GVR) -> None:
         self._client = client
@@ -98,14 +100,14 @@ class Everything:
 
 
 async def delete_now(client: Client, resource: GVR | str, obj: Object) -> None:
-    """Delete this very object without grace."""
+    """Delete the object with this uid, without a grace period."""
     meta = obj["metadata"]
     options = {"gracePeriodSeconds": 0, "preconditions": {"uid": meta["uid"]}}
     await client.delete(resource, meta["name"], meta.get("namespace", ""), options=options)
 
 
 class Parts(NamedTuple):
-    """What the engine works with."""
+    """The parts that the engine uses."""
 
     manager: Manager
     client: Client
@@ -113,15 +115,15 @@ class Parts(NamedTuple):
     functions: Mapping[str, Function]
     natives: Natives
     builtin: Mapping[str, Object]
-    """The specs that `natives` knows, by name."""
+    """The specs of the built-in stages, by name, for which `natives` has functions."""
     find: Callable[[str, str], Kind | None]
-    """(apiVersion, kind) → what serves it."""
+    """(apiVersion, kind) → the served kind; None if it is not served."""
     lives: Mapping[tuple[str, str], Life]
     seed: int
 
 
 class Engine:
-    """Plays what is stored; `add` lets the manager run it."""
+    """Plays the stored stages. `add` adds its controller to the manager."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -130,7 +132,7 @@ class Engine:
         self._all = Key("", "stages")
 
     def add(self) -> None:
-        """Watch the stages."""
+        """Add the controller that watches stages."""
         watch = Watch(STAGES, keys=lambda change: (self._all,))
         controller = Controller(
             "stages", self._sort, (watch,), concurrency=1, sources=(self._feed,)
@@ -142,7 +144,7 @@ class Engine:
         return lambda: None
 
     async def _sort(self, key: Key) -> Result | None:
-        """Give each kind its stages; start and stop what plays them."""
+        """Assign the stages to their kinds, and start and stop the players of kinds."""
         informer = self._parts.manager.informers.of(STAGES)
         by_kind: dict[tuple[str, str], list[Stage]] = {}
         objects = sorted(informer.items(), key=lambda obj: str(obj["metadata"]["name"]))
@@ -173,7 +175,7 @@ class Engine:
         name = obj["metadata"]["name"]
         try:
             stage = stages.read(obj, self._parts.functions)
-        except ValueError as error:  # stored before, by another version of the server
+        except ValueError as error:  # another version of the server stored it
             logger.warning("the stage %s cannot be played: %s", name, error)
             return None
         native = self._parts.natives.by_name.get(name)
@@ -182,7 +184,7 @@ class Engine:
         return stages.with_native(stage, native, native.status)
 
     async def _give(self, about: tuple[str, str], found: list[Stage]) -> bool:
-        """False for a kind that is not served yet."""
+        """Assign stages to the player of a kind. Returns False if the kind is not served yet."""
         player = self._players.get(about)
         if not found and player is not None:
             del self._players[about]
@@ -208,7 +210,7 @@ class Engine:
 
 
 class _Waiting(NamedTuple):
-    """A chosen stage, and when it plays."""
+    """A chosen stage, and its due time, in seconds of the monotonic clock."""
 
     uid: str
     stage: Stage
@@ -216,7 +218,7 @@ class _Waiting(NamedTuple):
 
 
 class _Player:
-    """The stages of one kind, played on its objects."""
+    """Plays the stages of one kind on its objects."""
 
     def __init__(self, parts: Parts, resource: GVR, life: Life) -> None:
         self._parts = parts
@@ -232,7 +234,7 @@ class _Player:
         self._add: Callable[[Key], None] = lambda key: None
 
     def controller(self) -> Controller:
-        """What the manager runs."""
+        """The controller for the manager."""
         watch = Watch(self._resource, keys=self._keys)
         return Controller(
             self.name,
@@ -243,7 +245,7 @@ class _Player:
         )
 
     def look_at_all(self) -> None:
-        """Every object may have other stages now."""
+        """Reconcile every object, because the stages changed."""
         for obj in self._informer.items():
             self._add(Key.of(obj))
 
@@ -260,7 +262,7 @@ class _Player:
             self._forget(key)
             return None
         if int(obj["metadata"]["resourceVersion"]) < self._written.get(key, 0):
-            return None  # the event of what was written is on its way
+            return None  # the event of the engine's own write follows
         if not self._life.handles(obj):
             self._forget(key)
             return None
@@ -272,7 +274,7 @@ class _Player:
         return Result(requeue_after=min(waits)) if waits else None
 
     async def _advance(self, key: Key, obj: Object) -> Result | None:
-        """Choose, wait, play; and again where the stage says so."""
+        """Choose a stage and play it when due. Repeat this after immediateNextStage."""
         for _ in range(CHANGES):
             waiting = self._chosen(key, obj)
             if waiting is None:
@@ -296,7 +298,7 @@ class _Player:
             selector = waiting.stage.selector
             if selector is not None and selector.fits(obj):
                 return waiting
-        # by name and state, so that the order in which objects come up changes nothing
+        # seeded by name and state, so that the order of objects does not change the result
         meta = obj["metadata"]
         chance = random.Random(  # noqa: S311 # jitter needs no secrecy
             f"{self._parts.seed}/{self._resource}/{key.namespace}/{key.name}/{meta.get('generation')}"
@@ -312,7 +314,7 @@ class _Player:
         return found
 
     def _is_restless(self, key: Key) -> bool:
-        """Whether the object was changed too often just now."""
+        """Whether the object had CHANGES stages within PERIOD seconds; if not, count one more."""
         now = self._clock.monotonic()
         times = [time for time in self._changes.get(key, ()) if now - time < PERIOD]
         if len(times) >= CHANGES:
@@ -328,7 +330,8 @@ class _Player:
         return Result(requeue_after=PAUSE)
 
     async def _play(self, key: Key, obj: Object, stage: Stage) -> Object | None:
-        """Every step; the object as it is afterwards, None when it may be gone."""
+        """Execute the steps. Returns the changed object; None if it may be deleted or a step
+        failed."""
         now: Object | None = obj
         for step in stage.steps:
             try:
@@ -340,8 +343,8 @@ class _Player:
                 return None
             except StatusError as error:
                 if error.code in (404, 409):
-                    return None  # it has gone or changed: the next event tells
-                if error.code in (400, 403, 422):  # its own fault: trying again helps nobody
+                    return None  # deleted or changed: an event follows
+                if error.code in (400, 403, 422):  # an error of the stage: a retry fails, too
                     await self._parts.events.warning(
                         obj, "StageFailed", f"stage {stage.name} was refused: {error.message}"
                     )

@@ -1,7 +1,7 @@
-"""What stages ask of an object: jq queries and CEL expressions, compiled once.
+"""The expressions of stages about an object: jq queries and CEL expressions, compiled once.
 
-Both may come from anybody who may write Stages, so both are bounded: jq by its steps, CEL by its
-costs. An expression that fails has no outputs, as KWOK has it.
+Every user with access to Stages can write them, so both have limits: jq has a limit of steps, CEL a
+limit of cost. An expression that fails has no outputs, like in KWOK.
 """
 
 import re
@@ -14,7 +14,7 @@ from inkube.schemas.objects import Object
 
 Outputs = Callable[[Object], list[Any]]
 CEL_COST = 100_000
-"""Cost units of one evaluation."""
+"""Cost units of one evaluation, at most."""
 
 
 class ExpressionError(ValueError):
@@ -46,7 +46,7 @@ def of_cel(text: str) -> Outputs:
     return outputs
 
 
-# KWOK's names in usage expressions, as the language here has them.
+# KWOK's names in usage expressions, and their replacements for this implementation of CEL.
 _NAMES = (
     (re.compile(r"\bQuantity\("), "quantity("),
     (re.compile(r"\bRand\(\)"), "rand"),
@@ -56,9 +56,9 @@ _NAMES = (
 
 @caches.of_texts(256)
 def of_usage(text: str) -> Callable[[Mapping[str, Any]], float | None]:
-    """An amount over `pod`, `node`, `container`, `rand` and `since`; None where it fails.
+    """An amount computed from `pod`, `node`, `container`, `rand` and `since`; None if it fails.
 
-    KWOK's `Quantity(text)`, `Rand()` and `pod.SinceSecond()` are known. Quantities are not
+    KWOK's `Quantity(text)`, `Rand()` and `pod.SinceSecond()` are supported. Quantities cannot be
     multiplied: `quantity("1Mi").asApproximateFloat()` is a number. Raises ExpressionError.
     """
     known = dict.fromkeys(("pod", "node", "container"), cel.types.DYN)

@@ -1,7 +1,7 @@
-"""What templates of stages may call: sprig's plain helpers and KWOK's own functions.
+"""The functions that templates of stages can call: sprig's plain helpers and KWOK's functions.
 
-KWOK's follow pkg/kwok/controllers/{node_controller,pod_controller}.go and pkg/utils/gotpl. Nothing
-here reads files, the environment or the clock of the machine.
+KWOK's follow pkg/kwok/controllers/{node_controller,pod_controller}.go and pkg/utils/gotpl. These
+functions do not read files, the environment or the clock of the machine.
 """
 
 import base64
@@ -19,25 +19,25 @@ from inkube.schemas.clock import Clock
 from inkube.schemas.golang import gotext
 
 VERSION = "v1.36.2"
-"""What a simulated kubelet says it is."""
+"""The version of a simulated kubelet."""
 LONGEST = 64 * 1024
-"""Characters or items that `repeat` and `until` make at most."""
+"""Characters or items that `repeat` and `until` return, at most."""
 
 
 class Addresses(Protocol):
-    """Where pods and nodes are, as templates ask."""
+    """The addresses of pods and nodes, for templates."""
 
     def node(self, name: str) -> str:
         """The address of a node."""
         ...
 
     def pod(self, node: str, *, host_network: bool, uid: str) -> str:
-        """The address of a pod; the same one as long as it lives."""
+        """The address of a pod; it does not change while the pod exists."""
         ...
 
 
 def helpers(clock: Clock, addresses: Addresses) -> Mapping[str, Function]:
-    """Every function by its name."""
+    """All functions by name."""
     started = meta.format_time(clock.now())
 
     def pod_address(node: Any, host_network: Any = False, uid: Any = "", *names: Any) -> str:
@@ -60,7 +60,7 @@ def helpers(clock: Clock, addresses: Addresses) -> Mapping[str, Function]:
 
 
 def checking() -> Mapping[str, Function]:
-    """The same names, to compile a template that is only checked."""
+    """Functions with the same names that do nothing, to compile a template only for a check."""
     return dict.fromkeys(helpers(_NoClock(), _NoAddresses()), lambda *values: None)
 
 
@@ -74,7 +74,7 @@ CONDITIONS = (
 
 
 def node_conditions(now: str) -> list[dict[str, Any]]:
-    """The conditions of a node that is well."""
+    """The conditions of a healthy node."""
     return [
         {
             "type": kind,
@@ -112,12 +112,12 @@ def _text(value: Any) -> str:
 
 
 def _yaml(value: Any, indent: Any = 0) -> str:
-    """As JSON, which is YAML of one line: indentation needs no care."""
+    """The value as JSON, which is YAML in one line, so that `indent` has no effect."""
     return json.dumps(value)
 
 
 def _int(value: Any) -> int:
-    """sprig's `int`: what is no number is 0."""
+    """sprig's `int`: 0 for a value that is not a number."""
     if isinstance(value, (bool, int, float)):
         return int(value)
     try:
@@ -172,7 +172,7 @@ def _trunc(length: Any, text: Any) -> str:
 
 
 def _divide(left: Any, right: Any) -> int:
-    """Towards zero, as Go divides."""
+    """Divide and round toward zero, like Go."""
     number, by = _int(left), _int(right)
     quotient = abs(number) // abs(by)
     return quotient if (number < 0) == (by < 0) else -quotient

@@ -1,7 +1,7 @@
-"""The kinds of `kwok.x-k8s.io/v1alpha1` that are served while workloads live, and `Script`s.
+"""The kinds of `kwok.x-k8s.io/v1alpha1` that a server with workloads serves, and `Script`s.
 
-As data: schemas after KWOK's pkg/apis/v1alpha1. `modules` gives what the composition root installs;
-a Stage that could not be played is refused when it is written.
+The schemas are data and follow KWOK's pkg/apis/v1alpha1. The composition root installs the result
+of `modules`. A write of a Stage that cannot be played is refused.
 """
 
 from collections.abc import Callable, Iterable
@@ -183,7 +183,7 @@ class Module:
 
 
 def check_usage(obj: Object) -> list[FieldError]:
-    """Amounts that can never be read."""
+    """Errors for amounts that cannot be parsed."""
     errors = []
     for number, group in enumerate((obj.get("spec") or {}).get("usages") or ()):
         for resource, amount in (group.get("usage") or {}).items():
@@ -202,7 +202,7 @@ def check_usage(obj: Object) -> list[FieldError]:
 
 
 def check_script(obj: Object) -> list[FieldError]:
-    """Patterns and times that can never be read."""
+    """Errors for patterns and durations that cannot be parsed."""
     errors = []
     spec = obj.get("spec") or {}
     for member, time in (("exec", "delay"), ("logs", "after")):
@@ -228,7 +228,7 @@ def _check_nothing(obj: Object) -> list[FieldError]:
 
 
 def modules() -> list[Module]:
-    """Every kind."""
+    """The modules of all kinds."""
     checking = functions.checking()
 
     def check_stage(obj: Object) -> list[FieldError]:

@@ -1,4 +1,4 @@
-"""The sets of stages a server can begin with, and those that users name: sets, files, objects."""
+"""Sets of stages: the built-in ones, and those that users name: sets, files, folders, objects."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -19,10 +19,10 @@ class StagesError(ValueError):
 
 
 def wanted(sources: Iterable[Path | str | Mapping[str, Any]]) -> list[Object]:
-    """The objects a server begins with, later ones in place of earlier ones of the same name.
+    """The first stages of a server: those of the default set, then those of the sources.
 
-    The default set comes first: the others, and what users say, put their stages in place of its
-    stages or beside them. Raises StagesError.
+    A later object replaces an earlier object of the same kind, namespace and name. Raises
+    StagesError.
     """
     sources = [DEFAULT, *sources]
     found: dict[tuple[str, str, str], Object] = {}
@@ -36,7 +36,7 @@ def wanted(sources: Iterable[Path | str | Mapping[str, Any]]) -> list[Object]:
 
 @caches.of_values(4)
 def builtin(name: str) -> tuple[Object, ...]:
-    """A built-in set. Do not change its objects."""
+    """The objects of a built-in set. Do not change them."""
     return tuple(read(FOLDER / f"{name}.yaml"))
 
 
@@ -55,7 +55,7 @@ def _objects(source: Path | str | Mapping[str, Any]) -> Iterable[Object]:
 
 
 def read(path: Path) -> list[Object]:
-    """The objects of a file. Raises StagesError."""
+    """The objects of a file. Raises StagesError if it cannot be decoded."""
     found = []
     for document in documents.split(str(path), path.read_bytes()):
         try:

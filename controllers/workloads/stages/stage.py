@@ -1,7 +1,7 @@
-"""One stage, read from a `Stage` object: whom it selects, how long it waits, what it does.
+"""One stage, read from a `Stage` object: its selector, its delay and its steps.
 
-Follows KWOK's pkg/apis/v1alpha1/stage_types.go and pkg/utils/lifecycle. What cannot be done is said
-when the object is written (`check`, a 422), never while a stage plays.
+Follows KWOK's pkg/apis/v1alpha1/stage_types.go and pkg/utils/lifecycle. A write of an unsupported
+stage fails (`check`, a 422), so that a stage does not fail for this reason while it plays.
 """
 
 import random
@@ -24,7 +24,7 @@ from inkube.schemas.golang import DecodeError, gotime, rfc3339
 from inkube.schemas.objects import Object
 
 Renderer = Callable[[Object], Any]
-"""From an object to what a patch of it holds. Raises gotemplates.RunError."""
+"""A function from an object to the content of a patch. Raises gotemplates.RunError."""
 PatchType = Literal["json", "merge", "strategic", "apply"]
 OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 PATCHES = ("json", "merge", "strategic")
@@ -32,14 +32,14 @@ _STRATEGIC = frozenset({("v1", "Pod"), ("v1", "Node")})
 
 
 class Requirement(NamedTuple):
-    """One of `matchExpressions`, over all outputs of its query."""
+    """One requirement of `matchExpressions`, about all outputs of its query."""
 
     outputs: Outputs
     operator: str
     values: frozenset[str]
 
     def fits(self, obj: Object) -> bool:
-        """Whether the object is as required."""
+        """Whether the object meets the requirement."""
         found = [output for output in self.outputs(obj) if output is not None]
         if self.operator == "Exists":
             return bool(found)
@@ -55,12 +55,12 @@ class Holds(NamedTuple):
     outputs: Outputs
 
     def fits(self, obj: Object) -> bool:
-        """Whether it is."""
+        """Whether the expression is true for the object."""
         return self.outputs(obj) == [True]
 
 
 class Fits(Protocol):
-    """Whom a stage is for."""
+    """The selector of a stage."""
 
     def fits(self, obj: Object) -> bool:
         """Whether the object is selected."""
@@ -68,7 +68,7 @@ class Fits(Protocol):
 
 
 class Selector(NamedTuple):
-    """Labels, annotations and expressions, all of which must fit."""
+    """Labels, annotations and requirements; a selected object matches all of them."""
 
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
@@ -85,20 +85,20 @@ class Selector(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A number of the stage, or what the object says where it says something usable."""
+    """A number of the stage, or the first usable output of an expression about the object."""
 
     number: float | None
     outputs: Outputs | None = None
 
 
 class Delay(NamedTuple):
-    """Seconds between being chosen and playing."""
+    """The delay between the choice and the start of a stage, in seconds."""
 
     duration: Source = Source(0.0)
     jitter: Source = Source(None)
 
     def seconds(self, obj: Object, now: datetime, chance: random.Random) -> float:
-        """Uniform between duration and jitter; a smaller jitter is the delay itself."""
+        """A uniform random number between duration and jitter; the jitter if it is smaller."""
         shortest = _seconds(self.duration, obj, now) or 0.0
         longest = _seconds(self.jitter, obj, now)
         if longest is None:
@@ -117,7 +117,7 @@ class Event(NamedTuple):
 
 
 class Finalizers(NamedTuple):
-    """What happens to the object's finalizers; `empty` removes all."""
+    """A change of the object's finalizers. `empty` removes all before it adds some."""
 
     add: tuple[str, ...] = ()
     remove: tuple[str, ...] = ()
@@ -125,11 +125,11 @@ class Finalizers(NamedTuple):
 
 
 class Delete(NamedTuple):
-    """The object goes, without grace."""
+    """The deletion of the object, without a grace period."""
 
 
 def _rendered(template: Template) -> Renderer:
-    """What the text of a template means as YAML."""
+    """A renderer that decodes the text of a template as YAML."""
 
     def render(obj: Object) -> Any:
         text = template.render(obj)
@@ -142,7 +142,7 @@ def _rendered(template: Template) -> Renderer:
 
 
 class Patch(NamedTuple):
-    """A change of the object; `root` names the member that the template is about."""
+    """A patch of the object; `root` is the member that contains the result of the template."""
 
     render: Renderer
     subresource: str = ""
@@ -151,7 +151,7 @@ class Patch(NamedTuple):
 
 
 class Apply(NamedTuple):
-    """Another object that is made or changed."""
+    """An apply or a patch of another object."""
 
     render: Renderer
     subresource: str = ""
@@ -177,7 +177,7 @@ class Stage:
     spec: Object = field(default_factory=dict)
 
     def weight_of(self, obj: Object) -> int | None:
-        """Its weight for an object; None excludes it."""
+        """The weight of the stage for an object; None if the stage cannot be chosen."""
         if self.weight_from is None:
             return self.weight
         for output in self.weight_from(obj):
@@ -189,7 +189,8 @@ class Stage:
 
 
 def choose(stages: Sequence[Stage], obj: Object, chance: random.Random) -> Stage | None:
-    """One of the stages that select the object: by weight, or evenly where all are 0."""
+    """Choose one of the stages that select the object, at random by weight, or evenly if all
+    weights are 0. Returns None if no stage selects it."""
     weighed = [
         (stage, weight)
         for stage in stages
@@ -210,7 +211,7 @@ def choose(stages: Sequence[Stage], obj: Object, chance: random.Random) -> Stage
 
 
 def read(obj: Object, functions: Mapping[str, Function]) -> Stage:
-    """The stage of an object that `check` has nothing against. Raises ValueError."""
+    """The stage that an object defines. Raises ValueError with all errors that `check` finds."""
     reader = _Reader(functions)
     stage = reader.stage(obj)
     if reader.errors:
@@ -219,14 +220,14 @@ def read(obj: Object, functions: Mapping[str, Function]) -> Stage:
 
 
 def check(obj: Object, functions: Mapping[str, Function]) -> list[FieldError]:
-    """What cannot be played."""
+    """The errors of an object that defines a stage."""
     reader = _Reader(functions)
     reader.stage(obj)
     return reader.errors
 
 
 def with_native(stage: Stage, select: Fits, status: Renderer | None) -> Stage:
-    """The same stage by functions instead of expressions and templates (see `native`)."""
+    """The same stage with functions in place of its expressions and templates (see `native`)."""
     steps = stage.steps
     if status is not None:
         steps = tuple(
@@ -236,7 +237,7 @@ def with_native(stage: Stage, select: Fits, status: Renderer | None) -> Stage:
 
 
 class _Reader:
-    """Reads one object and collects what is wrong with it."""
+    """Reads one object and collects its errors."""
 
     def __init__(self, functions: Mapping[str, Function]) -> None:
         self.errors: list[FieldError] = []
@@ -335,7 +336,7 @@ class _Reader:
         )
 
     def _next(self, following: Object, about: tuple[str, str]) -> Iterator[Step]:
-        """The old form: event, finalizers, delete, patches, in this order."""
+        """The steps of the older form `next`: event, finalizers, delete, patches, in this order."""
         place = "spec.next"
         if following.get("event") is not None:
             yield self._event(following["event"])
@@ -434,7 +435,8 @@ def _finalizers(finalizers: Object) -> Finalizers:
 
 
 def _seconds(source: Source, obj: Object, now: datetime) -> float | None:
-    """What the object says, as a Go duration or as a moment; else the stage's own number."""
+    """The first output of the expression that is a Go duration or a time, in seconds from now.
+    Otherwise, the number of the stage."""
     if source.outputs is not None:
         for output in source.outputs(obj):
             if isinstance(output, str) and (found := _period(output, now)) is not None:

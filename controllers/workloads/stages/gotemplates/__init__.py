@@ -1,13 +1,13 @@
-"""Go's text/template, as far as stages use it: text in, a function of an object out.
+"""The part of Go's text/template that stages use: compiles a text, renders it for objects.
 
     template = gotemplates.compile("phase: {{ .status.phase | Quote }}", {"Quote": quote})
     template.render(pod)
 
 Actions: pipelines, variables and their assignment, `if`/`else if`, `with`, `range` (with `else`,
-`break`, `continue`), comments, trim markers. Functions: those given, beside Go's own (`functions`).
-`define`, `template`, `block` and methods of values are refused when the template is compiled,
-unknown functions too: never in the middle of a run. A run is bounded by `STEPS` and `LONGEST`.
-Follows text/template; values are those of JSON, so a map is a dict.
+`break`, `continue`), comments, trim markers. Functions: those of the caller and Go's own
+(`functions`). `compile` refuses `define`, `template`, `block`, methods of values and unknown
+functions, so a run does not fail because of them. `STEPS` and `LONGEST` limit a run. Follows
+text/template; values are those of JSON, so a map is a dict.
 """
 
 from inkube.controllers.workloads.stages.gotemplates.functions import Function

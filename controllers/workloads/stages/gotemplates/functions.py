@@ -1,4 +1,4 @@
-"""The functions that Go's templates bring along. Follows text/template/funcs.go."""
+"""The built-in functions of Go's templates. Follows text/template/funcs.go."""
 
 import re
 from collections.abc import Callable
@@ -128,7 +128,7 @@ def _println(*values: Any) -> str:
 
 
 def _print(*values: Any) -> str:
-    """fmt.Sprint: blanks between values of which neither is a text."""
+    """fmt.Sprint: adds a space between two adjacent values if neither is a string."""
     found, previous = "", None
     for number, value in enumerate(values):
         if number and not isinstance(value, str) and not isinstance(previous, str):

@@ -1,4 +1,4 @@
-"""The text of a template cut into actions, and an action into lexemes.
+"""Splits the text of a template into texts and actions, and an action into lexemes.
 
 Follows text/template/parse/lex.go.
 """
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from inkube.controllers.workloads.stages.gotemplates.values import TemplateError
 
-# What stands in an action: texts as a whole, so that braces in them end nothing.
+# The content of an action. String literals match as a whole: braces in them do not end it.
 _INNER = re.compile(
     r"""(?:"(?:[^"\\\n]|\\.)*+"|`[^`]*+`|'(?:[^'\\\n]|\\.)*+'|[^"`'}]|\}(?!\}))*+""", re.DOTALL
 )
@@ -28,16 +28,17 @@ _LEXEMES = re.compile(
 
 
 class Lexeme(NamedTuple):
-    """One word of an action; `kind` is a group of `_LEXEMES`."""
+    """One lexeme of an action; `kind` is a group of `_LEXEMES`."""
 
     kind: str
     text: str
     glued: bool
-    """Whether no blank stands before it."""
+    """Whether the lexeme follows the previous one without a space."""
 
 
 def pieces(text: str) -> Iterator[tuple[str, str]]:
-    """("text", …) and ("action", …) in their order, trim markers applied. Raises TemplateError."""
+    """Yield ("text", …) and ("action", …) in order, with trim markers applied. Raises TemplateError
+    for an unclosed action."""
     at, trims = 0, False
     while (start := text.find("{{", at)) >= 0:
         inner = _COMMENT.match(text, start + 2) or _INNER.match(text, start + 2)
@@ -60,7 +61,7 @@ def pieces(text: str) -> Iterator[tuple[str, str]]:
 
 
 def lexed(text: str) -> list[Lexeme]:
-    """An action without its blanks. Raises TemplateError."""
+    """The lexemes of an action, without spaces. Raises TemplateError."""
     found: list[Lexeme] = []
     at, glued = 0, False
     while at < len(text):

@@ -1,4 +1,4 @@
-"""What an action of a template is made of: a node's `write` puts out, a `Value` computes.
+"""The parts of a template: the `write` of a node adds text to the output, a `Value` computes.
 
 Follows text/template/exec.go.
 """
@@ -17,11 +17,11 @@ from inkube.controllers.workloads.stages.gotemplates.values import (
 
 
 class Break(Exception):
-    """The loop ends here."""
+    """Ends the innermost loop."""
 
 
 class Continue(Exception):
-    """The loop goes on with its next item."""
+    """Continues the innermost loop with its next item."""
 
 
 class State:
@@ -34,27 +34,27 @@ class State:
         self._room = LONGEST
 
     def step(self, steps: int = 1) -> None:
-        """Count what was done. Raises RunError for too much."""
+        """Count steps. Raises RunError after more than STEPS."""
         self._left -= steps
         if self._left < 0:
             raise RunError(f"the template takes more than {STEPS} steps")
 
     def emit(self, text: str) -> None:
-        """Put a text out. Raises RunError for too much."""
+        """Add a text to the output. Raises RunError if the output exceeds LONGEST characters."""
         self._room -= len(text)
         if self._room < 0:
             raise RunError(f"the template writes more than {LONGEST} characters")
         self.output.append(text)
 
     def find(self, name: str) -> Any:
-        """What a variable holds, the innermost of that name. Raises RunError."""
+        """The value of the innermost variable with a name. Raises RunError if it is undefined."""
         for scope in reversed(self.scopes):
             if name in scope:
                 return scope[name]
         raise RunError(f"undefined variable {name}")
 
     def assign(self, name: str, value: Any) -> None:
-        """Give the innermost variable of that name a value. Raises RunError."""
+        """Assign to the innermost variable with a name. Raises RunError if it is undefined."""
         for scope in reversed(self.scopes):
             if name in scope:
                 scope[name] = value
@@ -63,10 +63,10 @@ class State:
 
 
 class Node:
-    """A part of a template. `dot` is what `.` stands for there."""
+    """A part of a template. `dot` is the value of `.` in this part."""
 
     def write(self, state: State, dot: Any) -> None:
-        """Put out what it comes to. Raises RunError."""
+        """Add the text of this part to the output. Raises RunError."""
         raise NotImplementedError
 
 
@@ -82,7 +82,7 @@ class Nodes(Node):
             node.write(state, dot)
 
     def scoped(self, state: State, dot: Any, variables: dict[str, Any] | None = None) -> None:
-        """Write with variables of its own."""
+        """Write in a new scope of variables."""
         state.scopes.append(variables or {})
         try:
             self.write(state, dot)
@@ -91,7 +91,7 @@ class Nodes(Node):
 
 
 class Text(Node):
-    """What stands between actions."""
+    """Text between actions."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -114,14 +114,14 @@ Value = Callable[[State, Any], Any]
 
 
 class Pipeline(NamedTuple):
-    """Commands, and the variables that take the result."""
+    """Commands, and the variables that receive the result. `declares` means `:=`."""
 
     run: Value
     names: tuple[str, ...] = ()
     declares: bool = False
 
     def value(self, state: State, dot: Any) -> Any:
-        """Compute, and set the variable if there is one."""
+        """Compute the value, and assign it to the variables of the pipeline."""
         found = self.run(state, dot)
         for name in self.names:
             if self.declares:
@@ -132,7 +132,7 @@ class Pipeline(NamedTuple):
 
 
 class Action(Node):
-    """A pipeline, which is printed unless it sets a variable."""
+    """A pipeline. Its value is printed unless it is assigned to a variable."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
@@ -144,7 +144,7 @@ class Action(Node):
 
 
 class If(Node):
-    """`if`: one of two bodies, by the truth of a pipeline."""
+    """`if`: the body if a pipeline is true, otherwise the body of `else`."""
 
     def __init__(self, pipeline: Pipeline, body: Nodes, other: Nodes) -> None:
         self._pipeline, self._body, self._other = pipeline, body, other
@@ -159,7 +159,7 @@ class If(Node):
 
 
 class With(If):
-    """`with`: as `if`, and the body's dot is what was true."""
+    """`with`: like `if`, with the value of the pipeline as the body's dot."""
 
     def write(self, state: State, dot: Any) -> None:
         state.scopes.append({})
@@ -174,7 +174,7 @@ class With(If):
 
 
 class Range(If):
-    """`range`: the body for every item, the other where there is none."""
+    """`range`: the body for every item, or the body of `else` without items."""
 
     def write(self, state: State, dot: Any) -> None:
         over = self._pipeline.run(state, dot)
@@ -199,7 +199,7 @@ class Range(If):
 
 
 def _items(over: Any) -> Iterator[tuple[Any, Any]]:
-    """Index or key, and value; maps in the order of their keys, as Go ranges them."""
+    """Pairs of index or key and value. Maps are sorted by key, like `range` does it in Go."""
     if over is None:
         return iter(())
     if isinstance(over, dict):

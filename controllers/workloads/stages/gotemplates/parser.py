@@ -1,4 +1,4 @@
-"""From the pieces of a template to its nodes; variables and functions are checked here.
+"""Parses the pieces of a template into nodes, and checks variables and functions.
 
 Follows text/template/parse/parse.go.
 """
@@ -38,7 +38,7 @@ _CONSTANTS = {"true": True, "false": False, "nil": None}
 
 
 class Parser:
-    """From pieces to nodes; checks variables and functions."""
+    """Parses a template into nodes; checks variables and functions."""
 
     def __init__(self, text: str, functions: Mapping[str, Function]) -> None:
         self._pieces = list(pieces(text))
@@ -48,14 +48,14 @@ class Parser:
         self._loops = 0
 
     def whole(self) -> Nodes:
-        """The whole template. Raises TemplateError."""
+        """Parse the whole template. Raises TemplateError."""
         nodes, end = self._nodes()
         if end:
             raise TemplateError(f"unexpected {{{{{end}}}}}")
         return nodes
 
     def _nodes(self) -> tuple[Nodes, str]:
-        """Nodes up to the `end` or `else …` that closes them, and its text."""
+        """The nodes before the next `end` or `else …`, and its text ("" at the end of the text)."""
         found: list[Node] = []
         while self._at < len(self._pieces):
             kind, text = self._pieces[self._at]
@@ -134,7 +134,7 @@ class Parser:
 
 
 class Expression:
-    """One pipeline's lexemes, compiled."""
+    """Compiles the lexemes of one pipeline."""
 
     def __init__(
         self,
@@ -151,7 +151,7 @@ class Expression:
         self._depth = 0
 
     def whole(self) -> Value:
-        """The whole pipeline. Raises TemplateError."""
+        """Compile the whole pipeline. Raises TemplateError."""
         found = self._pipe()
         if self._at < len(self._lexemes):
             raise TemplateError(f"unexpected {self._lexemes[self._at].text!r} in {self._text!r}")
@@ -172,7 +172,7 @@ class Expression:
         return found
 
     def _command(self, last: Value | None) -> Value:
-        """A function with its arguments, or a value. `last` is what is piped in."""
+        """A function with its arguments, or a value. `last` is the value before `|`, if any."""
         lexeme = self._peek()
         if lexeme is None or lexeme.text in (")", "|"):
             raise TemplateError(f"missing value in {self._text!r}")
@@ -249,7 +249,7 @@ class Expression:
 
 
 def _weight(value: Any) -> int:
-    """What a result costs: else a few calls would make values that no memory holds."""
+    """The steps that a result costs, by its size, so that a few calls cannot fill the memory."""
     if isinstance(value, str):
         return len(value) // 64
     total, left = 0, [value]
@@ -290,7 +290,7 @@ def _literal(kind: str, text: str) -> Any:
 
 
 def _field(base: Value, name: str) -> Value:
-    """A member of a map; nil has none, which is an error as in Go."""
+    """The value of a member of a map. A member of nil is an error, like in Go."""
 
     def run(state: State, dot: Any) -> Any:
         value = base(state, dot)
@@ -304,7 +304,7 @@ def _field(base: Value, name: str) -> Value:
 
 
 def _shortcut(arguments: list[Value], *, ends: bool, text: str) -> Value:
-    """`and` and `or`: the argument that decides."""
+    """`and` and `or`: the first argument that decides the result, otherwise the last one."""
     if not arguments:
         raise TemplateError(f"wrong number of args for {'or' if ends else 'and'} in {text!r}")
 

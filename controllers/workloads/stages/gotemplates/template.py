@@ -27,7 +27,7 @@ class Template:
 
 
 def compile(text: str, functions: Mapping[str, Function] | None = None) -> Template:  # noqa: A001
-    """The template of a text; `functions` may be called in it. Raises TemplateError."""
+    """Compile a text, which can call `functions` and Go's built-in ones. Raises TemplateError."""
     if len(text) > LONGEST:
         raise TemplateError(f"a template has at most {LONGEST} characters")
     return Template(text, Parser(text, {**BUILTIN, **(functions or {})}).whole())

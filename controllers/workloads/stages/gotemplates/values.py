@@ -1,32 +1,32 @@
-"""Values of JSON as Go's templates see them: what is true, how they are printed; and the bounds."""
+"""Values of JSON in Go's templates: their truth and their text. Also the limits of templates."""
 
 from typing import Any
 
 from inkube.schemas.golang import gotext
 
 STEPS = 100_000
-"""Nodes that one run may visit."""
+"""Steps of one run, at most: nodes, calls, and the sizes of their results."""
 LONGEST = 1024 * 1024
-"""Characters that one run may write, or a template may have."""
+"""Characters of a template, or of the output of one run, at most."""
 DEEPEST = 100
-"""Blocks or brackets within each other."""
+"""Nested blocks or brackets, at most."""
 
 
 class TemplateError(ValueError):
-    """The template cannot be read, or asks for what is not supported."""
+    """The template cannot be read, or uses an unsupported feature."""
 
 
 class RunError(Exception):
-    """The template does not fit the object it is rendered for."""
+    """The template cannot be rendered for an object, or exceeds a limit."""
 
 
 def is_true(value: Any) -> bool:
-    """Go's truth: what is empty, zero or nil is false."""
+    """The truth of a value in Go's templates: empty values, zero and nil are false."""
     return bool(value)
 
 
 def printed(value: Any) -> str:
-    """What `fmt.Print` writes for a value of JSON."""
+    """The text that `fmt.Print` writes for a value of JSON; nil is `<no value>`."""
     if isinstance(value, str):
         return value
     if value is None:
@@ -42,10 +42,10 @@ def printed(value: Any) -> str:
 
 
 def inside(value: Any) -> str:
-    """A value within another, or as an argument: there nil has a text of its own."""
+    """The text of a value within another value, or of an argument; nil is `<nil>`."""
     return "<nil>" if value is None else printed(value)
 
 
 def is_int(value: Any) -> bool:
-    """Whether it is a whole number; true and false, which Python counts among them, are none."""
+    """Whether a value is an int. A bool, which is an int in Python, is not."""
     return isinstance(value, int) and not isinstance(value, bool)

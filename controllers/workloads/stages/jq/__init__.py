@@ -1,12 +1,12 @@
-"""jq queries, as far as the selectors and delays of stages use them: text in, a function out.
+"""The part of jq that selectors and delays of stages use: compiles a text to a function.
 
     query = jq.compile('.metadata.annotations["delay"]')
     list(query(pod))  # every output
 
 Paths, `[]`, slices, `|`, `,`, `//`, `?`, `as $x |`, operators, `if`, array and object construction
-and the functions of `functions`. What jq can besides (`def`, `reduce`, `foreach`, `path`,
-assignments, `input`, string interpolation) is refused by name when the query is compiled. A run is
-bounded by `STEPS`: a query from a stranger costs milliseconds at most.
+and the functions of `functions`. `compile` refuses other features of jq (`def`, `reduce`,
+`foreach`, `path`, assignments, `input`, string interpolation) by name. `STEPS` limits a run, so
+that the query of any user takes milliseconds at most.
 """
 
 from inkube.controllers.workloads.stages.jq.queries import (

@@ -1,4 +1,4 @@
-"""Filters: from a value to any number of outputs, and how larger ones are made of smaller ones."""
+"""Filters: functions from a value to any number of outputs, and functions that combine filters."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,7 +13,7 @@ from inkube.controllers.workloads.stages.jq.values import (
 
 
 class Scope:
-    """The variables of one run and how much it may still do."""
+    """The variables of one run, and its remaining steps."""
 
     __slots__ = ("left", "variables")
 
@@ -22,7 +22,7 @@ class Scope:
         self.left = STEPS
 
     def spend(self, steps: int = 1) -> None:
-        """Note what was done. Raises RunError when it is too much."""
+        """Count steps. Raises RunError after more than STEPS."""
         self.left -= steps
         if self.left < 0:
             raise RunError(f"the query takes more than {STEPS} steps")
@@ -37,7 +37,7 @@ def identity(value: Any, scope: Scope) -> Iterator[Any]:
 
 
 def constant_of(constant: Any) -> Filter:
-    """A value that needs no input."""
+    """A filter with a constant output."""
 
     def run(value: Any, scope: Scope) -> Iterator[Any]:
         yield constant
@@ -46,7 +46,7 @@ def constant_of(constant: Any) -> Filter:
 
 
 def variable_of(name: str) -> Filter:
-    """`$name`; RunError where it is not bound."""
+    """`$name`. The filter raises RunError if the variable is not defined."""
 
     def run(value: Any, scope: Scope) -> Iterator[Any]:
         if name not in scope.variables:
@@ -115,7 +115,7 @@ def joined(left: Filter, right: Filter) -> Filter:
 
 
 def quiet(inner: Filter) -> Filter:
-    """`inner?`: no more outputs after an error."""
+    """`inner?`: an error ends the outputs, except the error about too many steps."""
 
     def run(value: Any, scope: Scope) -> Iterator[Any]:
         try:
@@ -128,7 +128,8 @@ def quiet(inner: Filter) -> Filter:
 
 
 def alternative_to(left: Filter, right: Filter) -> Filter:
-    """Every true output of the left, or those of the right when there is none."""
+    """`left // right`: the true outputs of left, or the outputs of right if left has no such
+    output."""
 
     def run(value: Any, scope: Scope) -> Iterator[Any]:
         found = False
@@ -143,7 +144,7 @@ def alternative_to(left: Filter, right: Filter) -> Filter:
 
 
 def logical(left: Filter, right: Filter, *, ends: bool) -> Filter:
-    """`and`, `or`: `ends` is the truth that decides without the right."""
+    """`and`, `or`: `ends` is the truth of left that decides without right."""
 
     def run(value: Any, scope: Scope) -> Iterator[Any]:
         for first in left(value, scope):
@@ -157,7 +158,7 @@ def logical(left: Filter, right: Filter, *, ends: bool) -> Filter:
 
 
 def binary(left: Filter, right: Filter, function: Callable[[Any, Any], Any]) -> Filter:
-    """An operator, over every pair of outputs."""
+    """An operator on every pair of outputs."""
 
     def run(value: Any, scope: Scope) -> Iterator[Any]:
         for second in right(value, scope):
@@ -181,7 +182,7 @@ def indexed(found: Filter, index: Filter) -> Filter:
 
 
 def item_at(value: Any, key: Any) -> Any:
-    """An item or member. Raises RunError."""
+    """An item of an array or a member of an object; None if it is missing. Raises RunError."""
     if value is None and (isinstance(key, str) or is_number(key)):
         return None
     if isinstance(value, dict) and isinstance(key, str):
@@ -232,7 +233,7 @@ def bound_to(source: Filter, name: str, body: Filter) -> Filter:
 
 
 def _with(scope: Scope, variables: dict[str, Any], outputs: Iterator[Any]) -> Iterator[Any]:
-    """The outputs, each computed under these variables."""
+    """The outputs, each computed with these variables."""
     while True:
         scope.variables = variables
         try:

@@ -1,4 +1,4 @@
-"""The functions of jq that queries may call, by name and number of arguments."""
+"""The functions of jq that queries can call, by name and number of arguments."""
 
 import json
 from collections.abc import Callable, Iterator

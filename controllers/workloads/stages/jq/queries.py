@@ -1,4 +1,4 @@
-"""From the text of a query to its filter: words, then recursive descent."""
+"""Compiles the text of a query to a filter: a lexer, then a recursive descent parser."""
 
 import json
 import re
@@ -36,15 +36,15 @@ from inkube.controllers.workloads.stages.jq.values import (
 from inkube.schemas import caches
 
 LONGEST = 4096
-"""Characters of a query."""
+"""Characters of a query, at most."""
 
 
 DEEPEST = 64
-"""Brackets within brackets."""
+"""Nested brackets of a query, at most."""
 
 
 class QueryError(ValueError):
-    """The query cannot be read, or asks for what is not supported."""
+    """The query cannot be parsed, or uses an unsupported feature."""
 
 
 class Query(NamedTuple):
@@ -54,11 +54,11 @@ class Query(NamedTuple):
     run: Filter
 
     def __call__(self, value: Any) -> Iterator[Any]:
-        """Every output for a JSON value. Raises RunError on the way."""
+        """Yield the outputs for a JSON value. Raises RunError during the iteration."""
         return self.run(value, Scope())
 
     def outputs(self, value: Any) -> list[Any]:
-        """Every output up to the first error; one that fails has none after it."""
+        """The outputs for a JSON value before the first error."""
         found: list[Any] = []
         try:
             found.extend(self(value))
@@ -69,7 +69,7 @@ class Query(NamedTuple):
 
 @caches.of_texts(512)
 def compile(text: str) -> Query:  # noqa: A001 # read as jq.compile
-    """The query of a text. Raises QueryError."""
+    """Compile a query. Raises QueryError."""
     if len(text) > LONGEST:
         raise QueryError(f"a query has at most {LONGEST} characters")
     parser = _Parser(text)
@@ -236,14 +236,14 @@ class _Parser:
                 return found
 
     def _after_dot(self, found: Filter) -> Filter:
-        """`."name"` or `.[…]` behind something."""
+        """`."name"` or `.[…]` after a term."""
         if self._peek().kind == "string":
             return piped(found, member_of(self._string()))
         self._expect("[")
         return self._bracket(found)
 
     def _bracket(self, found: Filter) -> Filter:
-        """What stands in `[…]` behind a term: nothing, an index, a slice."""
+        """`[…]` after a term: empty, an index or a slice."""
         if self._takes("]"):
             return piped(found, each_of)
         start: Filter | None = None
