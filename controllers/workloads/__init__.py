@@ -1,9 +1,9 @@
-"""Workloads that live: upstream's controllers, a scheduler and simulated nodes. Opt-in.
+"""Simulated workloads: upstream's controllers, a scheduler and simulated nodes. Opt-in.
 
-The composition root calls `add` when a server is wanted with workloads; nobody else imports this
-folder but for `Workloads`, and a server without it loads none of it. Each controller is a module
-that offers `add(cluster)`; what they share of the server is `cluster.Cluster`. Names are those of
-kube-controller-manager's `--controllers`.
+The composition root calls `add` for a server with workloads. Other rooms import only `Workloads`
+from this room, and a server without workloads does not load it. Each controller is a module with a
+function `add(cluster)`; `cluster.Cluster` contains their shared parts. The names of controllers are
+those of kube-controller-manager's `--controllers`.
 """
 
 from inkube.schemas import lazy

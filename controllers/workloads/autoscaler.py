@@ -1,6 +1,6 @@
-"""HorizontalPodAutoscalers: replicas follow what pods use.
+"""HorizontalPodAutoscalers: the number of replicas follows the resource usage of pods.
 
-Metrics of resources come from the simulated kubelets; there is no other metrics API. Follows
+Metrics of resources come from the simulated kubelets. Other metrics APIs do not exist. Follows
 pkg/controller/podautoscaler (horizontal.go, replica_calculator.go).
 """
 
@@ -31,28 +31,29 @@ _NO_METRICS = (
 
 
 class Target(NamedTuple):
-    """What is scaled, seen through its scale subresource: a Scale of autoscaling/v1."""
+    """The scaled object, as its scale subresource: a Scale of autoscaling/v1."""
 
     resource: GVR
     scale: Object
 
     @property
     def replicas(self) -> int:
-        """How many are wanted now."""
+        """The currently wanted number of replicas."""
         return int((self.scale.get("spec") or {}).get("replicas", 0))
 
     @property
     def selector(self) -> str:
-        """Which pods are its own, as a query says it."""
+        """The label selector of the target's pods, in the format of a query."""
         return str((self.scale.get("status") or {}).get("selector", ""))
 
 
 class _NotScaled(Exception):
-    """No number of replicas can be computed; the text is what the event says."""
+    """The number of replicas cannot be computed. The text is the message of the event."""
 
 
 class _NoMetric(Exception):
-    """A metric cannot be had: `reason` of the condition, the text of it."""
+    """A metric is not available. `reason` and `text` are for the condition and the event, `first`
+    is for the error about all metrics."""
 
     def __init__(self, reason: str, text: str, first: str) -> None:
         super().__init__(text)
@@ -62,7 +63,7 @@ class _NoMetric(Exception):
 
 
 class Proposal(NamedTuple):
-    """Replicas that a metric asks for, its name, and what is shown of it."""
+    """The number of replicas for one metric, the description of the metric, and its status."""
 
     replicas: int
     metric: str
@@ -70,7 +71,7 @@ class Proposal(NamedTuple):
 
 
 class Autoscaler:
-    """Looks at one autoscaler at a time and scales its target."""
+    """Reconciles one autoscaler at a time and scales its target."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -80,12 +81,12 @@ class Autoscaler:
         self._known = cluster.informer(AUTOSCALERS)
         self._pods = cluster.informer(PODS)
         self._wishes: dict[str, list[tuple[float, int]]] = {}
-        """uid → (when, replicas) that were recommended within the window."""
+        """uid → (monotonic time, replicas) of each recommendation within the window."""
         self._looked: dict[str, tuple[int, float]] = {}
-        """uid → generation (here: version of the spec) and when it was last looked at."""
+        """uid → hash of the spec, and monotonic time of the last check."""
 
     async def reconcile(self, key: Key) -> Result | None:
-        """One look at an autoscaler and its target; the next after the period."""
+        """Check an autoscaler and its target, again after the period."""
         cached = self._known.get(key)
         if cached is None or pods.is_deleting(cached):
             return None
@@ -121,7 +122,7 @@ class Autoscaler:
         if owner["status"] != before:
             await writes.update(self._client, owner, subresource="status")
 
-    # --- one look
+    # --- one check
 
     async def _look(self, owner: Object) -> None:
         """reconcileAutoscaler."""
@@ -165,7 +166,7 @@ class Autoscaler:
         await self._write(owner, before)
 
     async def _target(self, owner: Object) -> Target:
-        """The target as it is now. Raises StatusError."""
+        """The current state of the target. Raises StatusError."""
         reference = owner["spec"]["scaleTargetRef"]
         version, name = reference.get("apiVersion", "v1"), reference["kind"]
         kind = self._cluster.outside.find_kind(version, name)
@@ -180,8 +181,8 @@ class Autoscaler:
 
     async def _rescale(self, owner: Object, target: Target, desired: int, reason: str) -> None:
         meta = target.scale["metadata"]
-        # A patch says the number and nothing else, so that it meets no conflict with whoever
-        # writes the target's status meanwhile; upstream's update of the Scale may.
+        # The patch contains only the number, so that it does not conflict with concurrent writes
+        # of the target's status. Upstream's update of the Scale can conflict.
         change = {"spec": {"replicas": desired}}
         try:
             await self._client.patch(
@@ -205,7 +206,10 @@ class Autoscaler:
     async def _wanted(
         self, owner: Object, target: Target, current: int
     ) -> tuple[int, str, list[Object]]:
-        """computeReplicasForMetrics and what bounds it. Raises _NotScaled."""
+        """computeReplicasForMetrics and its bounds: the replicas, the reason, the metrics' status.
+
+        Raises _NotScaled.
+        """
         selector = await self._selector(owner, target)
         found = [
             pod
@@ -279,7 +283,7 @@ class Autoscaler:
         return self._of_resource(metric, source, found, usage, current)
 
     def _usage(self, found: list[Object], name: str, only: str | None) -> dict[str, float]:
-        """uid → what a pod uses, in thousandths of cores or bytes."""
+        """uid → usage of a pod, in thousandths of cores or bytes."""
         measure = self._cluster.usage
         if measure is None:
             return {}
@@ -301,7 +305,7 @@ class Autoscaler:
         self, metric: Object, source: Object, found: list[Object], used: dict[str, float],
         current: int,
     ) -> Proposal:  # fmt: skip
-        """GetResourceReplicas: unready and unmeasured pods damp the change."""
+        """GetResourceReplicas: pods that are not ready or not measured reduce the change."""
         name, only = source["name"], source.get("container")
         target = source["target"]
         living = [pod for pod in found if pods.is_active(pod)]
@@ -354,7 +358,7 @@ class Autoscaler:
         return Proposal(replicas, words, {"type": metric["type"], member: own})
 
     def _counts(self, pod: Object, name: str) -> bool:
-        """Whether a pod's usage says something yet: a young unready one's cpu does not."""
+        """Whether a pod's usage counts. The cpu of a pod that starts and is not ready does not."""
         if name != "cpu" or pods.is_ready(pod):
             return True
         ready = pods.condition(pod, "Ready")
@@ -365,7 +369,7 @@ class Autoscaler:
     # --- bounds
 
     def _bounded(self, owner: Object, current: int, wished: int) -> int:
-        """normalizeDesiredReplicas and the stabilization of scaling down."""
+        """normalizeDesiredReplicas and the stabilization: the replicas within all bounds."""
         uid, now = owner["metadata"]["uid"], self._clock.monotonic()
         behavior = owner["spec"].get("behavior") or {}
         windows = {
@@ -431,7 +435,8 @@ _DOWN: Object = {"policies": [{"type": "Percent", "value": 100}], "selectPolicy"
 
 
 def _rate(current: int, rules: Object, *, up: bool) -> int:
-    """How far one period may go (calculateScaleUpLimitWithScalingRules and its twin)."""
+    """The limit of one scaling step: calculateScaleUpLimitWithScalingRules, and the same for
+    scaling down."""
     if rules.get("selectPolicy") == "Disabled":
         return current
     sign = 1 if up else -1
@@ -447,7 +452,7 @@ def _rate(current: int, rules: Object, *, up: bool) -> int:
 
 
 def _request(pod: Object, name: str, only: str | None) -> float:
-    """What the pod asks for. Raises _NoMetric where a container says nothing."""
+    """The pod's request of a resource. Raises _NoMetric if a container has no request."""
     total = 0
     for container in pod["spec"].get("containers") or ():
         if only not in (None, container["name"]):

@@ -1,4 +1,4 @@
-"""Who belongs to whom: controllers adopt what fits their selector and let go what does not.
+"""Ownership: controllers adopt objects that match their selector, and release other objects.
 
 Follows pkg/controller/controller_ref_manager.go.
 """
@@ -16,7 +16,7 @@ Labels = dict[str, str]
 
 
 def controller_of(obj: Object) -> Object | None:
-    """The owner reference of its controller."""
+    """The owner reference of the object's controller; None without a controller."""
     for reference in obj["metadata"].get("ownerReferences") or ():
         if reference.get("controller"):
             found: Object = reference
@@ -25,7 +25,7 @@ def controller_of(obj: Object) -> Object | None:
 
 
 def named_owners(change: Change, kind: str) -> Iterator[Key]:
-    """The owners of a kind that an object named as its controller before a change, and after."""
+    """The controllers of one kind that an object names, before and after a change."""
     for state in (change.old, change.new):
         reference = controller_of(state) if state is not None else None
         if reference is not None and reference["kind"] == kind:
@@ -35,7 +35,10 @@ def named_owners(change: Change, kind: str) -> Iterator[Key]:
 def adopters(
     change: Change, owners: Informer, selector: Callable[[Object], Object]
 ) -> Iterator[Object]:
-    """The owners that might adopt an object that nobody controls: `selector` is what one wants."""
+    """The owners that can adopt a changed object without a controller.
+
+    `selector` returns the LabelSelector of an owner.
+    """
     stray = change.new
     if stray is None or controller_of(stray) is not None or pods.is_deleting(stray):
         return
@@ -52,7 +55,7 @@ def own_selector(owner: Object) -> Object:
 
 
 def matcher(selector: Object) -> Callable[[Labels], bool]:
-    """The selector as a function of labels: most only name labels, and thousands are asked."""
+    """The selector as a function of labels. It is fast for selectors with only matchLabels."""
     if selector.get("matchExpressions"):
         return lambda labels: selectors.selects(selector, labels)
     wanted = (selector.get("matchLabels") or {}).items()
@@ -60,7 +63,7 @@ def matcher(selector: Object) -> Callable[[Labels], bool]:
 
 
 def is_controlled_by(obj: Object, owner: Object) -> bool:
-    """Whether this very object controls it."""
+    """Whether the owner with this uid controls the object."""
     reference = controller_of(obj)
     return reference is not None and reference["uid"] == owner["metadata"]["uid"]
 
@@ -76,7 +79,8 @@ class Claims:
     async def claim(
         self, owner: Object, selector: Object, candidates: Iterable[Object]
     ) -> list[Object]:
-        """What is the owner's; strays that fit are adopted, what no longer fits is released."""
+        """The objects that the owner controls. Adopts matching objects without a controller, and
+        releases controlled objects that no longer match."""
         kept = []
         may_adopt: bool | None = None
         uid, leaving = owner["metadata"]["uid"], "deletionTimestamp" in owner["metadata"]
@@ -124,7 +128,8 @@ class Claims:
         await self._patch(obj, left)
 
     async def _patch(self, obj: Object, references: list[Object]) -> Object | None:
-        """None when the object has gone or changed: the next event tells."""
+        """Write the owner references. Returns None if the object was deleted or changed
+        meanwhile: an event about it follows."""
         meta = obj["metadata"]
         body = {
             "metadata": {

@@ -1,6 +1,6 @@
-"""What the controllers of workloads share: clients by name, caches with indexes, time and chance.
+"""The shared parts of the controllers of workloads: clients, caches with indexes, clock, random.
 
-Made once by `workloads.add`; `Outside` is what the composition root gives of the server.
+`workloads.add` creates them once. The composition root provides `Outside`.
 """
 
 import random
@@ -23,37 +23,37 @@ MANAGER = "kube-controller-manager"
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """What controllers need of the server beside a client."""
+    """The functions of the server that controllers need in addition to a client."""
 
     client_as: Callable[[str], Client]
-    """The in-process client whose writes are owned by that field manager."""
+    """Field manager → the in-process client for its writes."""
     bind: Callable[[Object, str], Awaitable[None]]
-    """Puts a pod on the node of that name, as POST to its `binding` does."""
+    """Binds a pod to the node with a name, like POST to `binding`."""
     issue_token: Callable[[Object, Object], str]
-    """A token without end for a ServiceAccount, bound to a Secret."""
+    """Creates a token for a ServiceAccount, bound to a Secret, without an expiration time."""
     authority: Callable[[], str]
-    """The authority of the server's certificate, as PEM."""
+    """Returns the authority of the server's certificate, as PEM."""
     sign: Callable[[Object], str]
-    """The certificate of a CertificateSigningRequest, as base64 of PEM. Raises ValueError with what
-    its signer refuses."""
+    """Returns the certificate for a CertificateSigningRequest, as base64 of PEM. Raises ValueError
+    with the reason if the signer refuses the request."""
     find_kind: Callable[[str, str], Kind | None]
-    """(apiVersion, kind) → what serves it now."""
+    """(apiVersion, kind) → the served kind; None if it is not served now."""
     serve_metrics: Callable[[], None]
     """Serves metrics.k8s.io from now on."""
 
 
 class Usage(Protocol):
-    """What pods use, as the simulated kubelets measure it."""
+    """The usage of pods, as the simulated kubelets measure it."""
 
     def of(self, pod: Object) -> dict[str, dict[str, float]] | None:
-        """Container → resource → amount (cores, bytes); None when nothing is measured."""
+        """Container → resource → amount (cores, bytes); None for a pod without measured usage."""
         ...
 
 
 class Cluster:
-    """What all controllers of workloads share: clients, informers, indexes.
+    """The shared parts of all controllers of workloads: clients, informers, indexes.
 
-    Bounded by what the informers hold.
+    The memory of the indexes is bounded by the objects of the informers.
     """
 
     def __init__(self, manager: Manager, config: Workloads, outside: Outside) -> None:
@@ -63,15 +63,15 @@ class Cluster:
         self.clock = manager.clock
         self.random = random.Random(config.seed)  # noqa: S311 # jitter needs no secrecy
         self.usage: Usage | None = None
-        """Set by the simulated kubelets when metrics are served."""
+        """The simulated kubelets set it when metrics are served."""
         self.containers: Any = None
-        """Who answers for logs and commands (`kubelet.containers.Containers`), set by kubelets."""
+        """`kubelet.containers.Containers`, for logs and commands. The simulated kubelets set it."""
         self.is_looked_after: Callable[[Object], bool] = lambda node: False
-        """Whether a simulated kubelet cares for a node, so that its lease needs no look."""
+        """Whether a simulated kubelet serves a node, so that its lease does not matter."""
         self._clients: dict[str, Client] = {}
 
     def client(self, manager: str = MANAGER) -> Client:
-        """The client that writes as this field manager."""
+        """The client for the writes of a field manager."""
         if manager not in self._clients:
             self._clients[manager] = self.outside.client_as(manager)
         return self._clients[manager]
@@ -85,15 +85,16 @@ class Cluster:
         return self.manager.informers.of(resource)
 
     def owned(self, resource: str) -> Index:
-        """The objects of a resource by the uid of their controller; "" for those without one."""
+        """The objects of a resource by the uid of their controller. Objects without a controller
+        are at `none/NAMESPACE`."""
         return self.informer(resource).index("controller", _controller_uid)
 
     def rosters(self) -> Rosters:
-        """The pods of each controller, counted."""
+        """The rosters of pods by controller."""
         return self.informer(PODS).summary("rosters", Rosters, Rosters)
 
     def pods_on(self) -> Index:
-        """Pods by the node they are bound to."""
+        """The pods by the name of the node to which they are bound."""
         return self.informer(PODS).index("node", _node)
 
     def in_namespace(self, resource: str) -> Index:

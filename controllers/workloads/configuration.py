@@ -1,4 +1,4 @@
-"""What lives on a server with workloads: the table of controllers, and what a user chooses."""
+"""The configuration of workloads: the names of the controllers, and the options of a user."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ CONTROLLERS = (
     "kube-scheduler",
     "kubelet",
 )
-"""Names of the controllers, in the order they are started."""
+"""Names of the controllers, in the order of their start."""
 _SUFFIX = "-controller"
 
 
@@ -43,43 +43,43 @@ class Workloads:
     """Simulated workloads: the number of nodes, the stages of their kubelets, the controllers."""
 
     nodes: int = 2
-    """Simulated nodes `kube-node-1` … that are there from the start."""
+    """Number of simulated nodes, `kube-node-1` and so on, that the server creates at its start."""
     stages: Sequence[Path | str | Mapping[str, Any]] = ()
-    """Stages beside the built-in ones: names of built-in sets, files, folders, or objects."""
+    """Additional stages: names of built-in sets, files, folders, or objects."""
     bare_pods_run: bool = False
-    """Whether pods that nobody owns run on although their restartPolicy lets them end: by default
-    they complete after a second, or when the `sleep` is over that is their command."""
+    """Whether pods without an owner continue to run if their restartPolicy lets them end. By
+    default, they complete after a second, or when the `sleep` that is their command ends."""
     pods: Sequence[Any] = ()
-    """Python functions that containers run, by their image (see `inkube.pod`), or the Python files
-    they stand in."""
+    """Python functions that containers with a matching image run (see `inkube.pod`), or the Python
+    files that contain such functions."""
     controllers: frozenset[str] | set[str] | None = None
-    """Names of the controllers that run, `-controller` may be left out; None: all of them."""
+    """Names of the controllers that run, with or without `-controller`; None: all controllers."""
     system_pods: bool = False
-    """Whether kube-system has what a cluster has there: coredns, kube-proxy and metrics-server, as
-    simulated pods."""
+    """Whether kube-system contains coredns, kube-proxy and metrics-server as simulated pods, like
+    in a cluster."""
     kubelet_events: bool = False
     """Whether kubelets write events of each container (Pulling, Pulled, Created, Started, Killing,
-    BackOff): what they cost is of use to people, seldom to tests."""
+    BackOff). They help users, but tests seldom need them and they take time."""
     metrics: bool = True
-    """Whether metrics.k8s.io is served."""
+    """Whether the server serves metrics.k8s.io."""
     manage_all_nodes: bool = False
-    """Whether nodes without KWOK's annotation are simulated too."""
+    """Whether nodes without KWOK's annotation are also simulated."""
     allow_local: bool = False
-    """Whether KWOK's kinds may read files and run programs of this machine."""
+    """Whether KWOK's kinds can read files and run programs of this machine."""
     autoscaler_period: float = 15.0
-    """Seconds between two looks of the HorizontalPodAutoscaler controller at an object."""
+    """Seconds between two checks of an object by the HorizontalPodAutoscaler controller."""
     seed: int = 0
-    """Of jitter and weights: the same seed gives the same order of events."""
+    """The seed for jitter and weights. The same seed causes the same order of events."""
 
     def __post_init__(self) -> None:
-        """Refuse names of controllers that do not exist. Raises ValueError."""
+        """Check the names of controllers. Raises ValueError if a controller does not exist."""
         unknown = sorted(set(self.controllers or ()) - {*CONTROLLERS, *map(_short, CONTROLLERS)})
         if unknown:
             known = ", ".join(CONTROLLERS)
             raise ValueError(f"no such controllers: {', '.join(unknown)}; there are {known}")
 
     def runs(self, name: str) -> bool:
-        """Whether the controller of that name runs."""
+        """Whether the controller with this name runs."""
         wanted = self.controllers
         return wanted is None or name in wanted or _short(name) in wanted
 

@@ -1,7 +1,7 @@
-"""Schedules in cron's form: five fields, `@hourly` and the like, `@every 1h30m`; pure.
+"""Schedules in cron's format: five fields, names such as `@hourly`, `@every 1h30m`. Pure functions.
 
-Follows robfig/cron's standard parser: names of months and days, `?`, steps; where both a day of
-the month and of the week are given, either counts.
+Follows robfig/cron's standard parser: names of months and days, `?`, steps. If a schedule restricts
+both the day of the month and the day of the week, a day must match one of them.
 """
 
 import re
@@ -26,11 +26,11 @@ _SHORT = {
 _BOUNDS = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 6))
 _PART = re.compile(r"(\*|\?|[0-9a-z]+)(?:-([0-9a-z]+))?(?:/([0-9]+))?")
 _YEARS = 5
-"""A schedule that does not come within so many years never does (30 February)."""
+"""Years in which a schedule must have a time; otherwise it has no time at all (30 February)."""
 
 
 class Schedule(NamedTuple):
-    """When something is to happen. `every`: seconds between, where no fields say it."""
+    """The times of a schedule: sets of numbers per field, or `every`, an interval in seconds."""
 
     minutes: frozenset[int] = frozenset()
     hours: frozenset[int] = frozenset()
@@ -42,7 +42,7 @@ class Schedule(NamedTuple):
     every: float = 0.0
 
     def after(self, moment: datetime, zone: tzinfo) -> datetime | None:
-        """The first time after the moment, in that zone; None if there is none."""
+        """The first time after a moment, in a time zone; None if the schedule has no such time."""
         if self.every:
             return moment.replace(microsecond=0) + timedelta(seconds=self.every)
         local = moment.astimezone(zone).replace(tzinfo=None, second=0, microsecond=0)
@@ -75,7 +75,7 @@ class Schedule(NamedTuple):
 
 @caches.of_texts(1024)
 def parse(text: str) -> Schedule:
-    """Read a schedule. Raises ValueError."""
+    """Parse a schedule. Raises ValueError."""
     if text.startswith("@every "):
         seconds = gotime.parse_duration(text.removeprefix("@every ")) / 10**9
         return Schedule(every=max(seconds // 1, 1.0))

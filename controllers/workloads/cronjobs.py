@@ -1,7 +1,7 @@
 """CronJobs: a Job at each time of a schedule.
 
-Follows pkg/controller/cronjob/cronjob_controllerv2.go. Of times that were missed only the latest
-is run, if its deadline is not over.
+Follows pkg/controller/cronjob/cronjob_controllerv2.go. After several missed times, only the latest
+gets a Job, if its deadline is not over.
 """
 
 from collections.abc import Iterator
@@ -24,12 +24,12 @@ NAME = "cronjob-controller"
 CRON_JOBS = "batch/v1/cronjobs"
 _SCHEDULED = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 _LATE = timedelta(milliseconds=100)
-"""So long after its time a Job is made (nextScheduleDelta)."""
+"""The delay of a Job after its scheduled time (nextScheduleDelta)."""
 _MANY = 100
 
 
 class Times(NamedTuple):
-    """The latest time that was missed, how many were, and the next one."""
+    """The latest missed time, the number of missed times, and the next time."""
 
     latest: datetime | None
     missed: int
@@ -37,7 +37,7 @@ class Times(NamedTuple):
 
 
 def times(schedule: cron.Schedule, zone: tzinfo, since: datetime, now: datetime) -> Times:
-    """mostRecentScheduleTime: bounded by `_MANY` steps, beyond which it looks from the end."""
+    """mostRecentScheduleTime: after `_MANY` steps, it searches backward from `now`."""
     latest, missed = None, 0
     upcoming = schedule.after(since, zone)
     while upcoming is not None and upcoming <= now and missed <= _MANY:
@@ -46,7 +46,7 @@ def times(schedule: cron.Schedule, zone: tzinfo, since: datetime, now: datetime)
     if upcoming is None or upcoming > now:
         return Times(latest, missed, upcoming)
     step = timedelta(hours=1)
-    while True:  # too many: the last before now, looked for ever further back
+    while True:  # too many: search the last time before now in growing steps
         found = schedule.after(now - step, zone)
         if found is not None and found <= now:
             break
@@ -58,7 +58,7 @@ def times(schedule: cron.Schedule, zone: tzinfo, since: datetime, now: datetime)
 
 
 class CronJobController:
-    """Makes the Jobs of one CronJob at a time, and clears old ones away."""
+    """Creates the Jobs of one CronJob at a time, and deletes old ones."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._clock = cluster.clock
@@ -73,7 +73,7 @@ class CronJobController:
         yield from named_owners(change, "CronJob")
 
     async def reconcile(self, key: Key) -> Result | None:
-        """Note what became of Jobs, clear old ones away, make the one that is due."""
+        """Record the ends of Jobs, delete old Jobs, and create the Job that is due."""
         cached = self._cron_jobs.get(key)
         if cached is None:
             return None
@@ -119,7 +119,7 @@ class CronJobController:
         _set_active(status, list(active.values()))
 
     async def _clean_up(self, owner: Object, found: list[Object]) -> None:
-        """The oldest finished Jobs beyond the limits go."""
+        """Delete the oldest finished Jobs beyond the limits."""
         limits = (("Complete", "successfulJobsHistoryLimit"), ("Failed", "failedJobsHistoryLimit"))
         for kind, member in limits:
             limit = owner["spec"].get(member)
@@ -131,7 +131,7 @@ class CronJobController:
                 await self._delete(owner, job)
 
     async def _run(self, owner: Object, found: list[Object]) -> float:
-        """Make the Job that is due; seconds until the next look."""
+        """Create the Job that is due. Returns seconds until the next check (0: no check)."""
         spec = owner["spec"]
         if pods.is_deleting(owner) or spec.get("suspend"):
             return 0.0
@@ -226,7 +226,7 @@ def _name(job: Object) -> str:
 
 
 def _end(job: Object) -> str:
-    """`Complete`, `Failed`, or "" while it goes on."""
+    """`Complete`, `Failed`, or "" while the Job runs."""
     for kind in state.FINAL.values():
         found = pods.condition(job, kind)
         if found is not None and found["status"] == "True":
@@ -242,7 +242,7 @@ def _set_active(status: Object, active: list[Object]) -> None:
 
 
 def _since(owner: Object, now: datetime) -> datetime:
-    """From when missed times count: creation, the last run, the deadline."""
+    """The time since which missed times count: the last schedule, the creation or the deadline."""
     last = (owner.get("status") or {}).get("lastScheduleTime")
     since = pods.moment(last or owner["metadata"]["creationTimestamp"])
     deadline = owner["spec"].get("startingDeadlineSeconds")
@@ -254,7 +254,7 @@ def _rfc1123(moment: datetime) -> str:
 
 
 def _job(owner: Object, name: str, due: datetime) -> Object:
-    """getJobFromTemplate2."""
+    """getJobFromTemplate2: the Job for a scheduled time."""
     template = templates.copy(owner["spec"]["jobTemplate"])
     meta = template.get("metadata") or {}
     annotations = {**(meta.get("annotations") or {}), _SCHEDULED: _timestamp(due)}
@@ -270,7 +270,7 @@ def _job(owner: Object, name: str, due: datetime) -> Object:
 
 
 def _timestamp(due: datetime) -> str:
-    """RFC 3339 in the zone of the schedule."""
+    """A time in RFC 3339, in the time zone of the schedule."""
     text = due.isoformat(timespec="seconds")
     return text.removesuffix("+00:00") + "Z" if text.endswith("+00:00") else text
 

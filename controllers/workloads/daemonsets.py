@@ -1,4 +1,4 @@
-"""DaemonSets: one pod on each node that fits.
+"""DaemonSets: one pod on each eligible node.
 
 Follows pkg/controller/daemon (daemon_controller.go, update.go, util/daemonset_util.go).
 """
@@ -36,14 +36,14 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 class Standing(NamedTuple):
-    """Whether a node should run the pod, and whether a pod that is there may stay."""
+    """Whether a node should run a daemon pod, and whether an existing daemon pod can stay."""
 
     should_run: bool
     may_stay: bool
 
 
 def tolerations(spec: Object) -> list[Object]:
-    """Those of the template and what daemon pods tolerate besides."""
+    """The tolerations of the template, and the default tolerations of daemon pods."""
     found = list(spec.get("tolerations") or ())
     wanted = list(_TOLERATED)
     if spec.get("hostNetwork"):
@@ -56,7 +56,7 @@ def tolerations(spec: Object) -> list[Object]:
 
 
 def standing(owner: Object, node: Object) -> Standing:
-    """NodeShouldRunDaemonPod."""
+    """NodeShouldRunDaemonPod: the standing of a node for a DaemonSet."""
     spec = owner["spec"]["template"]["spec"]
     wanted = spec.get("nodeName")
     if wanted and wanted != node["metadata"]["name"]:
@@ -71,7 +71,7 @@ def standing(owner: Object, node: Object) -> Standing:
 
 
 def target(pod: Object) -> str:
-    """The node it is on, or meant for by its affinity."""
+    """The node of a pod, or the node that its affinity names; "" without one."""
     name = pod["spec"].get("nodeName")
     if name:
         return str(name)
@@ -84,7 +84,7 @@ def target(pod: Object) -> str:
 
 
 class DaemonSetController:
-    """Makes and deletes the pods of one DaemonSet at a time, node by node."""
+    """Creates and deletes the pods of one DaemonSet at a time, node by node."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._clock = cluster.clock
@@ -97,15 +97,16 @@ class DaemonSetController:
         self._claims = Claims(self._client, PODS, SETS)
         self._revisions = Revisions(cluster, self._client, SETS, label=HASH)
         self._failures: dict[tuple[str, str], tuple[int, float]] = {}
-        """(uid of the set, node) → failed pods there and when the next may be deleted."""
+        """(uid of the set, node) → number of failed pods, and monotonic time of the next deletion.
+        """
 
     def of_pod(self, change: Change) -> Iterator[Key]:
-        """Its set, or those that might adopt it."""
+        """The set of a pod, or the sets that can adopt it."""
         yield from named_owners(change, "DaemonSet")
         yield from map(Key.of, adopters(change, self._sets, own_selector))
 
     def of_node(self, change: Change) -> Iterator[Key]:
-        """The sets for which a node came, went or changed."""
+        """The sets for which the standing of a node changed."""
         for owner in self._sets.items():
             before = standing(owner, change.old) if change.old is not None else None
             after = standing(owner, change.new) if change.new is not None else None
@@ -113,7 +114,7 @@ class DaemonSetController:
                 yield Key.of(owner)
 
     async def reconcile(self, key: Key) -> Result | None:
-        """One step of a set, and its status."""
+        """Take one step for a set, and write its status."""
         cached = self._sets.get(key)
         if cached is None:
             return None
@@ -164,12 +165,13 @@ class DaemonSetController:
     def _known_nodes(self) -> list[Object]:
         return sorted(self._nodes.items(), key=lambda node: str(node["metadata"]["name"]))
 
-    # --- which pods there should be
+    # --- the wanted pods
 
     async def _manage(
         self, owner: Object, found: list[Object], digest: str
     ) -> tuple[bool, StatusError | None, float]:
-        """Whether it acted, what went wrong, and when to look again."""
+        """Create and delete pods. Returns whether it did, the first error, and seconds until the
+        next check (0: no check)."""
         by_node = self._by_node(found)
         needing: list[str] = []
         surplus: list[Object] = []
@@ -186,7 +188,7 @@ class DaemonSetController:
                 gone, later = await self._judge(owner, name, there, digest)
                 surplus += gone
                 wait = min(wait, later) if wait and later else wait or later
-        for there in by_node.values():  # of nodes that are gone: nobody will run them
+        for there in by_node.values():  # of deleted nodes, which cannot run them
             surplus += [
                 pod
                 for pod in there
@@ -199,7 +201,7 @@ class DaemonSetController:
     async def _judge(
         self, owner: Object, node: str, there: list[Object], digest: str
     ) -> tuple[list[Object], float]:
-        """Of the pods on one node, those that must go; and when a failed one may."""
+        """The pods on one node to delete, and seconds until a failed pod can be deleted, or 0."""
         gone: list[Object] = []
         living: list[Object] = []
         wait = 0.0
@@ -224,7 +226,7 @@ class DaemonSetController:
         return gone, wait
 
     def _wait_for(self, owner: Object, node: str) -> float:
-        """Seconds until a failed pod on the node may be replaced; counts this failure."""
+        """Seconds until a failed pod on the node can be deleted. If it is 0, counts the failure."""
         key, now = (owner["metadata"]["uid"], node), self._clock.monotonic()
         count, until = self._failures.get(key, (0, now))
         if until > now:
@@ -234,7 +236,8 @@ class DaemonSetController:
         return 0.0
 
     def _doubles(self, owner: Object, living: list[Object], digest: str) -> list[Object]:
-        """All but the oldest; while a surge lasts, one of each revision."""
+        """All living pods except the first by: scheduled, running, ready, oldest. With maxSurge,
+        all except the first of the set's template and the first of other templates."""
         ordered = sorted(
             living,
             key=lambda pod: (
@@ -258,7 +261,7 @@ class DaemonSetController:
     # --- updates
 
     async def _update(self, owner: Object, found: list[Object], digest: str) -> bool:
-        """rollingUpdate; whether it acted."""
+        """rollingUpdate: create or delete pods of an update. Returns whether it did."""
         by_node = self._by_node(found)
         wanted = [
             node["metadata"]["name"]
@@ -302,7 +305,8 @@ class DaemonSetController:
         surge: int,
         digest: str,
     ) -> bool:
-        """The new pod comes first; the old one goes when that is available."""
+        """A rolling update with maxSurge: create new pods, and delete an old pod when the new pod
+        on its node is available."""
         used, at_once, candidates, gone = 0, [], [], []
         for name in wanted:
             if not old[name]:
@@ -372,7 +376,7 @@ class DaemonSetController:
     async def _report(
         self, owner: Object, found: list[Object], digest: str, collisions: int
     ) -> float | None:
-        """Write the status; seconds until another pod becomes available."""
+        """Write the status. Returns seconds until the next pod becomes available, or None."""
         by_node = self._by_node(found)
         counts = dict.fromkeys(
             ("desired", "current", "misscheduled", "ready", "updated", "available"), 0
@@ -417,7 +421,7 @@ class DaemonSetController:
 
 
 def _is_of(owner: Object, pod: Object, digest: str) -> bool:
-    """IsPodUpdated."""
+    """IsPodUpdated: whether the pod has the template of its set."""
     labels = pod["metadata"].get("labels") or {}
     generation = (owner["metadata"].get("annotations") or {}).get(_GENERATION)
     same = generation is not None and labels.get(_POD_GENERATION) == generation

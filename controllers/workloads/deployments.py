@@ -1,7 +1,7 @@
-"""Deployments: ReplicaSets for each template there was, and the way from one to the next.
+"""Deployments: a ReplicaSet for each template, and the rollout from one template to the next.
 
 Follows pkg/controller/deployment: sync.go, rolling.go, recreate.go, progress.go and
-util/deployment_util.go, whose order of steps is kept; each step is one reconcile.
+util/deployment_util.go, in the same order of steps. Each step is one reconcile.
 """
 
 from collections.abc import Iterator
@@ -24,11 +24,11 @@ _SELECTING_ALL = "This deployment is selecting all pods. A non-empty selector is
 
 
 class _Outdated(Exception):
-    """Something was written that the next event tells of: this reconcile is over."""
+    """Ends this reconcile, because an event about a write follows."""
 
 
 class DeploymentController:
-    """Makes and scales the ReplicaSets of one Deployment at a time."""
+    """Creates and scales the ReplicaSets of one Deployment at a time."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._clock = cluster.clock
@@ -42,7 +42,7 @@ class DeploymentController:
         self._claims = Claims(self._client, REPLICA_SETS, DEPLOYMENTS)
 
     def of_set(self, change: Change) -> Iterator[Key]:
-        """The Deployment of a ReplicaSet; every one of the namespace for a stray one."""
+        """The Deployment of a ReplicaSet; all of the namespace for one without a controller."""
         namespace = change.object["metadata"]["namespace"]
         yield from named_owners(change, "Deployment")
         if change.new is not None and controller_of(change.new) is None:
@@ -50,7 +50,8 @@ class DeploymentController:
                 yield Key.of(deployment)
 
     def of_pod(self, change: Change) -> Iterator[Key]:
-        """The Deployment that waits for its last pod to go (Recreate)."""
+        """The Deployment with strategy Recreate of a pod that is no longer active: it can wait for
+        the end of its last pod."""
         if change.new is not None and pods.is_active(change.new):
             return
         pod = change.object
@@ -67,7 +68,7 @@ class DeploymentController:
             yield Key.of(found)
 
     async def reconcile(self, key: Key) -> Result | None:
-        """One step of a Deployment (syncDeployment)."""
+        """Take one step for a Deployment (syncDeployment)."""
         cached = self._deployments.get(key)
         if cached is None:
             return None
@@ -102,7 +103,7 @@ class DeploymentController:
         return await self._claims.claim(deployment, deployment["spec"]["selector"], candidates)
 
     def _is_scaled(self, deployment: Object, sets: list[Object]) -> bool:
-        """isScalingEvent: an active ReplicaSet was made for another number of replicas."""
+        """isScalingEvent: whether an active ReplicaSet has its size for other desired replicas."""
         wanted = deployment["spec"]["replicas"]
         return any(
             rollouts.number(each, "desired-replicas") not in (None, wanted)
@@ -111,7 +112,7 @@ class DeploymentController:
         )
 
     async def _check_paused(self, deployment: Object) -> None:
-        """checkPausedConditions."""
+        """checkPausedConditions: set Progressing if the Deployment was paused or resumed."""
         if not rollouts.has_deadline(deployment):
             return
         present = pods.condition(deployment, "Progressing")
@@ -134,10 +135,10 @@ class DeploymentController:
             status, kind, value, reason, message, now=format_time(self._clock.now())
         )
 
-    # --- the ways of a rollout
+    # --- rollouts
 
     async def _scale_only(self, deployment: Object, sets: list[Object]) -> Result | None:
-        """sync: scale what is there, make nothing new."""
+        """sync: scale existing ReplicaSets, and create no new one."""
         new, old = await self._revisions(deployment, sets, create=False)
         new, old = await self._scale(deployment, new, old)
         if deployment["spec"].get("paused"):
@@ -145,7 +146,7 @@ class DeploymentController:
         return await self._sync_status(deployment, new, old)
 
     async def _roll(self, deployment: Object, sets: list[Object]) -> Result | None:
-        """rolloutRolling."""
+        """rolloutRolling: one step of a rolling update."""
         new, old = await self._revisions(deployment, sets, create=True)
         assert new is not None, "it was made"
         goal = rollouts.new_size(deployment, [new, *old], new)
@@ -160,7 +161,8 @@ class DeploymentController:
     async def _shrink_old(
         self, deployment: Object, new: Object, old: list[Object]
     ) -> tuple[bool, list[Object]]:
-        """reconcileOldReplicaSets: unhealthy pods first, then as far as availability allows."""
+        """reconcileOldReplicaSets: scale down old sets, unhealthy pods first, within
+        maxUnavailable. Returns whether a size changed, and the old sets."""
         if not any(map(size, old)):
             return False, old
         replicas = deployment["spec"]["replicas"]
@@ -195,7 +197,8 @@ class DeploymentController:
         return changed != old, changed
 
     async def _recreate(self, deployment: Object, sets: list[Object]) -> Result | None:
-        """rolloutRecreate: none of the old pods may be left."""
+        """rolloutRecreate: scale down old sets, wait for the end of their pods, then create new
+        pods."""
         new, old = await self._revisions(deployment, sets, create=False)
         active = [each for each in old if size(each)]
         if active:
@@ -214,7 +217,7 @@ class DeploymentController:
         return await self._sync_rollout(deployment, new, old)
 
     def _has_pods(self, sets: list[Object]) -> bool:
-        """oldPodsRunning: those that are on their way out count too."""
+        """oldPodsRunning: whether the sets have pods that are not terminal, also in deletion."""
         for each in sets:
             for key in self._owned_pods.keys(each["metadata"]["uid"]):
                 pod = self._pods.get(key)
@@ -227,7 +230,10 @@ class DeploymentController:
     async def _revisions(
         self, deployment: Object, sets: list[Object], *, create: bool
     ) -> tuple[Object | None, list[Object]]:
-        """getAllReplicaSetsAndSyncRevision: the one of this template, and the others."""
+        """getAllReplicaSetsAndSyncRevision: the set with the Deployment's template, and the others.
+
+        With `create`, a missing set is created.
+        """
         new, old = rollouts.split(deployment, sets)
         revision = max((rollouts.number(each, "revision") or 0 for each in old), default=0) + 1
         if new is not None:
@@ -237,7 +243,7 @@ class DeploymentController:
         return new, old
 
     async def _keep(self, deployment: Object, found: Object, revision: int) -> Object:
-        """Give the ReplicaSet of this template its number and the Deployment's annotations."""
+        """Write the revision and the Deployment's annotations to the set with its template."""
         kept = templates.copy(found)
         changed = rollouts.annotate(deployment, kept, revision)
         ready = deployment["spec"].get("minReadySeconds") or 0
@@ -284,7 +290,7 @@ class DeploymentController:
         return made
 
     async def _collided(self, deployment: Object, name: str) -> Object:
-        """Another template has this hash, or the cache is behind."""
+        """Handle a name that another ReplicaSet has: the hashes collide, or the cache is late."""
         found = await self._client.get(REPLICA_SETS, name, deployment["metadata"]["namespace"])
         reference = controller_of(found)
         is_ours = reference is not None and reference["uid"] == deployment["metadata"]["uid"]
@@ -304,7 +310,7 @@ class DeploymentController:
         await self._events.warning(deployment, "ReplicaSetCreateError", message)
 
     async def _resize(self, deployment: Object, found: Object, goal: int) -> Object:
-        """scaleReplicaSet, with its event."""
+        """scaleReplicaSet: write a new size, and an event about it."""
         changed = templates.copy(found)
         before = size(found)
         changed["spec"]["replicas"] = goal
@@ -329,7 +335,8 @@ class DeploymentController:
     async def _scale(
         self, deployment: Object, new: Object | None, old: list[Object]
     ) -> tuple[Object | None, list[Object]]:
-        """scale: one set takes all; a finished rollout empties the old; else in proportion."""
+        """scale: a single active set gets all replicas. After a complete rollout, old sets get 0.
+        Otherwise, the sets are scaled in proportion."""
         everything = ([new] if new is not None else []) + old
         goals = rollouts.scaled(deployment, new, old)
         changed = {}
@@ -341,7 +348,7 @@ class DeploymentController:
         return (changed[new["metadata"]["uid"]] if new is not None else None), left
 
     async def _clean_up(self, deployment: Object, old: list[Object]) -> None:
-        """cleanupDeployment: the oldest ReplicaSets beyond the history's limit go."""
+        """cleanupDeployment: delete the oldest empty ReplicaSets beyond revisionHistoryLimit."""
         limit = deployment["spec"].get("revisionHistoryLimit")
         candidates = [each for each in old if not pods.is_deleting(each)]
         if limit is None or len(candidates) <= limit:
@@ -358,14 +365,14 @@ class DeploymentController:
     async def _sync_status(
         self, deployment: Object, new: Object | None, old: list[Object]
     ) -> Result | None:
-        """syncDeploymentStatus."""
+        """syncDeploymentStatus: write the status."""
         await self._write(deployment, self._status(deployment, new, old))
         return None
 
     async def _sync_rollout(
         self, deployment: Object, new: Object | None, old: list[Object]
     ) -> Result | None:
-        """syncRolloutStatus: how the rollout progresses; looks again at its deadline."""
+        """syncRolloutStatus: write the status with Progressing, again at the deadline."""
         status = self._status(deployment, new, old)
         if not rollouts.has_deadline(deployment):
             writes.remove_condition(status, "Progressing")
@@ -408,7 +415,7 @@ class DeploymentController:
             self._note(status, "Progressing", "False", "ProgressDeadlineExceeded", message)
 
     def _is_late(self, deployment: Object) -> bool:
-        """DeploymentTimedOut."""
+        """DeploymentTimedOut: whether the rollout exceeded its progress deadline."""
         present = pods.condition(deployment, "Progressing")
         if present is None or present.get("reason") == "NewReplicaSetAvailable":
             return False
@@ -423,7 +430,7 @@ class DeploymentController:
         return (end - self._clock.now()).total_seconds()
 
     def _deadline(self, deployment: Object) -> Result | None:
-        """requeueStuckDeployment."""
+        """requeueStuckDeployment: reconcile again one second after the progress deadline."""
         present = pods.condition(deployment, "Progressing")
         if (
             present is None
@@ -435,7 +442,7 @@ class DeploymentController:
         return Result(requeue_after=max(self._left(deployment, present), 0.0) + 1.0)
 
     def _status(self, deployment: Object, new: Object | None, old: list[Object]) -> Object:
-        """calculateStatus."""
+        """calculateStatus: the numbers, and the condition Available."""
         status = rollouts.counted(deployment, new, old)
         least = deployment["spec"]["replicas"] - rollouts.max_unavailable(deployment)
         if status.get("availableReplicas", 0) >= least:
@@ -447,9 +454,10 @@ class DeploymentController:
         return status
 
     async def _write(self, deployment: Object, status: Object, *, anew: bool = False) -> None:
-        """Write the status, and the annotations when they count too; goes on with the newest.
+        """Write the status, and update the Deployment in place with the written object.
 
-        `anew`: whether it surely differs, since the object at hand was changed itself.
+        `anew`: write also if the status equals that of the object, which the caller changed. Raises
+        _Outdated if the Deployment was deleted or changed meanwhile.
         """
         if not anew and (deployment.get("status") or {}) == status:
             return

@@ -1,4 +1,4 @@
-"""PodDisruptionBudgets: how many pods may be disrupted now. Evictions ask it elsewhere.
+"""Writes the status of PodDisruptionBudgets: the currently allowed disruptions.
 
 Follows pkg/controller/disruption/disruption.go.
 """
@@ -38,11 +38,11 @@ _UNMANAGED = (
 
 
 class _Uncountable(Exception):
-    """The number of expected pods cannot be told; the text says why."""
+    """The number of expected pods cannot be computed. The text is the reason."""
 
 
 class Disruption:
-    """Keeps the status of one budget at a time true."""
+    """Updates the status of one budget at a time."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._clock = cluster.clock
@@ -56,13 +56,13 @@ class Disruption:
         }
 
     def of_pod(self, change: Change) -> Iterator[Key]:
-        """The budgets that select a pod, as it was or is."""
+        """The budgets that select a pod, before or after its change."""
         for budget in self._budgets.items(change.object["metadata"]["namespace"]):
             if any(_selects(budget, pod) for pod in change if pod is not None):
                 yield Key.of(budget)
 
     def of_owner(self, change: Change) -> Iterator[Key]:
-        """The budgets of the namespace, when the number of replicas changes."""
+        """The budgets of the namespace, if the number of replicas of an owner changes."""
         counts = {each["spec"].get("replicas") for each in change if each is not None}
         if None not in change and len(counts) == 1:
             return
@@ -70,7 +70,7 @@ class Disruption:
             yield Key.of(budget)
 
     async def reconcile(self, key: Key) -> Result | None:
-        """Count one budget."""
+        """Compute and write the status of one budget."""
         budget = self._budgets.get(key)
         if budget is None:
             return None
@@ -133,7 +133,8 @@ class Disruption:
         await writes.write_status(self._client, budget, {**status, "conditions": [*others, made]})
 
     async def _expected(self, budget: Object, found: list[Object]) -> tuple[int, int, bool]:
-        """getExpectedPodCount: expected pods, healthy ones desired, whether some are unmanaged."""
+        """getExpectedPodCount: the expected pods, the desired healthy pods, and whether some pods
+        have no controller. Raises _Uncountable."""
         spec = budget["spec"]
         least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
         if least is not None and not isinstance(least, str):
@@ -148,7 +149,8 @@ class Disruption:
         return expected, max(desired, 0), unmanaged
 
     async def _scale(self, found: list[Object]) -> tuple[int, bool]:
-        """getExpectedScale: the replicas of each controller of the pods."""
+        """getExpectedScale: the total replicas of the pods' controllers, and whether some pods have
+        no controller. Raises _Uncountable."""
         scales: dict[str, int] = {}
         unmanaged = False
         for pod in found:
@@ -190,7 +192,8 @@ class Disruption:
         return found["metadata"]["uid"], replicas
 
     async def _disrupted(self, budget: Object, found: list[Object]) -> tuple[dict[str, str], float]:
-        """Pods that were evicted and are not deleted yet; seconds until that is too long."""
+        """Evicted pods that are not in deletion yet, by name, and seconds until the first of them
+        is late (0: no such pod)."""
         told = (budget.get("status") or {}).get("disruptedPods") or {}
         left: dict[str, str] = {}
         later = 0.0

@@ -1,4 +1,4 @@
-"""The controllers that a configuration names, put to work."""
+"""Adds the controllers that a configuration names to the manager."""
 
 from collections.abc import Callable, Mapping
 
@@ -36,11 +36,11 @@ STARTS: Mapping[str, Callable[[], Callable[[Cluster], None]]] = {
     "kube-scheduler": lambda: starts.scheduler.add,
     "kubelet": lambda: starts.kubelet.add,
 }
-"""What gives the function that starts each of `CONTROLLERS`, in their order."""
+"""Name of each of `CONTROLLERS`, in order → a function that loads and returns its `add`."""
 
 
 def add(manager: Manager, config: Workloads, outside: Outside) -> Cluster:
-    """Let the manager run the controllers that `config` names."""
+    """Add the controllers that `config` names to the manager, and return their shared cluster."""
     cluster = Cluster(manager, config, outside)
     for name, start in STARTS.items():
         if config.runs(name):

@@ -1,4 +1,4 @@
-"""What controllers ask of a pod, and which of two pods goes first.
+"""The states of pods that controllers use, and the order in which pods are deleted.
 
 Follows pkg/api/v1/pod and ActivePodsWithRanks of pkg/controller/controller_utils.go.
 """
@@ -15,7 +15,7 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 def condition(obj: Object, kind: str) -> Object | None:
-    """The condition of that type."""
+    """The condition of a type; None without one."""
     for each in (obj.get("status") or {}).get("conditions") or ():
         if each["type"] == kind:
             found: Object = each
@@ -24,12 +24,12 @@ def condition(obj: Object, kind: str) -> Object | None:
 
 
 def phase(pod: Object) -> str:
-    """Its phase; "" before it has one."""
+    """The phase of a pod; "" if it has no phase yet."""
     return (pod.get("status") or {}).get("phase") or ""
 
 
 def unstarted(pod: Object, state: Object) -> list[Object]:
-    """The containerStatuses of containers that never ran, or are lost: all in one state."""
+    """The containerStatuses of containers that never ran or are lost. All have the same state."""
     return [
         {
             "name": one["name"],
@@ -45,44 +45,44 @@ def unstarted(pod: Object, state: Object) -> list[Object]:
 
 
 def is_deleting(obj: Object) -> bool:
-    """Whether it is being deleted."""
+    """Whether the object is in deletion."""
     return "deletionTimestamp" in obj["metadata"]
 
 
 def is_terminal(pod: Object) -> bool:
-    """Whether its containers have ended for good."""
+    """Whether the pod is Succeeded or Failed: its containers do not run again."""
     return phase(pod) in TERMINAL
 
 
 def is_active(pod: Object) -> bool:
-    """Whether it counts as a replica."""
+    """Whether the pod counts as a replica: it is neither terminal nor in deletion."""
     return not is_terminal(pod) and not is_deleting(pod)
 
 
 def is_terminating(pod: Object) -> bool:
-    """Whether it is going and not yet at its end."""
+    """Whether the pod is in deletion, but not terminal."""
     return is_deleting(pod) and not is_terminal(pod)
 
 
 def is_ready(pod: Object) -> bool:
-    """Whether its condition Ready is True."""
+    """Whether the condition Ready of the pod is True."""
     found = condition(pod, "Ready")
     return found is not None and found["status"] == "True"
 
 
 def moment(text: str | None) -> datetime:
-    """A timestamp of an object; long ago where there is none."""
+    """A timestamp of an object; the earliest datetime for None or ""."""
     return datetime.fromisoformat(text) if text else _LONG_AGO
 
 
 def ready_since(pod: Object) -> datetime:
-    """When it became ready; long ago for one that is not."""
+    """The time at which the pod became ready; the earliest datetime if it is not ready."""
     found = condition(pod, "Ready")
     return moment(found.get("lastTransitionTime")) if found and is_ready(pod) else _LONG_AGO
 
 
 def available_in(pod: Object, min_ready: int, now: datetime) -> float | None:
-    """Seconds until it is available: 0 when it is, None for one that is not ready."""
+    """Seconds until the pod is available: 0 if it is available, None if it is not ready."""
     if not is_ready(pod):
         return None
     if not min_ready:
@@ -92,12 +92,12 @@ def available_in(pod: Object, min_ready: int, now: datetime) -> float | None:
 
 
 class Tally:
-    """How many of some pods are ready, available and on their way out."""
+    """The numbers of ready and available pods."""
 
     def __init__(self, pods: Iterable[Object], min_ready: int, now: datetime) -> None:
         self.ready = self.available = 0
         self.next_available: float | None = None
-        """Seconds until another becomes available."""
+        """Seconds until the next pod becomes available; None without such a pod."""
         for pod in pods:
             wait = available_in(pod, min_ready, now)
             if wait is None:
@@ -110,7 +110,7 @@ class Tally:
 
 
 def deletion_cost(pod: Object) -> int:
-    """What its annotation says; 0 where that is no number."""
+    """The pod's deletion cost from its annotation; 0 if that is missing or not a number."""
     text = (pod["metadata"].get("annotations") or {}).get(DELETION_COST, "")
     try:
         return int(text)
@@ -119,13 +119,13 @@ def deletion_cost(pod: Object) -> int:
 
 
 def restarts(pod: Object) -> int:
-    """The most that any of its containers was restarted."""
+    """The largest number of restarts of a container of the pod."""
     statuses = (pod.get("status") or {}).get("containerStatuses") or ()
     return max((each.get("restartCount", 0) for each in statuses), default=0)
 
 
 def by_deletion(pods: Iterable[Object], siblings: dict[str, int]) -> list[Object]:
-    """The order in which surplus pods go; `siblings`: node → active pods of the same workload."""
+    """Pods in the order of their deletion. `siblings`: node → active pods of the workload."""
 
     def rank(pod: Object) -> tuple[object, ...]:
         node = pod["spec"].get("nodeName") or ""

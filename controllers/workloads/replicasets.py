@@ -1,4 +1,4 @@
-"""ReplicaSets and ReplicationControllers: as many pods of a template as wanted.
+"""ReplicaSets and ReplicationControllers: a wanted number of pods from a template.
 
 Follows pkg/controller/replicaset, which serves both kinds.
 """
@@ -31,7 +31,7 @@ _REFUSED = Backoff(first=1.0, longest=1000.0)
 
 
 class Sort(NamedTuple):
-    """In what the two kinds differ."""
+    """The differences between the two kinds."""
 
     name: str
     resource: str
@@ -49,7 +49,7 @@ _OLD = Sort(
 
 
 class ReplicaController:
-    """Keeps the number of pods, and tells how they are."""
+    """Maintains the wanted number of pods of one owner at a time, and writes its status."""
 
     def __init__(self, cluster: Cluster, sort: Sort) -> None:
         self._sort = sort
@@ -62,16 +62,16 @@ class ReplicaController:
         self._siblings = cluster.owned(sort.resource)
         self._claims = Claims(self._client, PODS, sort.resource)
         self._refused: dict[Key, int] = {}
-        """How often in a row a pod was refused; these look again when a quota changes."""
+        """Owner → number of consecutive refusals of a pod. A change of a quota causes a retry."""
 
     def selector(self, owner: Object) -> Object:
-        """Its selector as a LabelSelector."""
+        """The owner's selector as a LabelSelector."""
         selector: Object = owner["spec"].get("selector") or {}
         is_map = self._sort.kind == "ReplicationController"
         return {"matchLabels": selector} if is_map else selector
 
     def of_pod(self, change: Change) -> Iterator[Key]:
-        """The set that a pod belonged to or belongs to, or might adopt it."""
+        """The owners of a pod before and after a change, or those that can adopt it."""
         for key in named_owners(change, self._sort.kind):
             owner = self._sets.get(key)
             if owner is None or not self._counts_alike(owner, change):
@@ -79,9 +79,9 @@ class ReplicaController:
         yield from map(Key.of, adopters(change, self._sets, self.selector))
 
     def _counts_alike(self, owner: Object, change: Change) -> bool:
-        """Whether a pod is the same to its owner as before: bound, say, or given another address.
+        """Whether a change of a pod does not matter to its owner, for example a binding to a node.
 
-        One that the selector does not take is still to be released: each change is a new attempt.
+        A change of a pod that does not match the selector matters: the release is attempted again.
         """
         old, new = change.old, change.new
         if old is None or new is None or controller_of(old) != controller_of(new):
@@ -90,12 +90,12 @@ class ReplicaController:
         return Facts.of(old) == facts and self._fits(owner)(facts)
 
     def of_quota(self, change: Change) -> Iterable[Key]:
-        """Those that were refused a pod in the quota's namespace."""
+        """The owners in the quota's namespace to which a pod was refused."""
         namespace = change.object["metadata"]["namespace"]
         return [key for key in self._refused if key.namespace == namespace]
 
     async def reconcile(self, key: Key) -> Result | None:
-        """One step towards the wanted number, and the status."""
+        """Take one step toward the wanted number, and write the status."""
         owner = self._sets.get(key)
         if owner is None:
             self._refused.pop(key, None)
@@ -118,19 +118,20 @@ class ReplicaController:
         return Result(requeue_after=min(waits)) if waits else None
 
     def _fits(self, owner: Object) -> Callable[[Facts], bool]:
-        """Whether its selector takes such pods."""
+        """A function that returns whether the owner's selector matches pods with such facts."""
         selects = matcher(self.selector(owner))
         return lambda facts: selects(dict(facts.labels))
 
     def _roster(self, owner: Object) -> Roster:
-        """The pods that name it as their controller."""
+        """The pods that name the owner as their controller."""
         return self._rosters.of(owner["metadata"]["uid"])
 
     def _found(self, keys: list[Key]) -> list[Object]:
         return [pod for pod in map(self._pods.get, keys) if pod is not None]
 
     async def _claim(self, owner: Object) -> None:
-        """Adopt strays that fit and release what does not: these alone are looked at."""
+        """Adopt matching pods without a controller and release pods that do not match. Checks only
+        such pods."""
         fits = self._fits(owner)
         odd = self._roster(owner).keys(lambda facts: not fits(facts))
         odd += self._rosters.strays(owner["metadata"]["namespace"]).keys(fits)
@@ -138,7 +139,7 @@ class ReplicaController:
             await self._pods.caught_up()
 
     async def _manage(self, owner: Object) -> StatusError | None:
-        """Create what is missing or delete what is too much; how that failed."""
+        """Create missing pods or delete surplus pods. Returns the first error, if any."""
         fits, roster = self._fits(owner), self._roster(owner)
 
         def counts(facts: Facts) -> bool:
@@ -182,14 +183,14 @@ class ReplicaController:
             await self._events.normal(owner, "SuccessfulDelete", f"Deleted pod: {name}")
 
     def _siblings_by_node(self, owner: Object) -> Counter[str]:
-        """Node → active pods there of this set and those of the same controller."""
+        """Node → active pods of this set and of the other sets of its controller."""
         nodes: Counter[str] = Counter()
         for sibling in self._related(owner):
             nodes.update(self._rosters.of(sibling["metadata"]["uid"]).nodes)
         return nodes
 
     def _related(self, owner: Object) -> list[Object]:
-        """The sets of the same controller."""
+        """The sets with the same controller as the owner; the owner alone without a controller."""
         reference = controller_of(owner)
         if reference is None:
             return [owner]
@@ -197,7 +198,7 @@ class ReplicaController:
         return [each for each in found if each is not None]
 
     def _status(self, owner: Object, failure: StatusError | None) -> tuple[Object, float]:
-        """The status, and when to look again for availability."""
+        """The status, and seconds until the next pod becomes available, or 0."""
         before: Object = owner.get("status") or {}
         labels = (owner["spec"]["template"].get("metadata") or {}).get("labels") or {}
         wanted, fits, roster = labels.items(), self._fits(owner), self._roster(owner)

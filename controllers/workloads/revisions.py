@@ -1,4 +1,4 @@
-"""ControllerRevisions: the templates that a StatefulSet or DaemonSet has had.
+"""ControllerRevisions: the present and past templates of a StatefulSet or DaemonSet.
 
 Follows pkg/controller/history/controller_history.go.
 """
@@ -19,7 +19,7 @@ _TRIES = 10
 
 
 def data_of(owner: Object) -> Object:
-    """What a revision keeps of its owner: a patch that replaces the template."""
+    """The data of a revision: a patch that replaces the template of its owner."""
     template = orjson.loads(orjson.dumps(owner["spec"]["template"]))
     return {"spec": {"template": {**template, "$patch": "replace"}}}
 
@@ -35,7 +35,7 @@ class Revisions:
         self._claims = Claims(client, REVISIONS, owners)
 
     async def of(self, owner: Object) -> list[Object]:
-        """All revisions of an owner, by their number."""
+        """All revisions of an owner, sorted by number."""
         meta = owner["metadata"]
         keys = self._owned.keys(meta["uid"]) + self._owned.keys(f"none/{meta['namespace']}")
         found = [each for each in map(self._cache.get, keys) if each is not None]
@@ -45,7 +45,11 @@ class Revisions:
     async def current(
         self, owner: Object, known: list[Object], collisions: int, annotations: Object | None = None
     ) -> tuple[Object, int]:
-        """The revision of the owner's template, made or raised to be the newest; collisions."""
+        """The revision of the owner's template and the number of collisions.
+
+        Creates the revision, or makes an existing one the newest. Raises RuntimeError after
+        `_TRIES` names that other revisions have.
+        """
         data = data_of(owner)
         newest = max((each["revision"] for each in known), default=0)
         same = [each for each in known if each.get("data") == data]
@@ -96,7 +100,7 @@ class Revisions:
         return made
 
     async def trim(self, known: list[Object], live: set[str], limit: int) -> None:
-        """Delete the oldest beyond the limit that are in use no longer; `live`: their names."""
+        """Delete the oldest unused revisions beyond the limit. `live`: names of used revisions."""
         unused = [each for each in known if each["metadata"]["name"] not in live]
         for each in unused[: max(len(unused) - limit, 0)]:
             await writes.delete(self._client, REVISIONS, each)

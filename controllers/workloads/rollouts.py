@@ -1,4 +1,4 @@
-"""The arithmetic of Deployments: how large which ReplicaSet should be; pure.
+"""The arithmetic of Deployments: the sizes of their ReplicaSets. All functions are pure.
 
 Follows pkg/controller/deployment/util/deployment_util.go.
 """
@@ -24,24 +24,27 @@ _NO_DEADLINE = 2**31 - 1
 
 
 def size(replica_set: Object) -> int:
-    """How many replicas it is told to have."""
+    """The wanted number of replicas of a ReplicaSet."""
     return replica_set["spec"].get("replicas") or 0
 
 
 def age(replica_set: Object) -> tuple[str, str]:
-    """Older ones first."""
+    """A sort key by creation time, then by name."""
     meta = replica_set["metadata"]
     return meta.get("creationTimestamp", ""), meta["name"]
 
 
 def number(obj: Object, name: str) -> int | None:
-    """One of the numbers kept in annotations; None where there is none."""
+    """A number from an annotation of the Deployment controller; None without such a number."""
     text = (obj["metadata"].get("annotations") or {}).get(ANNOTATION + name, "")
     return int(text) if text.isdecimal() else None
 
 
 def scaled_value(value: Any, total: int, *, up: bool) -> int:
-    """An IntOrString of a total (GetScaledValueFromIntOrPercent); nothing is 0."""
+    """An IntOrString as a number; percentages are of a total (GetScaledValueFromIntOrPercent).
+
+    `up` selects the rounding of percentages. A missing value is 0.
+    """
     if isinstance(value, str):
         share = int(value.rstrip("%")) * total / 100
         return math.ceil(share) if up else math.floor(share)
@@ -49,7 +52,8 @@ def scaled_value(value: Any, total: int, *, up: bool) -> int:
 
 
 def _fenceposts(deployment: Object) -> tuple[int, int]:
-    """ResolveFenceposts: maxSurge, maxUnavailable; both 0 would never move."""
+    """ResolveFenceposts: maxSurge, maxUnavailable; (0, 1) if both are 0, which would stop the
+    rollout."""
     replicas = deployment["spec"]["replicas"]
     rolling = deployment["spec"]["strategy"].get("rollingUpdate") or {}
     surge = scaled_value(rolling.get("maxSurge"), replicas, up=True)
@@ -62,12 +66,12 @@ def _is_rolling(deployment: Object) -> bool:
 
 
 def max_surge(deployment: Object) -> int:
-    """Pods there may be beyond the replicas."""
+    """The number of pods that can exist in addition to the wanted replicas."""
     return _fenceposts(deployment)[0] if _is_rolling(deployment) else 0
 
 
 def max_unavailable(deployment: Object) -> int:
-    """Pods that may be missing."""
+    """The number of wanted replicas that can be unavailable."""
     replicas = deployment["spec"]["replicas"]
     if not _is_rolling(deployment) or not replicas:
         return 0
@@ -75,7 +79,7 @@ def max_unavailable(deployment: Object) -> int:
 
 
 def has_deadline(deployment: Object) -> bool:
-    """Whether progress is watched."""
+    """Whether the Deployment has a progress deadline."""
     deadline = deployment["spec"].get("progressDeadlineSeconds")
     return deadline is not None and deadline != _NO_DEADLINE
 
@@ -88,19 +92,19 @@ def _plain(template: Object) -> Object:
 
 
 def is_of(deployment: Object, replica_set: Object) -> bool:
-    """EqualIgnoreHash."""
+    """EqualIgnoreHash: whether the ReplicaSet has the Deployment's template, without the hash."""
     wanted = _plain(deployment["spec"]["template"])
     return _plain(replica_set["spec"]["template"]) == wanted
 
 
 def split(deployment: Object, sets: list[Object]) -> tuple[Object | None, list[Object]]:
-    """The oldest ReplicaSet of this template, and all the others."""
+    """The oldest ReplicaSet with the Deployment's template, if any, and all other ReplicaSets."""
     new = next((each for each in sorted(sets, key=age) if is_of(deployment, each)), None)
     return new, [each for each in sets if each is not new]
 
 
 def replica_set(deployment: Object, collisions: int | None) -> Object:
-    """A new ReplicaSet of the template, of size 0."""
+    """A new ReplicaSet with the Deployment's template and 0 replicas."""
     meta, spec = deployment["metadata"], deployment["spec"]
     template: Object = orjson.loads(orjson.dumps(spec["template"]))
     digest = templates.hashed(template, collisions)
@@ -131,7 +135,7 @@ def replica_set(deployment: Object, collisions: int | None) -> Object:
 
 
 def annotate(deployment: Object, found: Object, revision: int) -> bool:
-    """SetNewReplicaSetAnnotations; whether anything changed."""
+    """SetNewReplicaSetAnnotations. Returns whether an annotation changed."""
     before = dict(found["metadata"].get("annotations") or {})
     given = deployment["metadata"].get("annotations") or {}
     after = before | {key: value for key, value in given.items() if key not in _NOT_COPIED}
@@ -147,7 +151,10 @@ def annotate(deployment: Object, found: Object, revision: int) -> bool:
 
 
 def set_sizes(deployment: Object, found: Object) -> bool:
-    """SetReplicasAnnotations: for how many replicas a set was sized; whether that changed."""
+    """SetReplicasAnnotations: record the replicas of the Deployment for which a set has its size.
+
+    Returns whether an annotation changed.
+    """
     replicas = deployment["spec"]["replicas"]
     wanted = {
         f"{ANNOTATION}desired-replicas": str(replicas),
@@ -159,7 +166,7 @@ def set_sizes(deployment: Object, found: Object) -> bool:
 
 
 def set_revision(deployment: Object, revision: str) -> bool:
-    """SetDeploymentRevision; whether it changed."""
+    """SetDeploymentRevision. Returns whether the revision changed."""
     annotations = deployment["metadata"].get("annotations") or {}
     if annotations.get(f"{ANNOTATION}revision") == revision:
         return False
@@ -168,7 +175,7 @@ def set_revision(deployment: Object, revision: str) -> bool:
 
 
 def new_size(deployment: Object, everything: list[Object], new: Object) -> int:
-    """NewRSNewReplicas: what the surge allows, never more than wanted."""
+    """NewRSNewReplicas: the size that maxSurge permits, at most the wanted replicas."""
     wanted: int = deployment["spec"]["replicas"]
     if not _is_rolling(deployment) or size(new) >= wanted:
         return wanted
@@ -177,7 +184,7 @@ def new_size(deployment: Object, everything: list[Object], new: Object) -> int:
 
 
 def scaled(deployment: Object, new: Object | None, old: list[Object]) -> dict[str, int]:
-    """scale: uid → size, of the sets whose size the Deployment's replicas now decide."""
+    """scale: uid → new size, for the ReplicaSets that a changed number of replicas resizes."""
     wanted = deployment["spec"]["replicas"]
     everything = old + ([new] if new is not None else [])
     active = [each for each in everything if size(each)]
@@ -199,7 +206,7 @@ def _is_saturated(deployment: Object, new: Object) -> bool:
 
 
 def _proportions(deployment: Object, active: list[Object]) -> dict[str, int]:
-    """Spread what is to be added or taken over the active sets, the largest first."""
+    """Distribute the added or removed replicas over the active sets, the largest set first."""
     wanted = deployment["spec"]["replicas"]
     allowed = wanted + max_surge(deployment) if wanted > 0 else 0
     change = allowed - sum(map(size, active))
@@ -220,7 +227,7 @@ def _proportions(deployment: Object, active: list[Object]) -> dict[str, int]:
 
 
 def _share(deployment: Object, each: Object) -> int:
-    """getReplicaSetFraction."""
+    """getReplicaSetFraction: the change of one set in proportion to its size."""
     wanted = deployment["spec"]["replicas"]
     if not wanted:
         return -size(each)
@@ -230,7 +237,7 @@ def _share(deployment: Object, each: Object) -> int:
 
 
 def counted(deployment: Object, new: Object | None, old: list[Object]) -> Object:
-    """The numbers of calculateStatus, with the conditions as they were."""
+    """The numbers of calculateStatus, with the previous conditions."""
     everything = ([new] if new is not None else []) + old
 
     def total(member: str) -> int:
@@ -256,7 +263,7 @@ def counted(deployment: Object, new: Object | None, old: list[Object]) -> Object
 
 
 def is_complete(deployment: Object, status: Object) -> bool:
-    """DeploymentComplete."""
+    """DeploymentComplete: all replicas are updated and available, and no old ones exist."""
     wanted: int = deployment["spec"]["replicas"]
     members = ("updatedReplicas", "replicas", "availableReplicas")
     return (
@@ -282,7 +289,7 @@ def is_progressing(before: Object, after: Object) -> bool:
 def set_condition(
     status: Object, kind: str, value: str, reason: str, message: str, *, now: str
 ) -> None:
-    """SetDeploymentCondition: a changed one goes to the end."""
+    """SetDeploymentCondition: a changed condition moves to the end of the list."""
     present = pods.condition({"status": status}, kind)
     if present is not None and (present["status"], present["reason"]) == (value, reason):
         return

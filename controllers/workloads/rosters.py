@@ -1,10 +1,10 @@
-"""Rosters: how many pods an owner has and how they are, counted change by change.
+"""Rosters: the number and states of an owner's pods, updated with each change of a pod.
 
-A ReplicaSet is looked at for each handful of its pods that changed; counted anew each time, 500
-replicas were looked at 265 times in one rollover, a quarter of its processor time
-(benchmarks/workloads.py). A roster groups an owner's pods by the facts that are asked for: a
-question costs as many steps as there are groups, mostly one to six, and a change of a pod costs
-one. Kept by the informer of pods (`Cluster.rosters`), bounded by its objects.
+A ReplicaSet is reconciled after every few changes of its pods. With a new count at each reconcile,
+500 replicas were counted 265 times in one rollover, a quarter of its processor time
+(benchmarks/workloads.py). A roster groups the pods of an owner by facts: a query takes one step for
+each group, mostly one to six, and a change of a pod takes one step. The informer of pods maintains
+the rosters (`Cluster.rosters`), so its objects bound their memory.
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ from inkube.controllers.workloads.claims import controller_of
 
 
 class Facts(NamedTuple):
-    """What is asked of a pod by those who count it."""
+    """The facts of a pod that controllers count."""
 
     labels: frozenset[tuple[str, str]]
     is_active: bool
@@ -27,7 +27,7 @@ class Facts(NamedTuple):
 
     @classmethod
     def of(cls, pod: Object) -> "Facts":
-        """The facts of a pod as it is."""
+        """The current facts of a pod."""
         labels = pod["metadata"].get("labels") or {}
         deleting, terminal = pods.is_deleting(pod), pods.is_terminal(pod)
         return cls(
@@ -44,24 +44,24 @@ class Roster:
     def __init__(self) -> None:
         self._groups: dict[Facts, dict[Key, None]] = {}
         self.nodes: Counter[str] = Counter()
-        """Node → active pods there."""
+        """Node → number of active pods on it."""
 
     def count(self, wanted: Callable[[Facts], bool]) -> int:
-        """How many have such facts; asked once for each group."""
+        """The number of pods with wanted facts. Calls `wanted` once for each group."""
         return sum(len(keys) for facts, keys in self._groups.items() if wanted(facts))
 
     def keys(self, wanted: Callable[[Facts], bool]) -> list[Key]:
-        """Those that have such facts, in the order of their keys."""
+        """The keys of the pods with wanted facts, sorted."""
         return sorted(key for facts, keys in self._groups.items() if wanted(facts) for key in keys)
 
     def add(self, key: Key, facts: Facts, node: str) -> None:
-        """It has these facts from now on."""
+        """Add a pod with its facts and its node ("": none)."""
         self._groups.setdefault(facts, {})[key] = None
         if node and facts.is_active:
             self.nodes[node] += 1
 
     def remove(self, key: Key, facts: Facts, node: str) -> None:
-        """It has these facts no longer."""
+        """Remove a pod, with the facts and the node with which it was added."""
         group = self._groups[facts]
         del group[key]
         if not group:
@@ -73,7 +73,7 @@ class Roster:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nobody on it."""
+        """Whether the roster contains no pods."""
         return not self._groups
 
 
@@ -87,18 +87,19 @@ class _Place(NamedTuple):
 
 
 class Rosters:
-    """The rosters of all owners, by their uid; strays are on that of their namespace."""
+    """The rosters of all owners, by uid. Pods without a controller are in one roster for each
+    namespace."""
 
     def __init__(self) -> None:
         self._rosters: dict[str, Roster] = {}
         self._places: dict[Key, _Place] = {}
 
     def of(self, uid: str) -> Roster:
-        """An owner's, as it is now; not to be changed."""
+        """The current roster of an owner. Do not change it."""
         return self._rosters.get(uid, _EMPTY)
 
     def strays(self, namespace: str) -> Roster:
-        """Of the pods that nobody controls."""
+        """The roster of the pods in a namespace that have no controller."""
         return self.of(_strays(namespace))
 
     def update(self, change: Change) -> None:

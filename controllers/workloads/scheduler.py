@@ -1,8 +1,8 @@
-"""The scheduler: binds pods to nodes, says why it cannot, and makes room for important ones.
+"""The scheduler: binds pods to nodes, reports reasons if it cannot, and preempts other pods.
 
-Follows pkg/scheduler, without its configuration: what is decided here is decided in
-`scheduling`. One decision is one turn of the loop without waiting, and its result is assumed
-until the caches show it, so that decisions that follow count it.
+Follows pkg/scheduler, without its configuration. `scheduling` makes the decisions. A decision does
+not await anything. The scheduler assumes its result until the caches contain it, so that later
+decisions consider it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -31,12 +31,12 @@ VOLUME_KINDS = (
     "storage.k8s.io/v1/storageclasses",
 )
 _AT_LATEST = 300.0
-"""Seconds after which a pod that was not placed is looked at again."""
+"""Seconds until the next attempt for a pod that was not placed."""
 _NO_NODES = "no nodes available to schedule pods"
 
 
 def is_waiting(pod: Object) -> bool:
-    """Whether it is this scheduler's to place."""
+    """Whether the pod waits for a node from this scheduler."""
     spec = pod["spec"]
     return (
         not spec.get("nodeName")
@@ -48,7 +48,7 @@ def is_waiting(pod: Object) -> bool:
 
 
 class Scheduler:
-    """Places one pod at a time; remembers those that fit nowhere and those being bound."""
+    """Places one pod at a time, and records pods without a fitting node and pods being bound."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._clock = cluster.clock
@@ -61,14 +61,14 @@ class Scheduler:
         self._volumes = Volumes(cluster, self._client)
         self._nodes = Nodes()
         self._waiting: dict[Key, None] = {}
-        """Pods that no node fits, in the order they were found so."""
+        """Pods without a fitting node, in the order of the failed attempts."""
         self._assumed: dict[str, Key] = {}
-        """Pods that are being bound, by uid: their events are older than what is known."""
+        """uid → key of pods being bound. Events about them are older than the scheduler's state."""
 
-    # --- what it hears
+    # --- changes
 
     def of_pod(self, change: Change) -> Iterator[Key]:
-        """A pod to place; those that wait when one makes room."""
+        """A pod to place; all waiting pods if the change released resources."""
         pod = change.object
         key = Key.of(pod)
         if change.old is not None and (
@@ -101,14 +101,14 @@ class Scheduler:
         self._nodes.remove(uid)
 
     def _near_ones(self) -> Iterator[Key]:
-        """Pods that wait for another pod to be near."""
+        """The waiting pods with pod affinity."""
         for key in self._waiting:
             pod = self._pods.get(key)
             if pod is not None and (pod["spec"].get("affinity") or {}).get("podAffinity"):
                 yield key
 
     def of_node(self, change: Change) -> Iterable[Key]:
-        """All that wait: a node came, or changed in what matters."""
+        """All waiting pods, if a node is new or a relevant part of it changed."""
         if change.new is None:
             self._nodes.forget(change.object["metadata"]["name"])
             return ()
@@ -118,17 +118,17 @@ class Scheduler:
         return () if is_same else list(self._waiting)
 
     def of_volume(self, change: Change) -> Iterable[Key]:
-        """Those that wait and have claims."""
+        """The waiting pods with claims."""
         return [
             key
             for key in self._waiting
             if (pod := self._pods.get(key)) is not None and _has_claims(pod)
         ]
 
-    # --- what it does
+    # --- placing
 
     async def reconcile(self, key: Key) -> Result | None:
-        """Place one pod, or say why not."""
+        """Place one pod, or report the reason against it."""
         pod = self._pods.get(key)
         if pod is None or not is_waiting(pod) or pod["metadata"]["uid"] in self._assumed:
             self._waiting.pop(key, None)
@@ -180,7 +180,7 @@ class Scheduler:
     async def _unplaced(
         self, key: Key, pod: Object, message: str, *, nominated: str = ""
     ) -> Result:
-        """Note why the pod waits, and look again at the latest in five minutes."""
+        """Write the reason why the pod waits. The next attempt is in five minutes at the latest."""
         self._waiting[key] = None
         status = {**(pod.get("status") or {})}
         if nominated:
@@ -214,12 +214,12 @@ class Scheduler:
         message = filters.explain(len(self._nodes), refusals, after)
         if victims is None:
             return await self._unplaced(key, pod, message)
-        # As in kube-scheduler, the node is promised only when the victims are being deleted.
+        # As in kube-scheduler, the pod gets its nominated node after the deletion of the victims.
         await self._evict(pod, victims)
         return await self._unplaced(key, pod, message, nominated=victims.node.name)
 
     def _is_promised(self, pod: Object) -> bool:
-        """Whether a lesser pod is on its way out of the node that was promised to this one."""
+        """Whether a pod with a lower priority is in deletion on the pod's nominated node."""
         node = self._nodes.get((pod.get("status") or {}).get("nominatedNodeName") or "")
         if node is None:
             return False
@@ -251,7 +251,7 @@ class Scheduler:
             )
 
     def _budgets_of(self, pod: Object) -> list[tuple[str, int]]:
-        """The budgets that select a pod."""
+        """The disruption budgets that select a pod: uid and allowed disruptions."""
         labels = pod["metadata"].get("labels") or {}
         return [
             (budget["metadata"]["uid"], (budget.get("status") or {}).get("disruptionsAllowed") or 0)
@@ -264,7 +264,7 @@ def _with_condition(
     status: Object, kind: str, value: str, reason: str, message: str,
     *, now: str, generation: int | None,
 ) -> list[Object]:  # fmt: skip
-    """The conditions of a pod with this one; its generation is noted as UpdatePodCondition does."""
+    """The conditions of a pod with this one, and with the pod's generation (UpdatePodCondition)."""
     made: Object = {
         "type": kind,
         "status": value,
@@ -285,7 +285,7 @@ def _with_condition(
 
 
 def _is_placed_anew(old: Object, new: Object) -> bool:
-    """Whether what counts of a placed pod changed."""
+    """Whether the scheduler must record a placed pod again: node, labels, generation or phase."""
     return (
         old["spec"].get("nodeName") != new["spec"].get("nodeName")
         or old["metadata"].get("labels") != new["metadata"].get("labels")
@@ -295,7 +295,7 @@ def _is_placed_anew(old: Object, new: Object) -> bool:
 
 
 def _matters(old: Object, new: Object) -> bool:
-    """Whether a pod that waits may be placed now: its own status does not count."""
+    """Whether a change of a waiting pod can let it be placed. A change of its status cannot."""
     parts = ("labels", "annotations", "deletionTimestamp")
     return old["spec"] != new["spec"] or any(
         old["metadata"].get(part) != new["metadata"].get(part) for part in parts

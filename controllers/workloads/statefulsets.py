@@ -1,8 +1,8 @@
-"""StatefulSets: pods with names, an order and claims of their own.
+"""StatefulSets: pods with stable names, an order and their own claims.
 
 Follows pkg/controller/statefulset (stateful_set_control.go, stateful_set_utils.go,
-stateful_pod_control.go). A reconcile takes one step of what upstream does in one pass and looks at
-the result; the status is counted from the pods as they are then.
+stateful_pod_control.go). Upstream takes all steps in one pass; here, a reconcile takes one step and
+reads its result. The status is computed from the pods after the step.
 """
 
 import re
@@ -29,7 +29,7 @@ _ORDINAL = re.compile(r"(.*)-([0-9]+)")
 
 
 def ordinal(pod: Object) -> int:
-    """The number at the end of its name; -1 without one."""
+    """The number at the end of the pod's name; -1 without a number."""
     found = _ORDINAL.fullmatch(pod["metadata"]["name"])
     return int(found[2]) if found else -1
 
@@ -40,14 +40,14 @@ def _is_member(owner: Object, pod: Object) -> bool:
 
 
 class Pair(NamedTuple):
-    """The revision pods had, and the one they are to have."""
+    """The names of the current revision of pods, and of the revision of the update."""
 
     current: str
     update: str
 
 
 class StatefulSetController:
-    """Makes and deletes the pods and claims of one StatefulSet at a time, in their order."""
+    """Creates and deletes the pods and claims of one StatefulSet at a time, in order."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._clock = cluster.clock
@@ -61,14 +61,14 @@ class StatefulSetController:
         self._revisions = Revisions(cluster, self._client, SETS, label=OWN_HASH)
 
     def of_pod(self, change: Change) -> Iterator[Key]:
-        """Its set, or those that might adopt it."""
+        """The set of a pod, or the sets that can adopt it."""
         yield from named_owners(change, "StatefulSet")
         for owner in adopters(change, self._sets, own_selector):
             if _is_member(owner, change.object):
                 yield Key.of(owner)
 
     async def reconcile(self, key: Key) -> Result | None:
-        """One step of a set, and its status."""
+        """Take one step for a set, and write its status."""
         cached = self._sets.get(key)
         if cached is None:
             return None
@@ -114,7 +114,7 @@ class StatefulSetController:
     # --- one step
 
     async def _step(self, owner: Object, found: list[Object], pair: Pair, current: Object) -> bool:
-        """updateStatefulSet up to its first action, or to where it waits; whether it acted."""
+        """updateStatefulSet until the first action or wait. Returns whether it acted."""
         spec = owner["spec"]
         first = (spec.get("ordinals") or {}).get("start", 0)
         numbers = range(first, first + spec["replicas"])
@@ -157,7 +157,8 @@ class StatefulSetController:
     async def _condemn(
         self, owner: Object, found: list[Object], condemned: list[Object], *, in_order: bool
     ) -> bool:
-        """Pods beyond the replicas go, the last first; each waits for lower ones to be well."""
+        """Delete pods beyond the replicas, the last first. In order, each deletion waits until the
+        pods with lower numbers are healthy. Returns whether it acted."""
         by_number = sorted(found, key=ordinal)
         unhealthy = next((pod for pod in by_number if not self._is_healthy(pod)), None)
         acted = False
@@ -175,7 +176,10 @@ class StatefulSetController:
         return acted
 
     async def _update(self, owner: Object, replicas: list[Object], pair: Pair, first: int) -> bool:
-        """RollingUpdate: pods of another revision go, the last first, as many as may be away."""
+        """RollingUpdate: delete pods of another revision, the last first, within maxUnavailable.
+
+        Returns whether it acted.
+        """
         rolling = owner["spec"]["updateStrategy"].get("rollingUpdate") or {}
         partition = rolling.get("partition") or 0
         most = scaled_value(rolling.get("maxUnavailable") or 1, owner["spec"]["replicas"], up=True)
@@ -231,7 +235,7 @@ class StatefulSetController:
             await self._events.normal(owner, "SuccessfulDelete", message)
 
     def _pod(self, owner: Object, number: int, pair: Pair, current: Object) -> Object:
-        """newVersionedStatefulSetPod."""
+        """newVersionedStatefulSetPod: a new pod with the template of its revision."""
         spec = owner["spec"]
         first = (spec.get("ordinals") or {}).get("start", 0)
         rolling = spec["updateStrategy"].get("rollingUpdate") or {}
@@ -262,7 +266,8 @@ class StatefulSetController:
         return body
 
     async def _mend(self, owner: Object, pod: Object) -> bool:
-        """A pod keeps its identity, and its claims exist; whether anything was missing."""
+        """Create missing claims of a pod, and restore its labels. Returns whether labels were
+        written."""
         await self._make_claims(owner, pod)
         name, labels = pod["metadata"]["name"], pod["metadata"].get("labels") or {}
         own = {_POD_NAME: name, _POD_INDEX: str(ordinal(pod))}
@@ -274,7 +279,7 @@ class StatefulSetController:
     # --- claims
 
     def _claims_for(self, owner: Object, pod_name: str) -> Iterator[tuple[str, Object]]:
-        """Volume → the claim of a pod made from that template."""
+        """Yield the names of volumes and the claims of a pod, created from the claim templates."""
         for template in owner["spec"].get("volumeClaimTemplates") or ():
             made = templates.copy(template)
             made.pop("status", None)
@@ -306,7 +311,7 @@ class StatefulSetController:
             await self._volume_claims.caught_up()
 
     async def _keep_claims(self, owner: Object, found: list[Object]) -> None:
-        """Claims have the owners that persistentVolumeClaimRetentionPolicy wants."""
+        """Write the owners of claims according to persistentVolumeClaimRetentionPolicy."""
         spec = owner["spec"]
         first = (spec.get("ordinals") or {}).get("start", 0)
         numbers = range(first, first + spec["replicas"])
@@ -366,7 +371,7 @@ class StatefulSetController:
 
 
 def _claim_owners(owner: Object, pod: Object, claim: Object, *, condemned: bool) -> list[Object]:
-    """updateClaimOwnerRefForSetAndPod."""
+    """updateClaimOwnerRefForSetAndPod: the owner references that the claim must have."""
     policy = owner["spec"].get("persistentVolumeClaimRetentionPolicy") or {}
     uids = {owner["metadata"]["uid"], pod["metadata"]["uid"]}
     owners = [

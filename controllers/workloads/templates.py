@@ -1,7 +1,7 @@
-"""Pods from templates, and the hashes that tell templates apart.
+"""Pods from templates, and hashes that distinguish templates.
 
 Follows pkg/controller/controller_utils.go (GetPodFromTemplate) and pkg/util/hash. A hash has the
-form of upstream's, which is not promised to keep its value between versions; ours is of the
+form of upstream's hashes, whose values can differ between versions. Here, it is computed from the
 canonical JSON.
 """
 
@@ -17,7 +17,7 @@ _OFFSET, _PRIME = 2166136261, 16777619  # FNV-1a of 32 bits
 
 
 def hashed(value: Any, collisions: int | None = None) -> str:
-    """Eight to ten letters: equal values have equal ones. `collisions` gives another try."""
+    """A hash of at most ten characters; equal values have equal hashes. `collisions` varies it."""
     data = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     if collisions is not None:
         data += collisions.to_bytes(8, "little")
@@ -28,7 +28,7 @@ def hashed(value: Any, collisions: int | None = None) -> str:
 
 
 def pod(template: Object, owner: Object) -> Object:
-    """A pod of the template, named after its owner and controlled by it; a copy."""
+    """A new pod from a copy of the template, named after its owner and controlled by it."""
     made: Object = orjson.loads(orjson.dumps(template))
     meta = made.get("metadata") or {}
     metadata: Object = {
@@ -43,6 +43,6 @@ def pod(template: Object, owner: Object) -> Object:
 
 
 def copy(obj: Object) -> Object:
-    """A copy of a cached object that may be changed."""
+    """A deep copy of a cached object, which the caller can change."""
     made: Object = orjson.loads(orjson.dumps(obj))
     return made

@@ -1,4 +1,4 @@
-"""Writes that controllers have in common: many pods in growing batches, a status if it changed.
+"""Writes that several controllers share: pods in growing batches, a status if it changed.
 
 Follows slowStartBatch of pkg/controller/replicaset.
 """
@@ -14,11 +14,11 @@ from inkube.schemas.meta import GVR
 from inkube.schemas.status import StatusError
 
 AT_MOST = 500
-"""Pods that one reconcile creates or deletes at most (BurstReplicas)."""
+"""Pods that one reconcile creates or deletes, at most (BurstReplicas)."""
 
 
 def patient(reconcile: Reconcile) -> Reconcile:
-    """A reconcile that gives up quietly where its namespace is going: nothing new comes there."""
+    """A reconcile that ignores errors of a namespace in deletion, which accepts no new objects."""
 
     async def attempt(key: Key) -> Result | None:
         try:
@@ -34,9 +34,9 @@ def patient(reconcile: Reconcile) -> Reconcile:
 async def in_batches(
     count: int, make: Callable[[int], Awaitable[None]]
 ) -> tuple[int, StatusError | None]:
-    """Call `make` for 0 … count-1 in batches of 1, 2, 4, …; the batch after a failure is skipped.
+    """Call `make` for 0 … count-1 in batches of 1, 2, 4, …; stop after a batch with a failure.
 
-    Returns how many succeeded, and the first failure.
+    Returns the number of successful calls, and the first StatusError. Other errors are raised.
     """
     done, size = 0, 1
     start = 0
@@ -58,7 +58,7 @@ async def in_batches(
 
 
 async def all_of(objects: Iterable[Object], act: Callable[[Object], Awaitable[None]]) -> None:
-    """Do something with every object at once; raises the first failure after all have ended."""
+    """Call `act` concurrently for every object. Raises the first error after all calls ended."""
     results = await asyncio.gather(*(act(obj) for obj in objects), return_exceptions=True)
     for result in results:
         if result is not None:
@@ -66,9 +66,9 @@ async def all_of(objects: Iterable[Object], act: Callable[[Object], Awaitable[No
 
 
 async def write_status(client: Client, obj: Object, status: Object) -> Object | None:
-    """Write the status if it says something new. Returns the object as it is then.
+    """Write the status if it changed. Returns the written object, or the object without a change.
 
-    None when the object has gone or changed: the next event tells the controller.
+    Returns None if the object was deleted or changed meanwhile: an event about it follows.
     """
     if (obj.get("status") or {}) == status:
         return obj
@@ -76,7 +76,7 @@ async def write_status(client: Client, obj: Object, status: Object) -> Object | 
 
 
 async def update(client: Client, obj: Object, *, subresource: str = "") -> Object | None:
-    """Replace an object; None when it has gone or changed: the next event tells."""
+    """Replace an object and return it; None if it was deleted or changed: an event follows."""
     try:
         return await client.update(obj, subresource=subresource)
     except StatusError as error:
@@ -88,7 +88,7 @@ async def update(client: Client, obj: Object, *, subresource: str = "") -> Objec
 async def delete(
     client: Client, resource: GVR | str, obj: Object, options: Object | None = None
 ) -> bool:
-    """Delete this very object; whether it was there."""
+    """Delete the object with this uid. Returns whether it existed."""
     meta = obj["metadata"]
     wanted = {"preconditions": {"uid": meta["uid"]}, **(options or {})}
     try:
@@ -103,9 +103,10 @@ async def delete(
 def set_condition(
     status: Object, kind: str, value: str, reason: str, message: str, *, now: str
 ) -> bool:
-    """Put a condition in its place; whether that changed anything.
+    """Set a condition in a status, in place. Returns whether the status changed.
 
-    One whose status and reason stay is left as it is; lastTransitionTime changes with the status.
+    A condition with the same status and reason does not change. lastTransitionTime changes only
+    with the status.
     """
     conditions: list[Object] = status.setdefault("conditions", [])
     for index, present in enumerate(conditions):
@@ -121,7 +122,7 @@ def set_condition(
 
 
 def remove_condition(status: Object, kind: str) -> bool:
-    """Take a condition away; whether there was one."""
+    """Remove a condition from a status, in place. Returns whether the status had it."""
     conditions = status.get("conditions") or []
     left = [each for each in conditions if each["type"] != kind]
     if len(left) == len(conditions):

@@ -1,1 +1,2 @@
-"""What every namespace is given, and the Secrets that hold tokens of ServiceAccounts."""
+"""The default objects of every namespace, Secrets with tokens of ServiceAccounts, and the signer of
+CertificateSigningRequests."""

@@ -1,4 +1,4 @@
-"""The authority's ConfigMap of every namespace, kept there; the accounts are `core.accounts`'.
+"""Maintains the ConfigMap with the authority in every namespace. `core.accounts` has the accounts.
 
 Follows pkg/controller/certificates/rootcacertpublisher.
 """
@@ -23,7 +23,7 @@ _DESCRIPTION = (
 
 
 def _named(name: str) -> Callable[[Change], Iterator[Key]]:
-    """The namespace of an object of that name."""
+    """A function from a change of an object with this name to the key of its namespace."""
 
     def keys(change: Change) -> Iterator[Key]:
         metadata = change.object["metadata"]

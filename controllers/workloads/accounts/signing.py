@@ -1,6 +1,6 @@
-"""Approved CertificateSigningRequests of Kubernetes' own signers get their certificate.
+"""Signs approved CertificateSigningRequests of Kubernetes' own signers.
 
-Who may ask is for people to approve. Follows pkg/controller/certificates/signer/signer.go.
+Users approve the requests. Follows pkg/controller/certificates/signer/signer.go.
 """
 
 from inkube.controllers.client import Object
@@ -48,7 +48,7 @@ def add(cluster: Cluster) -> None:
 
 
 def is_due(request: Object) -> bool:
-    """Whether it was approved, is of a signer here, and has nothing yet."""
+    """Whether a request is approved, has one of SIGNERS, and no certificate, denial or failure."""
     status = request.get("status") or {}
     told = {each["type"] for each in status.get("conditions") or () if each["status"] == "True"}
     return (

@@ -1,4 +1,4 @@
-"""Secrets of type service-account-token: filled, kept filled, and gone with their account.
+"""Writes the data of Secrets of type service-account-token, and deletes them with their account.
 
 Follows pkg/controller/serviceaccount/tokens_controller.go.
 """

@@ -1,2 +1,3 @@
-"""Jobs: pods that run to their end (`controller`), which indexes are done (`indexes`), what a
-failure means (`policies`), and the end of finished Jobs (`expiry`). CronJobs are beside it."""
+"""Jobs: pods that run until they complete (`controller`), completion indexes (`indexes`), policies
+for failures and success (`policies`), deletion of finished Jobs (`expiry`). CronJobs are in
+`workloads.cronjobs`."""

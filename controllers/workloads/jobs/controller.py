@@ -1,7 +1,7 @@
-"""The Job controller: makes pods, counts the ends of each exactly once, and ends the Job.
+"""The Job controller: creates pods, counts each finished pod exactly once, and ends the Job.
 
-A finished pod's uid is noted in the status, its finalizer is removed, then it is counted, so that
-nothing is counted twice or lost. Follows pkg/controller/job/job_controller.go.
+It writes the uid of a finished pod to the status, then removes the pod's finalizer, then counts the
+pod. In this order, every pod is counted exactly once. Follows pkg/controller/job/job_controller.go.
 """
 
 import asyncio
@@ -29,11 +29,11 @@ JOBS = "batch/v1/jobs"
 _OURS = "kubernetes.io/job-controller"
 _REACHED = ("SuccessCriteriaMet", "CompletionsReached", "Reached expected number of succeeded pods")
 _ORPHAN = "pods"
-"""`Key.resource` of a pod whose Job is gone."""
+"""`Key.resource` of a pod whose Job was deleted."""
 
 
 class JobController:
-    """Makes and counts the pods of one Job at a time."""
+    """Creates and counts the pods of one Job at a time."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._clock = cluster.clock
@@ -45,7 +45,7 @@ class JobController:
         self._claims = Claims(self._client, PODS, JOBS)
 
     def of_pod(self, change: Change) -> Iterator[Key]:
-        """Its Job; itself when that is gone and it still waits to be counted."""
+        """The Jobs of a pod, or those that can adopt it; the pod itself if it has the finalizer."""
         namespace = change.object["metadata"]["namespace"]
         new = change.new
         yield from named_owners(change, "Job")
@@ -54,14 +54,14 @@ class JobController:
         yield from map(Key.of, adopters(change, self._jobs, own_selector))
 
     def of_job(self, change: Change) -> Iterator[Key]:
-        """Itself; the pods of one that went."""
+        """The Job of a change, and the pods of a deleted Job."""
         yield Key.of(change.object)
         if change.new is None:
             for key in self._owned.keys(change.object["metadata"]["uid"]):
                 yield key._replace(resource=_ORPHAN)
 
     async def reconcile(self, key: Key) -> Result | None:
-        """One step of a Job."""
+        """Reconcile a Job, or a pod whose Job was deleted."""
         if key.resource:
             await self._let_go(key)
             return None
@@ -81,7 +81,7 @@ class JobController:
         return await self._claims.claim(job, job["spec"].get("selector") or {}, candidates)
 
     async def _let_go(self, key: Key) -> None:
-        """syncOrphanPod: nobody will count a pod whose Job is gone."""
+        """syncOrphanPod: remove the finalizer of a pod without a Job that would count it."""
         pod = self._pods.get(Key(key.namespace, key.name))
         if pod is None or not state.is_tracked(pod):
             return
@@ -130,7 +130,8 @@ class JobController:
     # --- pods
 
     async def _manage(self, job: Object, look: State) -> tuple[list[Object], float]:
-        """manageJob: the active pods there are then, and when to look again."""
+        """manageJob: create or delete pods. Returns the active pods after it, and seconds until the
+        next check (0: no check)."""
         active, wanted = look.active, look.wanted_active()
         surplus = look.surplus(active) if not look.is_suspended else list(active)
         names = {pod["metadata"]["uid"] for pod in surplus}
@@ -156,7 +157,7 @@ class JobController:
         return active + await self._create(job, look, chosen), wait
 
     async def _delete(self, job: Object, look: State, surplus: list[Object]) -> list[Object]:
-        """Delete these; the active pods that are left."""
+        """Delete surplus pods. Returns the remaining active pods."""
 
         async def delete(pod: Object) -> None:
             if await writes.delete(self._client, PODS, pod):
@@ -214,7 +215,7 @@ class JobController:
         return body
 
     async def _remove_finalizers(self, found: list[Object]) -> set[str]:
-        """The uids of the pods that have the finalizer no longer."""
+        """Remove the finalizers of pods. Returns the uids of the pods without the finalizer."""
         results = await asyncio.gather(*(self._remove_finalizer(pod) for pod in found))
         if found:
             await self._pods.caught_up()
@@ -254,7 +255,7 @@ class JobController:
     async def _track(
         self, job: Object, look: State, ending: Ending | None, *, changed: bool
     ) -> None:
-        """trackJobStatusAndRemoveFinalizers."""
+        """trackJobStatusAndRemoveFinalizers: count finished pods, and write the status."""
         status = job["status"]
         now = format_time(self._clock.now())
         uncounted: dict[str, list[str]] = {
@@ -303,7 +304,7 @@ class JobController:
             await self._tell_end(job, ending)
 
     async def _write(self, job: Object) -> Object:
-        """The Job as it is written. Raises StatusError when it changed: the next event tells."""
+        """Write the status and return the Job. Raises StatusError if the Job changed meanwhile."""
         written = await self._client.update(job, subresource="status")
         await self._jobs.reach(int(written["metadata"]["resourceVersion"]))
         return written
@@ -331,7 +332,7 @@ def _kept(before: list[Object], after: list[Object]) -> int:
 
 
 def _counts(job: Object, failed: Object | None) -> dict[str, str]:
-    """How often the index of a new pod has failed (addIndexFailureCountAnnotation)."""
+    """Annotations of a new pod: the failures of its index (addIndexFailureCountAnnotation)."""
     if failed is None:
         return {indexes.FAILURES: "0"}
     counted, ignored = indexes.failures(failed), indexes.ignored(failed)
@@ -343,7 +344,7 @@ def _counts(job: Object, failed: Object | None) -> dict[str, str]:
 
 
 def _set(status: Object, kind: str, value: str, reason: str, message: str, *, now: str) -> None:
-    """Put a condition of a Job; a new one at the end."""
+    """Set a condition of a Job, in place. A new condition is added at the end."""
     made: Object = {
         "type": kind,
         "status": value,
@@ -363,7 +364,10 @@ def _set(status: Object, kind: str, value: str, reason: str, message: str, *, no
 def _count(
     status: Object, uncounted: dict[str, list[str]], tracked: set[str], *, is_indexed: bool
 ) -> bool:
-    """cleanUncountedPodsWithoutFinalizers: count those whose finalizer is gone."""
+    """cleanUncountedPodsWithoutFinalizers: count the pods without a finalizer, in place.
+
+    Returns whether a pod was counted.
+    """
     changed = False
     for member, uids in uncounted.items():
         done = [uid for uid in uids if uid not in tracked]

@@ -1,4 +1,4 @@
-"""Finished Jobs go after ttlSecondsAfterFinished, their pods with them.
+"""Deletes finished Jobs and their pods after ttlSecondsAfterFinished.
 
 Follows pkg/controller/ttlafterfinished.
 """

@@ -1,4 +1,4 @@
-"""Completion indexes: as pods carry them and as a status writes them, `0,2-4`; pure.
+"""Completion indexes in annotations of pods, and in a status, such as `0,2-4`. Pure functions.
 
 Follows pkg/controller/job/indexed_job_utils.go.
 """
@@ -13,17 +13,17 @@ IGNORED = "batch.kubernetes.io/job-index-ignored-failure-count"
 
 
 def of(pod: Object) -> int | None:
-    """The pod's index; None without a good one."""
+    """The pod's index; None if it is missing or not a number."""
     return _number(pod, INDEX)
 
 
 def failures(pod: Object) -> int:
-    """How often its index had failed when the pod was made."""
+    """The number of counted failures of the pod's index before its creation."""
     return _number(pod, FAILURES) or 0
 
 
 def ignored(pod: Object) -> int:
-    """How many failures of its index were not counted when the pod was made."""
+    """The number of ignored failures of the pod's index before its creation."""
     return _number(pod, IGNORED) or 0
 
 
@@ -33,7 +33,7 @@ def _number(pod: Object, name: str) -> int | None:
 
 
 def parse(text: str, completions: int) -> set[int]:
-    """Read `0,2-4`; what is beyond the completions is left out."""
+    """Parse a text such as `0,2-4`. Indexes that are not below `completions` are omitted."""
     found: set[int] = set()
     for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")
@@ -44,7 +44,7 @@ def parse(text: str, completions: int) -> set[int]:
 
 
 def text_of(numbers: Iterable[int]) -> str:
-    """Write `0,2-4`; two in a row stand with a comma."""
+    """Format indexes as `0,2-4`. A comma separates two consecutive indexes, as in `0,1`."""
     parts: list[list[int]] = []
     for number in sorted(set(numbers)):
         if parts and parts[-1][1] == number - 1:

@@ -1,4 +1,4 @@
-"""What the end of a pod means for its Job: podFailurePolicy and successPolicy; pure.
+"""The effect of a pod's end on its Job: podFailurePolicy and successPolicy. Pure functions.
 
 Follows pkg/controller/job/pod_failure_policy.go and success_policy.go.
 """
@@ -11,19 +11,20 @@ from inkube.controllers.workloads.jobs import indexes
 
 
 class Verdict(NamedTuple):
-    """What a failed pod leads to: `message` when the Job fails, whether the failure counts."""
+    """The effect of a failed pod: an action, and a message if the Job fails."""
 
     action: str = "Count"
     message: str = ""
 
     @property
     def counts(self) -> bool:
-        """Whether it is one of the failures that backoffLimit bounds."""
+        """Whether the failure counts toward backoffLimit."""
         return self.action != "Ignore"
 
 
 def judge(job: Object, pod: Object) -> Verdict:
-    """The first rule of podFailurePolicy that matches a failed pod."""
+    """The verdict of the first rule of podFailurePolicy that matches a failed pod; `Count` if no
+    rule matches."""
     policy = job["spec"].get("podFailurePolicy") or {}
     for number, rule in enumerate(policy.get("rules") or ()):
         action = rule["action"]
@@ -66,7 +67,8 @@ def _by_condition(rule: Object, pod: Object) -> str:
 
 
 def is_met(job: Object, succeeded: set[int]) -> str:
-    """Which rule of successPolicy the succeeded indexes fulfil, in words; "" when none."""
+    """A message about the first rule of successPolicy that the succeeded indexes meet; "" if they
+    meet no rule."""
     rules = (job["spec"].get("successPolicy") or {}).get("rules") or ()
     for number, rule in enumerate(rules):
         chosen = succeeded

@@ -1,4 +1,4 @@
-"""One look at a Job and its pods: what is counted, what is new, how it ends; pure.
+"""The state of a Job and its pods: counted and new pods, indexes, the Job's end. Pure.
 
 Follows syncJob of pkg/controller/job/job_controller.go.
 """
@@ -14,11 +14,11 @@ FINALIZER = "batch.kubernetes.io/job-tracking"
 RETRY = Backoff(first=10.0, longest=600.0)
 FINAL = {"SuccessCriteriaMet": "Complete", "FailureTarget": "Failed"}
 Ending = tuple[str, str, str]
-"""An interim condition's type, with reason and message."""
+"""The type, reason and message of an interim condition, a key of FINAL."""
 
 
 def is_finished(job: Object) -> bool:
-    """Whether it is Complete or Failed."""
+    """Whether the Job is Complete or Failed."""
     return any(
         found is not None and found["status"] == "True"
         for found in (pods.condition(job, kind) for kind in FINAL.values())
@@ -26,12 +26,13 @@ def is_finished(job: Object) -> bool:
 
 
 def is_tracked(pod: Object) -> bool:
-    """Whether the Job has still to count it."""
+    """Whether the pod has the finalizer, so that the Job must still count it."""
     return FINALIZER in (pod["metadata"].get("finalizers") or ())
 
 
 def finished_at(pod: Object) -> datetime:
-    """When its last container ended; when it was deleted or became unready, where none did."""
+    """The end of the pod's last container. If no container ended: the time of its deletion, of
+    the last transition of Ready, or of its creation."""
     status = pod.get("status") or {}
     ends = [
         pods.moment(ended["finishedAt"])
@@ -47,7 +48,7 @@ def finished_at(pod: Object) -> datetime:
 
 
 class State:
-    """A Job's pods, sorted."""
+    """The pods of a Job by state, and the numbers and decisions about the Job."""
 
     def __init__(self, job: Object, found: list[Object], now: datetime) -> None:
         self.job = job
@@ -70,7 +71,8 @@ class State:
         self._count()
 
     def is_failed(self, pod: Object) -> bool:
-        """isPodFailed: a pod that is going counts unless only failed ones are replaced."""
+        """isPodFailed: whether the pod failed, or is in deletion with podReplacementPolicy other
+        than Failed."""
         if pods.phase(pod) == "Failed":
             return True
         if self.waits_for_failed:
@@ -124,7 +126,7 @@ class State:
                 self.failed_indexes.add(index)
 
     def ending(self) -> Ending | None:
-        """How the Job is to end, when it is time to; None while it goes on."""
+        """The interim condition with which the Job ends; None while it continues."""
         for kind in FINAL:
             found = pods.condition(self.job, kind)
             if found is not None and found["status"] == "True":
@@ -174,20 +176,21 @@ class State:
         return restarts > 0 if limit == 0 else restarts >= limit
 
     def seconds_left(self) -> float | None:
-        """Until activeDeadlineSeconds are over; None where there is no such end."""
+        """Seconds until activeDeadlineSeconds end; None without a deadline, a start time or if the
+        Job is suspended."""
         deadline, start = self.spec.get("activeDeadlineSeconds"), self.status.get("startTime")
         if deadline is None or start is None or self.is_suspended:
             return None
         return (pods.moment(start) + timedelta(seconds=deadline) - self.now).total_seconds()
 
     def is_complete(self, active: int) -> bool:
-        """Whether enough pods succeeded and none is at work."""
+        """Whether enough pods succeeded and `active`, the number of active pods, is 0."""
         wanted = self.completions
         enough = self.succeeded > 0 if wanted is None else self.succeeded >= wanted
         return enough and active == 0
 
     def wanted_active(self) -> int:
-        """How many pods should be at work now."""
+        """The number of pods that must be active now."""
         if self.is_suspended:
             return 0
         if self.completions is None:
@@ -196,7 +199,7 @@ class State:
         return max(min(left, self.parallelism), 0)
 
     def retry_in(self) -> float:
-        """Seconds that failures delay new pods; 0 when they need not wait."""
+        """Seconds by which failures delay new pods; 0 without a delay."""
         if self.per_index is not None or not self.failed_pods:
             return 0.0
         last = max(
@@ -215,7 +218,7 @@ class State:
     # --- indexes
 
     def last_failed(self) -> dict[int, Object]:
-        """Index → its last failed pod, whose count the next one takes over."""
+        """Index → its last failed pod. The next pod of the index continues its count."""
         found: dict[int, Object] = {}
         for pod in self.failed_pods:
             index = indexes.of(pod)
@@ -227,7 +230,8 @@ class State:
         return found
 
     def pending(self, count: int) -> tuple[list[int], float]:
-        """The first indexes that want a pod now, and seconds until another does."""
+        """The first `count` indexes that need a pod now, and seconds until a delayed index needs
+        one (0: no such index)."""
         assert self.completions is not None, "an Indexed Job has completions"
         busy = {indexes.of(pod) for pod in self.active} | self.done_indexes | self.failed_indexes
         if self.waits_for_failed:
@@ -249,7 +253,7 @@ class State:
         return chosen, wait
 
     def surplus(self, active: list[Object]) -> list[Object]:
-        """Active pods whose index is done, not wanted any more, or there twice."""
+        """The active pods with a finished, invalid or duplicate index."""
         if not self.is_indexed or self.completions is None:
             return []
         seen: set[int] = set()
@@ -264,7 +268,7 @@ class State:
         return found
 
     def may_be_counted(self, pod: Object, *, is_ending: bool) -> bool:
-        """canRemoveFinalizer."""
+        """canRemoveFinalizer: whether the pod can be counted, and its finalizer removed."""
         if "deletionTimestamp" in self.job["metadata"] or is_ending:
             return True
         if pods.phase(pod) == "Succeeded":

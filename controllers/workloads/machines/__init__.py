@@ -1,2 +1,2 @@
-"""Nodes as the control plane sees them: their taints and silence (`lifecycle`), who must leave
-them (`eviction`), and pods that nobody looks after any more (`garbage`)."""
+"""Controllers of nodes: taints and missing heartbeats (`lifecycle`), eviction of pods by taints
+(`eviction`), deletion of pods that no kubelet serves (`garbage`)."""

@@ -1,4 +1,4 @@
-"""Pods leave nodes whose NoExecute taints they do not tolerate, or not any longer.
+"""Deletes pods on nodes with NoExecute taints that they do not tolerate, or no longer tolerate.
 
 Follows pkg/controller/tainteviction.
 """
@@ -18,7 +18,7 @@ _MESSAGE = "Taint manager: deleting due to NoExecute taint"
 
 
 def stay(pod: Object, taints: list[Object]) -> float | None:
-    """Seconds the pod may stay beside the taints; None for ever (GetMinTolerationTime)."""
+    """Seconds for which the pod tolerates the taints; None: no limit (GetMinTolerationTime)."""
     tolerations = pod["spec"].get("tolerations") or []
     seconds: list[float] = []
     for taint in taints:
@@ -34,7 +34,7 @@ def stay(pod: Object, taints: list[Object]) -> float | None:
 
 
 def disrupted(pod: Object, reason: str, message: str, now: str) -> Object:
-    """The pod's status with the condition DisruptionTarget."""
+    """The pod's status with a new condition DisruptionTarget."""
     made: Object = {
         "type": "DisruptionTarget",
         "status": "True",
@@ -50,7 +50,7 @@ def disrupted(pod: Object, reason: str, message: str, now: str) -> Object:
 
 
 class Eviction:
-    """Deletes one pod at a time when a taint of its node has been borne for long enough."""
+    """Deletes one pod at a time, when the time for which it tolerates the taints is over."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._clock = cluster.clock
@@ -60,7 +60,7 @@ class Eviction:
         self._pods = cluster.informer(PODS)
         self._pods_on = cluster.pods_on()
         self._since: dict[str, float] = {}
-        """uid of a pod that may stay for a while → since when."""
+        """uid of a pod that tolerates its taints for a time → the monotonic time of the start."""
 
     def of_node(self, change: Change) -> Iterator[Key]:
         """The pods on a node whose taints changed."""
@@ -70,7 +70,7 @@ class Eviction:
             yield from self._pods_on.keys(change.object["metadata"]["name"])
 
     def of_pod(self, change: Change) -> Iterator[Key]:
-        """A pod that came to a node or tolerates something else."""
+        """The pod, if it is new on a node with taints, or has other tolerations."""
         old, new = change.old, change.new
         if new is None:
             self._since.pop(change.object["metadata"]["uid"], None)
@@ -87,7 +87,7 @@ class Eviction:
             yield Key.of(new)
 
     async def reconcile(self, key: Key) -> Result | None:
-        """Let one pod stay, wait, or go."""
+        """Delete one pod, now or when its time is over, or cancel its deletion."""
         pod = self._pods.get(key)
         if pod is None or pods.is_deleting(pod):
             return None

@@ -1,6 +1,6 @@
-"""Pods nobody looks after: on nodes that are gone, never placed and deleted, ended and too many.
+"""Deletes pods on deleted nodes, unscheduled pods in deletion, and too many terminal pods.
 
-Follows pkg/controller/podgc, which looks every 20 s; here a change tells.
+Follows pkg/controller/podgc, which checks every 20 s. Here, changes cause the checks.
 """
 
 from collections.abc import Iterator
@@ -15,13 +15,13 @@ from inkube.schemas.meta import format_time
 
 NAME = "pod-garbage-collector-controller"
 _QUARANTINE = 40.0
-"""Seconds a node must be gone before its pods are."""
+"""Seconds between the deletion of a node and the deletion of its pods."""
 _ENDED_AT_MOST = 12_500
 _MESSAGE = "PodGC: node no longer exists"
 
 
 class PodGarbage:
-    """Deletes pods, one key at a time; knows which nodes are missed and which pods ended."""
+    """Deletes pods, one key at a time, and records missing nodes and terminal pods."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._clock = cluster.clock
@@ -30,12 +30,12 @@ class PodGarbage:
         self._pods = cluster.informer(PODS)
         self._pods_on = cluster.pods_on()
         self._gone: dict[str, float] = {}
-        """Name of a node that is missed → since when."""
+        """Name of a missing node → monotonic time since which it is missing."""
         self._ended: dict[Key, None] = {}
-        """Ended pods, the one that ended first in front."""
+        """Terminal pods, in the order in which they ended."""
 
     def of_node(self, change: Change) -> Iterator[Key]:
-        """The pods of a node that went."""
+        """The pods of a deleted node."""
         name = change.object["metadata"]["name"]
         if change.new is not None:
             self._gone.pop(name, None)
@@ -43,7 +43,7 @@ class PodGarbage:
             yield from self._pods_on.keys(name)
 
     def of_pod(self, change: Change) -> Iterator[Key]:
-        """A pod that may be garbage."""
+        """The pod, if it can be garbage; the oldest terminal pod if there are too many."""
         key, new = Key.of(change.object), change.new
         if new is None:
             self._ended.pop(key, None)
@@ -58,7 +58,7 @@ class PodGarbage:
             yield key
 
     async def reconcile(self, key: Key) -> Result | None:
-        """Delete one pod by force if it is garbage."""
+        """Delete one pod without a grace period if it is garbage."""
         pod = self._pods.get(key)
         if pod is None:
             return None

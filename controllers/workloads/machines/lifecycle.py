@@ -1,6 +1,6 @@
-"""Taints that follow a node's conditions, and nodes that fall silent.
+"""Sets taints of nodes by their conditions, and marks nodes without heartbeats.
 
-A node that a simulated kubelet looks after never falls silent, however far the clock is moved.
+A simulated kubelet's node always counts as alive, even if a test moves the clock far ahead.
 Follows pkg/controller/nodelifecycle/node_lifecycle_controller.go.
 """
 
@@ -18,7 +18,7 @@ _COMPONENT = "node-controller"
 LEASES = "coordination.k8s.io/v1/leases"
 _LEASES_IN = "kube-node-lease"
 _GRACE = 50.0
-"""Seconds without a sign of life after which nothing is known of a node."""
+"""Seconds without a heartbeat after which the conditions of a node become Unknown."""
 _STARTUP = 60.0
 _PREFIX = "node.kubernetes.io/"
 _PRESSURES = {
@@ -44,7 +44,7 @@ _NEVER = "Kubelet never posted node status."
 
 
 def wanted_taints(node: Object) -> list[tuple[str, str]]:
-    """Which of the controller's taints the node is to have, in the order they are added."""
+    """The taints of this controller that the node must have, (key, effect), in order."""
     found = []
     ready = pods.condition(node, "Ready")
     if ready is not None and ready["status"] != "True":
@@ -60,7 +60,7 @@ def wanted_taints(node: Object) -> list[tuple[str, str]]:
 
 
 class Lifecycle:
-    """Taints one node at a time, and tells of those that have been silent for too long."""
+    """Sets the taints of one node at a time, and marks nodes without heartbeats."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -72,7 +72,7 @@ class Lifecycle:
         self._pods = cluster.informer(PODS)
         self._pods_on = cluster.pods_on()
         self._seen: dict[str, tuple[object, float]] = {}
-        """uid → the newest sign of life, and when it came."""
+        """uid → the newest heartbeat, and the monotonic time of its arrival."""
 
     def of_lease(self, change: Change) -> Iterator[Key]:
         """The node of a lease."""
@@ -80,7 +80,7 @@ class Lifecycle:
             yield Key("", change.object["metadata"]["name"])
 
     async def reconcile(self, key: Key) -> Result | None:
-        """Register, judge and taint one node."""
+        """Register one node, check its heartbeats and set its taints."""
         node = self._nodes.get(key)
         if node is None:
             return None
@@ -100,7 +100,7 @@ class Lifecycle:
         return Result(requeue_after=left) if left is not None else None
 
     def _left(self, node: Object) -> float | None:
-        """Seconds until the node counts as silent; None for one that is looked after."""
+        """Seconds until the node counts as lost; None for a node of a simulated kubelet."""
         uid, now = node["metadata"]["uid"], self._clock.monotonic()
         lease = self._leases.get(Key(_LEASES_IN, node["metadata"]["name"]))
         renewed = ((lease or {}).get("spec") or {}).get("renewTime")
@@ -115,7 +115,10 @@ class Lifecycle:
         return known[1] + grace - now
 
     async def _mark_silent(self, node: Object) -> Object | None:
-        """All conditions become Unknown; the node's pods are not ready."""
+        """Set the conditions of a node to Unknown, and Ready of its pods to False.
+
+        Returns the node; None if it was deleted or changed meanwhile.
+        """
         ready = pods.condition(node, "Ready")
         if ready is None or ready["status"] != "Unknown":
             now = format_time(self._clock.now())
@@ -133,7 +136,7 @@ class Lifecycle:
         return node
 
     async def _unready_pods(self, name: str) -> None:
-        """MarkPodsNotReady."""
+        """MarkPodsNotReady: set Ready of the pods on a node to False."""
         now = format_time(self._clock.now())
         for key in self._pods_on.keys(name):
             pod = self._pods.get(key)
@@ -151,7 +154,7 @@ class Lifecycle:
     async def _taint(self, node: Object) -> None:
         present = node["spec"].get("taints") or []
         wanted = wanted_taints(node)
-        if pods.condition(node, "Ready") is None:  # what admission gave it stays until it is known
+        if pods.condition(node, "Ready") is None:  # admission's taint stays until Ready exists
             wanted += [(_PREFIX + "not-ready", "NoSchedule")]
         kept = [
             taint

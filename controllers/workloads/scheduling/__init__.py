@@ -1,2 +1,3 @@
-"""Where pods go: what nodes have (`nodes`), which of them fit (`filters`), and who makes room
-(`preemption`). All of it is pure: `controllers.workloads.scheduler` feeds it and writes."""
+"""Scheduling decisions: the capacity of nodes (`nodes`), their filters and scores (`filters`,
+`matching`), preemption (`preemption`), volumes (`volumes`). `workloads.scheduler` provides the data
+and writes the results. Except for `volumes`, these modules are pure."""

@@ -1,7 +1,7 @@
-"""Which nodes a pod fits on, why not on the others, and which of them is best.
+"""Filters and scores of nodes for a pod: the nodes that fit, the reasons of others, the best node.
 
-The filters stand in upstream's order; the first that refuses a node is what is told of it. Follows
-the plug-ins of pkg/scheduler/framework/plugins.
+The filters have upstream's order, and the first filter that refuses a node gives the reason.
+Follows the plug-ins of pkg/scheduler/framework/plugins.
 """
 
 from collections import Counter
@@ -22,27 +22,27 @@ _ANY_ADDRESS = "0.0.0.0"  # noqa: S104 # as upstream says all
 
 
 class Refusal(NamedTuple):
-    """Why a node does not fit; `curable` when it might if other pods went."""
+    """The reasons against a node; `curable` if it could fit after a deletion of other pods."""
 
     reasons: tuple[str, ...]
     curable: bool = False
 
 
 class Fit(NamedTuple):
-    """Nodes that fit, and why the others do not."""
+    """The nodes that fit, and the refusals of other nodes by name."""
 
     nodes: list[Node]
     refusals: dict[str, Refusal]
 
 
 VolumeFilter = Callable[[Object], str]
-"""Node → why the volumes of the pod cannot be there; "" when they can."""
+"""Node → the reason why the pod's volumes cannot be on the node; "" if they can."""
 Namespaces = Callable[[str], dict[str, str]]
 """Name of a namespace → its labels."""
 
 
 class Wish:
-    """A pod that wants a node, with what its filters ask of other pods, computed once."""
+    """A pod that needs a node. Counts of other pods for its filters are computed once."""
 
     def __init__(
         self,
@@ -66,10 +66,10 @@ class Wish:
         ]
         self._nodes = nodes
         self._counts: dict[int, Counter[str]] = {}
-        """Domain → pods, by the identity of the term or constraint that counts them."""
+        """Identity of a term or constraint → domain → number of matching pods."""
 
     def refusal(self, node: Node) -> Refusal | None:
-        """Why the pod cannot be on the node; None when it can."""
+        """The first refusal of the node; None if the pod fits."""
         return (
             self._unschedulable(node)
             or self._named(node)
@@ -143,7 +143,7 @@ class Wish:
         return None
 
     def _domains(self, constraint: Object, node: Node) -> Counter[str]:
-        """How many pods that count are in each domain this pod may go to."""
+        """The number of pods that match a spread constraint, by eligible domain."""
         counts = self._counts.get(id(constraint))
         key = constraint["topologyKey"]
         if counts is None:
@@ -162,7 +162,7 @@ class Wish:
         return counts
 
     def _missing(self, node: Node) -> list[Placed]:
-        """The pods that a node is imagined without (`Node.without`)."""
+        """The pods that a hypothetical node lacks (`Node.without`); empty for a real node."""
         real = self._nodes.get(node.name)
         if real is None or real is node:
             return []
@@ -206,7 +206,8 @@ class Wish:
         return None
 
     def _is_near(self, term: Object, node: Node) -> bool:
-        """A pod the term names is in the node's domain, or this is the first of its own kind."""
+        """Whether the node's domain has a pod that matches the affinity term. Without any such pod,
+        a pod that matches its own term can be the first."""
         if node.labels.get(term["topologyKey"]) is None:
             return False
         if self._has_match(term, self.placed, node):
@@ -215,7 +216,7 @@ class Wish:
         return not anywhere and self._concerns(term, self.placed, self.placed)
 
     def _has_match(self, term: Object, holder: Placed, node: Node) -> bool:
-        """Whether a pod that the term names is in the node's domain."""
+        """Whether the node's domain has a pod that matches the term."""
         domain = node.labels.get(term["topologyKey"])
         if domain is None:
             return False
@@ -223,7 +224,7 @@ class Wish:
         return self._matches(term)[domain] > gone
 
     def _matches(self, term: Object) -> Counter[str]:
-        """How many pods that one of this pod's terms names are in each domain."""
+        """The number of pods that match one of this pod's terms, by domain."""
         counts = self._counts.get(id(term))
         if counts is None:
             counts = self._counts[id(term)] = Counter()
@@ -236,7 +237,7 @@ class Wish:
         return counts
 
     def _concerns(self, term: Object, holder: Placed, other: Placed) -> bool:
-        """Whether a pod affinity term of `holder` names the other pod."""
+        """Whether a pod affinity term of `holder` matches the other pod."""
         selector = term.get("labelSelector")
         if selector is None or not selectors.selects(selector, other.labels):
             return False
@@ -250,10 +251,11 @@ class Wish:
             of_labels, self._namespaces(other.namespace)
         )
 
-    # --- the best of those that fit
+    # --- scores of nodes that fit
 
     def score(self, node: Node) -> float:
-        """Higher is better: room left, kin elsewhere, preferences, taints to be avoided."""
+        """The score of a node; higher is better. It considers free resources, pods with the same
+        owner, preferences and taints with PreferNoSchedule."""
         shares = []
         for name in (CPU, "memory"):
             has = node.allocatable.get(name, 0)
@@ -285,7 +287,7 @@ class Wish:
 
 
 _UNSAID = {CPU: 100, "memory": 200 * 2**20}
-"""What a pod that asks for nothing counts as, so that such pods spread (GetNonzeroRequests)."""
+"""The assumed requests of a pod without requests, so that such pods spread (GetNonzeroRequests)."""
 
 
 def _clash(mine: tuple[str, str, int], other: tuple[str, str, int]) -> bool:
@@ -299,7 +301,7 @@ def _same_domain(term: Object, node: Node, other: Node) -> bool:
 
 
 def find(wish: Wish, nodes: Nodes) -> Fit:
-    """Every node, judged."""
+    """Apply the filters of a pod to all nodes."""
     fit = Fit([], {})
     for node in nodes:
         refused = wish.refusal(node)
@@ -311,14 +313,14 @@ def find(wish: Wish, nodes: Nodes) -> Fit:
 
 
 def best(wish: Wish, candidates: list[Node]) -> Node:
-    """The highest score; of equal ones that with fewest pods, then the first by name."""
+    """The node with the highest score; among equal scores, fewest pods, then the first name."""
     return min(
         candidates, key=lambda node: (-round(wish.score(node), 6), len(node.there), node.name)
     )
 
 
 def explain(count: int, refusals: Iterable[Refusal], after: str) -> str:
-    """FitError: reasons with how many nodes each concerns, sorted as strings."""
+    """FitError: a message with the reasons and the number of nodes of each, sorted as strings."""
     reasons = Counter(reason for refused in refusals for reason in refused.reasons)
     told = ", ".join(sorted(f"{n} {reason}" for reason, n in reasons.items()))
     head = f"0/{count} nodes are available:"

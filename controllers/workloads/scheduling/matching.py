@@ -1,6 +1,6 @@
-"""Do a pod's wishes and a node's properties fit: selectors, affinity, taints.
+"""Matches the requirements of a pod with a node: selectors, node affinity, taints.
 
-Shared by the scheduler, DaemonSets and the eviction by taints. Follows
+The scheduler, DaemonSets, volumes and the eviction by taints use it. Follows
 component-helpers/scheduling/corev1.
 """
 
@@ -12,12 +12,12 @@ Labels = dict[str, str]
 
 
 def tolerates(tolerations: Iterable[Object], taint: Object) -> bool:
-    """Whether any of them tolerates the taint."""
+    """Whether a toleration tolerates the taint."""
     return any(is_tolerated(each, taint) for each in tolerations)
 
 
 def is_tolerated(toleration: Object, taint: Object) -> bool:
-    """ToleratesTaint."""
+    """ToleratesTaint: whether one toleration tolerates the taint."""
     effect, key = toleration.get("effect"), toleration.get("key")
     if effect and effect != taint.get("effect"):
         return False
@@ -39,7 +39,7 @@ def is_tolerated(toleration: Object, taint: Object) -> bool:
 def untolerated(
     tolerations: list[Object], taints: Iterable[Object], effects: tuple[str, ...]
 ) -> Object | None:
-    """The first taint with one of these effects that none tolerates."""
+    """The first taint with one of the effects that is not tolerated; None without one."""
     for taint in taints:
         if taint.get("effect") in effects and not tolerates(tolerations, taint):
             return taint
@@ -58,12 +58,12 @@ def fits_node(spec: Object, node: Object) -> bool:
 
 
 def fits_terms(terms: Iterable[Object], node: Object) -> bool:
-    """Whether any of the terms of a NodeSelector accepts the node."""
+    """Whether a term of a NodeSelector accepts the node."""
     return any(fits_term(term, node) for term in terms)
 
 
 def fits_term(term: Object, node: Object) -> bool:
-    """One NodeSelectorTerm; an empty one accepts nothing."""
+    """Whether a NodeSelectorTerm accepts the node. An empty term accepts no node."""
     labels: Labels = node["metadata"].get("labels") or {}
     expressions = term.get("matchExpressions") or ()
     fields = term.get("matchFields") or ()

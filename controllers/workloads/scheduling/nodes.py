@@ -1,4 +1,4 @@
-"""What the scheduler knows of nodes: what they have, what is taken, which pods are there.
+"""The scheduler's state of nodes: their resources, the used amounts, their pods.
 
 Follows pkg/scheduler/framework/types.go (NodeInfo) and pkg/api/v1/resource.
 """
@@ -14,12 +14,12 @@ PODS = "pods"
 CPU = "cpu"
 _ALWAYS = "Always"
 Amounts = dict[str, int]
-"""Resource → amount: thousandths of cores, bytes, or pieces."""
+"""Resource → amount: thousandths of cores for cpu, otherwise bytes or units."""
 
 
 @caches.of_texts(4096)
 def amount(name: str, text: str) -> int:
-    """A quantity as an integer, rounded up."""
+    """The quantity of a resource as an integer, rounded up; cpu in thousandths of cores."""
     found = quantity.parse(text)
     value, scale = found.value, found.scale + (3 if name == CPU else 0)
     return int(value * 10**scale) if scale >= 0 else int(-(-value // 10**-scale))
@@ -31,7 +31,8 @@ def amounts(texts: Object | None) -> Amounts:
 
 
 def requests(spec: Object) -> Amounts:
-    """What a pod asks for: its containers together, or the most that starting takes."""
+    """The requests of a pod: the larger one of the sum of its containers, and the maximum during
+    its init containers. Requests of the pod itself replace them. The overhead is added."""
     total: Counter[str] = Counter()
     for container in spec.get("containers") or ():
         total.update(_asked(container))
@@ -75,7 +76,7 @@ def ports(spec: Object) -> frozenset[tuple[str, str, int]]:
 
 
 class Placed:
-    """A pod on a node, or one that is to go there."""
+    """A pod on a node, or a pod that will be on it, with the data for the filters."""
 
     __slots__ = (
         "anti_affinity", "labels", "namespace", "owner", "pod", "ports", "priority", "requests",
@@ -114,7 +115,7 @@ class Node:
             self.add(placed)
 
     def show(self, obj: Object) -> None:
-        """The node as it is now."""
+        """Set the current state of the node."""
         self.object = obj
         self.name: str = obj["metadata"]["name"]
         self.labels: dict[str, str] = obj["metadata"].get("labels") or {}
@@ -122,7 +123,7 @@ class Node:
         self.allocatable = amounts(status.get("allocatable") or status.get("capacity"))
 
     def add(self, placed: Placed) -> None:
-        """A pod is there; over what was known of it."""
+        """Add a pod to the node, or replace its earlier state."""
         self.remove(placed.uid)
         self.there[placed.uid] = placed
         self.requested.update(placed.requests)
@@ -131,7 +132,7 @@ class Node:
             self.owners[placed.owner] += 1
 
     def remove(self, uid: str) -> None:
-        """A pod is there no longer."""
+        """Remove a pod from the node, if the node has it."""
         placed = self.there.pop(uid, None)
         if placed is None:
             return
@@ -143,29 +144,29 @@ class Node:
                 del self.owners[placed.owner]
 
     def without(self, uids: set[str]) -> "Node":
-        """The node if these pods were gone."""
+        """A copy of the node without some pods."""
         return Node(self.object, (each for uid, each in self.there.items() if uid not in uids))
 
     @property
     def taints(self) -> list[Object]:
-        """What pods must tolerate."""
+        """The taints of the node."""
         return self.object["spec"].get("taints") or []
 
 
 class Nodes:
-    """All nodes by name, in the order of their names; where each pod is."""
+    """All nodes, sorted by name, and the node of each pod."""
 
     def __init__(self) -> None:
         self._nodes: dict[str, Node] = {}
         self._places: dict[str, str] = {}
         self._early: dict[str, dict[str, Placed]] = {}
-        """Pods by the name of a node that is not known yet."""
+        """Name of an unknown node → the pods on it, by uid."""
         self._ordered: list[Node] | None = None
         self._exclusive: dict[str, Placed] = {}
-        """Pods that keep others away, by uid: few are, and every pod has to look at them."""
+        """Pods with required anti-affinity, by uid. The filters check these few for every pod."""
 
     def exclusive(self) -> Iterator[tuple[Node, Placed]]:
-        """Pods with required anti-affinity, and where they are."""
+        """The pods with required anti-affinity on known nodes, with their nodes."""
         for uid, placed in self._exclusive.items():
             node = self._nodes.get(self._places[uid])
             if node is not None:
@@ -180,11 +181,11 @@ class Nodes:
         return len(self._nodes)
 
     def get(self, name: str) -> Node | None:
-        """The node of that name."""
+        """The node with a name; None if it is unknown."""
         return self._nodes.get(name)
 
     def show(self, obj: Object) -> None:
-        """A node as it is now."""
+        """Add a node, or set its current state."""
         name = obj["metadata"]["name"]
         known = self._nodes.get(name)
         if known is not None:
@@ -194,7 +195,7 @@ class Nodes:
         self._ordered = None
 
     def forget(self, name: str) -> None:
-        """The node is gone; its pods are not, yet."""
+        """Remove a deleted node, but not its pods, which still exist."""
         gone = self._nodes.pop(name, None)
         if gone is not None:
             self._ordered = None
@@ -202,7 +203,7 @@ class Nodes:
                 self._early[name] = gone.there
 
     def place(self, placed: Placed, name: str) -> None:
-        """A pod is on that node, or soon will be."""
+        """Record that a pod is on a node, or will be soon."""
         before = self._places.get(placed.uid)
         if before is not None and before != name:
             self.remove(placed.uid)
@@ -216,7 +217,7 @@ class Nodes:
             self._early.setdefault(name, {})[placed.uid] = placed
 
     def remove(self, uid: str) -> None:
-        """A pod takes no room any longer."""
+        """Remove a pod that no longer uses resources."""
         name = self._places.pop(uid, None)
         if name is None:
             return

@@ -1,4 +1,4 @@
-"""Who has to go so that a more important pod has room.
+"""Preemption: the choice of pods to delete so that a pod with a higher priority fits.
 
 Follows pkg/scheduler/framework/preemption and plugins/defaultpreemption.
 """
@@ -17,24 +17,24 @@ _NO_VICTIMS = "No preemption victims found for incoming pod"
 
 
 class Victims(NamedTuple):
-    """A node, who has to leave it, and how many budgets that breaks."""
+    """A node, the pods to delete on it, and the number of violations of disruption budgets."""
 
     node: Node
     pods: list[Placed]
     violations: int
 
     def cost(self) -> tuple[object, ...]:
-        """The least is chosen (pickOneNodeForPreemption)."""
+        """A sort key. The node with the lowest cost is chosen (pickOneNodeForPreemption)."""
         priorities = sorted((each.priority for each in self.pods), reverse=True)
         return self.violations, priorities[:1], sum(priorities), len(priorities), self.node.name
 
 
 Budgets = Callable[[Object], list[tuple[str, int]]]
-"""A pod → its disruption budgets: uid, and how many disruptions it allows."""
+"""A pod → its disruption budgets: the uid and the allowed disruptions of each."""
 
 
 def find(wish: Wish, nodes: Nodes, fit: Fit, budgets: Budgets) -> tuple[Victims | None, str]:
-    """The victims, or the text that says why there are none."""
+    """The victims and "", or None and a message with the reason."""
     if wish.spec.get("preemptionPolicy") == "Never":
         return None, f"{PREFIX}not eligible due to preemptionPolicy=Never."
     found, why = [], []
@@ -55,7 +55,10 @@ def find(wish: Wish, nodes: Nodes, fit: Fit, budgets: Budgets) -> tuple[Victims 
 
 
 def _on(wish: Wish, node: Node, budgets: Budgets) -> Victims | None:
-    """selectVictimsOnNode: all lesser pods go, then as many as possible come back."""
+    """selectVictimsOnNode: remove all pods with a lower priority, then keep as many as possible.
+
+    Returns None if the pod does not fit even without them.
+    """
     lesser = [each for each in node.there.values() if each.priority < wish.placed.priority]
     if not lesser:
         return None
@@ -82,7 +85,7 @@ def _on(wish: Wish, node: Node, budgets: Budgets) -> Victims | None:
 
 
 def _importance(each: Placed) -> tuple[int, str]:
-    """MoreImportantPod: priority, then who started first."""
+    """MoreImportantPod: a sort key by priority (the highest first), then by start time."""
     return -each.priority, (each.pod.get("status") or {}).get("startTime") or "~"
 
 

@@ -1,7 +1,7 @@
-"""What the scheduler asks of volumes: are claims bound, and can their volumes be on a node.
+"""Volumes for the scheduler: whether claims are bound, and whether their volumes can be on a node.
 
-Claims of a class that waits for its first consumer are bound from here: a volume is reserved for
-them, or their provisioner is told the node; the pod waits until the claim is bound. Follows
+For claims of a class with WaitForFirstConsumer, the scheduler starts the binding: it reserves a
+volume, or writes the node for the provisioner. The pod waits until the claim is bound. Follows
 pkg/scheduler/framework/plugins/volumebinding.
 """
 
@@ -22,7 +22,7 @@ _UNBOUND = "pod has unbound immediate PersistentVolumeClaims"
 
 
 class Volumes:
-    """Looks at caches, writes reservations."""
+    """Reads claims, volumes and classes from caches, and writes reservations."""
 
     def __init__(self, cluster: Cluster, client: Client) -> None:
         self._client = client
@@ -31,7 +31,7 @@ class Volumes:
         self._classes = cluster.informer(CLASSES)
 
     def problem(self, pod: Object) -> str:
-        """Why the pod fits nowhere because of its claims; "" when it might."""
+        """The reason why the claims prevent scheduling on all nodes; "" if they do not."""
         unbound = False
         for name, claim in self._of(pod):
             if claim is None:
@@ -42,12 +42,14 @@ class Volumes:
         return _UNBOUND if unbound else ""
 
     def filter(self, pod: Object) -> Callable[[Object], str] | None:
-        """Node → why the claims cannot be there; None for pods without claims."""
+        """Node → the reason why the claims cannot be on it, or ""; None for a pod without
+        claims."""
         claims = [claim for _, claim in self._of(pod) if claim is not None]
         return (lambda node: self._refusal(claims, node)) if claims else None
 
     async def reserve(self, pod: Object, node: Object) -> bool:
-        """Whether all claims are bound; those that wait for a consumer begin to be."""
+        """Start the binding of the pod's unbound claims on a node. Returns whether all claims were
+        bound before."""
         ready = True
         taken: set[str] = set()
         for _, claim in self._of(pod):
@@ -100,11 +102,11 @@ class Volumes:
         return self._classes.get(Key("", matches.class_of(claim)))
 
     def _waits(self, claim: Object) -> bool:
-        """Whether its class waits for the first consumer."""
+        """Whether the class of the claim has WaitForFirstConsumer."""
         found = self._class(claim)
         return found is not None and found.get("volumeBindingMode") == "WaitForFirstConsumer"
 
     def _is_provisioned(self, claim: Object) -> bool:
-        """Whether somebody may make a volume for it."""
+        """Whether the class of the claim has a provisioner that can create a volume."""
         found = self._class(claim)
         return found is not None and found["provisioner"] != _NO_PROVISIONER

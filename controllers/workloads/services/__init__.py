@@ -1,2 +1,2 @@
-"""Where the pods of a Service are: which addresses and ports (`addresses`), written as Endpoints
-(`endpoints`) and EndpointSlices (`slices`); hand-made Endpoints as slices (`mirroring`)."""
+"""The addresses and ports of a Service's pods (`addresses`), written as Endpoints (`endpoints`) and
+EndpointSlices (`slices`), and copies of users' Endpoints as EndpointSlices (`mirroring`)."""

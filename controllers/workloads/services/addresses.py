@@ -1,4 +1,4 @@
-"""The addresses and ports of the pods that a Service selects; pure.
+"""The addresses and ports of the pods that a Service selects. Pure functions.
 
 Follows endpointslice/utils.go and pkg/controller/util/endpoint.
 """
@@ -16,7 +16,7 @@ ZONE = "topology.kubernetes.io/zone"
 
 
 class Port(NamedTuple):
-    """A port of an address, as both kinds write it."""
+    """A port of an address, for Endpoints and EndpointSlices."""
 
     name: str
     number: int
@@ -24,7 +24,7 @@ class Port(NamedTuple):
     app_protocol: str = ""
 
     def dump(self, *, named: bool) -> Object:
-        """As JSON; `named`: a missing name is written, too."""
+        """The port as JSON. `named`: also write an empty name."""
         made: Object = {"port": self.number, "protocol": self.protocol}
         if self.name or named:
             made["name"] = self.name
@@ -41,18 +41,19 @@ def is_selected(service: Object, pod: Object) -> bool:
 
 
 def is_headless(service: Object) -> bool:
-    """Whether the Service has no address of its own."""
+    """Whether the Service is headless: it has no cluster IP."""
     return bool(service["spec"].get("clusterIP") == "None")
 
 
 def is_wanted(service: Object) -> bool:
-    """Whether controllers keep the Service's addresses: it selects pods."""
+    """Whether controllers write the Service's addresses: it has a selector, and its type is not
+    ExternalName."""
     spec = service["spec"]
     return bool(spec.get("selector")) and spec.get("type") != "ExternalName"
 
 
 def selected(service: Object, candidates: Informer) -> list[Object]:
-    """Pods with an address that the Service selects, by name; ended ones do not count."""
+    """The selected pods that have an address and are not terminal, sorted by name."""
     found = [
         pod
         for pod in candidates.items(service["metadata"]["namespace"])
@@ -80,7 +81,7 @@ def families(service: Object) -> list[str]:
 
 
 def ports(service: Object, pod: Object) -> tuple[Port, ...]:
-    """The Service's ports on this pod; those it does not name are left out (FindPort)."""
+    """The Service's ports on this pod, without named ports that the pod lacks (FindPort)."""
     found = []
     for each in service["spec"].get("ports") or ():
         protocol = each.get("protocol", "TCP")
@@ -105,7 +106,7 @@ def _number(target: int | str, protocol: str, pod: Object) -> int:
 
 
 def hostname(service: Object, pod: Object) -> str:
-    """The pod's name in the Service's domain."""
+    """The pod's hostname in the Service's domain; "" if the Service is not its subdomain."""
     spec = pod["spec"]
     if spec.get("hostname") and spec.get("subdomain") == service["metadata"]["name"]:
         return str(spec["hostname"])
@@ -124,7 +125,7 @@ def target(pod: Object) -> Object:
 
 
 def of_pod(change: Change, services: Informer) -> Iterator[Key]:
-    """The Services that select a pod that came, went or changed in what counts."""
+    """The Services that select a pod, before or after a change of a relevant part."""
     old, new = change.old, change.new
     if old is not None and new is not None and _parts(old) == _parts(new):
         return

@@ -1,4 +1,4 @@
-"""The Endpoints of a Service: the old form, in one object.
+"""The Endpoints of a Service: the older form of its addresses, in one object.
 
 Follows pkg/controller/endpoint.
 """
@@ -18,7 +18,7 @@ _US = "endpoint-controller"
 
 
 def subsets(service: Object, found: list[Object]) -> list[Object]:
-    """The addresses of the pods, those with the same ports together (RepackSubsets)."""
+    """The addresses of the pods, grouped by ports (RepackSubsets)."""
     by_port: dict[Port | None, tuple[list[Object], list[Object]]] = {}
     publishes = service["spec"].get("publishNotReadyAddresses")
     for pod in found:

@@ -1,4 +1,4 @@
-"""Endpoints written by hand, for a Service without a selector, as EndpointSlices.
+"""Copies Endpoints that users write, for a Service without a selector, to EndpointSlices.
 
 Follows pkg/controller/endpointslicemirroring.
 """
@@ -22,7 +22,7 @@ _NOT_COPIED = (
     "endpoints.kubernetes.io/last-change-trigger-time",
 )
 _AT_MOST = 1000
-"""Addresses of one subset that are mirrored."""
+"""Addresses of one subset that are copied, at most."""
 
 
 def _is_mirrored(endpoints: Object) -> bool:

@@ -1,4 +1,4 @@
-"""The EndpointSlices of a Service: at most a hundred addresses each, with the same ports.
+"""The EndpointSlices of a Service, with at most 100 addresses with the same ports in each.
 
 Follows endpointslice/reconciler.go.
 """
@@ -26,7 +26,7 @@ DesiredSlice = tuple[str, tuple[Port, ...], list[Object]]
 
 
 def indexed(cluster: Cluster) -> Index:
-    """Slices by who manages them and for which Service."""
+    """An index of slices by namespace, Service and manager (see `place`)."""
     return cluster.informer(SLICES).index("service", _place)
 
 
@@ -37,7 +37,7 @@ def _place(obj: Object) -> Iterable[str]:
 
 
 def managed_by(manager: str) -> Callable[[Change], Iterator[Key]]:
-    """The mapping of slices that a manager made to the keys of their Services."""
+    """A function from a change of a slice of this manager to the key of the slice's Service."""
 
     def of_slice(change: Change) -> Iterator[Key]:
         labels = change.object["metadata"].get("labels") or {}
@@ -48,12 +48,12 @@ def managed_by(manager: str) -> Callable[[Change], Iterator[Key]]:
 
 
 def place(namespace: str, service: str, manager: str) -> str:
-    """A value of the index."""
+    """The value of a slice in the index."""
     return f"{namespace}/{service}/{manager}"
 
 
 class Writer:
-    """Makes the slices of an owner be what is wanted, with few writes."""
+    """Writes the wanted slices of an owner, with few writes."""
 
     def __init__(self, client: Client, cache: Informer, index: Index, manager: str) -> None:
         self._client = client
@@ -62,7 +62,7 @@ class Writer:
         self._manager = manager
 
     def present(self, namespace: str, service: str) -> list[Object]:
-        """The slices there are."""
+        """The manager's slices of a Service that are not in deletion."""
         keys = self._index.keys(place(namespace, service, self._manager))
         found = (self._cache.get(key) for key in keys)
         return [each for each in found if each is not None and not pods.is_deleting(each)]
@@ -70,7 +70,8 @@ class Writer:
     async def write(
         self, owner: Object, wanted: list[DesiredSlice], labels: dict[str, str], annotations: Object
     ) -> None:
-        """Change, make and delete slices; one of the same ports is used again."""
+        """Change, create and delete slices. Reuses slices of the same family, first those with the
+        same ports."""
         namespace, name = owner["metadata"]["namespace"], owner["metadata"]["name"]
         left = self.present(namespace, name)
         changes = []
@@ -120,7 +121,7 @@ class Writer:
 
 
 def in_chunks(groups: dict[tuple[str, tuple[Port, ...]], list[Object]]) -> list[DesiredSlice]:
-    """Endpoints by family and ports, so many in each slice as fit."""
+    """Split the endpoints of each family and ports into slices of at most `_AT_MOST`."""
     return [
         (family, ports, endpoints[start : start + _AT_MOST])
         for (family, ports), endpoints in groups.items()
@@ -129,7 +130,7 @@ def in_chunks(groups: dict[tuple[str, tuple[Port, ...]], list[Object]]) -> list[
 
 
 def endpoint(service: Object, pod: Object, address: str, node: Object | None) -> Object:
-    """podToEndpoint."""
+    """podToEndpoint: the endpoint for an address of a pod."""
     serving, terminating = pods.is_ready(pod), pods.is_deleting(pod)
     publishes = bool(service["spec"].get("publishNotReadyAddresses"))
     made: Object = {
@@ -175,7 +176,7 @@ def add(cluster: Cluster) -> None:
     async def reconcile(key: Key) -> None:
         service = services.get(key)
         if service is None or pods.is_deleting(service) or not addresses.is_wanted(service):
-            return  # the garbage collector takes the slices of one that is gone
+            return  # the garbage collector deletes the slices of a deleted Service
         labels = {
             **(service["metadata"].get("labels") or {}),
             SERVICE_NAME: key.name,

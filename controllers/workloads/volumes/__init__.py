@@ -1,5 +1,5 @@
-"""Volumes and claims: which fit (`matches`), how they are bound (`binder`), what keeps them from
-going while they are used (`protection`), claims of a pod's own (`ephemeral`)."""
+"""Volumes and claims: matching (`matches`), binding (`binder`), protection of used objects from
+deletion (`protection`), claims for ephemeral volumes of a pod (`ephemeral`)."""
 
 CLAIMS = "v1/persistentvolumeclaims"
 VOLUMES = "v1/persistentvolumes"

@@ -1,8 +1,8 @@
-"""Binds claims to volumes and keeps the phases of both.
+"""Binds claims to volumes and writes the phases of both.
 
 The order of writes is upstream's: the volume's claimRef, its phase, the claim's volumeName, its
-status. Volumes are not made: whose class has a provisioner waits for it. Follows
-pkg/controller/volume/persistentvolume/pv_controller.go.
+status. The binder does not create volumes: a claim whose class has a provisioner waits for it.
+Follows pkg/controller/volume/persistentvolume/pv_controller.go.
 """
 
 from collections.abc import Iterable, Iterator
@@ -30,20 +30,20 @@ _PROVISIONERS = (
 )
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
 _VOLUME = "persistentvolumes"
-"""`Key.resource` of volumes; claims have none."""
+"""`Key.resource` of volumes; that of claims is empty."""
 _NO_CLASS = "no persistent volumes available for this claim and no storage class is set"
 _FIRST_CONSUMER = "waiting for first consumer to be created before binding"
 
 
 def default_class(classes: Iterable[Object]) -> Object | None:
-    """The class that is the default; the newest of several, then the first by name."""
+    """The default class: the newest if there are several, then the first by name; None without."""
     defaults = [each for each in classes if annotations(each).get(DEFAULT_CLASS) == "true"]
     defaults.sort(key=lambda each: str(each["metadata"]["name"]))
     return max(defaults, key=lambda each: str(each["metadata"]["creationTimestamp"]), default=None)
 
 
 class Binder:
-    """Binds one claim or volume at a time to what fits it."""
+    """Binds one claim or volume at a time."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._clock = cluster.clock
@@ -53,17 +53,17 @@ class Binder:
         self._volumes = cluster.informer(VOLUMES)
         self._classes = cluster.informer(CLASSES)
 
-    # --- whom a change concerns
+    # --- keys of changes
 
     def of_claim(self, change: Change) -> Iterator[Key]:
-        """Itself and the volumes that are meant for it."""
+        """The claim, and the volumes with a claimRef to it."""
         yield Key.of(change.object)
         for volume in self._volumes.items():
             if matches.is_for(volume, change.object):
                 yield Key("", volume["metadata"]["name"], _VOLUME)
 
     def of_volume(self, change: Change) -> Iterator[Key]:
-        """Itself, its claim, and every claim that waits."""
+        """The volume, its claim, and all unbound claims."""
         yield Key("", change.object["metadata"]["name"], _VOLUME)
         for claim in self._claims.items():
             if (
@@ -73,13 +73,13 @@ class Binder:
                 yield Key.of(claim)
 
     def of_class(self, change: Change) -> Iterator[Key]:
-        """Claims that wait."""
+        """All unbound claims."""
         for claim in self._claims.items():
             if not matches.is_bound(claim):
                 yield Key.of(claim)
 
     async def reconcile(self, key: Key) -> Result | None:
-        """One step of a volume or a claim."""
+        """Reconcile a volume or a claim."""
         if key.resource == _VOLUME:
             volume = self._volumes.get(Key("", key.name))
             if volume is not None:
@@ -99,7 +99,7 @@ class Binder:
             await self._find_volume(claim)
 
     async def _find_volume(self, claim: Object) -> None:
-        """syncUnboundClaim."""
+        """syncUnboundClaim: bind the claim to a matching volume, or set its phase to Pending."""
         wanted = claim["spec"].get("volumeName")
         if wanted:
             volume = self._volumes.get(Key("", wanted))
@@ -158,7 +158,7 @@ class Binder:
         await self._events.normal(claim, "ExternalProvisioning", text)
 
     async def _bind(self, volume: Object, claim: Object) -> None:
-        """bind: both sides, in upstream's order."""
+        """bind: write the volume and the claim, in upstream's order."""
         reference = volume["spec"].get("claimRef") or {}
         if reference.get("uid") != claim["metadata"]["uid"]:
             changed = templates.copy(volume)
@@ -183,7 +183,7 @@ class Binder:
         await self._claims.caught_up()
 
     async def _check_bound(self, claim: Object) -> None:
-        """syncBoundClaim: the volume may be gone or another's."""
+        """syncBoundClaim: the claim is Lost if its volume is missing or has another claim."""
         volume = self._volumes.get(Key("", claim["spec"]["volumeName"]))
         if volume is None:
             if await self._write_claim_phase(claim, "Lost", None):
@@ -202,7 +202,7 @@ class Binder:
             await self._events.warning(claim, "ClaimMisbound", text)
 
     async def _write_claim_phase(self, claim: Object, phase: str, volume: Object | None) -> bool:
-        """updateClaimStatus; whether anything changed."""
+        """updateClaimStatus. Returns whether the status changed."""
         status: Object = dict(claim.get("status") or {})
         status["phase"] = phase
         if volume is None:
@@ -220,7 +220,7 @@ class Binder:
     # --- volumes
 
     async def _sync_volume(self, volume: Object) -> None:
-        """syncVolume."""
+        """syncVolume: write the phase of a volume by the state of its claim."""
         reference = volume["spec"].get("claimRef")
         if not reference or not reference.get("uid"):
             await self._write_volume_phase(volume, "Available")
@@ -241,7 +241,10 @@ class Binder:
             await writes.update(self._client, changed)
 
     async def _release(self, volume: Object) -> None:
-        """The claim is gone: as the policy wants. Nothing is recycled here."""
+        """Release a volume whose claim was deleted, and delete it if its reclaim policy is Delete.
+
+        Volumes are not recycled.
+        """
         phase = (volume.get("status") or {}).get("phase")
         if phase not in ("Released", "Failed"):
             await self._write_volume_phase(volume, "Released")

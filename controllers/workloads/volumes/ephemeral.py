@@ -1,4 +1,4 @@
-"""Claims of a pod's own: made from the templates of its ephemeral volumes, gone with it.
+"""Creates claims for the ephemeral volumes of a pod, which are deleted with the pod.
 
 Follows pkg/controller/volume/ephemeral.
 """
@@ -62,7 +62,7 @@ def add(cluster: Cluster) -> None:
             await make(pod, volume)
 
     def of_pod(change: Change) -> Iterator[Key]:
-        """Few pods have such volumes, and thousands of changes are heard of the others."""
+        """The pod of a change, if it has ephemeral volumes. Most pods do not."""
         pod = change.new
         if pod is not None and not pods.is_deleting(pod) and any(_ephemeral(pod)):
             yield Key.of(pod)
@@ -72,7 +72,7 @@ def add(cluster: Cluster) -> None:
 
 
 def _ephemeral(pod: Object) -> Iterator[Object]:
-    """The volumes of a pod that want a claim of its own."""
+    """The volumes of a pod that have a template for a claim."""
     for volume in pod["spec"].get("volumes") or ():
         if (volume.get("ephemeral") or {}).get("volumeClaimTemplate"):
             yield volume

@@ -1,4 +1,4 @@
-"""Which volume a claim may have; pure. Follows component-helpers/storage/volume/pv_helpers.go."""
+"""Matches claims with volumes. Follows component-helpers/storage/volume/pv_helpers.go."""
 
 from collections.abc import Iterable
 
@@ -14,29 +14,29 @@ OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
 
 
 def annotations(obj: Object) -> dict[str, str]:
-    """Those of an object; none are {}."""
+    """The annotations of an object; {} without annotations."""
     found: dict[str, str] = obj["metadata"].get("annotations") or {}
     return found
 
 
 def class_of(obj: Object) -> str:
-    """The storage class of a claim or a volume."""
+    """The storage class of a claim or a volume; "" without one."""
     old = annotations(obj).get(OLD_CLASS)
     return old if old is not None else obj["spec"].get("storageClassName") or ""
 
 
 def has_class(claim: Object) -> bool:
-    """Whether a claim names a class, be it the empty one."""
+    """Whether a claim names a class; the name can be empty."""
     return OLD_CLASS in annotations(claim) or claim["spec"].get("storageClassName") is not None
 
 
 def is_bound(claim: Object) -> bool:
-    """Whether it was bound for good."""
+    """Whether the binding of the claim is complete."""
     return bool(claim["spec"].get("volumeName")) and BIND_COMPLETED in annotations(claim)
 
 
 def is_for(volume: Object, claim: Object) -> bool:
-    """Whether the volume is meant for this claim (IsVolumeBoundToClaim)."""
+    """Whether the claimRef of the volume is this claim (IsVolumeBoundToClaim)."""
     reference = volume["spec"].get("claimRef")
     if not reference:
         return False
@@ -49,18 +49,18 @@ def is_for(volume: Object, claim: Object) -> bool:
 
 
 def capacity(volume: Object) -> Quantity:
-    """How large it is."""
+    """The storage capacity of a volume."""
     return quantity.parse((volume["spec"].get("capacity") or {}).get("storage", "0"))
 
 
 def requested(claim: Object) -> Quantity:
-    """How large it must be."""
+    """The requested storage of a claim."""
     requests = (claim["spec"].get("resources") or {}).get("requests") or {}
     return quantity.parse(requests.get("storage", "0"))
 
 
 def why_not(volume: Object, claim: Object) -> str:
-    """What keeps a volume from a claim (checkVolumeSatisfyClaim); "" when nothing does."""
+    """The reason why a volume does not satisfy a claim (checkVolumeSatisfyClaim); "" if it does."""
     if capacity(volume) < requested(claim):
         return "requested PV is too small"
     if class_of(volume) != class_of(claim):
@@ -75,7 +75,10 @@ def why_not(volume: Object, claim: Object) -> str:
 
 
 def best(claim: Object, volumes: Iterable[Object], node: Object | None = None) -> Object | None:
-    """The volume meant for the claim, or the smallest that fits (and can be on the node)."""
+    """The volume with a claimRef to the claim, or the smallest available volume that satisfies it.
+
+    With a node, the volume must accept this node. Returns None without such a volume.
+    """
     found = None
     for volume in volumes:
         if "deletionTimestamp" in volume["metadata"]:
@@ -109,7 +112,8 @@ def may_be_on(volume: Object, node: Object) -> bool:
 
 
 def reserve(volume: Object, claim: Object) -> None:
-    """Give a volume to a claim, in place; one that was meant for it before is not ours."""
+    """Set the claimRef of a volume, in place. BOUND_BY_US is set only if the claimRef was not
+    already this claim."""
     meta = claim["metadata"]
     if not is_for(volume, claim):
         own = annotations(volume)

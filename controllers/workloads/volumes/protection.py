@@ -1,6 +1,7 @@
-"""The controllers that take the protection off claims, volumes and their classes.
+"""The controllers that remove the protection of claims, volumes and their classes.
 
-Servers without workloads run them as well, once something is to go: see `core.protection`.
+Servers without workloads also run them, after the first deletion of such an object: see
+`core.protection`.
 """
 
 from inkube.controllers.core import protection
