@@ -1,9 +1,9 @@
-"""The controller half of live checks: errors of existing objects, kept current in their status.
+"""The controller for live checks, which maintains the errors of existing objects in their status.
 
-An object is checked when it appears, when its generation moves, when something it depends on
-changes (the watches of the kind) and again after an interval, shorter while it is unhealthy.
-Findings are reported after the first attempt, outages too; if an outside system failed, the check
-is repeated with back-off before the interval has passed.
+An object is checked when it appears, when its generation changes, when an object on which it
+depends changes (the watches of the kind), and after an interval, which is shorter for unhealthy
+objects. The controller reports findings and outages after the first attempt. If an outside system
+failed, it repeats the check with back-off before the interval ends.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -74,14 +74,14 @@ class Report:
 
 @dataclass(slots=True)
 class _Failing:
-    """An object that outside systems fail: since when, and how often it was looked at."""
+    """An object with failing outside systems: the monotonic time since then, and the attempts."""
 
     since: float
     attempts: int = 0
 
 
 class CheckReconciler(Generic[R]):
-    """Reconciles one kind: run its rules and checks, patch status when something changed."""
+    """Reconciles one kind: runs its rules and checks, and patches the status if it changed."""
 
     def __init__(
         self, checks: CheckSet[R], static: Static, env: Environment, *, report: Report
@@ -92,14 +92,14 @@ class CheckReconciler(Generic[R]):
         self._report = report
         self._gvr = checks.model.gvr
         self._certain: dict[Key, tuple[float, Verdict]] = {}
-        """Objects whose checks would say the same, with their intervals and what was found."""
+        """Objects whose checks cannot have other results, with their intervals and verdicts."""
         self._heard: set[Key] = set()
-        """Objects of which something was heard since they were last looked at."""
+        """Objects with a change since their last check."""
         self._failing: dict[Key, _Failing] = {}
-        """Objects that an outside system failed when they were last looked at."""
+        """Objects for which an outside system failed in their last check."""
 
     def controller(self, watches: Sequence[Watch] = ()) -> Controller:
-        """The controller to run; `watches` are the kind's own reasons to look again."""
+        """The controller of the kind. Changes of `watches` also cause checks."""
         return Controller(
             name=f"{self._gvr.resource}.{self._gvr.group} checks",
             reconcile=self.reconcile,
@@ -179,7 +179,7 @@ class CheckReconciler(Generic[R]):
         return Result(self._again(key, run, interval))
 
     def _again(self, key: Key, run: Run[R], interval: float) -> float:
-        """Seconds until the object is looked at again: sooner where an outside system failed."""
+        """Seconds until the next check: earlier than the interval if an outside system failed."""
         if not run.retries:
             self._failing.pop(key, None)
             return interval
@@ -231,7 +231,7 @@ class CheckReconciler(Generic[R]):
 
 
 def changed_by_user(change: Change) -> list[Key]:
-    """The object itself, unless only its status or bookkeeping changed."""
+    """The key of the object if its uid, generation or deletionTimestamp changed."""
     if change.new is None:
         return []
     if change.old is not None and _identity(change.old) == _identity(change.new):

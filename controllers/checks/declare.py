@@ -28,7 +28,7 @@ Field = str | Callable[[Any], str]
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Delays between runs while an outside system fails: in all at most `total` seconds."""
+    """Delays between runs while an outside system fails, in seconds; `total` limits their sum."""
 
     first: float = 0.1
     factor: float = 2.0
@@ -46,11 +46,11 @@ NEVER = Retry(total=0.0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Check(Generic[R]):
-    """A live check as declared; `timeout` bounds one attempt, in seconds.
+    """A declared live check. `timeout` limits one attempt, in seconds.
 
-    `failure` says what could not be done where the outside system does not answer, such as
-    "failed to check if repository exists"; the field is invalid then, for its user to decide.
-    Without it an outage is an InternalError.
+    `failure` is the text for an outage of the outside system, such as "failed to check if
+    repository exists". The field is then invalid, and the user decides what to do. Without this
+    text, an outage is an InternalError.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Check(Generic[R]):
         return self.field if isinstance(self.field, str) else self.field(obj)
 
     async def ask(self, obj: R, arguments: dict[str, Any]) -> list[Problem]:
-        """Run the function once, whichever of its forms it has."""
+        """Run the function once, a coroutine or an async generator. Returns its findings."""
         answer = self.function(obj, **arguments)
         if isinstance(answer, AsyncIterator):
             return [problem async for problem in answer]
@@ -80,7 +80,7 @@ class Check(Generic[R]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule(Generic[R]):
-    """A validator or mutator as declared: `function(obj, old)`, offline and synchronous."""
+    """A declared validator or mutator: a synchronous `function(obj, old)` without outside calls."""
 
     name: str
     model: type[R]
@@ -144,7 +144,7 @@ def mutator(model: type[R]) -> Callable[[Callable[[R, R | None], None]], Rule[R]
 
 
 def field_exists(model: type[BaseModel], path: str) -> bool:
-    """Does the model have a member at that path of outside names (`spec.github.appID`)?"""
+    """Whether the model has a member at a path of JSON names, such as `spec.github.appID`."""
     current: Any = model
     for part in path.split("."):
         name = part.partition("[")[0]
@@ -155,7 +155,7 @@ def field_exists(model: type[BaseModel], path: str) -> bool:
 
 
 def _member(current: Any, name: str) -> Any:
-    """The annotation of a member; `Any` where the model no longer says."""
+    """The type of a member; `Any` below a type that is not a model, None if it does not exist."""
     if current is Any or not (isinstance(current, type) and issubclass(current, BaseModel)):
         return Any
     for attribute, info in current.model_fields.items():
@@ -165,7 +165,7 @@ def _member(current: Any, name: str) -> Any:
 
 
 def _model_in(annotation: Any) -> Any:
-    """The model inside `X | None` or `list[X]`."""
+    """The model `X` in `X | None` or `list[X]`; `Any` without a model."""
     if isinstance(annotation, type) and not get_args(annotation):
         return annotation
     candidates = [_model_in(part) for part in get_args(annotation) if part is not type(None)]
@@ -180,7 +180,7 @@ def _known(model: type[Resource], field: Field) -> Field:
 
 
 def _refuse_vague(function: Callable[..., Any]) -> None:
-    """Reject a function that contains a text known to be too vague to help a user."""
+    """Raise ValueError if the function contains a text that is too vague to help a user."""
     code = getattr(function, "__code__", None)
     for text in _texts(code) if isinstance(code, CodeType) else ():
         if " " in text and is_vague(text):

@@ -5,11 +5,11 @@
 
 The field defaults to the field of the check. A vague detail ("invalid value", "validation failed")
 is rejected with ValueError, when the finding is created and already when the check is declared.
-Outside systems fail in two ways, which checks raise:
+A check raises one of these errors if an outside system fails:
 
     OutsideError
-      Unreachable     no conversation at all: name, address, connection, certificate
-      Unavailable     it answered, but not to the question: 429, 5xx, too late
+      Unreachable     no connection: an error of its name, address, connection, certificate
+      Unavailable     no usable response: 429, 5xx, too late
 """
 
 import re
@@ -41,10 +41,10 @@ def is_vague(detail: str) -> bool:
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing wrong. `field` "" means the field of the check, None means no field.
+    """A finding. `field` "" means the field of the check, None means no field.
 
-    Where no `value` is given, the object's value at the field is shown. `supported` are values
-    that would be right, for forms to offer.
+    Without a `value`, the error shows the object's value at the field. `supported` contains valid
+    values, which forms can offer.
     """
 
     detail: str
@@ -55,14 +55,14 @@ class Problem:
     type: ClassVar[Type]
 
     def __post_init__(self) -> None:
-        """Refuse details that do not help."""
+        """Raise ValueError for a vague detail."""
         if is_vague(self.detail):
             raise ValueError(
                 f"{type(self).__name__}({self.detail!r}): say what is wrong and what would be right"
             )
 
     def at(self, field: str, value: Any = OMITTED, origin: str = "") -> FieldError:
-        """As a field error; its own field and value come first."""
+        """The finding as a field error. Its own field and value replace those of the arguments."""
         shown = value if self.value is OMITTED else self.value
         place = "" if self.field is None else self.field or field
         right = tuple(islice(self.supported, SUPPORTED))
@@ -88,7 +88,7 @@ class Required(Problem):
 
 
 class Forbidden(Problem):
-    """The value may not be set, or what it asks for is not permitted."""
+    """The value must not be set, or the user lacks the permission for it."""
 
     type = Type.FORBIDDEN
 
@@ -106,19 +106,19 @@ class NotSupported(Problem):
 
 
 class TooMany(Problem):
-    """A list over its limit; the value is how many there are."""
+    """A list exceeds its limit. The value is the number of items."""
 
     type = Type.TOO_MANY
 
 
 class InternalError(Problem):
-    """The check could not be finished; says which service failed and what happens next."""
+    """The check could not finish. The detail names the failed service and the next attempt."""
 
     type = Type.INTERNAL
 
 
 class OutsideError(Exception):
-    """An outside system did not answer the question. `is_final`: asking again soon is pointless."""
+    """An outside system did not respond usably. `is_final`: an early retry cannot succeed."""
 
     def __init__(self, service: str, reason: str, *, is_final: bool = False) -> None:
         super().__init__(f"{service}: {reason}")
@@ -128,11 +128,12 @@ class OutsideError(Exception):
 
 
 class Unreachable(OutsideError):
-    """No conversation came about; reported as "unreachable: the reason"."""
+    """A connection failed. The error is reported as "unreachable: the reason"."""
 
 
 class Unavailable(OutsideError):
-    """The service is there and cannot serve; `until` is when it said it will, `code` its answer."""
+    """The service runs but cannot respond. `until` is the time at which it expects to respond,
+    `code` is its HTTP status (0: none)."""
 
     def __init__(
         self, service: str, reason: str, *, until: datetime | None = None, code: int = 0

@@ -1,8 +1,8 @@
-"""Running a kind's checks over one object: concurrently where they do not depend on each other.
+"""Runs a kind's checks for one object, concurrently if they do not depend on each other.
 
-A check whose prerequisite found something, or was skipped itself, is skipped. An outside system
-that fails is reported on the check's field at once, and the run notes how to ask it again; a check
-that breaks is logged and reported the same way. Nothing raises.
+A check is skipped if a prerequisite has findings or was skipped. A failing outside system is
+reported immediately at the check's field, and the run records how to retry. An exception in a check
+is logged and reported in the same way. Failing checks raise no exceptions.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ R = TypeVar("R", bound=models.Resource)
 
 
 class Run(Generic[R]):
-    """One evaluation: the object, what was before, and the answers its checks share."""
+    """One run of checks: the object, the old object, and results that the checks share."""
 
     def __init__(
         self,
@@ -49,9 +49,9 @@ class Run(Generic[R]):
         self.memo = Memo()
         self.is_dry = is_dry
         self.is_refused = bool(wrong)
-        """Whether static rules refuse the object: an outage is no finding of its own then."""
+        """Whether static rules refuse the object. An outage is then not reported."""
         self.retries: list[Retry] = []
-        """Of checks that an outside system failed, and that may be answered soon."""
+        """The retry delays of checks whose outside system failed and can respond soon."""
 
     @property
     def raw(self) -> Object:
@@ -91,7 +91,7 @@ class Run(Generic[R]):
         return found
 
     def again(self, unavailable: Unavailable | None = None) -> str:
-        """When the question is asked again, in words that stay the same from run to run."""
+        """A text about the next attempt. It is the same in each run."""
         if self.is_dry:
             return "send the request again later"
         if unavailable is not None and unavailable.until is not None:
@@ -122,9 +122,9 @@ class CheckSet(Generic[R]):
         is_dry: bool = False,
         wrong: Sequence[str] = (),
     ) -> list[FieldError]:
-        """All errors of one object. `wrong` has the paths of members that static rules refuse:
-        checks that ask for one are skipped. Without any, raises `models.Unreadable` when the object
-        does not fit the model."""
+        """All errors of one object. `wrong` has the paths of members that static rules refuse;
+        checks that use such a member are skipped. If `wrong` is empty, raises `models.Unreadable`
+        for an object that does not fit the model."""
         run = Run(obj, env, model=self.model, old=old, is_dry=is_dry, wrong=wrong)
         try:
             return await self.evaluate(run)
@@ -132,7 +132,7 @@ class CheckSet(Generic[R]):
             await run.memo.close()
 
     async def evaluate(self, run: Run[R]) -> list[FieldError]:
-        """All errors of a run that the caller keeps, to read its shared answers afterwards."""
+        """All errors of a run. The caller can read its shared results afterwards."""
         outcomes: dict[Check[R], asyncio.Task[list[FieldError] | None]] = {}
         async with asyncio.TaskGroup() as group:
             for check in self.checks:
@@ -143,7 +143,7 @@ class CheckSet(Generic[R]):
     async def _one(
         self, check: Check[R], run: Run[R], before: "list[asyncio.Task[list[FieldError] | None]]"
     ) -> list[FieldError] | None:
-        """The errors of one check; None when it was skipped."""
+        """The errors of one check; None if it was skipped."""
         for earlier in before:
             if await earlier != []:
                 return None
@@ -159,8 +159,8 @@ class CheckSet(Generic[R]):
 
 
 async def _found_by(check: Check[R], run: Run[R]) -> list[Problem] | None:
-    """What a check finds, or that it could not look; of an object that is refused anyway, None in
-    place of the second. Raises models.Unread."""
+    """The findings of a check, or a finding about an outage. For a refused object, None in place of
+    a finding about an outage. Raises models.Unread."""
     try:
         return await _attempt(check, run)
     except models.Unread:
@@ -178,7 +178,7 @@ async def _found_by(check: Check[R], run: Run[R]) -> list[Problem] | None:
 
 
 async def _attempt(check: Check[R], run: Run[R]) -> list[Problem]:
-    """Ask once, for as long as the check's time limit by the environment's clock."""
+    """Run a check once. Raises Unavailable after its timeout, by the environment's clock."""
     asking = asyncio.ensure_future(check.ask(run.object, run.arguments(check.parameters)))
     limit = asyncio.ensure_future(run.env.clock.sleep(check.timeout))
     try:
@@ -208,7 +208,7 @@ def value_of(problem: Problem, obj: Object, field: str) -> Any:
 
 
 def shown(obj: Object, path: str) -> Any:
-    """The object's value at a path, as an error shows it: no secrets, nothing when absent."""
+    """The object's value at a path, for an error; OMITTED for secure values and missing members."""
     if path.partition(".")[0] == SECURE:
         return OMITTED
     current: Any = obj

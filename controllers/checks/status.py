@@ -23,7 +23,7 @@ SERVICE_UNAVAILABLE = "ServiceUnavailable"
 
 
 class Finding(NamedTuple):
-    """A condition as a kind sees it; its times and generation are kept here."""
+    """A condition of a kind, without its time and generation, which this module adds."""
 
     type: str
     is_true: bool
@@ -36,8 +36,8 @@ class Verdict:
     """The result of a run: its errors, the reason of the Ready condition, further members of
     status.
 
-    A member that is None is removed; `findings` are conditions beside Ready, `error` is the value
-    of `health.error` while there are errors.
+    A member that is None is removed. `findings` are conditions in addition to Ready. `error` is the
+    value of `health.error` if the run has errors.
     """
 
     errors: Sequence[FieldError]
@@ -48,12 +48,12 @@ class Verdict:
 
     @property
     def is_healthy(self) -> bool:
-        """No check found anything."""
+        """Whether the run has no errors."""
         return not self.errors
 
     @property
     def messages(self) -> list[str]:
-        """One line per error, for people."""
+        """One line for each error, for users."""
         return [error.detail or error.message() for error in self.errors]
 
     @property
@@ -65,7 +65,7 @@ class Verdict:
 
 
 def reason_of(errors: Sequence[FieldError]) -> str:
-    """The Ready condition's reason where a kind does not say it better itself."""
+    """The default reason of the Ready condition, for kinds without their own reasons."""
     if not errors:
         return AVAILABLE
     if all(error.type == Type.INTERNAL for error in errors):
@@ -74,7 +74,7 @@ def reason_of(errors: Sequence[FieldError]) -> str:
 
 
 def patch(obj: Object, verdict: Verdict, now: datetime) -> list[Object]:
-    """The JSON patch of the status subresource that makes it true; [] when it is true already."""
+    """The JSON patch of the status subresource for a verdict; [] if the status already has it."""
     status = obj.get("status") or {}
     wanted = _wanted(obj, status, verdict, now=now)
     changes = {name: value for name, value in wanted.items() if status.get(name) != value}
@@ -114,7 +114,7 @@ def _wanted(obj: Object, status: Object, verdict: Verdict, *, now: datetime) -> 
 
 
 def conditions(obj: Object, findings: Sequence[Finding], now: datetime) -> list[Object]:
-    """The object's conditions brought up to date; other people's stay where they are."""
+    """The object's conditions with the findings. Conditions of other clients do not change."""
     old = (obj.get("status") or {}).get("conditions") or []
     generation = obj["metadata"].get("generation", 0)
     found = {condition.get("type"): condition for condition in old}
