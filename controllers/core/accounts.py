@@ -1,4 +1,4 @@
-"""The ServiceAccount `default` of every namespace, kept there.
+"""Creates the ServiceAccount `default` in every namespace, again after its deletion.
 
 Follows pkg/controller/serviceaccount/serviceaccounts_controller.go.
 """
@@ -37,13 +37,13 @@ def add(manager: Manager, client: Client) -> None:
 
 
 def _namespace(change: Change) -> Iterator[Key]:
-    """The namespace of an account of that name."""
+    """The namespace of a changed account with the name `default`."""
     metadata = change.object["metadata"]
     if metadata["name"] == _DEFAULT:
         yield Key("", metadata["namespace"])
 
 
 def is_ending(error: StatusError) -> bool:
-    """Whether the namespace is going meanwhile (HasStatusCause)."""
+    """Whether the error is about a namespace in deletion (HasStatusCause)."""
     causes = (error.details or {}).get("causes") or ()
     return any(cause.get("reason") == "NamespaceTerminating" for cause in causes)

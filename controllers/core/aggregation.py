@@ -1,7 +1,7 @@
-"""Aggregated ClusterRoles: their rules are gathered from the ClusterRoles their selectors match.
+"""Aggregated ClusterRoles: their rules are those of the ClusterRoles that their selectors match.
 
-Rules are joined in order of the roles' names, each once, and written by apply as the reference's
-controller does. Follows pkg/controller/clusterroleaggregation.
+The controller joins the rules in the order of the roles' names, each rule once, and writes them by
+apply, like the reference's controller. Follows pkg/controller/clusterroleaggregation.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,14 +19,14 @@ MANAGER = "clusterrole-aggregation-controller"
 
 
 class AggregationController:
-    """Keeps the rules of every ClusterRole with an aggregationRule."""
+    """Writes the rules of every ClusterRole with an aggregationRule."""
 
     def __init__(self, client: Client, known: Informer) -> None:
         self._client = client
         self._known = known
 
     async def reconcile(self, key: Key) -> Result | None:
-        """Write one role's rules if they are not what its selectors gather."""
+        """Write the rules of one role if they differ from those of the selected roles."""
         role = self._known.get(key)
         if role is None or not role.get("aggregationRule"):
             return None
@@ -45,14 +45,14 @@ class AggregationController:
         return None
 
     def concerned(self, change: Change) -> Iterator[Key]:
-        """Every role that gathers: a change may add to, or take from, any of them."""
+        """All roles with an aggregationRule, because a change can affect each of them."""
         for role in self._known.items():
             if role.get("aggregationRule"):
                 yield Key.of(role)
 
 
 def gather(role: Object, others: Iterable[Object]) -> list[Any]:
-    """The rules of every other role that any of the selectors matches."""
+    """The rules of all other roles that a selector of the role matches."""
     own = role["metadata"]["name"]
     candidates = sorted(
         (other for other in others if other["metadata"]["name"] != own),
@@ -68,7 +68,7 @@ def gather(role: Object, others: Iterable[Object]) -> list[Any]:
 
 
 def add(manager: Manager, client: Client) -> None:
-    """Let it run in a manager."""
+    """Add the controller to the manager."""
     informer = manager.informers.of(RESOURCE)
     controller = AggregationController(client, informer)
     manager.add(

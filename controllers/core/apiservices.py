@@ -1,8 +1,8 @@
 """Availability of aggregated API servers: the `Available` condition of every APIService.
 
-The service and its endpoints are looked at first, then the server is asked for its discovery; what
-it serves is asked for with it. One that fails is asked again, later each time, one that answers
-every half minute. Follows kube-aggregator/pkg/controllers/status (remote and local).
+The controller checks the service and its endpoints, then sends a discovery request to the server,
+and refreshes its documents. It checks a failing server again with growing delays, and a working one
+every 30 seconds. Follows kube-aggregator/pkg/controllers/status (remote and local).
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ RESOURCE = GVR("apiregistration.k8s.io", "v1", "apiservices")
 SERVICES = GVR("", "v1", "services")
 SLICES = GVR("discovery.k8s.io", "v1", "endpointslices")
 RECHECK = 30.0
-"""Seconds until a server that answers is asked again."""
+"""Seconds until the next check of a server that responds."""
 RETRY = Backoff(first=0.5, longest=RECHECK)
 
 
@@ -30,11 +30,11 @@ class Servers(Protocol):
     """The aggregated API servers, by the names of their APIServices."""
 
     async def check(self, name: str) -> str:
-        """Why a server does not answer; "" where it does."""
+        """The reason why a server does not respond; "" if it does."""
         ...
 
     async def refresh(self, name: str) -> bool:
-        """Ask again what it serves; whether it said so, else that is stale."""
+        """Fetch the documents of a server again. If it returns False, they are stale."""
         ...
 
     def lost(self, name: str) -> None:
@@ -48,7 +48,7 @@ class Servers(Protocol):
 
 
 class AvailabilityController:
-    """Keeps one condition of every APIService, and asks for discovery where it holds."""
+    """Writes the condition of every APIService, and refreshes the documents of its server."""
 
     def __init__(
         self,
@@ -69,10 +69,10 @@ class AvailabilityController:
         self._slices = slices
         self._using = known.index("used service", _used)
         self._failures: dict[str, int] = {}
-        """How often in a row the server of an APIService did not answer, or not to discovery."""
+        """Name of an APIService → consecutive failures of its server, also of its discovery."""
 
     async def reconcile(self, key: Key) -> Result | None:
-        """Look at one APIService's server."""
+        """Check the server of one APIService."""
         obj = self._known.get(key)
         if obj is None:
             self._failures.pop(key.name, None)
@@ -83,7 +83,7 @@ class AvailabilityController:
             return None
         finding = await self._finding(registration)
         await self._write(obj, finding)
-        # a server that fails the check may tell what it serves all the same
+        # a server that fails the check can still return its documents
         if availability.was_asked(finding):
             is_known = await self._servers.refresh(key.name)
         else:
@@ -96,7 +96,7 @@ class AvailabilityController:
         return Result(requeue_after=RETRY.delay(failures))
 
     def concerned(self, change: Change) -> Iterator[Key]:
-        """The APIServices that lead to a changed service, or to the service of changed slices."""
+        """The APIServices of a changed service, or of the service of changed slices."""
         obj = change.object
         namespace = obj["metadata"].get("namespace", "")
         of_slice = obj.get("kind") == "EndpointSlice"
@@ -104,7 +104,7 @@ class AvailabilityController:
         yield from self._using.keys(f"{namespace}/{name}")
 
     async def _reconcile_local(self, obj: Object) -> None:
-        """A group that this process serves is available, and its documents may have changed."""
+        """Mark a group of this process as available, and refresh its documents."""
         if registrations.condition(obj) is None:
             local = registrations.local(meta.format_time(self._clock.now()))
             await self._write(obj, (local["status"], local["reason"], local["message"]))
@@ -134,7 +134,7 @@ class AvailabilityController:
 
 
 def leads_elsewhere(change: Change) -> Iterator[Key]:
-    """The APIService itself, but where only its status was written: by this controller, that is."""
+    """The APIService of a change, unless only its status changed, which this controller writes."""
     old, new = change.old, change.new
     if old is None or new is None or Registration.of(old)[:-1] != Registration.of(new)[:-1]:
         yield Key.of(change.object)
@@ -151,7 +151,7 @@ def _used(obj: Object) -> Iterator[str]:
 
 
 def add(manager: Manager, servers: Servers) -> None:
-    """Let it run in a manager."""
+    """Add the controller to the manager."""
     of = manager.informers.of
     controller = AvailabilityController(
         manager.client,

@@ -44,7 +44,7 @@ class Item(NamedTuple):
 
     @classmethod
     def of(cls, obj: Object, resource: GVR | str) -> "Item":
-        """Read it from an object's metadata."""
+        """The item of an object, read from its metadata."""
         meta = obj["metadata"]
         return cls(
             Key(meta.get("namespace", ""), meta["name"], str(resource)),
@@ -73,14 +73,15 @@ Follower = Callable[[Step], None]
 
 
 class Catalog(Protocol):
-    """Everything that is served. Callbacks must return at once; each call returns what ends it."""
+    """The served kinds. Callbacks must return immediately. Methods that register a callback return
+    a function that removes it."""
 
     def kinds(self) -> list[Kind]:
-        """Every kind, each in one version."""
+        """All served kinds, each in one version."""
         ...
 
     def find(self, api_version: str, kind: str) -> Kind | None:
-        """The kind in that version, if it is served."""
+        """The kind in a version; None if it is not served."""
         ...
 
     def follow(
@@ -96,7 +97,7 @@ class Catalog(Protocol):
         ...
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Tell when kinds come into service or go out of it."""
+        """Call a function when the set of served kinds changes."""
         ...
 
 

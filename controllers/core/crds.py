@@ -31,20 +31,20 @@ class Table(Protocol):
     """The table of served kinds; calls take effect immediately."""
 
     def install(self, definition: Definition, *, since: int = 0, is_removed: bool = False) -> None:
-        """Serve it, in place of what was served under its group and plural.
+        """Serve a definition, in place of the one with the same group and plural.
 
-        Objects stored up to the revision `since` may be of another schema, and are brought to this
-        one when they are read. Versions that built-in kinds of the group have are not served,
-        unless `is_removed`: the definition is only there to remove its objects.
+        Objects stored up to the revision `since` can have another schema. They are converted to
+        this schema when they are read. Versions of the group with built-in kinds are not served,
+        unless `is_removed`: the definition then only serves the removal of its objects.
         """
         ...
 
     def serves(self, resource: GVR) -> bool:
-        """Whether that version of a kind is served."""
+        """Whether the version of a kind is served."""
         ...
 
     def uninstall(self, group: str, plural: str) -> None:
-        """Serve it no longer."""
+        """Stop serving a definition."""
         ...
 
 
@@ -59,7 +59,7 @@ class _Installed(NamedTuple):
 
 
 class CRDController:
-    """Keeps the table and the status of every CRD in line with its spec."""
+    """Updates the table and the status of every CRD to match its spec."""
 
     def __init__(self, client: Client, table: Table, *, clock: Clock, known: Informer) -> None:
         self._client = client
@@ -69,13 +69,13 @@ class CRDController:
         self._by_name = known.index("accepted names", _accepted_names)
         self._waiting = known.index("waiting for names", _awaited_group)
         self._written: dict[str, Object] = {}
-        """CRDs as this controller wrote them, where the informer may not show it yet."""
+        """CRDs that this controller wrote and that the informer may not have yet."""
         self._installed: dict[str, _Installed] = {}
         self._served: dict[str, int] = {}
-        """The revision of the definition that was looked at last."""
+        """Name of a CRD → the revision that was handled last."""
 
     async def reconcile(self, key: Key) -> Result | None:
-        """Bring one CRD's status, service or removal a step further."""
+        """Take one step for the status, the service or the removal of one CRD."""
         crd = self._newest(key.name)
         if crd is None:
             self._retire(key.name)
@@ -89,8 +89,8 @@ class CRDController:
         return None
 
     def serve(self, crd: Object) -> None:
-        """Install the CRD's definition if it is established, not installed as it is, and no newer
-        one was seen. Puts a spec in its place that is equal and kept already."""
+        """Install the definition of an established CRD, unless it is already installed or a newer
+        one was handled. Replaces the spec of `crd` with an equal stored spec, to save memory."""
         status, name, since = crd["status"], crd["metadata"]["name"], _revision(crd)
         before, looked = self._installed.get(name), self._served.get(name, 0)
         if since <= looked:
@@ -103,23 +103,23 @@ class CRDController:
         terminating = conditions.is_true(status, conditions.TERMINATING)
         if before is not None and same(before.spec, crd["spec"]):
             since = before.since
-            crd["spec"] = before.spec  # equal; schemas are large, and the informer holds one too
+            crd["spec"] = before.spec  # equal: schemas are large, and the informer has this one
         now = _Installed(crd["spec"], status["acceptedNames"], terminating, since)
         if now != before:
             self._table.install(crds.to_definition(crd), since=since)
             self._installed[name] = now
 
     def forget(self) -> None:
-        """The store was read anew: what was looked at last may be newer than what there is."""
+        """Forget handled revisions, because the store was read again and can have older ones."""
         self._served.clear()
 
     def concerned(self, change: Change) -> Iterator[Key]:
-        """The changed CRD, and those of its group that wait for names."""
+        """The changed CRD, and the CRDs of its group that wait for names."""
         yield Key.of(change.object)
         yield from self._waiting.keys(change.object["spec"]["group"])
 
     def _newest(self, name: str) -> Object | None:
-        """The CRD as last written here or seen by the informer, whichever is newer."""
+        """The newer one of the CRD written here and the CRD of the informer."""
         seen = self._known.get(Key("", name))
         written = self._written.get(name)
         if written is None:
@@ -133,7 +133,7 @@ class CRDController:
         return written
 
     def _competitors(self, spec: Object) -> Iterable[Object]:
-        """The CRDs of a group that have one of the names this one wants, or may have by now."""
+        """The CRDs of the group that have, or can have by now, a name that this spec wants."""
         group = spec["group"]
         wanted = _qualified(group, spec["names"])
         names = {key.name for value in wanted for key in self._by_name.keys(value)}
@@ -141,14 +141,14 @@ class CRDController:
         return [crd for name in names if (crd := self._newest(name)) is not None]
 
     async def _write(self, crd: Object) -> Object:
-        """Write status and metadata; the answer is the newest CRD from now on."""
+        """Write status and metadata. Returns the written CRD, which is the newest one now."""
         written = await self._client.update(crd, subresource="status")
-        written["spec"] = crd["spec"]  # the same, in memory too: schemas are large
+        written["spec"] = crd["spec"]  # the same object in memory: schemas are large
         self._written[crd["metadata"]["name"]] = written
         return written
 
     async def _remove(self, crd: Object) -> Result | None:
-        """A step towards the end of a CRD that is being deleted: its instances go first."""
+        """Take one step for the removal of a CRD in deletion: remove its instances, then itself."""
         self.serve(crd)
         if crds.FINALIZER not in (crd["metadata"].get("finalizers") or ()):
             return None
@@ -171,7 +171,7 @@ class CRDController:
         return None
 
     async def _remove_instances(self, crd: Object) -> int:
-        """Delete every instance; how many are left because something holds them."""
+        """Delete every instance. Returns the number of instances that finalizers still hold."""
         resource = self._reachable(crds.to_definition(crd))
         for instance in (await self._client.list(resource)).items:
             metadata = instance["metadata"]
@@ -185,9 +185,9 @@ class CRDController:
         return len((await self._client.list(resource)).items)
 
     def _reachable(self, definition: Definition) -> GVR:
-        """A served version, the stored one before others, which would have to be converted.
+        """A served version, preferably the storage version, which needs no conversion.
 
-        Where none is served, the storage version is for the purpose.
+        If all versions are unserved, the storage version is served for the removal.
         """
         stored = definition.storage_version
         for version in (stored, *definition.served()):
@@ -210,7 +210,8 @@ class CRDController:
 
 
 def add(manager: Manager, table: Table) -> CRDController:
-    """Let the manager run the controller. One worker: names are accepted one CRD at a time."""
+    """Add the controller to the manager, with one worker, so that it accepts the names of one CRD
+    at a time."""
     known = manager.informers.of(RESOURCE)
     controller = CRDController(manager.client, table, clock=manager.clock, known=known)
     manager.add(
@@ -239,7 +240,7 @@ def _accepted_names(crd: Object) -> Iterator[str]:
 
 
 def _qualified(group: str, names: Object) -> set[str]:
-    """Each name of a kind together with its group; those of its kind and of its resource alike."""
+    """All names of a kind and its resource, each with the group."""
     told = (*(names.get("shortNames") or ()), *(names.get(member) for member in _NAMES))
     return {f"{group}/{name}" for name in told if name}
 
@@ -249,5 +250,5 @@ def _revision(crd: Object) -> int:
 
 
 def _copied(status: Object) -> Object:
-    """A status whose conditions may be changed."""
+    """A copy of a status whose conditions the caller can change."""
     return {**status, "conditions": [dict(c) for c in status.get("conditions") or ()]}

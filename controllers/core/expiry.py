@@ -1,7 +1,7 @@
-"""Events live for a while after they were last written, then they go.
+"""Deletes Events some time after their last write.
 
-The reference lets a lease of etcd do it (pkg/registry/core/event/storage, `--event-ttl`). Here one
-key looks at all events when the oldest of them is due, so nothing runs in between.
+The reference uses a lease of etcd (pkg/registry/core/event/storage, `--event-ttl`). Here, a
+reconcile of one key checks all Events when the oldest of them expires.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ _NOTHING = timedelta()
 
 
 class Expiry:
-    """Deletes the events that were not written for `lifetime` seconds."""
+    """Deletes Events without a write for `lifetime` seconds."""
 
     def __init__(self, client: Client, clock: Clock, lifetime: float) -> None:
         self._client = client
@@ -30,7 +30,7 @@ class Expiry:
         self._lifetime = timedelta(seconds=lifetime)
 
     def feed(self, add: Callable[[Key], None]) -> Callable[[], None]:
-        """There is one key, once."""
+        """Add the only key to the queue, once."""
         add(ALL)
         return lambda: None
 
@@ -58,7 +58,7 @@ class Expiry:
 
 
 def _last_written(event: Object) -> datetime:
-    """The latest time in its metadata, where every change of a field is recorded."""
+    """The latest time in an Event's metadata, which records every change of a field."""
     meta = event["metadata"]
     times = [meta["creationTimestamp"]]
     times += [entry.get("time") or "" for entry in meta.get("managedFields") or ()]
@@ -66,6 +66,6 @@ def _last_written(event: Object) -> datetime:
 
 
 def add(manager: Manager, lifetime: float) -> None:
-    """Let the manager run the controller."""
+    """Add the controller to the manager."""
     expiry = Expiry(manager.client, manager.clock, lifetime)
     manager.add(Controller(NAME, expiry.reconcile, (), concurrency=1, sources=(expiry.feed,)))

@@ -1,4 +1,4 @@
-"""Flow schemas say whether the priority level is there that they name.
+"""Writes the condition of flow schemas about the existence of their priority levels.
 
 Follows apiserver/pkg/util/flowcontrol/apf_controller.go (syncFlowSchemaStatus).
 """
@@ -21,7 +21,7 @@ DANGLING = "Dangling"
 
 
 class DanglingController:
-    """Keeps one condition of every flow schema."""
+    """Writes one condition of every flow schema."""
 
     def __init__(
         self, client: Client, clock: Clock, *, schemas: Informer, levels: Informer
@@ -33,7 +33,7 @@ class DanglingController:
         self._by_level = schemas.index("level", lambda schema: (_level(schema),))
 
     async def reconcile(self, key: Key) -> Result | None:
-        """Look for one flow schema's level."""
+        """Check whether the priority level of one flow schema exists."""
         schema = self._schemas.get(key)
         if schema is None:
             return None
@@ -52,7 +52,7 @@ class DanglingController:
         return None
 
     def concerned(self, change: Change) -> Iterator[Key]:
-        """The flow schemas that name a level."""
+        """The flow schemas that name a changed priority level."""
         yield from self._by_level.keys(change.object["metadata"]["name"])
 
     def _condition(self, schema: Object) -> Object:
@@ -73,7 +73,7 @@ def _level(schema: Object) -> str:
 
 
 def add(manager: Manager) -> None:
-    """Let it run in a manager."""
+    """Add the controller to the manager."""
     schemas, levels = manager.informers.of(SCHEMAS), manager.informers.of(LEVELS)
     controller = DanglingController(manager.client, manager.clock, schemas=schemas, levels=levels)
     manager.add(

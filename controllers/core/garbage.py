@@ -18,7 +18,7 @@ from inkube.schemas.status import StatusError
 NAME = "garbage"
 ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"
-_REMEMBERED = 500  # owners that went last, as many as the reference's cache of absent owners keeps
+_REMEMBERED = 500  # deleted owners, the size of the reference's cache of absent owners
 _WORKERS = 20  # --concurrent-gc-syncs
 _WRITER = "kube-controller-manager"
 
@@ -34,7 +34,7 @@ class Graph:
         self._gone: deque[str] = deque(maxlen=_REMEMBERED)
 
     def hear(self, step: Step) -> Iterable[Key]:
-        """Note a step; returns the objects that the collector must check because of it."""
+        """Record a step. Yields the objects that the collector must check because of it."""
         place = _place(step.item.key)
         old = self._items.pop(place, None)
         new = step.new
@@ -65,11 +65,11 @@ class Graph:
         self._waiting.clear()
 
     def dependents(self, uid: str) -> list[Key]:
-        """Everything that names this owner."""
+        """The objects that name this owner."""
         return list(self._dependents.get(uid, {}).values())
 
     def is_gone(self, uid: str) -> bool:
-        """Whether this owner is known to have gone, be its kind served or not."""
+        """Whether this owner was deleted recently, even if its kind is no longer served."""
         return uid in self._gone
 
     def blocking(self, uid: str) -> list[Key]:
@@ -81,7 +81,7 @@ class Graph:
         ]
 
     def is_waiting(self, key: Key) -> bool:
-        """Whether that object is in foreground deletion."""
+        """Whether the object is in foreground deletion."""
         item = self._items.get(_place(key))
         return item is not None and item.is_deleting and FOREGROUND in item.finalizers
 
@@ -101,7 +101,7 @@ class Graph:
                 self._dependents.pop(owner.uid, None)
 
     def _owners_to_tell(self, old: Item | None, new: Item | None) -> Iterable[Key]:
-        """Waiting owners that one dependent blocks no longer."""
+        """The waiting owners that a changed dependent no longer blocks."""
         if old is None:
             return
         still = {owner.uid for owner in new.owners if owner.blocks} if new is not None else set()
@@ -130,7 +130,7 @@ class _Standing(Enum):
 
 
 class Collector:
-    """Deletes what has lost its owners, and ends foreground and orphaning deletions."""
+    """Deletes objects without existing owners, and finishes foreground and orphaning deletions."""
 
     def __init__(self, client: Client, catalog: Catalog) -> None:
         self._client = client
@@ -140,7 +140,7 @@ class Collector:
         """Objects with an owner of a kind that is not served."""
 
     def feed(self, add: Callable[[Key], None]) -> Callable[[], None]:
-        """Send the queue everything to look at; what it returns ends that."""
+        """Add the objects to check to the queue. Returns a function that ends this."""
 
         def follow(step: Step) -> None:
             for key in self._graph.hear(step):
@@ -163,7 +163,7 @@ class Collector:
         return end
 
     async def reconcile(self, key: Key) -> Result | None:
-        """Look at one object as it is now."""
+        """Check the current state of one object."""
         obj = await self._get(key)
         if obj is None:
             return None
@@ -178,7 +178,7 @@ class Collector:
         return None
 
     async def _judge(self, item: Item, obj: Object) -> None:
-        """attemptToDeleteItem: keep, keep without the owners that are gone, or delete."""
+        """attemptToDeleteItem: keep the object, remove its missing owners, or delete it."""
         standings = [(owner, await self._standing(item, owner)) for owner in item.owners]
         found = {standing for _, standing in standings}
         if _Standing.UNKNOWN in found:
@@ -232,7 +232,7 @@ class Collector:
         await self._write(key, obj, {"ownerReferences": kept or None})
 
     async def _unblock(self, key: Key, obj: Object) -> Object:
-        """Break a circle: it waits for an owner that waits for it."""
+        """Clear blockOwnerDeletion, because the object and its owner wait for each other."""
         references = obj["metadata"]["ownerReferences"]
         freed = [{**reference, "blockOwnerDeletion": False} for reference in references]
         return await self._write(key, obj, {"ownerReferences": freed})
@@ -264,14 +264,14 @@ class Collector:
 
 
 def _policy(item: Item) -> str:
-    """How its own dependents are to go: as its finalizers say."""
+    """The propagation policy for the deletion of an object, by its finalizers."""
     if ORPHAN in item.finalizers:
         return "Orphan"
     return "Foreground" if FOREGROUND in item.finalizers else "Background"
 
 
 def add(manager: Manager, catalog: Catalog) -> None:
-    """Let the manager run the collector."""
+    """Add the collector to the manager."""
     collector = Collector(manager.client, catalog)
     source = collector.feed
     manager.add(Controller(NAME, collector.reconcile, (), concurrency=_WORKERS, sources=(source,)))

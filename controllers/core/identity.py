@@ -24,7 +24,7 @@ NAMESPACE = "kube-system"
 LABEL = "apiserver.kubernetes.io/identity"
 COMPONENT = "kube-apiserver"
 SECONDS = 3600
-"""How long a Lease is good for without a renewal (`--identity-lease-duration-seconds`)."""
+"""Seconds until a Lease without a renewal expires (`--identity-lease-duration-seconds`)."""
 _PERIOD = SECONDS / 3
 
 
@@ -56,7 +56,7 @@ def lease(now: datetime, uid: str) -> Object:
 
 
 class IdentityController:
-    """Renews the own Lease, makes it again when it was deleted, deletes those that are over."""
+    """Renews the Lease of this server, creates it again if deleted, and deletes expired Leases."""
 
     def __init__(self, client: Client, clock: Clock, leases: Informer) -> None:
         self._client = client
@@ -65,7 +65,7 @@ class IdentityController:
         self._own = Key(NAMESPACE, name_of(socket.gethostname()))
 
     async def reconcile(self, key: Key) -> Result | None:
-        """Look at one Lease; again when it is due."""
+        """Handle one Lease, again when it is due."""
         found = self._leases.get(key)
         try:
             if key == self._own:
@@ -73,12 +73,12 @@ class IdentityController:
             if found is not None:
                 return Result(await self._collect(found))
         except StatusError as error:
-            if error.code not in (404, 409):  # it has gone or changed, and comes again
+            if error.code not in (404, 409):  # deleted or changed: an event follows
                 raise
         return None
 
     async def _keep(self, found: Object | None) -> float:
-        """Seconds until the own Lease is due again."""
+        """Create or renew the Lease of this server. Returns seconds until the next renewal."""
         now = self._clock.now()
         if found is None:
             await self._client.create(lease(now, str(uuid.uuid4())))
@@ -91,7 +91,7 @@ class IdentityController:
         return _PERIOD
 
     async def _collect(self, found: Object) -> float:
-        """Seconds until a Lease of another server is over; 0 when it was and has been deleted."""
+        """Delete an expired Lease of another server. Returns seconds until it expires, or 0."""
         spec = found.get("spec") or {}
         left = (spec.get("leaseDurationSeconds") or 0) - _age(found, self._clock.now())
         if left > 0:
@@ -109,7 +109,8 @@ def _age(found: Object, now: datetime) -> float:
 
 
 def add(manager: Manager) -> None:
-    """Let it run in a manager, in each of several servers: they may be on different hosts."""
+    """Add the controller to the manager. It runs in each of several servers, because they can be on
+    different hosts."""
     selection = Selection(NAMESPACE, labels=f"{LABEL}={COMPONENT}")
     leases = manager.informers.of(LEASES, selection)
     controller = IdentityController(manager.client, manager.clock, leases)

@@ -24,7 +24,7 @@ NAME = "namespaces"
 RESOURCE = GVR("", "v1", "namespaces")
 FINALIZER = "kubernetes"
 RECHECK = 5.0
-"""Seconds until a namespace that was refused a deletion is tried again."""
+"""Seconds until the next attempt after a refused deletion in a namespace."""
 
 _CALM = {
     "NamespaceDeletionDiscoveryFailure": (
@@ -57,7 +57,7 @@ class Remains:
     finalizers: Counter[str] = field(default_factory=Counter)
     refusals: list[str] = field(default_factory=list)
     grace: float = 0.0
-    """Seconds that pods which are left may still take to end; such pods are not counted."""
+    """Remaining seconds of the pods' grace periods. Pods within them are not counted."""
 
     def conditions(self) -> dict[str, tuple[str, str, str]]:
         """Status, reason and message of every condition."""
@@ -87,7 +87,7 @@ class Drain:
         self._draining: set[str] = set()
 
     def feed(self, add: Callable[[Key], None]) -> Callable[[], None]:
-        """Look again at a namespace in which something moves."""
+        """Add a namespace in deletion to the queue after a change in it."""
 
         def follow(step: Step) -> None:
             namespace = step.item.key.namespace
@@ -101,7 +101,7 @@ class Drain:
         return self._catalog.follow(follow, anew)
 
     async def reconcile(self, key: Key) -> Result | None:
-        """A step towards the end of one namespace."""
+        """Take one step for the deletion of one namespace."""
         namespace = await self._find(key.name)
         if namespace is None or "deletionTimestamp" not in namespace["metadata"]:
             self._draining.discard(key.name)
@@ -121,7 +121,7 @@ class Drain:
         return None
 
     async def _empty(self, name: str, since: str) -> Remains:
-        """Delete all there is; `since` is when the namespace was."""
+        """Delete all objects. `since` is the deletionTimestamp of the namespace."""
         remains = Remains()
         elapsed = (self._clock.now() - datetime.fromisoformat(since)).total_seconds()
         kinds = [kind for kind in self._catalog.kinds() if _is_content(kind)]
@@ -135,7 +135,7 @@ class Drain:
     async def _delete_all(
         self, kind: Kind, namespace: str, remains: Remains, elapsed: float
     ) -> None:
-        """Delete the objects of one kind, then count those that stay."""
+        """Delete the objects of one kind, then count the remaining objects."""
         selection = Selection(namespace=namespace)
         found = (await self._client.list(kind.resource, selection)).items
         living = [obj for obj in found if "deletionTimestamp" not in obj["metadata"]]
@@ -166,7 +166,7 @@ class Drain:
                 remains.refusals.append(error.message)
 
     async def _report(self, namespace: Object, remains: Remains) -> Object:
-        """Write the conditions if they say something new."""
+        """Write the conditions if they changed."""
         status = namespace["status"]
         conditions = [dict(condition) for condition in status.get("conditions") or ()]
         known = {condition["type"]: condition for condition in conditions}
@@ -207,7 +207,7 @@ _NEW_EVENTS = GVR("events.k8s.io", "v1", "events")
 
 
 def _grace(pods: list[Object]) -> float:
-    """How long pods that run may take to end (estimateGracefulTerminationForPods)."""
+    """The longest grace period of running pods, in seconds (estimateGracefulTerminationForPods)."""
     running = (
         pod
         for pod in pods
@@ -234,7 +234,7 @@ def _terminating(change: Change) -> Iterable[Key]:
 
 
 def add(manager: Manager, catalog: Catalog) -> None:
-    """Let the manager run the controller."""
+    """Add the controller to the manager."""
     drain = Drain(manager.client, catalog, manager.clock)
     watch = Watch(RESOURCE, keys=_terminating)
     manager.add(Controller(NAME, drain.reconcile, (watch,), sources=(drain.feed,)))

@@ -1,4 +1,4 @@
-"""Type checking of ValidatingAdmissionPolicies: doubts about their expressions become status.
+"""Type checking of ValidatingAdmissionPolicies: warnings about expressions, in their status.
 
 Follows pkg/controller/validatingadmissionpolicystatus.
 """
@@ -27,16 +27,16 @@ class Schemas(Protocol):
     """The schemas of the served kinds."""
 
     def by_resource(self, group: str, version: str, plural: str) -> Known | None:
-        """The kind behind a resource."""
+        """The kind of a resource; None if it is not served."""
         ...
 
     def by_kind(self, group: str, version: str, kind: str) -> Known | None:
-        """A kind."""
+        """The kind with a name; None if it is not served."""
         ...
 
 
 class TypeChecking:
-    """Writes `status.typeChecking` of every generation of every policy."""
+    """Writes `status.typeChecking` for every generation of every policy."""
 
     def __init__(self, client: Client, schemas: Schemas, known: Informer) -> None:
         self._client = client
@@ -44,7 +44,7 @@ class TypeChecking:
         self._known = known
 
     async def reconcile(self, key: Key) -> Result | None:
-        """Check one policy, unless this generation of it was."""
+        """Check one policy, unless this generation was already checked."""
         policy = self._known.get(key)
         if policy is None:
             return None
@@ -58,7 +58,7 @@ class TypeChecking:
         try:
             await self._client.update({**policy, "status": status}, subresource="status")
         except StatusError as error:
-            if error.code not in (404, 409):  # gone, or changed: the next event tells
+            if error.code not in (404, 409):  # deleted or changed: an event follows
                 raise
         return None
 
@@ -96,7 +96,7 @@ def str_of(gvk: GVK) -> str:
 
 
 def add(manager: Manager, schemas: Schemas) -> None:
-    """Let it run in a manager."""
+    """Add the controller to the manager."""
     informer = manager.informers.of(RESOURCE)
     checking = TypeChecking(manager.client, schemas, informer)
     manager.add(

@@ -23,7 +23,7 @@ _FINALIZERS = {
 
 
 def claims_of(pod: Object) -> list[str]:
-    """The names of the claims a pod uses, its own ephemeral ones among them."""
+    """The names of the claims of a pod, including those of its ephemeral volumes."""
     names = []
     for volume in pod["spec"].get("volumes") or ():
         if "persistentVolumeClaim" in volume:
@@ -107,7 +107,7 @@ def _add(
         finalizers = obj["metadata"].get("finalizers") or []
         if finalizer not in finalizers or is_used(obj):
             return
-        for each in users:  # who began to use it just now counts
+        for each in users:  # a new user of the object counts
             await each.caught_up()
         if is_used(obj):
             return
@@ -119,7 +119,7 @@ def _add(
                 resource, key.name, key.namespace, patch=patch, field_manager=_WRITER
             )
         except StatusError as error:
-            if error.code not in (404, 409):  # it has gone or changed, and comes again
+            if error.code not in (404, 409):  # deleted or changed: an event follows
                 raise
 
     watches = (Watch(resource), *(Watch(other, keys) for other, keys in others.items()))
@@ -131,7 +131,7 @@ def _in_namespace(obj: Object, names: Iterable[str]) -> Iterator[str]:
 
 
 def _holds(pod: Object) -> bool:
-    """Whether a kubelet has it and may use its volumes: one without a node is never started."""
+    """Whether a kubelet can use the volumes of a pod: it has a node and is not terminal."""
     phase = (pod.get("status") or {}).get("phase")
     return bool(pod["spec"].get("nodeName")) and phase not in ("Succeeded", "Failed")
 
@@ -152,7 +152,7 @@ def _classes_of_volume(volume: Object) -> list[str]:
 
 
 def _left(change: Change, classes: Callable[[Object], list[str]]) -> Iterator[Key]:
-    """The classes that an object names no longer."""
+    """The classes that an object no longer names."""
     before = classes(change.old) if change.old is not None else []
     after = classes(change.new) if change.new is not None else []
     return (Key("", name) for name in before if name not in after)

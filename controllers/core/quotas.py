@@ -1,7 +1,7 @@
-"""Resource quotas: the usage in their status, counted anew when a quota changes or objects go.
+"""Resource quotas: the usage in their status, computed again after changes.
 
-Pods that end and claims that change are counted anew too.
-Growing usage is charged by admission. Follows pkg/controller/resourcequota.
+Such changes are those of a quota, deletions of objects, and changes of pods, services and claims.
+Admission charges growing usage. Follows pkg/controller/resourcequota.
 """
 
 from collections.abc import Callable, Iterable
@@ -20,11 +20,11 @@ RESOURCE = GVR("", "v1", "resourcequotas")
 _CHANGING = frozenset({
     "v1/pods", "v1/persistentvolumeclaims", "v1/services", "resource.k8s.io/v1/resourceclaims",
 })  # fmt: skip
-"""Kinds whose objects may come to use less while they live."""
+"""Kinds whose objects can reduce their usage while they exist."""
 
 
 class QuotaController:
-    """Counts what quotas limit."""
+    """Computes the usage of quotas."""
 
     def __init__(self, client: Client, catalog: Catalog, known: Informer) -> None:
         self._client = client
@@ -32,7 +32,7 @@ class QuotaController:
         self._known = known
 
     def feed(self, add: Callable[[Key], None]) -> Callable[[], None]:
-        """Look at the quotas of a namespace when something goes from it."""
+        """Add the quotas of a namespace to the queue after a deletion or reduced usage in it."""
 
         def follow(step: Step) -> None:
             changed = step.old is not None and step.item.key.resource in _CHANGING
@@ -47,7 +47,7 @@ class QuotaController:
         return self._catalog.follow(follow, anew)
 
     async def reconcile(self, key: Key) -> Result | None:
-        """Bring one quota's status up to date."""
+        """Update the status of one quota."""
         try:
             quota = await self._client.get(RESOURCE, key.name, key.namespace)
         except StatusError as error:
@@ -89,7 +89,7 @@ class QuotaController:
 
 
 def _outdated(change: Change) -> Iterable[Key]:
-    """A quota not seen before, or one whose limits are not those its status knows."""
+    """The quota of a change, if it is new or its limits differ from those in its status."""
     new = change.new
     if new is None:
         return
@@ -99,7 +99,7 @@ def _outdated(change: Change) -> Iterable[Key]:
 
 
 def add(manager: Manager, catalog: Catalog) -> None:
-    """Let the manager run the controller."""
+    """Add the controller to the manager."""
     controller = QuotaController(manager.client, catalog, manager.informers.of(RESOURCE))
     watch = Watch(RESOURCE, keys=_outdated)
     manager.add(Controller(NAME, controller.reconcile, (watch,), sources=(controller.feed,)))
