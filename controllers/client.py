@@ -1,9 +1,9 @@
 """The only interface between controllers and the API: a protocol that the in-process client
 implements.
 
-Every call passes through the same pipeline as an HTTP request and raises
-`schemas.status.StatusError` where HTTP would answer a Status. Objects are plain dicts; the caller
-may change the result of a call.
+Every call passes through the same pipeline as an HTTP request, and raises
+`schemas.status.StatusError` if an HTTP response would be a Status. Objects are plain dicts. The
+caller can change the result of a call.
 """
 
 from collections.abc import AsyncIterator, Iterable
@@ -36,7 +36,7 @@ class ObjectList(list[Object]):
 
 
 class Selection(NamedTuple):
-    """Which objects a list or watch is about; "" means all."""
+    """The objects of a list or watch: a namespace and selectors; "" selects all."""
 
     namespace: str = ""
     labels: str = ""
@@ -61,7 +61,7 @@ def gvr_of(kind: Kind) -> GVR:
 
 
 def selected(namespace: str | Selection, labels: str = "", fields: str = "") -> Selection:
-    """What a list or watch is about, as its caller says it."""
+    """The selection of a list or watch from its arguments."""
     if isinstance(namespace, Selection):
         return namespace
     return Selection(namespace, labels, fields)

@@ -17,7 +17,7 @@ __all__ = ["Clock", "FakeClock", "MovableClock", "RevisionClock", "SystemClock"]
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 STEP, LONG = 0.01, 1.0
-"""Seconds that a revision takes in a `RevisionClock`, and that a sleep takes for it to be time."""
+"""Seconds of a revision in a `RevisionClock`, and of the shortest sleep that moves it."""
 
 
 class SystemClock:
@@ -48,20 +48,20 @@ class MovableClock:
 
     @property
     def ahead(self) -> float:
-        """Seconds by which it was moved."""
+        """Seconds by which the clock was moved."""
         return self._ahead
 
     def now(self) -> datetime:
-        """The time of day, and what it was moved by."""
+        """The time of day, plus the seconds by which the clock was moved."""
         now = datetime.now(UTC)
         return now + timedelta(seconds=self._ahead) if self._ahead else now
 
     def monotonic(self) -> float:
-        """`time.monotonic`, and what it was moved by."""
+        """`time.monotonic`, plus the seconds by which the clock was moved."""
         return time.monotonic() + self._ahead
 
     async def sleep(self, seconds: float) -> None:
-        """Wait until it is so much later; a negative time returns at once."""
+        """Wait for a number of seconds of this clock. A negative number returns immediately."""
         if seconds <= 0:
             await asyncio.sleep(0)
             return
@@ -90,9 +90,9 @@ class MovableClock:
 class FakeClock:
     """A clock that `advance` moves, from any thread, and that wakes up sleepers.
 
-    A frozen one stands still otherwise. A ticking one also runs with real time, so that back-offs
-    pass by themselves while a test jumps over the long waits (rechecks, leases, lifetimes). It
-    begins to when it is first looked at: one that stands in a marker is made long before its test.
+    Otherwise, a frozen clock stands still. A ticking clock also runs with real time: back-offs end
+    without a call, and a test skips only long waits (rechecks, leases, lifetimes). A ticking clock
+    starts at its first use, because a clock in a marker is created long before its test.
     """
 
     def __init__(self, start: datetime | None = None, *, ticking: bool = False) -> None:
@@ -105,7 +105,7 @@ class FakeClock:
         self._lock = threading.Lock()
 
     def now(self) -> datetime:
-        """The start plus what has passed."""
+        """The start plus the seconds since then."""
         passed = timedelta(seconds=self.monotonic())
         if self._start is None:
             self._start = datetime.now(UTC) - passed
@@ -121,7 +121,7 @@ class FakeClock:
         return self._moved + now - self._real
 
     async def sleep(self, seconds: float) -> None:
-        """Wait until `advance`, or real time when ticking, has come so far."""
+        """Wait until `advance`, or real time if the clock ticks, has moved it by the seconds."""
         if seconds <= 0:
             await asyncio.sleep(0)
             return
@@ -150,7 +150,7 @@ class FakeClock:
 
     @property
     def sleeping(self) -> int:
-        """How many wait for this clock."""
+        """The number of tasks that wait for this clock."""
         with self._lock:
             return len(self._sleepers)
 
@@ -173,7 +173,7 @@ class RevisionClock:
         self._slept = 0.0
 
     def now(self) -> datetime:
-        """EPOCH, what the revisions took and what was slept."""
+        """EPOCH plus the time of all revisions and the time of long sleeps."""
         return EPOCH + timedelta(seconds=self._seconds())
 
     def monotonic(self) -> float:

@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 LEASES = "coordination.k8s.io/v1/leases"
 GIVING_BACK = 1.0
-"""Seconds of real time that a server which stops may take to give the lease back."""
+"""Seconds of real time for a stopping server to give the lease back."""
 
 
 class Timing(NamedTuple):
@@ -40,21 +40,21 @@ class Timing(NamedTuple):
 
     @classmethod
     def of(cls, duration: int) -> "Timing":
-        """As usual, for leases that last so long."""
+        """The default timing, scaled to a duration of leases in seconds."""
         usual = cls()
         part = duration / usual.duration
         return cls(duration, usual.deadline * part, usual.period * part, usual.retry * part)
 
 
 class LeaseName(NamedTuple):
-    """Where the Lease is."""
+    """The namespace and name of the Lease."""
 
     namespace: str
     name: str
 
 
 class Term(NamedTuple):
-    """One period of leadership; it ends when another server has led."""
+    """One period of leadership. It ends when another server becomes the leader."""
 
     holder: str
     transitions: int
@@ -76,7 +76,7 @@ Rest = Callable[[], Awaitable[None]]
 
 
 class Elector:
-    """Takes part in the election as `identity`; `is_gone` says of a holder that it is no more."""
+    """Takes part in the election as `identity`. `is_gone` returns whether a holder has ended."""
 
     def __init__(
         self,
@@ -106,8 +106,9 @@ class Elector:
     async def run(
         self, lead: Lead, rest: Rest, informers: Informers, taken: Callable[[], None]
     ) -> None:
-        """Take part until cancelled: `lead` and `rest` are called by turns. `taken` is called once
-        it is first known whether this one leads, or that it cannot be known yet."""
+        """Take part until cancelled, and call `lead` and `rest` alternately. `taken` is called
+        after each attempt, when it is known whether this server leads or that the lease cannot be
+        read."""
         place = self.place
         informer = informers.of(LEASES, Selection(place.namespace, fields=_named(place.name)))
         informer.subscribe(self._hear)
@@ -116,7 +117,7 @@ class Elector:
                 self._news.clear()
                 try:
                     await self._turn(lead, rest)
-                except Exception:  # the election goes on whatever a controller's start raises
+                except Exception:  # the election continues after any exception
                     logger.exception("a change of the leader failed")
                 taken()
                 await self._pause()
@@ -150,7 +151,8 @@ class Elector:
         return term
 
     async def give_back(self) -> None:
-        """Let the next one lead at once. What fails is left to time."""
+        """Release the lease, so that another server can lead immediately. If this fails, the lease
+        expires."""
         if self._term is None:
             return
         term, self._term = self._term, None
@@ -174,7 +176,7 @@ class Elector:
         term = await self._outcome()
         if term != self._term and self._term is not None:
             self._term = None
-            if self.holder == self.identity:  # nobody else has asked for it yet
+            if self.holder == self.identity:  # no other server has taken it yet
                 deadline = self._timing.deadline
                 logger.warning("the lease was not renewed for %g s: this server rests", deadline)
             else:
@@ -186,12 +188,12 @@ class Elector:
             await lead(term)
 
     async def _outcome(self) -> Term | None:
-        """Whose term it is: this one's, or None. A leader that cannot know still is one, until it
-        is too late."""
+        """The term of this server, or None. A leader that cannot reach the lease remains the leader
+        until the deadline."""
         attempt = asyncio.ensure_future(self.attempt())
         waiting: set[asyncio.Future[Any]] = {attempt}
         if self._term is not None:
-            # who overslept may well find the lease to be its own still: one look is worth that
+            # a suspended server can still hold the lease, so it makes one attempt
             left = self._renewed + self._timing.deadline - self._clock.monotonic()
             left = max(left, self._timing.retry)
             waiting.add(asyncio.ensure_future(self._clock.sleep(left)))
@@ -214,7 +216,7 @@ class Elector:
             return attempt.result()
         if isinstance(error, StatusError) and error.code == 409:
             if self._term is not None:
-                self.look()  # somebody wrote to it between
+                self.look()  # another server wrote the lease meanwhile
         elif not self._failed:
             self._failed = True
             logger.warning("the lease %s cannot be had: %s", self.place.name, error)
@@ -222,7 +224,7 @@ class Elector:
         return None if over else self._term
 
     async def _pause(self) -> None:
-        """Until the next look, or news."""
+        """Wait until the next attempt is due or the Lease changes."""
         seconds = self._timing.period if self._term is not None else self._timing.retry
         if self._failed:
             seconds = min(seconds, self._timing.retry)
@@ -235,8 +237,8 @@ class Elector:
             news.cancel()
 
     def _hear(self, change: Change) -> None:
-        """Note a change of the Lease. Renewals of this server are ignored, and those of others
-        while one leads."""
+        """Record a change of the Lease. It causes an attempt if the Lease was released, or if
+        another server took it from this one."""
         holder = Term.of(change.object).holder if change.new is not None else ""
         self.holder = holder or self.holder
         is_ours = holder == self.identity

@@ -19,7 +19,7 @@ from inkube.schemas.golang import DecodeError
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One request. `name` is the object's, "" for an endpoint of a namespace."""
+    """One request. `name` is the name of the object; "" for an endpoint of a namespace."""
 
     verb: str
     """get, create, update, patch or delete."""
@@ -73,7 +73,8 @@ class Subresource:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """`namespaces/NS/name`: something to read about a namespace; no resource, not discovered."""
+    """`namespaces/NS/name`: readable data about a namespace. It is not a resource and is not in
+    discovery."""
 
     name: str
     answer: Answer

@@ -1,6 +1,6 @@
-"""What checks and reconcilers are given: the client, time, caches, events and outside services.
+"""The environment of checks and reconcilers: client, clock, caches, events and outside services.
 
-The composition root makes one environment and hands it to every kind.
+The composition root creates one environment for all kinds.
 """
 
 import asyncio
@@ -20,19 +20,19 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Recheck:
-    """Seconds until an object is checked again though nothing changed."""
+    """Seconds until an object is checked again without a change."""
 
     healthy: float = 300.0
     unhealthy: float = 60.0
 
     def after(self, *, is_healthy: bool) -> float:
-        """The interval that applies."""
+        """The interval for an object, by its health."""
         return self.healthy if is_healthy else self.unhealthy
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Everything outside the object itself; `services` are found by parameter name."""
+    """All data and services outside an object. `services` are selected by parameter name."""
 
     client: Client
     clock: Clock
@@ -41,21 +41,22 @@ class Environment:
     services: Mapping[str, Any] = field(default_factory=dict)
     recheck: Recheck = field(default_factory=Recheck)
     retry_seconds: float = 12.0
-    """So long a failing service is asked again with back-off, before rechecks go on as usual."""
+    """Seconds for which requests to a failing service are repeated with back-off, before the normal
+    rechecks continue."""
     pacer: Pacer = field(default_factory=Pacer)
-    """Taken before every larger step, so that many objects at once leave room for requests."""
+    """Checks await its `turn` before larger steps, so that many objects do not delay requests."""
     records: Records = field(default_factory=NoRecords)
-    """Writes what follows from something else, past rules and admission."""
+    """Writes derived objects, without rules and admission."""
 
 
 class Memo:
-    """Results shared by the checks of one run, so that equal questions are asked once."""
+    """Results that the checks of one run share, so that equal requests are sent once."""
 
     def __init__(self) -> None:
         self._answers: dict[Any, asyncio.Future[Any]] = {}
 
     async def __call__(self, key: Any, ask: Callable[[], Awaitable[T]]) -> T:
-        """The answer to `key`; a failed question may be asked again."""
+        """The result for `key`; calls `ask` at the first use of the key and after a failure."""
         future = self._answers.get(key)
         if future is None or (future.done() and (future.cancelled() or future.exception())):
             future = asyncio.ensure_future(ask())
@@ -64,14 +65,14 @@ class Memo:
         return answer
 
     def known(self, key: Any) -> Any:
-        """The answer when there is one already, else None."""
+        """The result for `key` if it is available; otherwise None."""
         future = self._answers.get(key)
         if future is None or not future.done() or future.cancelled() or future.exception():
             return None
         return future.result()
 
     async def close(self) -> None:
-        """Cancel questions without a waiting check."""
+        """Cancel unfinished requests."""
         pending = [future for future in self._answers.values() if not future.done()]
         for future in pending:
             future.cancel()

@@ -20,15 +20,15 @@ logger = logging.getLogger(__name__)
 
 EVENTS = "v1/events"
 REMEMBERED = 4096
-"""Distinct events whose count is known; an older one starts anew."""
+"""Distinct events whose count is stored, at most. The count of an older event starts again at 1."""
 LONGEST = 1024
-"""Characters of a message, as the reference limits them."""
+"""Characters of a message, at most, like in the reference."""
 SIMILAR = 10
 """The number of messages for one reason within `SIMILAR_WITHIN` seconds that become separate
 Events."""
 SIMILAR_WITHIN = 600.0
 BURST = 25
-"""Events about one object that are written at once; then one every `REFILL` seconds."""
+"""Events about one object without a delay; afterwards, one every `REFILL` seconds."""
 REFILL = 300.0
 _COMBINED = "(combined from similar events): "
 
@@ -61,17 +61,17 @@ class Recorder:
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
 
     async def normal(self, obj: Object, reason: str, message: str) -> None:
-        """Something happened as it should."""
+        """Write an Event of type Normal."""
         await self._record(obj, "Normal", reason=reason, message=message)
 
     async def warning(self, obj: Object, reason: str, message: str) -> None:
-        """Something went wrong."""
+        """Write an Event of type Warning."""
         await self._record(obj, "Warning", reason=reason, message=message)
 
     async def of_part(
         self, obj: Object, kind: str, reason: str, message: str, *, part: str, host: str
     ) -> None:
-        """Something happened to a part of an object, such as `spec.containers{main}`, on a host."""
+        """Write an Event about a part of an object on a host, such as `spec.containers{main}`."""
         await self._record(obj, kind, reason=reason, message=message, part=part, host=host)
 
     async def _record(
@@ -100,12 +100,12 @@ class Recorder:
                 return
             try:
                 await self._client.create(event)
-            except StatusError as error:  # told twice at the same time
+            except StatusError as error:  # two concurrent events
                 if error.reason != Reason.ALREADY_EXISTS:
                     raise
                 await self._repeat(event, count)
         except StatusError as error:
-            level = logging.DEBUG if error.code == 403 else logging.WARNING  # a namespace that goes
+            level = logging.DEBUG if error.code == 403 else logging.WARNING  # an ending namespace
             logger.log(level, "the event %s could not be written: %s", reason, error.message)
 
     def _may_tell(self, obj: Object) -> bool:
@@ -138,7 +138,7 @@ class Recorder:
         return message not in known.messages or len(known.messages) >= SIMILAR
 
     async def _repeat(self, event: Object, count: int) -> bool:
-        """Raise the count of an Event that exists; False when it is gone."""
+        """Increase the count of an existing Event. Returns False if it does not exist."""
         metadata = event["metadata"]
         patch = {
             "count": count,
@@ -195,7 +195,7 @@ class SeriesRecorder:
         action: str,
         related: Object | None = None,
     ) -> None:
-        """Tell of one thing that was done; `kind` is Normal or Warning."""
+        """Write an Event about an action; `kind` is Normal or Warning."""
         metadata = obj["metadata"]
         moment = meta.format_micro_time(self._clock.now())
         identity = f"{metadata.get('uid')}/{reason}/{message}/{moment}"
@@ -221,7 +221,7 @@ class SeriesRecorder:
         try:
             await self._client.create(event)
         except StatusError as error:
-            if error.code != 409:  # the same was told within this microsecond
+            if error.code != 409:  # the same event within this microsecond
                 logger.warning("the event %s could not be written: %s", reason, error.message)
 
 

@@ -143,7 +143,7 @@ class Fault(
 
 @validator(Fault, field="spec")
 def does_something(fault: Fault, old: Fault | None) -> Iterator[Problem]:
-    """At least one effect, and no two answers to one request."""
+    """Check that a fault has at least one effect, not both answer and cut, and a valid selector."""
     spec = fault.spec
     if not any((spec.delay, spec.answer, spec.cut, spec.watch, spec.stale, spec.slow)):
         yield Required("one of delay, answer, cut, watch, stale, slow")
@@ -156,7 +156,7 @@ def does_something(fault: Fault, old: Fault | None) -> Iterator[Problem]:
 
 
 def module(counts: Counts) -> KindModule[Fault]:
-    """The kind, with the controller that keeps its status."""
+    """The kind, with the controller that writes its status."""
 
     def controllers(env: Environment) -> list[Controller]:
         return [_controller(env.client, counts)]

@@ -25,12 +25,12 @@ Step = Callable[[Any, Environment], Awaitable[None]]
 
 
 class CannotFinish(Exception):
-    """A step could not be taken now; says why in words for people."""
+    """A step failed. The text is the reason, for users."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finalizer:
-    """One step and the name that stands for it in `metadata.finalizers`."""
+    """One step, and its name in `metadata.finalizers`."""
 
     name: str
     step: Step
@@ -51,17 +51,17 @@ class Finalizers:
 
     @property
     def names(self) -> frozenset[str]:
-        """All that are known."""
+        """The names of all declared finalizers."""
         return frozenset(each.name for each in self.steps)
 
     def give(self, obj: Object) -> None:
-        """The default ones, to an object that has none and is not being deleted."""
+        """Add the default finalizers to an object without finalizers that is not in deletion."""
         metadata = obj["metadata"]
         if self._default and not metadata.get("deletionTimestamp"):
             metadata["finalizers"] = metadata.get("finalizers") or list(self._default)
 
     def controller(self, model: type[models.Resource], env: Environment) -> Controller:
-        """Takes the steps of objects that are being deleted."""
+        """The controller that runs the steps of objects in deletion."""
 
         async def reconcile(key: Key) -> Result | None:
             try:
@@ -69,7 +69,7 @@ class Finalizers:
                 if _is_going(obj):
                     await self._finish(obj, model, env)
             except StatusError as error:
-                if error.code != 404:  # else it went meanwhile
+                if error.code != 404:  # 404: it was removed meanwhile
                     raise
             return None
 

@@ -1,10 +1,10 @@
 """Informers: one watched, cached copy of a resource, shared by all controllers that need it.
 
-An informer lists, then watches from the list's revision; it resumes where it was when a watch ends
-and lists again only on 410, as client-go/tools/cache/reflector.go does. Subscribers hear each
-change as (old, new); what they are handed belongs to the cache and must not be changed. Cached
-objects have no managedFields.
-Bounded by the number of objects: nothing is queued here.
+An informer lists objects, then watches from the list's revision. After the end of a watch, it
+resumes at its revision, and lists again only on 410, like client-go/tools/cache/reflector.go.
+Subscribers receive each change as (old, new). These objects belong to the cache and must not be
+changed. Cached objects have no managedFields. The number of objects bounds an informer: it has no
+queue.
 """
 
 import asyncio
@@ -24,9 +24,9 @@ RECONNECT = Backoff(first=0.1, longest=30.0)
 
 
 class Key(NamedTuple):
-    """Which object: namespace ("" for cluster-scoped ones) and name.
+    """The namespace ("" for a cluster-scoped object) and name of an object.
 
-    `resource` names its resource, such as `apps/v1/deployments`, where it may be any.
+    For objects of any kind, `resource` is the resource, such as `apps/v1/deployments`.
     """
 
     namespace: str
@@ -62,7 +62,7 @@ class Summary(Protocol):
     """Data that an informer derives from its objects."""
 
     def update(self, change: Change) -> None:
-        """One object came, changed or went; no subscriber has heard of it yet."""
+        """Handle a new, changed or deleted object, before subscribers receive the change."""
         ...
 
 
@@ -70,14 +70,14 @@ S = TypeVar("S", bound=Summary)
 
 
 class Index:
-    """Keys of the cached objects by a value read from them."""
+    """The keys of cached objects by values that a function reads from them."""
 
     def __init__(self, values: Indexer) -> None:
         self._values = values
         self._keys: dict[str, set[Key]] = {}
 
     def update(self, change: Change) -> None:
-        """Forget the old values, note the new ones."""
+        """Remove the values of the old object and add those of the new one."""
         if change.old is not None:
             for value in self._values(change.old):
                 self._remove(value, Key.of(change.old))
@@ -86,11 +86,11 @@ class Index:
                 self._keys.setdefault(value, set()).add(Key.of(change.new))
 
     def keys(self, value: str) -> list[Key]:
-        """The objects with that value, in the order of their keys."""
+        """The keys of the objects with a value, sorted."""
         return sorted(self._keys.get(value, ()))
 
     def count(self, value: str) -> int:
-        """How many have that value."""
+        """The number of objects with a value."""
         return len(self._keys.get(value, ()))
 
     def _remove(self, value: str, key: Key) -> None:
@@ -101,7 +101,7 @@ class Index:
 
 
 class Informer:
-    """The cached copy of one resource; `run` keeps it current."""
+    """The cached copy of one resource. `run` updates it."""
 
     def __init__(
         self, client: Client, resource: GVR, *, clock: Clock, selection: Selection | None = None
@@ -119,12 +119,12 @@ class Informer:
 
     @property
     def version(self) -> int:
-        """The revision up to which the cache is true; 0 before the first list."""
+        """The revision of the cache; 0 before the first list."""
         return int(self._version or 0)
 
     @property
     def is_synced(self) -> bool:
-        """Was the resource listed once?"""
+        """Whether the resource was listed."""
         return self._synced.is_set()
 
     def get(self, key: Key) -> Object | None:
@@ -138,7 +138,7 @@ class Informer:
                 yield obj
 
     def index(self, name: str, values: Indexer) -> Index:
-        """The index of that name; `values` is used when it is made, by the first to ask."""
+        """The index with a name; the first call creates it with `values`."""
         return self.summary(name, Index, lambda: Index(values))
 
     def summary(self, name: str, kind: type[S], make: Callable[[], S]) -> S:
@@ -160,7 +160,7 @@ class Informer:
             subscriber(Change(None, obj))
 
     def unsubscribe(self, subscriber: Subscriber) -> None:
-        """Call it no longer."""
+        """Stop calling the subscriber."""
         self._subscribers.remove(subscriber)
 
     @property
@@ -169,16 +169,16 @@ class Informer:
         return bool(self._subscribers or self._summaries)
 
     async def synced(self) -> None:
-        """Return once the resource was listed."""
+        """Return when the resource was listed."""
         await self._synced.wait()
 
     async def reach(self, revision: int) -> None:
-        """Return once the cache is true at that revision."""
+        """Return when the cache has reached a revision."""
         async with self._moved:
             await self._moved.wait_for(lambda: self.version >= revision)
 
     async def behind(self) -> int:
-        """The newest revision of the resource when the cache has not reached it; 0 when it has."""
+        """The newest revision of the resource if the cache has not reached it; otherwise 0."""
         try:
             newest = int(await self._client.revision(self.resource) or 0)
         except StatusError as error:
@@ -188,11 +188,11 @@ class Informer:
         return newest if newest > self.version else 0
 
     async def caught_up(self) -> None:
-        """Return once the cache holds all that was written before this call."""
+        """Return when the cache contains all writes before this call."""
         await self.reach(await self.behind())
 
     async def run(self) -> None:
-        """List, watch, resume, list again; runs until cancelled."""
+        """List and watch the resource, and repeat this after errors. Runs until cancelled."""
         failures = 0
         while True:
             before = self._version
@@ -200,7 +200,7 @@ class Informer:
                 await self._follow()
             except StatusError as error:
                 self._refused(error)
-            except Exception:  # an informer that ends would leave everybody blind
+            except Exception:  # an informer that ends would stop all subscribers
                 logger.exception("watching %s failed", self.resource)
             failures = 1 if self._version != before else failures + 1
             await self._clock.sleep(RECONNECT.delay(failures))
@@ -249,7 +249,7 @@ class Informer:
         if new is None and old is None:
             return
         if new is not None:
-            # half of a pod; an update that leaves it out keeps what is stored
+            # half of a pod's size; an update without managedFields keeps the stored ones
             new["metadata"].pop("managedFields", None)
             self._objects[key] = new
         change = Change(old, new)
@@ -266,7 +266,7 @@ class Informer:
 
 
 class Informers:
-    """The informers in use, one per resource and selection; they run while this is entered."""
+    """The informers in use, one for each resource and selection. `start` runs them."""
 
     def __init__(self, client: Client, clock: Clock) -> None:
         self._client = client
@@ -289,11 +289,11 @@ class Informers:
 
     @property
     def is_running(self) -> bool:
-        """Are the caches kept current?"""
+        """Whether the informers run."""
         return self._running
 
     def all(self) -> list[Informer]:
-        """Every informer in use."""
+        """All informers in use."""
         return list(self._known.values())
 
     async def drop(self, informer: Informer) -> None:
@@ -302,13 +302,13 @@ class Informers:
         await _cancel([task for task in [self._tasks.pop(informer, None)] if task])
 
     def start(self) -> None:
-        """Run all informers, those made later too."""
+        """Run all informers, including those created later."""
         self._running = True
         for informer in self._known.values():
             self._start(informer)
 
     async def stop(self) -> None:
-        """Stop all of them."""
+        """Stop all informers."""
         self._running = False
         tasks = list(self._tasks.values())
         self._tasks.clear()

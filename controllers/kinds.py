@@ -35,9 +35,9 @@ from inkube.schemas.strategy import Reservation, Strategy
 R = TypeVar("R", bound=models.Resource)
 
 Reconciler = Callable[[Any, Environment], Awaitable[Result | None]]
-"""`async def reconcile(obj, env)`: called with the typed object whenever it may have changed."""
+"""`async def reconcile(obj, env)`: called with the typed object after each possible change."""
 Guard = Callable[[Any, Environment], AsyncIterable[Problem]]
-"""`async def guard(obj, env)`: yields why the object must stay, or may not come."""
+"""`async def guard(obj, env)`: yields reasons against the deletion or creation of the object."""
 
 
 @dataclass(frozen=True)
@@ -293,8 +293,8 @@ def _name_of(guard: Guard) -> str:
 
 
 def _merge_changes(target: Object, before: Object, after: Object) -> None:
-    """Carry over what mutators changed and nothing else: members no model knows stay, and so do
-    values of another type, which the model read as its own and the schema refuses."""
+    """Copy only the changes of mutators to the object. Members that the model does not have stay.
+    Values of another type also stay: the model converted them, and the schema refuses them."""
     for name in before.keys() - after.keys():
         target.pop(name, None)
     for name, value in after.items():

@@ -1,7 +1,7 @@
-"""Locks by key within this process: to wait for, or to be refused at once.
+"""Locks by key within this process. A task waits for a lock, or is refused immediately.
 
-A transaction (`transactions`) holds them from its first look at the world to its commit. Other
-processes are not kept out: what they must not do twice is decided where it is written.
+A transaction (`transactions`) holds a lock from its first read to its commit. The locks do not
+affect other processes: the preconditions of the commit detect their writes.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 
 WAITING = 512
-"""So many may wait for one lock."""
+"""Tasks that can wait for one lock, at most."""
 
 
 class Busy(Exception):
@@ -25,7 +25,7 @@ class Locks:
 
     @asynccontextmanager
     async def hold(self, key: Hashable) -> AsyncIterator[None]:
-        """Wait for the lock and hold it. Raises Busy where WAITING others do."""
+        """Wait for the lock and hold it. Raises Busy if WAITING other tasks wait for it."""
         if self._users.get(key, 0) > WAITING:
             raise Busy
         lock = self._locks.setdefault(key, asyncio.Lock())
@@ -50,5 +50,5 @@ class Locks:
             del self._users[key], self._locks[key]
 
     def __len__(self) -> int:
-        """How many locks are held or waited for."""
+        """The number of locks that tasks hold or wait for."""
         return len(self._users)

@@ -28,33 +28,33 @@ from inkube.schemas.status import StatusError
 logger = logging.getLogger(__name__)
 
 DRAIN = 1.0
-"""Cancelled reconciles get so many seconds to clean up when the manager stops."""
+"""Seconds for cancelled reconciles to clean up when the manager stops."""
 
 
 class Result(NamedTuple):
-    """How a reconcile ended: `requeue_after` is when to look again, in seconds; 0 means never."""
+    """The result of a reconcile: `requeue_after` is the seconds until the next one; 0: none."""
 
     requeue_after: float = 0.0
 
 
 GRACE = 0.02
-"""Real seconds between an object's creation and its first status, where a controller gives time.
+"""Real seconds between an object's creation and its first status, for controllers with gives_time.
 
-In the reference an object travels through etcd's watch and an informer before kube-apiserver's own
-controllers write its status, so that a client may update what its create was answered, with the
-resourceVersion of that answer. Here they would always be faster than the client.
+In the reference, an object passes through etcd's watch and an informer before kube-apiserver's own
+controllers write its status. Until then, a client can update the object with the resourceVersion of
+the response to its create. Without the delay, the controllers here would always be faster.
 """
 
 Reconcile = Callable[[Key], Awaitable[Result | None]]
 
 
 def own_key(change: Change) -> Iterable[Key]:
-    """The changed object itself."""
+    """The key of the changed object."""
     return (Key.of(change.object),)
 
 
 class Watch(NamedTuple):
-    """A resource whose changes concern a controller; `keys` says which of its objects."""
+    """A resource whose changes trigger a controller; `keys` returns the keys to reconcile."""
 
     resource: GVR | str
     keys: Callable[[Change], Iterable[Key]] = own_key
@@ -62,12 +62,13 @@ class Watch(NamedTuple):
 
 
 Source = Callable[[Callable[[Key], None]], Callable[[], None]]
-"""Keys from elsewhere than watches: called with the queue's `add`, returns what ends it."""
+"""A source of keys other than watches: called with the queue's `add`, returns a function that ends
+the source."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Controller:
-    """A name (unique in a manager), what it watches and what it does with each key."""
+    """A name (unique in a manager), the watches, and the function for each key."""
 
     name: str
     reconcile: Reconcile
@@ -76,15 +77,16 @@ class Controller:
     backoff: Backoff = field(default_factory=Backoff)
     sources: tuple[Source, ...] = ()
     everywhere: bool = False
-    """Whether it runs in servers, too, that do not lead: several may do the same at once."""
+    """Whether it also runs in servers that are not the leader, in several of them concurrently."""
     gives_time: bool = False
-    """Whether a new object without conditions is left alone for GRACE."""
+    """Whether it waits GRACE seconds before it handles a new object without conditions."""
     sums_up: bool = False
-    """Whether it sums up what others do to many objects, and so lets a crowd of them go first."""
+    """Whether it summarizes changes of many objects, so that many waiting reconciles run before
+    it."""
 
 
 class _Running:
-    """A controller at work: its queue, what it reconciles and its subscriptions."""
+    """A running controller: its queue, its reconciles and its subscriptions."""
 
     def __init__(self, controller: Controller, manager: "Manager") -> None:
         self.controller = controller
@@ -97,13 +99,13 @@ class _Running:
         ]
         self._room = asyncio.Semaphore(controller.concurrency)
         self._due: dict[Key, float] = {}
-        """Until when new objects are left alone, as the event loop's time, which no test moves:
-        those that are created together wait together."""
+        """Key of a new object → the end of its GRACE, in the time of the event loop, which tests do
+        not move. Objects that are created together wait together."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._ends: list[Callable[[], None]] = []
 
     def start(self) -> None:
-        """Subscribe and begin to work once all informers were listed."""
+        """Subscribe, and start to reconcile when all informers have listed their objects."""
         self._ends = [source(self.queue.add) for source in self.controller.sources]
         for informer, subscriber in self._watched:
             informer.subscribe(subscriber)
@@ -111,7 +113,7 @@ class _Running:
         self._begin(self._work())
 
     async def stop(self) -> None:
-        """Hear no more changes and cancel what runs: level-based work may stop anywhere."""
+        """Unsubscribe and cancel running reconciles. Level-based work can stop at any point."""
         for end in self._ends:
             end()
         self._ends = []
@@ -147,9 +149,9 @@ class _Running:
         task.add_done_callback(self._tasks.discard)
 
     async def _work(self) -> None:
-        """Give each key a task of its own, as many at once as there is room for.
+        """Start a task for each key, with at most `concurrency` tasks at a time.
 
-        Waiting workers would cost every server that starts and stops a task each.
+        Permanent workers would cost a task each, in every server that starts and stops.
         """
         for informer in self.informers():
             await informer.synced()
@@ -173,7 +175,7 @@ class _Running:
             result = await self.controller.reconcile(key)
         except StatusError as error:
             self._failed(key, error, is_ordinary=error.code in (404, 409))
-        except Exception as error:  # noqa: BLE001 - whatever a reconcile raises, the loop goes on
+        except Exception as error:  # noqa: BLE001 - the loop continues after any exception
             self._failed(key, error, is_ordinary=False)
         else:
             self.queue.forget(key)
@@ -195,7 +197,7 @@ class _Running:
 
 
 def _is_new(change: Change) -> bool:
-    """Whether an object appeared that nothing was said of yet."""
+    """Whether a change is a new object without conditions."""
     made = change.new if change.old is None else None
     return made is not None and not (made.get("status") or {}).get("conditions")
 
@@ -218,7 +220,8 @@ class Manager:
         self._context = copy_context()
 
     def add(self, controller: Controller) -> None:
-        """Run it with the others; at once when they run already."""
+        """Add a controller, and start it if the manager runs. Raises ValueError if a controller
+        with its name exists."""
         if controller.name in self._controllers:
             raise ValueError(f"a controller named {controller.name!r} runs already")
         self._controllers[controller.name] = controller
@@ -238,27 +241,27 @@ class Manager:
 
     @property
     def names(self) -> list[str]:
-        """The controllers that run here now."""
+        """The names of the controllers that run in this process now."""
         return list(self._running)
 
     async def done(self, name: str, revision: int) -> None:
-        """Return once a controller that runs here has done what it had to up to a revision, of
-        whatever it watches."""
+        """Return when a controller of this process has handled all watched changes up to a
+        revision."""
         running = self._running[name]
         for informer in running.informers():
             await informer.reach(revision)
         await running.queue.idle()
 
     def lead(self, context: Context) -> None:
-        """Run all controllers; those that run in one server only, and what they begin, in copies
-        of a context."""
+        """Run all controllers. Controllers that run only in the leader run in copies of a context,
+        with all tasks that they start."""
         self._leads, self._context = True, context
         for name, controller in list(self._controllers.items()):
             if name not in self._running:
                 self._make(controller)
 
     async def rest(self) -> None:
-        """Stop what runs in one server only."""
+        """Stop the controllers that run only in the leader."""
         self._leads = False
         gone = [name for name in self._running if not self._controllers[name].everywhere]
         await asyncio.gather(*(self._running.pop(name).stop() for name in gone))
@@ -299,25 +302,25 @@ class Manager:
 
     @property
     def is_working(self) -> bool:
-        """Whether a key waits or is worked on."""
+        """Whether a key waits or is being reconciled."""
         return any(running.queue for running in self._running.values())
 
     async def worked_off(self) -> None:
-        """Return when no key waits, is worked on or is about to be retried: what changes gave
-        controllers to do, and what that gave others. May take forever; delayed keys do not count.
+        """Return when no key waits, is being reconciled or will be retried soon. Includes keys that
+        reconciles of other controllers cause. This can take forever. Delayed keys do not count.
         """
         while self.is_working:
             await self._queues_idle()
 
     def work_done(self) -> int:
-        """How many keys were worked on so far: equal twice means that nothing ran in between."""
+        """The number of started reconciles. Two equal results mean that none started in between."""
         return sum(running.queue.taken for running in self._running.values())
 
     async def settled(self) -> None:
-        """Return when every informer is caught up and every queue idle, both at the same time.
+        """Return when all informers are caught up and all queues are idle at the same time.
 
-        Delayed rechecks do not count, nor do keys that have failed so often that their next try
-        is more than a second away.
+        Delayed rechecks do not count, nor failed keys whose next attempt is more than a second
+        away.
         """
         while not await self._is_settled():
             for informer in self.informers.all():
@@ -325,7 +328,7 @@ class Manager:
             await self._queues_idle()
 
     async def _is_settled(self) -> bool:
-        """Nothing was worked on while the revisions were asked for, and all of them are reached."""
+        """Whether all informers are caught up, and no reconcile ran while this was checked."""
         before = self.work_done()
         if not self._is_idle():
             return False
@@ -335,7 +338,7 @@ class Manager:
         return self._is_idle() and self.work_done() == before
 
     async def _queues_idle(self) -> None:
-        """Return when every queue has been idle, not all at the same time."""
+        """Return when every queue has been idle once, but not all at the same time."""
         for running in list(self._running.values()):
             await running.queue.idle()
 

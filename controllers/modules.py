@@ -46,38 +46,39 @@ class ModuleOption:
 
 
 class Counts(Protocol):
-    """How often faults were carried out."""
+    """The numbers of requests that faults affected."""
 
     def counted(self, name: str) -> tuple[int, int] | None:
-        """How many requests a fault matched and made fail so far; None where there is none."""
+        """The numbers of requests that a fault matched and let fail; None for an unknown fault."""
         ...
 
     def listen(self, heard: Callable[[str], None]) -> Callable[[], None]:
-        """Call `heard` with the name of every fault that matched, until the result is called."""
+        """Call `heard` with the name of every fault that matched. Returns a function that ends
+        this."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ModuleHost:
-    """The parts of a server that a module may use."""
+    """The parts of a server that a module can use."""
 
     settings: Mapping[str, Any]
     """The values of the module's own `options`, by name."""
     services: Mapping[str, Any]
-    """The services of modules that were built before, those that it needs among them."""
+    """The services of modules that were built before, including those that the module needs."""
     client: Client
     """Reads and writes objects of this server."""
     clock: Clock
     secrets: SecretStore
-    """Where `SecureValues` are kept."""
+    """The store of `SecureValues`."""
     data: Path | None
-    """The server's data file, beside which a module may keep files; None in memory."""
+    """The server's data file, in whose folder a module can store files; None in memory."""
     faults: Counts
-    """How often each Fault of world.inkube.dev was carried out."""
+    """The numbers of requests that each Fault of world.inkube.dev affected."""
 
 
 async def _nothing_to_close() -> None:
-    """Nothing was opened."""
+    """Do nothing, because the module opened nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ class ModuleParts:
     kinds: Sequence[KindModule[Any]] = ()
     """Kinds, in the order in which they are served; all are in the module's `groups`."""
     controllers: Callable[[Environment], Sequence[Controller]] = lambda env: ()
-    """Controllers beside those of the kinds. They run where the server runs controllers."""
+    """Controllers in addition to those of the kinds. They run if the server runs controllers."""
     services: Mapping[str, Any] = field(default_factory=dict)
     """Services that checks receive by the name of a parameter, and other modules in
     `ModuleHost.services`."""

@@ -1,8 +1,8 @@
-"""The pacer: of many coroutines that become ready at once, a few run at a time, between other
+"""The pacer: if many coroutines become ready at once, only a few run at a time, between other
 events.
 
-A thousand checks may wake in the same moment; without this they would all run before the event loop
-looks at its sockets again, and every request would wait for them.
+A thousand checks can become ready at the same time. Without the pacer, all of them would run before
+the event loop reads its sockets again, and every request would wait for them.
 
 A coroutine that summarizes the work of others is patient: among many waiters it returns to the end
 of the queue, so that it handles many changes at once.
@@ -15,27 +15,28 @@ from typing import NamedTuple
 CROWD = 16
 """The number of waiters from which patient coroutines return to the end of the queue."""
 STEPS = 3
-"""So many go on in one turn of the loop. A request takes one turn, three when it had a task of its
-own: so neither waits longer for the other than it did with one."""
+"""Waiters that continue in one iteration of the event loop. A request takes one iteration, or three
+with its own task, so that requests and waiters share the loop evenly."""
 TIMES = 4
-"""So often a patient waiter lets a crowd go first."""
+"""How many times a patient waiter returns to the end of the queue."""
 
 
 class _Waiter(NamedTuple):
     turn: asyncio.Future[None]
     patience: int
-    """How often it still lets a crowd go first."""
+    """How many more times it returns to the end of the queue."""
 
 
 class Pacer:
-    """A queue at the event loop's door: some waiters per turn of it. Bounded by its callers."""
+    """A queue of waiters. In each iteration of the event loop, STEPS of them continue. The number
+    of callers bounds it."""
 
     def __init__(self) -> None:
         self._waiting: deque[_Waiter] = deque()
         self._is_moving = False
 
     async def turn(self, *, patient: bool = False) -> None:
-        """Return at one's own turn."""
+        """Wait until it is the caller's turn."""
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[None] = loop.create_future()
         self._waiting.append(_Waiter(turn, TIMES if patient else 0))

@@ -11,11 +11,11 @@ from typing import Literal, NamedTuple, Protocol
 from inkube.controllers.client import Object
 
 MOST = 200
-"""Records of one commit."""
+"""Records of one commit, at most."""
 
 
 class Record(NamedTuple):
-    """One object's part of a commit.
+    """The change of one object in a commit.
 
     An update or delete applies only to the resourceVersion in its object. A created object gets
     missing members: uid, creationTimestamp and generation.
@@ -37,5 +37,5 @@ class NoRecords:
     """An environment without a store."""
 
     async def commit(self, records: Sequence[Record]) -> list[Object]:
-        """Raises RuntimeError."""
+        """Raise RuntimeError, because the environment has no store."""
         raise RuntimeError("this environment has no place for records")

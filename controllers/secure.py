@@ -1,9 +1,9 @@
-"""Secure values: `secure.token: {create: …}`, kept apart from the object that needs them.
+"""Secure values: `secure.token: {create: …}`, which are stored separately from their object.
 
-On the way in a value is taken out of the object, which keeps `{name: …}`; a dry run never stores
-it. Leaving a value out of an update keeps it, `{remove: true}` drops it. A name means an entry
-that belongs to the object itself, or a core/v1 Secret of its namespace. Values are never logged:
-their holders hide them from `repr`.
+A write moves a value from the object to a store, and the object keeps `{name: …}`. A dry run does
+not store the value. An update without the value keeps it, `{remove: true}` removes it. A name is
+that of an entry that belongs to the object, or of a core/v1 Secret in its namespace. Values are
+never logged, because their classes hide them from `repr`.
 """
 
 import base64
@@ -34,11 +34,12 @@ from inkube.schemas.strategy import Reservation
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 STAGED = 4096
-"""Values between mutation and store; a dry run leaves its values here until they are pushed out."""
+"""Values between mutation and store, at most. Values of dry runs stay until newer ones replace
+them."""
 _MEMBERS = frozenset({"create", "name", "remove"})
 _UNKNOWN = "write the value as create, the name of a stored value as name, or remove: true"
 UNCLAIMED = 60.0
-"""An entry younger than so many seconds may belong to an object that is just being written."""
+"""Seconds for which a new entry can belong to an object that is not stored yet."""
 
 
 class SecureValue(Model):
@@ -57,7 +58,7 @@ class SecureValue(Model):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A stored value; `owner` is `plural.group/name` of the object it belongs to."""
+    """A stored value. `owner` is `plural.group/name` of the object to which it belongs."""
 
     namespace: str
     name: str
@@ -67,18 +68,18 @@ class Entry:
 
 
 class SecretStore(Protocol):
-    """Where values are kept; nothing but this reads them. The composition root provides one."""
+    """The store of values. Other code does not read them. The composition root provides it."""
 
     async def put(self, entry: Entry) -> None:
-        """Keep it, over one of the same namespace and name."""
+        """Store an entry, in place of one with the same namespace and name."""
         ...
 
     async def get(self, namespace: str, name: str) -> Entry | None:
-        """The entry of that name."""
+        """The entry with a name; None if it does not exist."""
         ...
 
     async def delete(self, namespace: str, name: str) -> None:
-        """Forget it; no error when there is none."""
+        """Delete an entry. A missing entry is not an error."""
         ...
 
     async def owned(self, namespace: str, owner: str) -> list[Entry]:
@@ -87,7 +88,8 @@ class SecretStore(Protocol):
 
 
 class SecureValues:
-    """The secure values of one kind: taken in on writes, read by checks, swept after use."""
+    """The secure values of one kind: it takes them from writes, lets checks read them, and deletes
+    unused ones."""
 
     def __init__(self, resource: str, store: SecretStore, clock: Clock) -> None:
         self._resource = resource
@@ -95,16 +97,16 @@ class SecureValues:
         self._clock = clock
         self._staged: OrderedDict[tuple[str, str], Entry] = OrderedDict()
         self._writes: Counter[tuple[str, str]] = Counter()
-        """How many writes under way brought a value."""
+        """(namespace, name) of an entry → the number of unfinished writes that store it."""
         self._key = secrets.token_bytes(32)
 
     def take(self, obj: Object, old: Object | None) -> None:
-        """Replace values by names, in place, and merge with what the object had before."""
+        """Replace values by names, in place, and merge them with those of the old object."""
         _forget_last_applied(obj)
         before = (old or {}).get("secure") or {}
         given = obj.get("secure")
         if given is not None and not isinstance(given, dict):
-            obj["secure"] = type(given)()  # for validation to refuse, without what may be secret
+            obj["secure"] = type(given)()  # validation refuses it, without possible secrets
             return
         merged = dict(before)
         for member, value in (given or {}).items():
@@ -118,7 +120,7 @@ class SecureValues:
             obj["secure"] = merged
 
     def unknown(self, obj: Object) -> list[FieldError]:
-        """Refusals of values that had unknown members when they were taken."""
+        """Errors for values that had unknown members when they were taken."""
         given = obj.get("secure")
         members = given.items() if isinstance(given, dict) else ()
         return [
@@ -128,12 +130,13 @@ class SecureValues:
         ]
 
     def staged(self, namespace: str, name: str) -> str | None:
-        """The value of an object that is not stored yet, for static rules about it."""
+        """The value of an object that is not stored yet, for static rules; None if unknown."""
         entry = self._staged.get((namespace, name))
         return entry.value if entry else None
 
     async def persist(self, obj: Object, reservation: Reservation) -> None:
-        """Store the values taken from this object, until its write is refused."""
+        """Store the values that were taken from this object. If its write is refused, they are
+        deleted."""
         namespace = obj["metadata"].get("namespace", "")
         taken = [self._staged.pop((namespace, name), None) for name in _names(obj)]
         for entry in taken:
@@ -141,14 +144,14 @@ class SecureValues:
                 continue
             place = namespace, entry.name
             if not self._writes[place] and await self._store.get(*place) is not None:
-                continue  # it belongs to the object already
+                continue  # it already belongs to the object
             self._writes[place] += 1
             reservation.hold(partial(self._settle, place))
             reservation.written(partial(self._undo, place))
             await self._store.put(entry)
 
     async def _undo(self, place: tuple[str, str], current: Object | None) -> None:
-        """Forget a value, unless another write of the object names it, or the stored object."""
+        """Delete a value, unless another write of the object or the stored object names it."""
         if self._writes[place] == 1 and place[1] not in _names(current):
             await self._store.delete(*place)
 
@@ -158,7 +161,7 @@ class SecureValues:
             del self._writes[place]
 
     async def read(self, client: Client, key: Key, member: str, name: str) -> str | None:
-        """The value behind `secure.MEMBER.name` of an object; None when there is none."""
+        """The value for `secure.MEMBER.name` of an object; None if it does not exist."""
         place = (key.namespace, name)
         entry = self._staged.get(place) or await self._store.get(*place)
         if entry is not None and entry.owner == self._owner(key.name):
@@ -166,12 +169,13 @@ class SecureValues:
         return await _from_secret(client, key.namespace, name, member)
 
     async def owns(self, key: Key, name: str) -> bool:
-        """Whether an object's value of that name is its own, which only its own writes replace."""
+        """Whether the entry with a name belongs to the object, so that only its writes replace
+        it."""
         entry = await self._store.get(key.namespace, name)
         return entry is not None and entry.owner == self._owner(key.name)
 
     def controller(self, model: type[models.Resource], env: Environment) -> Controller:
-        """Deletes values that no object names any longer."""
+        """The controller that deletes values that no object names."""
 
         async def reconcile(key: Key) -> Result | None:
             return await self._sweep(model, env, key)
@@ -208,7 +212,8 @@ class SecureValues:
         return {"name": value["name"]} if value.get("name") is not None else None
 
     def _stage(self, obj: Object, member: str, value: str) -> str:
-        """The entry's name: the same for the same value, so that applying twice changes nothing."""
+        """Stage a value and return the entry's name. Equal values have equal names, so that a
+        repeated apply does not change the object."""
         metadata = obj["metadata"]
         namespace, owner = metadata.get("namespace", ""), self._owner(metadata.get("name", ""))
         text = f"{namespace}\0{owner}\0{member}\0{value}"
@@ -238,7 +243,7 @@ def _names_changed(change: Change) -> list[Key]:
 
 
 def _forget_last_applied(obj: Object) -> None:
-    """`kubectl apply` writes the whole manifest into an annotation: take the values out of it."""
+    """Remove the values from the annotation in which `kubectl apply` stores the whole manifest."""
     annotations = obj["metadata"].get("annotations")
     text = annotations.get(LAST_APPLIED) if isinstance(annotations, dict) else None
     if not isinstance(text, str) or '"secure"' not in text:
@@ -266,7 +271,7 @@ async def _current(client: Client, model: type[models.Resource], key: Key) -> Ob
 
 
 async def _from_secret(client: Client, namespace: str, name: str, member: str) -> str | None:
-    """The member of that name in a core/v1 Secret, or its only one."""
+    """The member with a name in a core/v1 Secret, or its only member; None without it."""
     try:
         secret = await client.get("v1/secrets", name, namespace)
     except StatusError as error:

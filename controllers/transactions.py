@@ -3,8 +3,8 @@
     @asynccontextmanager
     async def transaction(write, env):
         async with locks.hold(write.namespace):       # held until the commit
-            await write.confirm()                     # nobody was faster
-            if await is_taken(write.obj):             # a rule that sees the world, any code
+            await write.confirm()                     # no other write was faster
+            if await is_taken(write.obj):             # a rule that uses outside data
                 raise status.conflict(...)
             if write.dry_run:
                 yield
@@ -54,13 +54,13 @@ class Write:
     """The object to store, which can be changed in place; for a view, the object to return. None if
     the object is removed."""
     record: Object | None
-    """Of a view: the object it is a view of, as it will be stored."""
+    """For a view: the object that it shows, as it will be stored. Otherwise None."""
     goes: bool
     """Whether the object is removed; otherwise a deletion only marks it for its finalizers."""
     confirm: Callable[[], Awaitable[None]]
-    """Ends the write, as a conflict or anew, unless the object is as it was when it began."""
+    """Ends the write with a conflict, or starts it again, if the object changed since its start."""
     warn: Callable[[str], None]
-    """Adds a Warning header to the answer."""
+    """Adds a Warning header to the response."""
     records: list[Record] = field(default_factory=list)
     """Further writes in the same commit."""
 
@@ -69,7 +69,7 @@ Transaction = Callable[[Write, Environment], AbstractAsyncContextManager[None]]
 
 
 def _nothing(obj: Object, old: Object | None) -> None:
-    """Everything may be changed."""
+    """Permit all changes."""
 
 
 def _no_errors(obj: Object, old: Object | None) -> list[FieldError]:
@@ -81,8 +81,8 @@ class Part:
     """A path that updates an object, with separate rules; "" is the path of the object.
 
     `prepare` restores fields that this path must not change, in place (`old` is None on create).
-    `validate` returns the errors of the other fields. Both see plain objects; `validate` may raise
-    a StatusError of any code.
+    `validate` returns the errors of the other fields. Both receive plain objects. `validate` can
+    raise a StatusError with any code.
     """
 
     name: str

@@ -31,11 +31,11 @@ FINAL = ("success", "warning", "error")
 CONCURRENCY = 64
 """The number of jobs at a time. Jobs mostly wait for outside systems or for the job before them."""
 SECONDS = 1.0
-"""Progress is written at most so often, by the environment's clock."""
+"""Seconds between two writes of progress, at least, by the environment's clock."""
 
 
 class Progress:
-    """How far one job is; `tell` writes it, but neither too often nor when nothing moved."""
+    """The progress of one job. `tell` writes it if it increased, but not too often."""
 
     def __init__(self, write: Callable[[Object], Awaitable[None]], env: Environment) -> None:
         self._write = write
@@ -45,7 +45,7 @@ class Progress:
         self.updates = 0
 
     async def tell(self, done: int, *, of: int, message: str = "") -> None:
-        """So many parts `of` all are done."""
+        """Report that `done` parts `of` all are finished."""
         percent = min(99, 100 * done // of) if of > 0 else 0
         now = self._clock.monotonic()
         if percent <= self._percent or now - self._written < SECONDS:
@@ -57,7 +57,7 @@ class Progress:
 
 
 Do = Callable[[Any, Progress, Environment], Awaitable[Object]]
-"""`async def do(job, progress, env)`: members of the final status, `state` among them."""
+"""`async def do(job, progress, env)`: returns the members of the final status, with `state`."""
 
 
 async def _stays(obj: Object, env: Environment) -> None:
@@ -82,7 +82,7 @@ class Work:
     put_away: Callable[[Object, Environment], Awaitable[None]] = _stays
 
     def controller(self, model: type[models.Resource], env: Environment) -> Controller:
-        """Does every job once."""
+        """The controller that runs every job once."""
         watch = Watch(model.gvr, lambda change: [] if change.old else [Key.of(change.object)])
         name = f"{model.gvr.resource}.{model.gvr.group} runner"
         runner = _Runner(self, model, env)
@@ -90,7 +90,7 @@ class Work:
 
 
 class _Runner:
-    """Carries the jobs of one kind out."""
+    """Runs the jobs of one kind."""
 
     def __init__(self, work: Work, model: type[models.Resource], env: Environment) -> None:
         self._work = work
@@ -99,14 +99,14 @@ class _Runner:
         self._turns: WeakValueDictionary[Key, asyncio.Lock] = WeakValueDictionary()
 
     async def reconcile(self, key: Key) -> Result | None:
-        """Carry out one job, when it is its turn."""
+        """Run one job when it is its turn."""
         try:
             obj = await self._get(key)
             turn = self._turns.setdefault(self._work.turn(obj), asyncio.Lock())
             async with turn:
                 await self._carry_out(await self._get(key))
         except StatusError as error:
-            if error.code != 404:  # else somebody deleted it meanwhile: that is how jobs are ended
+            if error.code != 404:  # 404: a client deleted it, which ends a job
                 raise
         return None
 
@@ -137,7 +137,7 @@ class _Runner:
         return await self._patch(obj, {"status": status}, "status")
 
     async def _patch(self, obj: Object, patch: Object, subresource: str) -> Object:
-        """Change the very job that was read, not a younger one of its name."""
+        """Patch the job with the uid that was read, not a newer job with its name."""
         metadata = obj["metadata"]
         patch = {**patch, "metadata": {**patch.get("metadata", {}), "uid": metadata["uid"]}}
         return await self._env.client.patch(
@@ -153,5 +153,5 @@ class _Runner:
 
 
 def is_done(obj: Object) -> bool:
-    """Whether a job has come to its end."""
+    """Whether a job is finished."""
     return (obj.get("status") or {}).get("state") in FINAL

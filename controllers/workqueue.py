@@ -1,8 +1,8 @@
-"""The queue between events and reconciles: each key once, one worker per key, patient with errors.
+"""The queue between events and reconciles: each key once, one worker for each key, with back-off.
 
-Follows client-go/util/workqueue: a key added while it is being worked on is worked on again
-afterwards; failures of a key delay it exponentially; a delayed add fires once, at its earliest
-time. Bounded by the number of distinct keys.
+Follows client-go/util/workqueue: a key that is added while a worker has it is queued again
+afterwards; failures delay a key exponentially; of several delayed adds, only the earliest counts.
+The number of distinct keys bounds the queue.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from inkube.schemas.clock import Clock
 K = TypeVar("K", bound=Hashable)
 
 PATIENCE = 1.0
-"""A retry due within so many seconds counts as work; a later one does not keep `idle` waiting."""
+"""A retry within these seconds counts as work. `idle` does not wait for later retries."""
 
 
 class Backoff(NamedTuple):
@@ -30,8 +30,8 @@ class Backoff(NamedTuple):
 
 
 class WorkQueue(Generic[K]):
-    """Keys waiting for a worker. Workers call `take`, `begin` if they waited since, then `done`;
-    `run` serves delayed adds."""
+    """Keys that wait for a worker. Workers call `take`, then `begin` if they waited since, then
+    `done`. `run` processes delayed adds."""
 
     def __init__(self, clock: Clock, *, backoff: Backoff | None = None) -> None:
         self._clock = clock
@@ -49,10 +49,11 @@ class WorkQueue(Generic[K]):
         self._idle = asyncio.Event()
         self._idle.set()
         self.taken = 0
-        """How many keys were ever taken: equal twice means that nothing ran in between."""
+        """The number of keys taken so far. Two equal values mean that no work started between
+        them."""
 
     def add(self, key: K) -> None:
-        """Work on the key soon; once, however often it is added before that."""
+        """Queue the key. Repeated adds before it is taken have no effect."""
         if key in self._busy:
             self._again.add(key)
         elif key not in self._queued:
@@ -61,7 +62,7 @@ class WorkQueue(Generic[K]):
             self._idle.clear()
 
     def add_after(self, key: K, seconds: float) -> None:
-        """Work on the key in so many seconds, unless that happens sooner for another reason."""
+        """Queue the key after a delay in seconds, unless it is taken earlier."""
         if seconds <= 0:
             self.add(key)
             return
@@ -75,7 +76,7 @@ class WorkQueue(Generic[K]):
         self._earlier.set()
 
     def retry(self, key: K) -> float:
-        """Work on a failed key again after its delay, which is returned."""
+        """Queue a failed key again after its back-off. Returns this delay in seconds."""
         self._failures[key] = self._failures.get(key, 0) + 1
         delay = self._backoff.delay(self._failures[key])
         if delay <= PATIENCE:
@@ -84,7 +85,7 @@ class WorkQueue(Generic[K]):
         return delay
 
     def forget(self, key: K) -> None:
-        """The key succeeded: its next failure starts from the shortest delay."""
+        """Reset the back-off of a key after a success."""
         self._failures.pop(key, None)
 
     async def take(self) -> K:
@@ -98,11 +99,11 @@ class WorkQueue(Generic[K]):
         return key
 
     def begin(self, key: K) -> None:
-        """The work on a key that was taken begins now: what it was added for until now is seen."""
+        """Start the work on a taken key. Adds between `take` and now do not queue it again."""
         self._again.discard(key)
 
     def done(self, key: K) -> None:
-        """The key is no longer worked on; it is queued again when it was added meanwhile."""
+        """End the work on a key. The key is queued again if it was added meanwhile."""
         self._busy.discard(key)
         if key in self._again:
             self._again.discard(key)
@@ -111,7 +112,8 @@ class WorkQueue(Generic[K]):
 
     @property
     def is_idle(self) -> bool:
-        """No key is waiting, worked on or about to be retried; delayed adds do not count."""
+        """Whether no key waits, is with a worker or will be retried soon. Delayed adds do not
+        count."""
         return not (self._queued or self._busy or self._retrying)
 
     async def idle(self) -> None:
@@ -124,7 +126,7 @@ class WorkQueue(Generic[K]):
         return len(self._queued) + len(self._busy)
 
     async def run(self) -> None:
-        """Move delayed keys to the ready ones when they are due; runs until cancelled."""
+        """Queue delayed keys when they are due. Runs until cancelled."""
         while True:
             self._release_due()
             self._earlier.clear()
@@ -143,7 +145,8 @@ class WorkQueue(Generic[K]):
             earlier.cancel()
 
     async def _sleep_until(self, due: float) -> None:
-        """The rest is measured when the sleep begins: the clock may move before that."""
+        """Sleep until a time. The duration is computed at the start of the sleep, because the clock
+        can be moved before it."""
         await self._clock.sleep(due - self._clock.monotonic())
 
     def _release_due(self) -> None:
@@ -157,7 +160,7 @@ class WorkQueue(Generic[K]):
         self._note_idle()
 
     def _drop_outdated(self) -> None:
-        """Keep the heap as small as the keys that wait, however often they were put off."""
+        """Remove outdated entries, so that the heap does not grow with repeated delays of keys."""
         if len(self._heap) > 2 * len(self._due) + 64:
             self._heap = [entry for entry in self._heap if self._due.get(entry[2]) == entry[0]]
             heapq.heapify(self._heap)

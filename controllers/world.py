@@ -1,7 +1,7 @@
-"""world.inkube.dev as a module: systems outside that anyone can script, and faults.
+"""world.inkube.dev as a module: simulated outside systems that users can script, and faults.
 
-Git hosts and GitHub Apps stand in for real ones, faults make requests fail. What asks systems
-outside (provisioning, porch, kinds of users) finds them in the service `remotes`.
+Git hosts and GitHub Apps replace real ones, faults let requests fail. Code that uses outside
+systems (provisioning, porch, kinds of users) finds them in the service `remotes`.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ class World:
     options: Sequence[ModuleOption] = OUTSIDE
 
     def build(self, host: ModuleHost) -> ModuleParts:
-        """GitHost, GitHubApp and Fault."""
+        """Build the kinds GitHost, GitHubApp and Fault."""
         kinds: tuple[KindModule[Any], ...] = (
             KindModule(GitHost, reconciler=heal),
             KindModule(GitHubApp),
