@@ -1,4 +1,5 @@
-"""What built-in kinds do that their data cannot say; `of` finds the strategy of a resource."""
+"""The behavior of built-in kinds that data cannot express. `of` returns the strategy of a
+resource."""
 
 from inkube.schemas import lazy
 

@@ -1,6 +1,6 @@
-"""IP addresses and blocks in built-in kinds: as written, and as lists of a pod's.
+"""Validation of IP addresses and blocks in built-in kinds, and of a pod's lists of addresses.
 
-Leading zeros and mapped addresses are refused, which old objects may still have. Follows
+New objects must not have leading zeros and mapped addresses, but old objects can. Follows
 apimachinery/pkg/util/validation/ip.go and core validation (validatePodIPs, validateHostIPs).
 """
 
@@ -16,7 +16,7 @@ _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 def parse(text: str) -> _Address | None:
-    """net.ParseIP, which takes leading zeros in IPv4 (netutils.ParseIPSloppy)."""
+    """net.ParseIP, but accepts leading zeros in IPv4 (netutils.ParseIPSloppy). None if invalid."""
     try:
         return ipaddress.ip_address(_without_zeros(text)) if "%" not in text else None
     except ValueError:
@@ -30,8 +30,8 @@ def _without_zeros(text: str) -> str:
 
 
 def check(text: str, path: str, *, strict: bool = True) -> list[FieldError]:
-    """Why the text is no IP address (IsValidIP). Without `strict` one that is not written the usual
-    way will do, as it did before the gate StrictIPCIDRValidation was on."""
+    """The errors of an IP address (IsValidIP). Without `strict`, unusual forms are valid, like
+    without the gate StrictIPCIDRValidation."""
     found = parse(text)
     if found is None:
         return [fielderrors.invalid(path, text, _ADDRESS)]
@@ -47,7 +47,7 @@ def check(text: str, path: str, *, strict: bool = True) -> list[FieldError]:
 
 
 def block(text: str) -> tuple[_Address, int] | None:
-    """net.ParseCIDR: an address and the length of the prefix."""
+    """net.ParseCIDR: the address and the length of the prefix; None if the text is invalid."""
     address, slash, length = text.partition("/")
     found = parse(address)
     if found is None or not slash or not length.isdecimal() or not length.isascii():
@@ -56,7 +56,7 @@ def block(text: str) -> tuple[_Address, int] | None:
 
 
 def check_block(text: str, path: str, *, strict: bool = True) -> list[FieldError]:
-    """Why the text is no CIDR (IsValidCIDR); `strict` as above."""
+    """The errors of a CIDR (IsValidCIDR). For `strict`, see `check`."""
     parsed = block(text)
     if parsed is None:
         return [fielderrors.invalid(path, text, _BLOCK)]
@@ -78,7 +78,7 @@ def check_block(text: str, path: str, *, strict: bool = True) -> list[FieldError
 
 
 def check_reachable(text: str, path: str) -> list[FieldError]:
-    """An address that others may send to (ValidateEndpointIP)."""
+    """The errors of an address of an endpoint, which must be reachable (ValidateEndpointIP)."""
     found = parse(text)
     if found is None:
         return [fielderrors.invalid(path, text, "must be a valid IP address")]
@@ -105,7 +105,8 @@ def _is_link_local_multicast(found: _Address) -> bool:
 
 
 def of_pod(told: Object, member: str) -> list[FieldError]:
-    """`podIPs` or `hostIPs` of a pod's status: at most one of each family, and podIP first."""
+    """The errors of `podIPs` or `hostIPs` in a pod's status: at most one address of each family,
+    and the first of `hostIPs` must equal `hostIP`."""
     many = told.get(f"{member}s") or []
     path = f"status.{member}s"
     errors = []

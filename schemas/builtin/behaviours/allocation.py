@@ -1,4 +1,4 @@
-"""Giving services their cluster IPs and node ports, and saying which they cannot have.
+"""Assigns cluster IPs and node ports to services, and reports those that a service cannot have.
 
 Follows pkg/registry/core/service/storage/{alloc,storage}.go.
 """
@@ -18,7 +18,7 @@ _WIDEST = f"{NODE_PORTS.start}-{NODE_PORTS.stop - 1}"
 
 
 def uses_node_ports(spec: Object) -> bool:
-    """Whether the ports of a service have node ports of their own accord."""
+    """Whether the ports of a service get node ports without a request for them."""
     if spec.get("type") == "LoadBalancer":
         return spec.get("allocateLoadBalancerNodePorts") is not False
     return spec.get("type") == "NodePort"
@@ -30,7 +30,7 @@ def has_health_port(spec: Object) -> bool:
 
 
 def drop_of_other_type(spec: Object, old: Object) -> None:
-    """Forget what a changed type has no use for, unless it is asked for anew
+    """Remove unchanged fields that the new type does not use, in place
     (dropTypeDependentFields)."""
     numbers = [[port.get("nodePort") for port in one.get("ports") or ()] for one in (old, spec)]
     if _may_have_node_ports(old) and not _may_have_node_ports(spec) and numbers[0] == numbers[1]:
@@ -55,16 +55,16 @@ def _is_balanced(spec: Object) -> bool:
 
 
 def allocate(service: Object, allocator: Allocator, reservation: Reservation | None) -> None:
-    """Give a service what it leaves open, in place, and hold all it has for the write.
+    """Assign the missing items of a service, in place, and hold all its items for the write.
 
-    What it asks for and another service has is left to `refused`. Raises StatusError 500 where
-    there is nothing left.
+    `refused` reports requested items that another service has. Raises StatusError 500 if a range
+    has no free item.
     """
     _Allocation(service, allocator, reservation).run()
 
 
 class _Allocation:
-    """One write of a service."""
+    """The assignment of items for one write of a service."""
 
     def __init__(
         self, service: Object, allocator: Allocator, reservation: Reservation | None
@@ -96,7 +96,7 @@ class _Allocation:
         self._reservation.require(partial(self._allocator.check, self._service))
 
     def _give_ports(self, ports: list[Object]) -> None:
-        """Ports of one number share a node port, whatever their protocols."""
+        """Assign missing node ports. Ports with the same number and other protocols share one."""
         known: dict[int, int] = {}
         for port in ports:
             if port.get("nodePort"):
@@ -136,7 +136,10 @@ def _settle_families(spec: Object) -> None:
 
 
 def refused(service: Object, old: Object | None, allocator: Allocator) -> list[FieldError]:
-    """The first thing that a service asks for and cannot have; what it had before it may keep."""
+    """The errors of the first families, address or port that a service requests and cannot have.
+
+    A service can keep the items that it had before.
+    """
     spec, before = service["spec"], (old or {}).get("spec") or {}
     key = key_of(service)
     errors = _family_errors(spec) if old is None else []
@@ -165,7 +168,7 @@ def _address_errors(
 def _port_errors(spec: Object, before: Object, allocator: Allocator, key: str) -> list[FieldError]:
     had = {port.get("nodePort") for port in before.get("ports") or ()}
     own: dict[int, int] = {}
-    """Node port → the port it is of."""
+    """Node port → the port that uses it."""
     for index, port in enumerate(spec.get("ports") or ()):
         number, place = port.get("nodePort"), f"spec.ports[{index}].nodePort"
         if not number or number in had:
@@ -180,7 +183,8 @@ def _port_errors(spec: Object, before: Object, allocator: Allocator, key: str) -
 
 
 def _family_errors(spec: Object) -> list[FieldError]:
-    """There is one range, of IPv4; what needs no address may have both families."""
+    """Errors for IPv6 and for two families, because the only range is IPv4. A service that needs no
+    address can have both."""
     if spec.get("type") == "ExternalName":
         return []
     headless = spec.get("clusterIP") == "None" and not spec.get("selector")

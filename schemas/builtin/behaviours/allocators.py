@@ -1,8 +1,8 @@
-"""Who has which cluster IPs and node ports, and which are free.
+"""The used and free cluster IPs and node ports.
 
-An `Allocator` holds what is stored and what writes on their way have taken. It is told of every
-change of a stored service, by whatever process, and a write is committed only if nobody else has
-come to what it takes (`Allocator.check`), so that no two services ever have the same. Follows
+An `Allocator` contains the items of stored services and of writes in progress. It receives every
+change of a stored service, from all processes. A write is committed only if no other stored service
+has one of its items (`Allocator.check`), so that two services never have the same item. Follows
 pkg/registry/core/service/{ipallocator,portallocator} and service/storage/alloc.go.
 """
 
@@ -15,23 +15,24 @@ from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Taken
 
 RANGE = "10.0.0.0/16"
-"""Where cluster IPs are from when nobody says."""
+"""The default range of cluster IPs."""
 NODE_PORTS = range(30_000, 32_768)
 _STATIC_PORTS = 86
-"""Of them left for those who choose one themselves, while there are others
-(portallocator.go, calculateRangeOffset)."""
+"""The number of node ports that are assigned last, because users can choose them (portallocator.go,
+calculateRangeOffset)."""
 
 Key = str
-"""Of a service: NAMESPACE/NAME."""
+"""The key of a service: NAMESPACE/NAME."""
 Item = str | int
 """A cluster IP or a node port."""
 
 
 class ServiceRange:
-    """The addresses of services. Raises ValueError for what is no range of IPv4 that has some.
+    """The range of cluster IPs. Raises ValueError if `cidr` is not an IPv4 network with at least 8
+    addresses.
 
-    The first belongs to the service `kubernetes`; the next are left for those who choose one
-    themselves, while there are others (ipallocator.go, calculateRangeOffset).
+    The first address belongs to the service `kubernetes`. The next addresses are assigned last,
+    because users can choose them (ipallocator.go, calculateRangeOffset).
     """
 
     def __init__(self, cidr: str) -> None:
@@ -39,7 +40,7 @@ class ServiceRange:
         if self.network.num_addresses < 8:
             raise ValueError(f"{cidr} has room for no services: it needs 8 addresses at least")
         self._base = int(self.network.network_address)
-        self._last = self.network.num_addresses - 2  # the broadcast address is nobody's
+        self._last = self.network.num_addresses - 2  # the broadcast address is not assigned
         self._static = min(max(16, self.network.num_addresses // 16), 256)
         if self._static >= self._last:
             self._static = 2
@@ -50,7 +51,7 @@ class ServiceRange:
         return str(self.network.network_address + 1)
 
     def addresses(self, seed: int) -> Iterator[str]:
-        """All that may be given away, beginning with the one that follows from the seed."""
+        """Yield all addresses that can be assigned. The seed determines the first one."""
         for offset in _from_seed(range(self._static, self._last + 1), seed):
             yield str(ipaddress.IPv4Address(self._base + offset))
         for offset in range(2, self._static):
@@ -69,7 +70,7 @@ def _ports(seed: int) -> Iterator[int]:
 
 
 def items(service: Object) -> set[Item]:
-    """What a service has: its cluster IPs, node ports and the port of its health check."""
+    """The items of a service: its cluster IPs, node ports and the port of its health check."""
     spec = service.get("spec") or {}
     found: set[Item] = {
         address for address in spec.get("clusterIPs") or [spec.get("clusterIP")] if address
@@ -82,33 +83,33 @@ def items(service: Object) -> set[Item]:
 
 
 def key_of(service: Object) -> Key:
-    """Under which a service's items are held."""
+    """The key of a service in an allocator."""
     meta = service["metadata"]
     return f"{meta.get('namespace', '')}/{meta.get('name', '')}"
 
 
 class Allocator:
-    """What services have, and what writes on their way have taken; any thread may ask.
+    """The items of stored services and of writes in progress. All threads can call it.
 
-    Bounded by the ranges: an item is held at most once by each of the writes under way.
+    The ranges bound it: each write in progress holds an item at most once.
     """
 
     def __init__(self, cidr: str = RANGE) -> None:
         self.range = ServiceRange(cidr)
         self._stored: dict[Item, set[Key]] = {}
         self._taken: dict[Item, tuple[Key, int]] = {}
-        """With how many writes of that service have taken it."""
+        """Item → the service, and the number of its writes that hold the item."""
         self._lock = threading.Lock()
 
     def load(self, services: Iterable[Object]) -> None:
-        """Begin anew with these, which are all that are stored."""
+        """Replace the stored services by these."""
         with self._lock:
             self._stored.clear()
             for service in services:
                 self._store(service)
 
     def change(self, before: Object | None, after: Object | None) -> None:
-        """A service was created, changed or deleted."""
+        """Record a created (no `before`), changed or deleted (no `after`) service."""
         with self._lock:
             if before is not None:
                 key = key_of(before)
@@ -126,7 +127,7 @@ class Allocator:
             self._stored.setdefault(item, set()).add(key)
 
     def take(self, item: Item, key: Key) -> bool:
-        """Hold an item for a write of that service, unless another one has it."""
+        """Hold an item for a write of a service. Returns False if another service has it."""
         with self._lock:
             return self._take(item, key)
 
@@ -138,7 +139,7 @@ class Allocator:
         return True
 
     def take_address(self, key: Key, seed: int) -> str | None:
-        """Hold a free address; None where there is none."""
+        """Hold and return a free address; None if all are in use."""
         with self._lock:
             free = (each for each in self.range.addresses(seed) if self._is_free(each))
             found = next(free, None)
@@ -147,7 +148,7 @@ class Allocator:
             return found
 
     def take_port(self, key: Key, seed: int) -> int | None:
-        """Hold a free node port; None where there is none."""
+        """Hold and return a free node port; None if all are in use."""
         with self._lock:
             found = next((each for each in _ports(seed) if self._is_free(each)), None)
             if found is not None:
@@ -158,7 +159,7 @@ class Allocator:
         return item not in self._stored and item not in self._taken
 
     def release(self, item: Item) -> None:
-        """Hold an item no longer for one write."""
+        """Release an item that one write holds."""
         with self._lock:
             key, count = self._taken[item]
             if count > 1:
@@ -167,13 +168,13 @@ class Allocator:
                 del self._taken[item]
 
     def is_anothers(self, item: Item, key: Key) -> bool:
-        """Whether another service has an item, or a write of one is about to."""
+        """Whether another service has an item, or one of its writes holds it."""
         with self._lock:
             holder, _ = self._taken.get(item, (key, 0))
             return holder != key or bool(self._stored.get(item, set()) - {key})
 
     def check(self, service: Object) -> None:
-        """That no other service is stored with what this one has. Raises Taken."""
+        """Check that no other stored service has an item of this one. Raises Taken."""
         own = {key_of(service)}
         with self._lock:
             for item in items(service):

@@ -1,5 +1,5 @@
-"""Registrations of API groups. Follows kube-aggregator/pkg/registry/apiservice/strategy.go; what
-they demand of fields is in apiregistration.rules."""
+"""Registrations of API groups. Follows kube-aggregator/pkg/registry/apiservice/strategy.go.
+apiregistration.rules contains the rules for fields."""
 
 from inkube.schemas.aggregation import registrations
 from inkube.schemas.builtin.behaviours.base import BuiltinStrategy
@@ -8,7 +8,7 @@ from inkube.schemas.strategy import Context
 
 
 class Registrations(BuiltinStrategy):
-    """What leads nowhere else is available from the start."""
+    """APIServices. One without another server is available after its creation."""
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
         super().prepare_for_create(context, obj)

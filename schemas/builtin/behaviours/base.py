@@ -1,8 +1,8 @@
-"""What one built-in kind does that its definition does not say, as pure functions.
+"""The behavior of a built-in kind in addition to its definition, as pure functions.
 
-Hooks change the object in place, look at nothing else and store nothing. Objects have passed
-`decoding`, so their members have the types of the schema and nothing stands there that Go would
-leave out; a later hook keeps it so.
+Hooks change the object in place. They read no other data and store no data. Objects have passed
+`decoding`: their members have the types of the schema, and values that Go would omit are missing.
+Hooks must preserve this.
 """
 
 from inkube.schemas.builtin import decoding, rules
@@ -19,11 +19,11 @@ _FIRST = ("name", "generateName", "namespace", "uid")
 
 
 class BuiltinStrategy(Strategy):
-    """The base does what most kinds do: status apart from the rest, generation if there is one.
+    """The behavior of most kinds: a separate status, and a generation if the kind has one.
 
-    A kind says what is its own in `check*`, which look at the object alone (new, or changed through
-    one of its addresses), and in `prepare_for_create`, `prepare_object`, `prepare_status` and
-    `prepare_part`.
+    A kind with other behavior overrides `check*`, which read only the object (new, or changed by a
+    write to it or to a subresource), and `prepare_for_create`, `prepare_object`, `prepare_status`
+    and `prepare_part`.
     """
 
     def __init__(self, definition: Definition) -> None:
@@ -32,15 +32,15 @@ class BuiltinStrategy(Strategy):
 
     @cached_property
     def rules(self) -> "rules.Rulebook":
-        """What the table demands in the definition's minor."""
+        """The rules of the table for the definition's minor version."""
         return rules.book(self.definition.minor)
 
     def default(self, obj: Object) -> None:
         self.rules.defaults(obj, self.gvk)
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
-        """Drop what a create may not set: the status, and fields whose gate is off. The generation
-        begins at 1."""
+        """Remove the fields that a create must not set: the status, and fields with disabled gates.
+        The generation starts at 1."""
         self.rules.drop_disabled(obj, self.gvk)
         if self.definition.generation is not None:
             obj["metadata"]["generation"] = 1
@@ -48,7 +48,7 @@ class BuiltinStrategy(Strategy):
             self._reset_status(obj)
 
     def prepare_for_update(self, context: Context, obj: Object, old: Object) -> None:
-        """The object's own address, /status or another part."""
+        """Prepare a write to the object, to /status or to another subresource."""
         if not context.subresource:
             self.prepare_object(context, obj, old)
         elif context.subresource == "status":
@@ -57,7 +57,7 @@ class BuiltinStrategy(Strategy):
             self.prepare_part(context, obj, old)
 
     def prepare_object(self, context: Context, obj: Object, old: Object) -> None:
-        """Keep the old status; count the generation when its members changed."""
+        """Keep the old status. Increase the generation if a counted member changed."""
         self.rules.drop_disabled(obj, self.gvk, old)
         counted = self.definition.generation
         if self.definition.storage_version.status:
@@ -66,7 +66,8 @@ class BuiltinStrategy(Strategy):
             obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
     def prepare_status(self, context: Context, obj: Object, old: Object) -> None:
-        """A write to /status keeps everything but the status and plain metadata."""
+        """Prepare a write to /status: keep all members except the status and metadata, and the
+        metadata that the kind protects."""
         for member in [*old, *obj]:
             if member not in ("status", "metadata"):
                 keep(obj, old, member)
@@ -74,15 +75,16 @@ class BuiltinStrategy(Strategy):
         statuses.keep_metadata(group, plural, obj["metadata"], old["metadata"])
 
     def prepare_part(self, context: Context, obj: Object, old: Object) -> None:
-        """A write to another subresource than /status, where a kind has one."""
+        """Prepare a write to a subresource other than /status."""
         self.prepare_object(context, obj, old)
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
-        """Everything wrong with a new object: its metadata, then what `check` finds."""
+        """The errors of a new object: those of its metadata, then those of `check`."""
         return self._check_metadata(obj["metadata"]) + self.check(obj)
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
-        """What is wrong with the metadata, then what the address's check finds."""
+        """The errors of a changed object: those of its metadata, then those of the check for the
+        object or the subresource."""
         subresource = context.subresource
         errors = self.validate_metadata(obj["metadata"], old["metadata"], subresource)
         if not subresource:
@@ -94,7 +96,7 @@ class BuiltinStrategy(Strategy):
         return errors + self.check_part(subresource, obj, old)
 
     def validate_metadata(self, meta: Object, old: Object, subresource: str) -> list[FieldError]:
-        """What rest.BeforeUpdate and then the kind itself say of changed metadata."""
+        """The errors of changed metadata: those of rest.BeforeUpdate, then those of the kind."""
         changes = objectmeta.validate_changes(meta, old)
         common = objectmeta.validate(
             meta, namespaced=self.definition.namespaced, name_check=names.path_segment
@@ -109,21 +111,21 @@ class BuiltinStrategy(Strategy):
         return errors
 
     def check(self, obj: Object) -> list[FieldError]:
-        """What is wrong with the object itself, on create and update alike."""
+        """The errors of the object, for creates and updates."""
         return self.rules.of_object(obj, self.gvk)
 
     def check_update(self, obj: Object, old: Object) -> list[FieldError]:
-        """Everything wrong with a change of the object itself."""
+        """The errors of an update of the object."""
         if type(self).check is not BuiltinStrategy.check:
             return self.check(obj)
         return self.rules.update_errors(obj, self.gvk, old)
 
     def check_status(self, obj: Object, old: Object) -> list[FieldError]:
-        """Everything wrong with a write to /status."""
+        """The errors of a write to /status."""
         return self.rules.part_errors(obj, self.gvk, old, "status")
 
     def check_part(self, name: str, obj: Object, old: Object) -> list[FieldError]:
-        """Everything wrong with a write to another subresource than /status."""
+        """The errors of a write to a subresource other than /status."""
         return self.check_update(obj, old)
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
@@ -133,7 +135,7 @@ class BuiltinStrategy(Strategy):
         return self.rules.warnings(obj, self.gvk, old)
 
     def canonicalize(self, obj: Object) -> None:
-        """Metadata begins with the members that Go writes first."""
+        """Put the members that Go writes first at the beginning of the metadata."""
         meta = obj["metadata"]
         first = {member: meta[member] for member in _FIRST if member in meta}
         obj["metadata"] = {**first, **meta}
@@ -158,7 +160,8 @@ class BuiltinStrategy(Strategy):
 
 
 def reset_metadata(obj: Object, old: Object) -> None:
-    """Metadata that a write to a part leaves as it was (metav1.ResetObjectMetaForStatus)."""
+    """Restore metadata that a write to a subresource must not change, in place
+    (metav1.ResetObjectMetaForStatus)."""
     for member in (
         "deletionTimestamp", "generation", "selfLink", "labels", "annotations", "finalizers",
         "ownerReferences",
@@ -167,13 +170,13 @@ def reset_metadata(obj: Object, old: Object) -> None:
 
 
 def was_counted(obj: Object, old: Object) -> bool:
-    """Whether an update counted the generation, which says that more than metadata changed."""
+    """Whether an update increased the generation: it changed more than metadata."""
     before = old["metadata"].get("generation")
     return bool(obj["metadata"].get("generation") != before)
 
 
 def keep(obj: Object, old: Object, member: str) -> None:
-    """Give a member its old value, or take it away."""
+    """Set a member to its old value, or remove it if the old object does not have it."""
     if member in old:
         obj[member] = old[member]
     else:

@@ -1,6 +1,6 @@
-"""Certificate signing requests: who asks is the server's to say, the spec stays as it was.
+"""Certificate signing requests: the server sets the requester, and the spec is immutable.
 
-Approval and the certificate are parts of the status that two subresources write. Follows
+Two subresources write the approval and the certificate, which are parts of the status. Follows
 pkg/registry/certificates/certificates/strategy.go and pkg/apis/certificates/validation.
 """
 
@@ -62,7 +62,7 @@ class SigningRequests(BuiltinStrategy):
         keep(obj, old, "status")
 
     def prepare_status(self, context: Context, obj: Object, old: Object) -> None:
-        """The certificate and further conditions; decisions are left to /approval."""
+        """Keep the spec and the decisions of the old status, which only /approval writes."""
         keep(obj, old, "spec")
         told, before = obj.setdefault("status", {}), old.get("status") or {}
         decided = [one for one in before.get("conditions") or () if one["type"] in _DECISIONS]
@@ -73,7 +73,7 @@ class SigningRequests(BuiltinStrategy):
         _settle_times(obj, old, context.now)
 
     def prepare_part(self, context: Context, obj: Object, old: Object) -> None:
-        """/approval changes conditions alone."""
+        """Keep the object except the conditions, the only members that /approval writes."""
         keep(obj, old, "spec")
         status = dict(old.get("status") or {})
         keep(status, obj.get("status") or {}, "conditions")
@@ -104,7 +104,7 @@ class SigningRequests(BuiltinStrategy):
 
 
 def _record(spec: Object, user: User) -> None:
-    """Who asks, whatever the body says."""
+    """Set the requester to the authenticated user, in place of the values in the body."""
     for member in _REQUESTER:
         spec.pop(member, None)
     extra = {name: list(values) for name, values in user.extra}
@@ -113,7 +113,7 @@ def _record(spec: Object, user: User) -> None:
 
 
 def _settle_times(obj: Object, old: Object, now: str) -> None:
-    """populateConditionTimestamps."""
+    """populateConditionTimestamps: set missing times of conditions, in place."""
     before = {one.get("type"): one for one in (old.get("status") or {}).get("conditions") or ()}
     for condition in (obj.get("status") or {}).get("conditions") or ():
         if not condition.get("lastUpdateTime"):
@@ -175,7 +175,7 @@ def signer_name(name: str, path: str) -> list[FieldError]:
 
 
 def _segment(text: str, path: str, check: Callable[[str], list[str]]) -> list[FieldError]:
-    """What is wrong with the first bad part of a signer's domain or path."""
+    """The errors of the first invalid part of a signer's domain or path."""
     for part in text.split("."):
         problems = check(part)
         if problems:
@@ -188,7 +188,7 @@ def _segment(text: str, path: str, check: Callable[[str], list[str]]) -> list[Fi
 
 
 def request_problem(request: str | None) -> str:
-    """Why it is no request for a certificate; "" for one."""
+    """The reason why a text is not a valid certificate request; "" if it is."""
     block = pem.first_block(request)
     if block is None or block[0] != b"CERTIFICATE REQUEST":
         return _BLOCK
@@ -202,8 +202,8 @@ def request_problem(request: str | None) -> str:
 
 
 def _is_signed_with_sha1(request: x509.CertificateSigningRequest) -> bool:
-    """Whether a request has a good signature of RSA with SHA-1, which Go takes for requests and
-    `cryptography` for nothing."""
+    """Whether a request has a valid signature by RSA with SHA-1. Go accepts it for requests,
+    `cryptography` rejects it."""
     key, algorithm = request.public_key(), request.signature_hash_algorithm
     if not isinstance(key, rsa.RSAPublicKey) or not isinstance(algorithm, hashes.SHA1):
         return False
@@ -217,7 +217,8 @@ def _is_signed_with_sha1(request: x509.CertificateSigningRequest) -> bool:
 def _changes(
     obj: Object, old: Object, *, allows: tuple[str, ...], names_one: bool
 ) -> list[FieldError]:
-    """validateCertificateSigningRequestUpdate; what was wrong already may stay so."""
+    """validateCertificateSigningRequestUpdate: the errors of an update. An unchanged spec and an
+    unchanged certificate are not checked."""
     spec = obj.get("spec") or {}
     errors = [] if same(spec, old.get("spec")) else _spec(spec)
     errors += _conditions(obj, old, allows=allows, names_one=names_one)
@@ -237,7 +238,8 @@ def _changes(
 
 
 def _certificate_problem(encoded: str) -> str:
-    """validateCertificate: certificates in PEM, one at least, and nothing else in blocks."""
+    """validateCertificate: the reason why a text is not one or more certificates in PEM, or has
+    other blocks; "" if it is valid."""
     blocks = pem.blocks(encoded)
     if not blocks:
         return "must contain at least one CERTIFICATE PEM block"
@@ -257,7 +259,8 @@ def _certificate_problem(encoded: str) -> str:
 def _conditions(
     obj: Object, old: Object | None, *, allows: tuple[str, ...], names_one: bool
 ) -> list[FieldError]:
-    """What conditions look like, which come together, and which may come and go here."""
+    """The errors of conditions: their form, their combination, and additions and removals that
+    `allows` does not permit."""
     path = "status.conditions"
     given = (obj.get("status") or {}).get("conditions") or []
     errors = []

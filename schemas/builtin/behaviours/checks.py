@@ -1,4 +1,4 @@
-"""Checks that several families share: ports, counts, names, what may not change.
+"""Checks that several families share: ports, counts, names, immutable members.
 
 Follows pkg/apis/core/validation and apimachinery/pkg/apis/meta/v1/validation.
 """
@@ -17,7 +17,7 @@ IN_PORT_RANGE = "must be between 1 and 65535, inclusive"
 
 
 def immutable(obj: Object, old: Object, path: str, *members: str) -> list[FieldError]:
-    """Members that changed though they may not."""
+    """Errors for changes of immutable members."""
     return [
         fielderrors.invalid(f"{path}{member}", obj.get(member), IMMUTABLE)
         for member in members
@@ -26,24 +26,24 @@ def immutable(obj: Object, old: Object, path: str, *members: str) -> list[FieldE
 
 
 def named(value: str, path: str, check: Callable[[str], list[str]]) -> list[FieldError]:
-    """Problems of a name, each as an Invalid."""
+    """The problems of a name, each as an Invalid error."""
     return [fielderrors.invalid(path, value, why) for why in check(value)]
 
 
 def port(value: Any, path: str) -> list[FieldError]:
-    """A number outside of the ports."""
+    """An error if the value is not a port number, 1 to 65535."""
     if isinstance(value, int) and 1 <= value <= 65535:
         return []
     return [fielderrors.invalid(path, value, IN_PORT_RANGE)]
 
 
 def port_or_name(value: int | str, path: str) -> list[FieldError]:
-    """An IntOrString that stands for a port."""
+    """The errors of an IntOrString that is a port number or the name of a port."""
     return named(value, path, naming.port_name) if isinstance(value, str) else port(value, path)
 
 
 def count_or_percent(value: Any, path: str) -> list[FieldError]:
-    """An IntOrString: not negative, or `25%`."""
+    """An error if an IntOrString is neither a non-negative number nor a percentage like `25%`."""
     if isinstance(value, str):
         if value[:-1].isdecimal() and value.endswith("%"):
             return []
@@ -58,14 +58,14 @@ def count_or_percent(value: Any, path: str) -> list[FieldError]:
 
 
 def at_most_all(value: Any, path: str) -> list[FieldError]:
-    """`IsNotMoreThan100Percent`."""
+    """`IsNotMoreThan100Percent`: an error for a percentage above 100."""
     if isinstance(value, str) and value[:-1].isdecimal() and int(value[:-1]) > 100:
         return [fielderrors.invalid(path, value, "must not be greater than 100%")]
     return []
 
 
 def duplicates(values: Iterable[Any], paths: Iterable[str]) -> list[FieldError]:
-    """Each repeated value, at its own place; empty ones do not count."""
+    """An error for each repeated value, at its own path. Empty values do not count."""
     errors, seen = [], set()
     for value, path in zip(values, paths, strict=True):
         if value and value in seen:

@@ -1,4 +1,4 @@
-"""ServiceAccounts, which name secrets and nothing else of them."""
+"""ServiceAccounts, whose references to secrets contain only names."""
 
 from inkube.schemas.builtin.behaviours.base import BuiltinStrategy
 from inkube.schemas.objects import Object
@@ -18,7 +18,7 @@ class Accounts(BuiltinStrategy):
 
 
 def _clean(obj: Object) -> None:
-    """cleanSecretReferences."""
+    """cleanSecretReferences: keep only the names in references to secrets, in place."""
     if obj.get("secrets"):
         obj["secrets"] = [
             {"name": secret["name"]} if "name" in secret else {} for secret in obj["secrets"]

@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions in the registry; what they must look like is `schemas.crds`.
+"""CustomResourceDefinitions in the registry. `schemas.crds` contains their rules.
 
 Follows apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go.
 """
@@ -13,11 +13,11 @@ from inkube.schemas.strategy import Context
 
 
 class Definitions(BuiltinStrategy):
-    """How CRDs differ from other built-in kinds."""
+    """The behavior of CRDs that differs from other built-in kinds."""
 
     @cached_property
     def _warns(self) -> bool:
-        """Whether unknown formats are worth a warning."""
+        """Whether unknown formats cause a warning in this minor version."""
         return self.definition.minor >= crds.FORMATS_WARN
 
     def default(self, obj: Object) -> None:

@@ -1,5 +1,5 @@
-"""Claims of devices, their templates, and slices: what depends on the namespace, on the old status
-and on the time. All else is in resource.rules.
+"""Claims of devices, their templates, and slices: the behavior that depends on the namespace, the
+old status or the time. resource.rules contains all other rules.
 
 Follows pkg/registry/resource/*/strategy.go and pkg/registry/resource/utils.go.
 """
@@ -15,7 +15,7 @@ from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Context
 
 LabelsOf = Callable[[str], Mapping[str, str]]
-"""The labels of a namespace; none where it does not exist."""
+"""Namespace → its labels; empty if the namespace does not exist."""
 _ADMIN_LABEL = "resource.kubernetes.io/admin-access"
 _NOT_ADMIN = (
     f"admin access to devices requires the `{_ADMIN_LABEL}: true` label on the containing namespace"
@@ -23,15 +23,16 @@ _NOT_ADMIN = (
 
 
 class _Namespaced(BuiltinStrategy):
-    """A kind whose objects may ask for devices that others use, in namespaces of administrators."""
+    """A kind whose objects can request admin access to devices, in namespaces with the label."""
 
     def __init__(self, definition: Definition, labels_of: LabelsOf | None = None) -> None:
-        """Without `labels_of`, as offline, nothing is said of administrators."""
+        """Without `labels_of`, as for offline checks, admin access is not checked."""
         super().__init__(definition)
         self._labels_of = labels_of
 
     def _administers(self, asked: Iterable[Object], obj: Object, path: str) -> list[FieldError]:
-        """AuthorizedForAdmin: of the first who asks for it in another namespace."""
+        """AuthorizedForAdmin: the error of the first request for admin access, if the namespace
+        does not have the label."""
         first = next((at for at, one in enumerate(asked) if one.get("adminAccess")), None)
         if first is None or self._labels_of is None:
             return []
@@ -52,7 +53,8 @@ class Claims(_Namespaced):
         return self._asked(obj.get("spec") or {}, obj) + super().validate(context, obj)
 
     def prepare_status(self, context: Context, obj: Object, old: Object) -> None:
-        """What drivers said of devices goes with them (dropDeallocatedStatusDevices)."""
+        """Remove the status of devices that are no longer allocated
+        (dropDeallocatedStatusDevices)."""
         super().prepare_status(context, obj, old)
         told = obj.get("status") or {}
         gone = allocated_devices(old.get("status") or {}) - allocated_devices(told)
@@ -77,7 +79,7 @@ def _results(obj: Object) -> list[Object]:
 
 
 class Templates(_Namespaced):
-    """ResourceClaimTemplate; what is said of administrators names the fields of a claim."""
+    """ResourceClaimTemplate. Errors about admin access name the fields of a claim."""
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
         claim = (obj.get("spec") or {}).get("spec") or {}
@@ -97,7 +99,7 @@ class Slices(BuiltinStrategy):
 
 
 def _date_taints(obj: Object, now: str) -> None:
-    """A taint has been there since it was first told."""
+    """Set missing `timeAdded` of taints to the current time, in place."""
     for device in (obj.get("spec") or {}).get("devices") or ():
         for taint in device.get("taints") or ():
             if taint.get("timeAdded") is None:

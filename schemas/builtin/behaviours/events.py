@@ -1,4 +1,4 @@
-"""Events of both groups: one object in two shapes, the newer API with stricter rules.
+"""Events of both groups: one object in two forms. The newer API has stricter rules.
 
 Follows pkg/apis/core/validation/events.go.
 """
@@ -21,7 +21,7 @@ _UNSET = "needs to be unset"
 
 
 class _Shape:
-    """What the members are called."""
+    """The names of the members in one of the forms."""
 
     def __init__(self, *, core: bool) -> None:
         self.about = "involvedObject" if core else "regarding"
@@ -30,7 +30,7 @@ class _Shape:
 
 
 def _basic(obj: Object, shape: _Shape) -> list[FieldError]:
-    """legacyValidateEvent: where it lies, and who says so."""
+    """legacyValidateEvent: the errors of the namespace and the reporter."""
     namespace = obj["metadata"].get("namespace", "")
     about = (obj.get(shape.about) or {}).get("namespace", "")
     errors = []
@@ -62,7 +62,7 @@ def _reporter(obj: Object, shape: _Shape) -> list[FieldError]:
 
 
 class CoreEvents(BuiltinStrategy):
-    """Events as the old recorder writes them; any member may change."""
+    """Events of core/v1. All members can change."""
 
     _shape = _Shape(core=True)
 
@@ -71,7 +71,7 @@ class CoreEvents(BuiltinStrategy):
 
 
 class Events(BuiltinStrategy):
-    """Events of events.k8s.io: complete, and nothing but a series may be added later."""
+    """Events of events.k8s.io. They must be complete, and only the series can change later."""
 
     _shape = _Shape(core=False)
 
@@ -122,7 +122,7 @@ _FIXED = (
     ("related", "related"), ("reportingController", "reportingController"),
     ("reportingInstance", "reportingInstance"),
 )  # fmt: skip
-"""Members and the names errors give them; the reason is checked twice, as upstream does."""
+"""Members and their names in errors. The reason is checked twice, like upstream."""
 
 
 def _series(obj: Object) -> list[FieldError]:

@@ -1,4 +1,4 @@
-"""Jobs and CronJobs, as stored objects. What they demand of fields is in batch.rules.
+"""Jobs and CronJobs, as stored objects. batch.rules contains the rules for fields.
 
 Follows pkg/registry/batch and pkg/api/job/warnings.go.
 """
@@ -13,7 +13,7 @@ _MANY, _MANY_AT_ONCE = 100_000, 10_000
 
 
 class Jobs(BuiltinStrategy):
-    """The selector is made from the uid unless it is given by hand."""
+    """Jobs: the selector is generated from the uid, unless `manualSelector` is set."""
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
         super().prepare_for_create(context, obj)
@@ -22,7 +22,7 @@ class Jobs(BuiltinStrategy):
             return
         template_meta = spec["template"].setdefault("metadata", {})
         labels = template_meta.setdefault("labels", {})
-        labels.update(batch.own_labels(meta))  # those of the job, too
+        labels.update(batch.own_labels(meta))  # also those of the job
         selector = spec.setdefault("selector", {})
         own = {batch.UID_LABEL: meta.get("uid", "")}
         selector["matchLabels"] = {**(selector.get("matchLabels") or {}), **own}
@@ -36,7 +36,7 @@ class Jobs(BuiltinStrategy):
 
 
 class CronJobs(BuiltinStrategy):
-    """A schedule and a template of jobs."""
+    """CronJobs: a schedule and a template of Jobs."""
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
         return podwarnings.of_owner(obj) + _of_template(obj)
@@ -50,7 +50,7 @@ def _of_template(obj: Object) -> list[str]:
 
 
 def _warnings(job: Object, path: str) -> list[str]:
-    """What is said of a job's pods, and of more of them than can be told apart (pkg/api/job)."""
+    """Warnings about a Job's template, and about too many indexes (pkg/api/job)."""
     found = podwarnings.of_spec(job.get("template") or {}, f"{path}.template")
     count, at_once = job.get("completions") or 0, job.get("parallelism") or 0
     if job.get("completionMode") == "Indexed" and count > _MANY and at_once > _MANY_AT_ONCE:

@@ -1,6 +1,6 @@
-"""The metadata of a new built-in object, and of the templates in it.
+"""Validation of the metadata of built-in objects, and of the templates in them.
 
-`schemas.metadata.objectmeta` has the rules; core kinds add one on finalizers. Follows
+`schemas.metadata.objectmeta` contains the rules. Core kinds have one more, for finalizers. Follows
 pkg/apis/core/validation ValidateObjectMeta.
 """
 
@@ -51,37 +51,38 @@ _AGAIN: dict[tuple[str, str], tuple[int, int]] = {
     ("storage.k8s.io", "volumeattachments"): (0, 1),
     ("storage.k8s.io", "volumeattributesclasses"): (1, 1),
 }
-"""How often a kind's own ValidateUpdate compares its metadata with the old (once, unless told
-otherwise) and checks all of it anew (never): clients see each repetition in `details.causes`."""
+"""How many times the ValidateUpdate of a kind compares its metadata with the old metadata, and
+validates all metadata again. The default is (1, 0). Clients see each repetition in
+`details.causes`."""
 _PLAIN = frozenset({
     "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io",
     "coordination.k8s.io", "node.k8s.io",
 })  # fmt: skip
 _PLAIN_KINDS = frozenset({("policy", "poddisruptionbudgets")})
-"""Whose metadata apimachinery's validation judges, and not core's."""
+"""Kinds with apimachinery's validation of metadata, without core's."""
 _UNQUALIFIED = "name is neither a standard finalizer name nor is it fully qualified"
 _STANDARD = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 
 
 def validate(meta: Object, *, namespaced: bool, check: str) -> list[FieldError]:
-    """Everything wrong with it; `check` is a key of `naming.NAME_CHECKS`."""
+    """The errors of metadata. `check` is a key of `naming.NAME_CHECKS`."""
     rule = naming.NAME_CHECKS[check]
     errors = objectmeta.validate(meta, namespaced=namespaced, name_check=rule)
     return list(errors)
 
 
 def again(group: str, plural: str) -> tuple[int, int]:
-    """How often an update of a kind compares its metadata, and checks it as on create."""
+    """How many times an update of a kind compares its metadata, and validates it like a create."""
     return _AGAIN.get((group, plural), (1, 0))
 
 
 def labels(given: dict[str, str], path: str) -> list[FieldError]:
-    """Keys are qualified names, values short words."""
+    """The errors of labels: keys must be qualified names, values must be label values."""
     return list(objectmeta.label_errors(given, path))
 
 
 def template(meta: Object, path: str) -> list[FieldError]:
-    """Labels and annotations of a pod template."""
+    """The errors of the labels and annotations of a pod template."""
     errors = labels(meta.get("labels") or {}, f"{path}.labels")
     for key in meta.get("annotations") or {}:
         wrong = names.label_key(key.lower())
@@ -97,8 +98,8 @@ _OF_TEMPLATES = (
 
 
 def only_labels(meta: Object, path: str) -> list[FieldError]:
-    """What templates of claims may not set: all but labels and annotations, an empty list being
-    set, too (ValidateTemplateObjectMeta, which calls the uid uID)."""
+    """Errors for members of a claim template's metadata other than labels and annotations. An empty
+    list also counts as set (ValidateTemplateObjectMeta, which writes uid as uID)."""
     return [
         fielderrors.forbidden(f"{path}.{'uID' if member == 'uid' else member}", "cannot be set")
         for member in _OF_TEMPLATES
@@ -107,7 +108,7 @@ def only_labels(meta: Object, path: str) -> list[FieldError]:
 
 
 def finalizers(given: list[str], path: str, *, counted: bool) -> list[FieldError]:
-    """Finalizers outside of metadata, a namespace's own; `counted`: each has a path of its own."""
+    """The errors of a namespace's `spec.finalizers`. `counted`: paths contain the index."""
     errors = []
     for index, name in enumerate(given):
         place = f"{path}[{index}]" if counted else path
@@ -118,7 +119,8 @@ def finalizers(given: list[str], path: str, *, counted: bool) -> list[FieldError
 
 
 def unqualified(group: str, plural: str, meta: Object) -> list[FieldError]:
-    """Finalizers that core validation wants to have a domain; some groups do without it."""
+    """Errors for finalizers without a domain, which core validation requires. Some groups use no
+    core validation."""
     if group in _PLAIN or (group, plural) in _PLAIN_KINDS:
         return []
     return [

@@ -15,7 +15,7 @@ FINALIZER = "kubernetes"
 
 
 class Namespaces(BuiltinStrategy):
-    """`spec.finalizers` changes through /finalize only, the status through /status."""
+    """Only /finalize changes `spec.finalizers`, and only /status changes the status."""
 
     def default(self, obj: Object) -> None:
         meta = obj["metadata"]
@@ -37,11 +37,12 @@ class Namespaces(BuiltinStrategy):
         keep(obj, old, "status")
 
     def prepare_part(self, context: Context, obj: Object, old: Object) -> None:
-        """A write to /finalize changes the spec alone."""
+        """Keep the status, because /finalize changes only the spec."""
         keep(obj, old, "status")
 
     def prepare_for_delete(self, obj: Object, now: str) -> bool:
-        """Terminating first; what `spec.finalizers` names lets go of it later."""
+        """Mark the namespace as Terminating. Returns False if it is already marked and has no
+        finalizers, so that it can be removed."""
         if "deletionTimestamp" in obj["metadata"]:
             return not self.should_delete_during_update(obj)
         obj["metadata"]["deletionTimestamp"] = now
@@ -56,14 +57,14 @@ class Namespaces(BuiltinStrategy):
         return metadata.finalizers(finalizers, "spec.finalizers", counted=False)
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
-        """Nobody is warned. A start writes namespaces, so the table of rules has none of it."""
+        """Return no warnings. A start writes namespaces, and must not load the table of rules."""
         return []
 
     def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
         return []
 
     def check_part(self, name: str, obj: Object, old: Object) -> list[FieldError]:
-        """What /finalize is sent."""
+        """The errors of a write to /finalize."""
         finalizers = (obj.get("spec") or {}).get("finalizers") or []
         return metadata.finalizers(finalizers, "spec.finalizers", counted=True)
 

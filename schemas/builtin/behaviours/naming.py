@@ -1,4 +1,5 @@
-"""Names and keys of built-in kinds in the reference's words, beyond `schemas.metadata.names`.
+"""Checks of names and keys of built-in kinds, with the reference's texts. They complement
+`schemas.metadata.names`. Each returns the errors of a text; [] if it is valid.
 
 Follows apimachinery/pkg/util/validation/validation.go.
 """
@@ -13,22 +14,22 @@ _IS_PORT_NAME = re.compile("[-a-z0-9]+")
 
 
 def label(text: str, prefix: bool = False) -> list[str]:
-    """Why the text is no RFC 1123 label."""
+    """Check that the text is an RFC 1123 label."""
     return names.label(text, prefix)
 
 
 def subdomain(text: str) -> list[str]:
-    """Why the text is no RFC 1123 subdomain."""
+    """Check that the text is an RFC 1123 subdomain."""
     return names.subdomain(text)
 
 
 def label1035(text: str) -> list[str]:
-    """Why the text is no RFC 1035 label."""
+    """Check that the text is an RFC 1035 label."""
     return names.label_1035(text)
 
 
 def anything(text: str, prefix: bool = False) -> list[str]:
-    """No rule at all."""
+    """Accept any text."""
     return []
 
 
@@ -42,7 +43,7 @@ NAME_CHECKS: dict[str, names.Check] = {
 
 
 def config_key(text: str) -> list[str]:
-    """Why the text is no key of a ConfigMap or Secret."""
+    """Check that the text is a key of a ConfigMap or Secret."""
     problems = [names.max_length_error(253)] if len(text) > 253 else []
     if not _IS_CONFIG_KEY.fullmatch(text):
         problems.append(
@@ -58,7 +59,7 @@ def config_key(text: str) -> list[str]:
 
 
 def port_name(text: str) -> list[str]:
-    """Why the text is no IANA service name."""
+    """Check that the text is an IANA service name."""
     problems = [names.max_length_error(15)] if len(text) > 15 else []
     if not _IS_PORT_NAME.fullmatch(text):
         problems.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
@@ -72,7 +73,7 @@ def port_name(text: str) -> list[str]:
 
 
 def env_name(text: str) -> list[str]:
-    """Why the text is no name of an environment variable: any printable ASCII but `=`."""
+    """Check that the text is a name of an environment variable: printable ASCII except `=`."""
     if text and all(" " <= char <= "~" and char != "=" for char in text):
         return []
     why = (
@@ -86,7 +87,7 @@ _ENV_LETTERS = "[-._a-zA-Z][-._a-zA-Z0-9]*"
 
 
 def env_name_of_letters(text: str) -> list[str]:
-    """The same before the gate RelaxedEnvironmentVariableValidation was on (IsEnvVarName)."""
+    """The same check without the gate RelaxedEnvironmentVariableValidation (IsEnvVarName)."""
     problems = []
     if not re.fullmatch(_ENV_LETTERS, text):
         what = (
@@ -108,7 +109,7 @@ _REASON = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
 
 
 def condition_reason(text: str) -> list[str]:
-    """Why the text is no reason of a condition."""
+    """Check that the text is a reason of a condition."""
     if re.fullmatch(_REASON, text):
         return []
     what = (
@@ -126,7 +127,7 @@ _HEADER = re.compile("[-A-Za-z0-9]+")
 
 
 def http_header(text: str) -> list[str]:
-    """Why the text is no name of an HTTP header."""
+    """Check that the text is a name of an HTTP header."""
     if _HEADER.fullmatch(text):
         return []
     what = "a valid HTTP header must consist of alphanumeric characters or '-'"
@@ -138,7 +139,7 @@ _SEARCH = rf"{_SEARCH_PART}(\.{_SEARCH_PART})*"
 
 
 def search_domain(text: str) -> list[str]:
-    """Why the text is no domain to search in, which may have underscores."""
+    """Check that the text is a DNS search domain, which can have underscores."""
     problems = [names.max_length_error(253)] if len(text) > 253 else []
     if not re.fullmatch(_SEARCH, text):
         what = (
@@ -153,7 +154,7 @@ _WILDCARD = r"\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)
 
 
 def wildcard_domain(text: str) -> list[str]:
-    """Why the text is no `*.example.com`."""
+    """Check that the text is a wildcard domain such as `*.example.com`."""
     problems = [names.max_length_error(253)] if len(text) > 253 else []
     if not re.fullmatch(_WILDCARD, text):
         what = (

@@ -1,4 +1,4 @@
-"""Nodes, whose status may come with them. Follows pkg/registry/core/node/strategy.go."""
+"""Nodes, whose create can set the status. Follows pkg/registry/core/node/strategy.go."""
 
 from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, keep
 from inkube.schemas.objects import Object
@@ -6,10 +6,10 @@ from inkube.schemas.strategy import Context
 
 
 class Nodes(BuiltinStrategy):
-    """What runs pods."""
+    """Nodes."""
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
-        """A node's status may come with it."""
+        """Do nothing: the create of a node can set its status."""
 
     def prepare_object(self, context: Context, obj: Object, old: Object) -> None:
         keep(obj, old, "status")

@@ -1,4 +1,4 @@
-"""What containers ask for and may use at most: names, amounts, claims.
+"""Validation of the resource requests, limits and claims of containers.
 
 Follows core validation ValidateContainerResourceRequirements, ValidateResourceQuantityValue and
 pkg/apis/core/helper.
@@ -12,7 +12,7 @@ from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
 
 _OF_PODS = ("cpu", resourcenames.HUGE, "memory")
-"""What may be asked for a pod as a whole, in the order it is told."""
+"""The resources that a pod as a whole can request, in the order of the error text."""
 
 
 def of_container(
@@ -22,8 +22,8 @@ def of_container(
     *,
     whole_pod: bool = False,
 ) -> list[FieldError]:
-    """Requests and limits of a container, or of a pod as a whole, which knows fewer resources; a
-    request is not above its limit."""
+    """The errors of requests, limits and claims of a container, or of a pod as a whole, which
+    supports fewer resources. A request must not exceed its limit. `claims`: the pod's claims."""
     bounds, requests = given.get("limits") or {}, given.get("requests") or {}
     errors: list[FieldError] = []
     for member, amounts in (("limits", bounds), ("requests", requests)):
@@ -60,7 +60,7 @@ def _within(requests: Object, bounds: Object, path: str) -> list[FieldError]:
 
 
 def _check_of_pod(name: str, path: str) -> list[FieldError]:
-    """validatePodResourceName."""
+    """validatePodResourceName: the errors of the name of a resource of a whole pod."""
     errors = resourcenames.check(name, path)
     known = name in _OF_PODS or name.startswith(resourcenames.HUGE)
     return errors if errors or known else [fielderrors.not_supported(path, name, _OF_PODS)]

@@ -1,6 +1,6 @@
-"""Services and endpoints, as stored objects; which addresses they have is `allocation`.
+"""Services and endpoints, as stored objects. `allocation` assigns addresses.
 
-Follows pkg/registry/core/service; what they demand of fields is in core.services.rules.
+Follows pkg/registry/core/service. core.services.rules contains the rules for fields.
 """
 
 from typing import Any
@@ -21,10 +21,10 @@ _FAMILY_FIELDS = (
 
 
 class Services(BuiltinStrategy):
-    """Types, ports, addresses."""
+    """Services: their types, ports and addresses."""
 
     def __init__(self, definition: Definition, allocator: Allocator | None = None) -> None:
-        """Without an `allocator` each service is given addresses as if it were alone."""
+        """Without an `allocator`, each service gets addresses as the only service."""
         super().__init__(definition)
         self._allocator = allocator
 
@@ -39,7 +39,7 @@ class Services(BuiltinStrategy):
             _drop_addresses(spec, before)
         changed = spec.get("clusterIP", "") != before.get("clusterIP", "")
         if changed and spec.get("clusterIPs") == before.get("clusterIPs"):
-            spec.pop("clusterIPs", None)  # NormalizeClusterIPs: the older field counts
+            spec.pop("clusterIPs", None)  # NormalizeClusterIPs: the older field has precedence
         _carry_over(spec, before)
         self._allocate(context, obj)
 
@@ -50,24 +50,24 @@ class Services(BuiltinStrategy):
         if spec["type"] != "ExternalName":
             allocation.allocate(obj, self._allocator or Allocator(), context.reservation)
         elif spec.get("internalTrafficPolicy") in ("Cluster", "Local"):
-            del spec["internalTrafficPolicy"]  # which means nothing here; what is wrong stays
+            del spec["internalTrafficPolicy"]  # no effect for this type; invalid values stay
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
-        return self._refused(obj) or super().validate(context, obj)  # as addresses are given first
+        return self._refused(obj) or super().validate(context, obj)  # addresses are assigned first
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
         errors = super().validate_update(context, obj, old)
         return errors if errors or context.subresource else self._refused(obj, old)
 
     def _refused(self, obj: Object, old: Object | None = None) -> list[FieldError]:
-        """What a client asks for and cannot have."""
+        """The error of the first address or port that the service cannot have."""
         if self._allocator is None:
             return []
         return allocation.refused(obj, old, self._allocator)
 
 
 def _drop_addresses(spec: Object, old: Object) -> None:
-    """A service that becomes an external name leaves the addresses that it had behind
+    """Remove the unchanged addresses of a service that becomes an ExternalName, in place
     (dropTypeDependentFields)."""
     for member in _FAMILY_FIELDS:
         if same(spec.get(member), old.get(member)):
@@ -75,7 +75,7 @@ def _drop_addresses(spec: Object, old: Object) -> None:
 
 
 def _carry_over(spec: Object, old: Object) -> None:
-    """What the old service was given stays where the new one leaves it open
+    """Copy assigned values of the old service to fields that the new one omits, in place
     (patchAllocatedValues)."""
     if spec.get("type") == "ExternalName" or old.get("type") == "ExternalName":
         return
@@ -100,7 +100,7 @@ def _identity(port: Object) -> tuple[Any, Any]:
 
 
 class EndpointSlices(BuiltinStrategy):
-    """A part of a service's addresses, all of one type."""
+    """EndpointSlices: parts of a service's addresses, each with one address type."""
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
         super().prepare_for_create(context, obj)
@@ -112,7 +112,10 @@ class EndpointSlices(BuiltinStrategy):
 
 
 def _drop_topology(obj: Object, old: Object) -> None:
-    """dropTopologyOnV1: the topology of earlier versions goes once the endpoints change."""
+    """dropTopologyOnV1: remove the topology of earlier versions if the endpoints change, in place.
+
+    A valid hostname in it, which an old endpoint also has, becomes the nodeName.
+    """
     endpoints, before = obj.get("endpoints") or [], old.get("endpoints") or []
     if same(endpoints, before):
         return

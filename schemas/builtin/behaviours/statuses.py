@@ -1,4 +1,4 @@
-"""Writes to /status: which metadata they leave alone.
+"""Writes to /status: the metadata that they do not change.
 
 Follows the PrepareForUpdate of the status strategies in pkg/registry.
 """
@@ -21,7 +21,7 @@ _KEPT: dict[tuple[str, str], tuple[str, ...]] = {
 
 
 def keep_metadata(group: str, plural: str, meta: Object, old: Object) -> None:
-    """Give back what a write to the kind's status may not change."""
+    """Restore metadata that a write to the status of a kind must not change, in place."""
     for member in _KEPT.get((group, plural), ()):
         if member in old:
             meta[member] = old[member]

@@ -1,4 +1,5 @@
-"""Persistent volumes and claims, as stored objects. What they demand is in core.storage.rules."""
+"""Persistent volumes and claims, as stored objects. core.storage.rules contains the rules for
+fields."""
 
 from inkube.schemas.builtin.behaviours.base import BuiltinStrategy
 from inkube.schemas.objects import Object
@@ -10,7 +11,7 @@ _SOURCES_OF_DATA = frozenset({
 
 
 class Claims(BuiltinStrategy):
-    """Claims to storage."""
+    """Persistent volume claims."""
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
         super().prepare_for_create(context, obj)
@@ -33,13 +34,15 @@ class Volumes(BuiltinStrategy):
 
 
 def _drop_foreign_source(spec: Object, old: Object) -> None:
-    """Sources of other namespaces have a gate, which is off (DropDisabledFields)."""
+    """Remove a source in another namespace, because its gate is off, in place
+    (DropDisabledFields)."""
     if (spec.get("dataSourceRef") or {}).get("namespace") and not old.get("dataSourceRef"):
         del spec["dataSourceRef"]
 
 
 def _join_sources(spec: Object) -> None:
-    """dataSource and dataSourceRef tell the same where one is missing (NormalizeDataSources)."""
+    """Copy dataSource to a missing dataSourceRef, or a dataSourceRef of a claim or snapshot in the
+    same namespace to a missing dataSource, in place (NormalizeDataSources)."""
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
     if source is not None and reference is None:
         spec["dataSourceRef"] = dict(source)

@@ -1,4 +1,4 @@
-"""The strategy of each built-in kind; one that needs code of its own is loaded with its kind."""
+"""The strategies of built-in kinds. A strategy with its own code is loaded with its kind."""
 
 from collections.abc import Callable, Mapping
 
@@ -10,7 +10,7 @@ from inkube.schemas.definitions import Definition
 
 _Make = Callable[[Definition], BuiltinStrategy]
 _Family = Mapping[str, Callable[[], _Make]]
-"""Plural → what gives the class of its strategies, loaded when the kind is first used."""
+"""Plural → a function that returns the class of its strategy, and loads it at the first use."""
 _CORE: _Family = {
     "events": lambda: behaviours.events.CoreEvents,
     "namespaces": lambda: behaviours.namespaces.Namespaces,
@@ -52,7 +52,7 @@ _GROUPS: Mapping[str, _Family] = {
 
 @caches.of_values(512)
 def of(group: str, plural: str, minor: int = releases.NEWEST.minor) -> BuiltinStrategy:
-    """The strategy of a built-in resource in a minor. Raises KeyError for an unknown one."""
+    """The strategy of a built-in resource in a minor version. Raises KeyError if it is unknown."""
     definition = by_name(minor)[group, plural]
     found = _GROUPS.get(group, {}).get(plural)
     return BuiltinStrategy(definition) if found is None else found()(definition)

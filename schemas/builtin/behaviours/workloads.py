@@ -1,6 +1,6 @@
 """Deployments, ReplicaSets, StatefulSets, DaemonSets, ReplicationControllers, as stored objects.
 
-What they demand of fields is in apps.rules and core.rules. Follows pkg/registry/apps and
+apps.rules and core.rules contain the rules for fields. Follows pkg/registry/apps and
 pkg/registry/core/replicationcontroller.
 """
 
@@ -13,7 +13,7 @@ from inkube.schemas.strategy import Context
 
 
 class Workloads(BuiltinStrategy):
-    """What they share: warnings of pods that are made of a template."""
+    """Shared behavior: warnings about the pod template."""
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
         return _of_template(obj)
@@ -27,14 +27,14 @@ def _of_template(obj: Object) -> list[str]:
 
 
 class ReplicaSets(Workloads):
-    """Pods whose names begin with the object's, which should make good hostnames."""
+    """Also warns if the object's name, with which names of pods start, is not a DNS label."""
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
         return podwarnings.of_owner(obj) + super().warnings_on_create(context, obj)
 
 
 class Deployments(ReplicaSets):
-    """Annotations count the generation too."""
+    """A change of annotations also increases the generation."""
 
     def prepare_object(self, context: Context, obj: Object, old: Object) -> None:
         super().prepare_object(context, obj, old)
@@ -46,15 +46,15 @@ class Deployments(ReplicaSets):
 
 
 class ReplicationControllers(ReplicaSets):
-    """The old kind."""
+    """ReplicationControllers, the older kind."""
 
     def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
-        """Of the template that is replaced, which upstream takes for the new one."""
+        """Warnings about the old template, because upstream checks it in place of the new one."""
         return _of_template(old) if was_counted(obj, old) else []
 
 
 class DaemonSets(Workloads):
-    """One pod per node; an annotation counts the template's generation."""
+    """DaemonSets: an annotation contains the generation of the template."""
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
         super().prepare_for_create(context, obj)
@@ -80,7 +80,7 @@ def _count_template(obj: Object, count: int) -> None:
 
 
 class StatefulSets(Workloads):
-    """Ordered pods with claims of their own."""
+    """StatefulSets: also warns about claim templates and the history limit."""
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
         return super().warnings_on_create(context, obj) + _of_claims(obj, "")
@@ -90,7 +90,8 @@ class StatefulSets(Workloads):
 
 
 def _of_claims(obj: Object, inner: str) -> list[str]:
-    """Of the claims and the history; `inner` is where in a claim upstream says it found it."""
+    """Warnings about claim templates and the history limit. `inner` is the part of the path between
+    a claim and its resources in upstream's text."""
     found: list[str] = []
     for index, claim in enumerate(obj["spec"].get("volumeClaimTemplates") or ()):
         requests = (claim["spec"].get("resources") or {}).get("requests") or {}

@@ -1,7 +1,7 @@
 """Pods, and the specs of pods that workloads, jobs and claims have as templates.
 
-In come specs and old ones, out come defaults, errors and warnings. The behaviours of every kind
-with a template call it; `pods` has those of the pod itself.
+Input: new and old specs. Output: defaults, errors and warnings. The behaviors of all kinds with a
+template call it. `pods` contains the behavior of pods.
 """
 
 from inkube.schemas import lazy

@@ -1,4 +1,4 @@
-"""Pods and pod templates, as stored objects: nothing runs them.
+"""Pods and pod templates, as stored objects.
 
 Follows pkg/registry/core/pod/strategy.go and core validation ValidatePodUpdate.
 """
@@ -25,7 +25,7 @@ _CLASS_STAYS = 32
 
 
 class Pods(BuiltinStrategy):
-    """Images, deadlines and tolerations may change, the rest of a spec may not."""
+    """Pods. Images, deadlines and tolerations of a spec can change, other fields cannot."""
 
     @cached_property
     def _keeps_class(self) -> bool:
@@ -62,7 +62,8 @@ class Pods(BuiltinStrategy):
             obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
     def check_graceful_delete(self, obj: Object, asked: int | None) -> int | None:
-        """podStrategy.CheckGracefulDelete: only a pod on a node takes its time."""
+        """podStrategy.CheckGracefulDelete: the grace period in seconds; 0 for a pod that has no
+        node or is terminal."""
         spec = obj["spec"]
         if not spec.get("nodeName") or obj["status"].get("phase") in ("Succeeded", "Failed"):
             return 0
@@ -89,13 +90,13 @@ class Pods(BuiltinStrategy):
 
 
 def _end_in_time(spec: Object) -> None:
-    """A pod with less than no time to end has a second."""
+    """Replace a negative grace period by one second, in place."""
     if spec.get("terminationGracePeriodSeconds", 0) < 0:
         spec["terminationGracePeriodSeconds"] = 1
 
 
 def _gated(now: str) -> Object:
-    """A pod that waits at a gate says so (applySchedulingGatedCondition)."""
+    """The condition of a pod with scheduling gates (applySchedulingGatedCondition)."""
     return {
         "type": "PodScheduled",
         "status": "False",
@@ -129,7 +130,7 @@ def _computed(amounts: dict[str, str]) -> dict[str, Quantity]:
 
 
 class PodTemplates(BuiltinStrategy):
-    """Templates stored on their own."""
+    """Pod templates that are stored as objects."""
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
         return podwarnings.of_spec(obj.get("template") or {}, "template")

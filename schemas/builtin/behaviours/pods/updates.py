@@ -1,4 +1,4 @@
-"""What may change of a pod, through its own address and through each of its subresources.
+"""The permitted changes of a pod: by an update of the pod, and by writes to its subresources.
 
 Follows core validation (ValidatePodUpdate, ValidatePodStatusUpdate, ValidatePodResize,
 ValidatePodEphemeralContainersUpdate) and the strategies of pkg/registry/core/pod.
@@ -32,7 +32,8 @@ _MIRROR = "kubernetes.io/config.mirror"
 
 
 def keep_in_status(told: Object, old: Object, *, keeps_class: bool = True) -> None:
-    """What a status that does not say it keeps: its class, and generations once observed."""
+    """Keep qosClass and observed generations of the old status if the new one omits them, in
+    place."""
     if keeps_class and not told.get("qosClass"):
         keep(told, old, "qosClass")
     if not told.get("observedGeneration"):
@@ -55,7 +56,7 @@ def _ephemeral(spec: Object, old: Object) -> Object | None:
 
 
 def _resized(spec: Object, old: Object) -> Object | None:
-    """The old spec with new resources; None where containers come, go or change places."""
+    """The old spec with new resources; None if the names or order of containers changed."""
     made = dict(old)
     for member in ("containers", "initContainers"):
         new, present = spec.get(member) or [], old.get(member) or []
@@ -78,11 +79,12 @@ PARTS: dict[str, Callable[[Object, Object], Object | None]] = {
     "ephemeralcontainers": _ephemeral,
     "resize": _resized,
 }
-"""What a write to a subresource makes of the new spec and the old one."""
+"""Subresource → a function from the new and the old spec to the spec to store. None keeps the new
+spec."""
 
 
 def validate(obj: Object, old: Object) -> list[FieldError]:
-    """What an update of the pod itself may not change."""
+    """The errors of an update of the pod: changes of fields that must not change."""
     spec, before = obj["spec"], old["spec"]
     errors = _annotations(obj, old)
     for member in ("containers", "initContainers"):
@@ -114,7 +116,7 @@ def validate(obj: Object, old: Object) -> list[FieldError]:
 
 
 def _annotations(obj: Object, old: Object) -> list[FieldError]:
-    """Annotations that name what a node runs stay (ValidatePodSpecificAnnotationUpdates)."""
+    """Errors for changed AppArmor and mirror annotations (ValidatePodSpecificAnnotationUpdates)."""
     new, before = (one["metadata"].get("annotations") or {} for one in (obj, old))
     errors = []
     profile = "container.apparmor.security.beta.kubernetes.io/"
@@ -157,7 +159,7 @@ def _tolerations(new: list[Object], old: list[Object]) -> list[FieldError]:
 
 
 def _gates(new: list[Object], old: list[Object]) -> list[FieldError]:
-    """Gates may only open (validateOnlyDeletedSchedulingGates)."""
+    """Errors for added scheduling gates (validateOnlyDeletedSchedulingGates)."""
     known = {gate.get("name") for gate in old}
     return [
         fielderrors.forbidden(
@@ -170,7 +172,7 @@ def _gates(new: list[Object], old: list[Object]) -> list[FieldError]:
 
 
 def _fixed_part(spec: Object, before: Object) -> Object:
-    """A spec without what may change."""
+    """A spec without the fields that can change."""
     free = ("activeDeadlineSeconds", "tolerations", "schedulingGates")
     fixed = {member: value for member, value in spec.items() if member not in free}
     for member in ("containers", "initContainers"):
@@ -189,7 +191,7 @@ def _without_image(container: Object) -> Object:
 
 
 def _munged(spec: Object, before: Object) -> Object:
-    """A spec with the old values of what may change, as differences are told."""
+    """A spec with the old values of the fields that can change, for the text of the differences."""
     made: Object = {**spec}
     for member in ("activeDeadlineSeconds", "tolerations", "schedulingGates"):
         keep(made, before, member)
@@ -209,7 +211,10 @@ def _munged(spec: Object, before: Object) -> Object:
 
 
 def _gated(fixed: Object, before: Object) -> list[FieldError]:
-    """While a pod waits its choice of nodes may get narrower; takes what may change out."""
+    """Errors for a gated pod whose selection of nodes changes except by further restrictions.
+
+    Removes nodeSelector and nodeAffinity from both specs, in place.
+    """
     errors = []
     new, old = fixed.pop("nodeSelector", None), before.pop("nodeSelector", None) or {}
     if any((new or {}).get(key) != value for key, value in old.items()):
@@ -227,7 +232,7 @@ def _gated(fixed: Object, before: Object) -> list[FieldError]:
 
 
 def _narrower(new: Object, old: Object) -> list[FieldError]:
-    """validateNodeAffinityMutation: terms stay, each may get further expressions."""
+    """validateNodeAffinityMutation: a change can only add expressions to non-empty terms."""
     required = "requiredDuringSchedulingIgnoredDuringExecution"
     path = f"spec.affinity.nodeAffinity.{required}.nodeSelectorTerms"
     terms = (old.get(required) or {}).get("nodeSelectorTerms") or []
@@ -258,7 +263,7 @@ def _narrower(new: Object, old: Object) -> list[FieldError]:
 
 
 def validate_ephemeral(obj: Object, old: Object) -> list[FieldError]:
-    """Ephemeral containers come, and neither go nor change."""
+    """The errors of a write to /ephemeralcontainers, which can only add containers."""
     if _MIRROR in (old["metadata"].get("annotations") or {}):
         return [fielderrors.forbidden("", "static pods do not support ephemeral containers")]
     path = "spec.ephemeralContainers"
@@ -278,7 +283,10 @@ def validate_ephemeral(obj: Object, old: Object) -> list[FieldError]:
 
 
 def validate_resize(obj: Object, old: Object, classes: tuple[str, str]) -> list[FieldError]:
-    """Only cpu and memory, and none of them away; `classes` are the new and the old QoS class."""
+    """The errors of a write to /resize, which can change cpu and memory, but not remove them.
+
+    `classes` are the new and the old QoS class.
+    """
     spec, before = obj["spec"], old["spec"]
     if _MIRROR in (old["metadata"].get("annotations") or {}):
         return [fielderrors.forbidden("", "static pods cannot be resized")]
@@ -306,7 +314,7 @@ def validate_resize(obj: Object, old: Object, classes: tuple[str, str]) -> list[
 
 
 def _resize(new: Object, old: Object, path: str) -> list[FieldError]:
-    """validateContainerResize: a request or limit that there is stays."""
+    """validateContainerResize: errors for removed requests or limits."""
     errors = []
     for member in ("limits", "requests"):
         now = (new.get("resources") or {}).get(member) or {}
@@ -340,7 +348,7 @@ def _without_resizable(container: Object) -> Object:
 
 
 def validate_status(obj: Object, old: Object, *, keeps_class: bool = True) -> list[FieldError]:
-    """What a write to /status may not say."""
+    """The errors of a write to /status."""
     spec, told, before = obj["spec"], obj.get("status") or {}, old.get("status") or {}
     errors = _annotations(obj, old)
     for index, condition in enumerate(told.get("conditions") or ()):
@@ -376,7 +384,7 @@ def validate_status(obj: Object, old: Object, *, keeps_class: bool = True) -> li
 def _transitions(
     told: Object, before: Object, member: str, policy: str | None, skipped: set[str]
 ) -> list[FieldError]:
-    """What ended does not run again, where nothing restarts it."""
+    """Errors for terminated containers that run again, unless the policy restarts them."""
     if policy == "Always":
         return []
     now = {one.get("name"): one for one in told.get(member) or ()}

@@ -1,4 +1,5 @@
-"""What works in pods and templates but surprises. Follows pkg/api/pod/warnings.go."""
+"""Warnings about valid but surprising members of pods and templates. Follows
+pkg/api/pod/warnings.go."""
 
 from collections.abc import Iterator
 
@@ -41,7 +42,7 @@ _IN_BYTES = ("memory", "ephemeral-storage")
 
 
 def of_name(name: str, where: str) -> list[str]:
-    """Of a name that is no DNS label, which makes odd hostnames."""
+    """A warning about a name that is not a DNS label, but is used in hostnames."""
     problems = naming.label(name)
     if not problems:
         return []
@@ -51,18 +52,18 @@ def of_name(name: str, where: str) -> list[str]:
 
 
 def of_owner(obj: Object) -> list[str]:
-    """Of an owner's name, with which those of its pods begin."""
+    """A warning about the name of an owner, with which the names of its pods start."""
     return of_name(obj["metadata"].get("name", ""), "Pod names and hostnames")
 
 
 def of_pod(obj: Object) -> list[str]:
-    """Of a new pod."""
+    """Warnings about a new pod."""
     annotations = obj["metadata"].get("annotations") or {}
     return of_template(obj.get("spec") or {}, annotations, "spec", "metadata")
 
 
 def of_template(spec: Object, annotations: dict[str, str], path: str, metadata: str) -> list[str]:
-    """Of a spec and the annotations beside it; `path` and `metadata` are where they stand."""
+    """Warnings about a spec and its annotations. `path` and `metadata` are the paths of both."""
     return [
         *_of_annotations(annotations, f"{metadata}.annotations"),
         *_of_labels(spec, path),
@@ -78,7 +79,7 @@ def of_template(spec: Object, annotations: dict[str, str], path: str, metadata: 
 
 
 def of_spec(given: Object, path: str) -> list[str]:
-    """Of a whole template, as workloads have it at `path`."""
+    """Warnings about a whole template of a workload at `path`."""
     annotations = (given.get("metadata") or {}).get("annotations") or {}
     return of_template(given.get("spec") or {}, annotations, f"{path}.spec", f"{path}.metadata")
 
@@ -170,7 +171,7 @@ def _of_containers(spec: Object, path: str) -> Iterator[str]:
 
 
 def fractions(amounts: Object, name: str, path: str) -> Iterator[str]:
-    """Parts of a byte."""
+    """A warning about an amount that is not a whole number of bytes."""
     amount = amounts.get(name)
     if amount is not None and not resourcenames.is_whole(quantity.parse(amount)):
         shown = gotext.quote(amount)
@@ -178,7 +179,7 @@ def fractions(amounts: Object, name: str, path: str) -> Iterator[str]:
 
 
 def _of_variables(container: Object, path: str) -> Iterator[str]:
-    """A variable defined twice, where no definition refers to another variable."""
+    """Warnings about repeated variables. A definition that refers to another variable is valid."""
     seen: set[str] = set()
     for index, variable in enumerate(container.get("env") or ()):
         name = variable.get("name", "")
@@ -192,7 +193,7 @@ def _of_variables(container: Object, path: str) -> Iterator[str]:
 
 
 def _of_ports(spec: Object, path: str) -> Iterator[str]:
-    """Ports that more than one container, or one container twice, listens on."""
+    """Warnings about duplicate and overlapping ports of containers."""
     known: dict[tuple[int, str], list[tuple[str, Object]]] = {}
     for index, container in enumerate(spec.get("containers") or ()):
         for at, port in enumerate(container.get("ports") or ()):
@@ -209,7 +210,7 @@ def _of_ports(spec: Object, path: str) -> Iterator[str]:
 
 
 def _shown(port: Object) -> str:
-    """As Go's %+v prints a ContainerPort."""
+    """A ContainerPort as Go's %+v prints it."""
     members = ("name", "hostPort", "containerPort", "protocol", "hostIP")
     numbers = ("hostPort", "containerPort")
     values = (port.get(member, 0 if member in numbers else "") for member in members)
@@ -224,7 +225,8 @@ def _of_time(spec: Object, path: str) -> Iterator[str]:
 
 
 def _of_paths(spec: Object) -> Iterator[str]:
-    """Files that two keys make, or one inside of another (warningsForOverlappingVirtualPaths)."""
+    """Warnings about files of a volume with equal or nested paths
+    (warningsForOverlappingVirtualPaths)."""
     for volume in spec.get("volumes") or ():
         name = gotext.quote(volume.get("name", ""))
         for member, kind, key in (
@@ -258,7 +260,7 @@ def _of_projected(projected: Object, name: str) -> Iterator[str]:
 
 
 def _overlaps(paths: list[tuple[str, str]]) -> Iterator[str]:
-    """Each path with those before it that it equals, lies in or holds."""
+    """Yield each pair of a path and an earlier path that is equal, above or below it."""
     known: dict[str, list[tuple[str, str]]] = {}
     for path, source in paths:
         plain = path.rstrip("/")
@@ -270,7 +272,8 @@ def _overlaps(paths: list[tuple[str, str]]) -> Iterator[str]:
 
 
 def _colliding(path: str, known: dict[str, list[tuple[str, str]]]) -> Iterator[tuple[str, str]]:
-    """`known` has every path under itself and under each folder that it lies in."""
+    """Yield the earlier paths that collide with a path. `known`: a path or one of its parent
+    folders → the paths."""
     yield from known.get(path, ())
     parts = path.split("/")
     for end in range(1, len(parts)):
@@ -283,7 +286,7 @@ def _told(path: str, source: str) -> str:
 
 
 def _of_pod_terms(spec: Object, path: str) -> Iterator[str]:
-    """A term without a selector is of no pods."""
+    """Warnings about affinity terms without a selector, which match no pods."""
     affinity = spec.get("affinity") or {}
     for member in ("podAffinity", "podAntiAffinity"):
         given = affinity.get(member) or {}
