@@ -1,7 +1,7 @@
-"""Fault of world.inkube.dev/v1: how a server fails on purpose, as a kind that anyone can edit.
+"""Fault of world.inkube.dev/v1: a kind with which users let requests to a server fail.
 
-What a fault does to requests is `apiserver.faults`, which reads the stored objects as they change;
-here are its fields, the rules they keep, and the controller that writes down what a fault did.
+`apiserver.faults` applies the stored faults to requests. This module contains the fields of the
+kind, their rules, and the controller that writes the numbers of affected requests.
 """
 
 from collections.abc import Callable, Iterator

@@ -284,7 +284,7 @@ def _broken(rule: Rule[R], typed: R, before: R | None, obj: Object) -> Iterator[
         for problem in rule.function(typed, before):
             yield problem.at(field, value_of(problem, obj, field), rule.name)
     except models.Unread:
-        return  # the rule depends on a member that is wrong, which is told itself
+        return  # the rule depends on a wrong member, which has its own error
 
 
 def _name_of(guard: Guard) -> str:

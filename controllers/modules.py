@@ -119,6 +119,6 @@ class Module(Protocol):
         ...
 
     def build(self, host: ModuleHost) -> ModuleParts:
-        """Make what it adds to a server; called once for each server. Opens nothing that takes
-        long: the event loop waits for it."""
+        """Build the parts that it adds to a server; called once for each server. It must return
+        quickly, because the event loop waits for it."""
         ...

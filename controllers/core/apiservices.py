@@ -129,7 +129,7 @@ class AvailabilityController:
         try:
             await self._client.update({**obj, "status": status}, subresource="status")
         except StatusError as error:
-            if error.code != 404:  # gone
+            if error.code != 404:  # deleted
                 raise
 
 

@@ -47,7 +47,7 @@ class DanglingController:
         try:
             await self._client.update({**schema, "status": status}, subresource="status")
         except StatusError as error:
-            if error.code != 404:  # gone
+            if error.code != 404:  # deleted
                 raise
         return None
 

@@ -1,4 +1,4 @@
-"""Pods as Python functions: a coroutine per container, whose end is the container's end.
+"""Pods as Python functions: a coroutine for each container, which ends with its coroutine.
 
     @pod(image="worker:*")
     async def worker(container):
@@ -6,8 +6,8 @@
         await container.sleep(5)                                # of the server's clock
         return 3                                                # the exit code; None is 0
 
-An exception is exit code 1 and its traceback in the log. A pod in deletion cancels the coroutine
-(SIGTERM), which has the pod's grace to clean up. restartPolicy runs it again.
+An exception causes exit code 1 and a traceback in the log. The deletion of a pod cancels the
+coroutine (SIGTERM), which can clean up during the pod's grace period. restartPolicy restarts it.
 """
 
 import asyncio
@@ -100,7 +100,7 @@ class PodFunction:
 def pod(*, image: str) -> Callable[[Main], PodFunction]:
     """Decorator: run this function for containers with a matching image (`*`, `?`, `[…]`).
 
-    Nothing runs by itself: give the functions to `Workloads(pods=[…])`.
+    A function runs only if `Workloads(pods=[…])` contains it.
     """
 
     def make(main: Main) -> PodFunction:

@@ -79,7 +79,7 @@ async def _feed(child: asyncio.subprocess.Process, process: Any) -> None:
 
 
 async def forward(group: Object, side: Any) -> None:
-    """Connect to what KWOK's PortForward names. Raises StatusError."""
+    """Connect to the address that PortForward names. Raises StatusError, also for a command."""
     target = group.get("target")
     if target is None:
         raise status.unknown("not supported: forwards by a command; name a target")

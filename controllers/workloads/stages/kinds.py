@@ -156,30 +156,30 @@ _CLUSTER_SCRIPT = {
 
 
 class Module:
-    """A kind without behaviour but for a check of what is written (`registry.modules.Module`)."""
+    """A kind whose only behavior is a static check of writes (`registry.modules.Module`)."""
 
     def __init__(self, definition: Definition, check: Check) -> None:
         self.definition = definition
         self._check = check
 
     def mutate(self, obj: Object, old: Object | None) -> Object:
-        """Nothing to normalise."""
+        """Return the object unchanged."""
         return obj
 
     def validate(self, obj: Object, old: Object | None) -> list[FieldError]:
-        """What is wrong with it."""
+        """The errors of the object."""
         return self._check(obj)
 
     async def check(self, obj: Object, old: Object | None, env: Any) -> list[FieldError]:
-        """No live checks."""
+        """Return no errors, because the kind has no live checks."""
         return []
 
     async def check_delete(self, obj: Object, env: Any) -> list[FieldError]:
-        """It may always go."""
+        """Return no errors, because every object can be deleted."""
         return []
 
     async def persist(self, obj: Object) -> None:
-        """It has no secure values."""
+        """Do nothing, because the kind has no secure values."""
 
 
 def check_usage(obj: Object) -> list[FieldError]:

@@ -36,7 +36,7 @@ _FIRST_CONSUMER = "waiting for first consumer to be created before binding"
 
 
 def default_class(classes: Iterable[Object]) -> Object | None:
-    """The default class: the newest if there are several, then the first by name; None without."""
+    """The default class: the newest, then the first by name; None without a default class."""
     defaults = [each for each in classes if annotations(each).get(DEFAULT_CLASS) == "true"]
     defaults.sort(key=lambda each: str(each["metadata"]["name"]))
     return max(defaults, key=lambda each: str(each["metadata"]["creationTimestamp"]), default=None)
