@@ -1,7 +1,8 @@
-"""Request bodies: bytes to values, and the errors the reference answers for what it cannot read.
+"""Request bodies: bytes to values, and the errors of kube-apiserver for unreadable bodies.
 
-`decode` reads any JSON or YAML, `decode_object` demands a whole object, the rest words what the
-caller found later. Follows apimachinery/pkg/runtime/serializer/json/{json,meta}.go,
+`decode` reads any JSON or YAML, `decode_object` requires a whole object, and the other functions
+make the texts of errors that callers find later.
+Follows apimachinery/pkg/runtime/serializer/json/{json,meta}.go,
 apiserver/pkg/endpoints/handlers/{rest,create}.go and sigs.k8s.io/json.
 """
 
@@ -19,7 +20,7 @@ Media = Literal["json", "yaml"]
 
 _SUMMARY = 30
 _MOST_DUPLICATES = 100
-"""sigs.k8s.io/json stops counting there."""
+"""The largest number of duplicates that sigs.k8s.io/json reports."""
 _YAML_PREFIX = "yaml: unmarshal errors:\n"
 _TYPE_META = (
     'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; '
@@ -28,14 +29,14 @@ _TYPE_META = (
 
 
 class Decoded(NamedTuple):
-    """A body's value. `duplicates` are warnings about repeated keys, in the body's order."""
+    """The value of a body. `duplicates` are texts about repeated keys, in the body's order."""
 
     value: Any
     duplicates: list[str]
     media: Media = "json"
 
     def strict_texts(self) -> list[str]:
-        """The duplicates as a strict error lists them: those of YAML are one text."""
+        """The duplicates as a strict error lists them: one text for all of a YAML body."""
         if self.media == "yaml" and self.duplicates:
             return [yaml_error(self.duplicates)]
         return self.duplicates
@@ -58,7 +59,7 @@ def decode_object(
 ) -> Decoded:
     """The object in a body. Raises StatusError 400 for anything else.
 
-    `kind` is what the path serves; built-in kinds may leave out their own (`needs_kind=False`).
+    `kind` is the kind of the path; bodies of built-in kinds can omit it (`needs_kind=False`).
     """
     try:
         decoded = decode(body, media, want_duplicates=want_duplicates)
@@ -78,7 +79,7 @@ def decode_object(
 
 
 def unrecognized(body: bytes, kind: str, text: str) -> status.StatusError:
-    """400: the body does not even say what it is."""
+    """400: the body has no readable kind. `kind` is the kind of the path."""
     error = status.bad_request(
         f"the object provided is unrecognized (must be of type {kind}): {text} ({_summary(body)})"
     )
@@ -87,7 +88,7 @@ def unrecognized(body: bytes, kind: str, text: str) -> status.StatusError:
 
 
 def cannot_handle(api_version: str, sent: str, kind: str, text: str) -> status.StatusError:
-    """400: the body says what it is, but is not what a `kind` has to be."""
+    """400: the body has a readable kind (`sent`), but does not fit a `kind`."""
     version = api_version.rpartition("/")[2]
     return status.bad_request(
         f"{sent} in version {gotext.quote(version)} cannot be handled as a {kind}: {text}"
@@ -95,12 +96,12 @@ def cannot_handle(api_version: str, sent: str, kind: str, text: str) -> status.S
 
 
 def unknown_fields(paths: Iterable[str]) -> list[str]:
-    """The texts for unknown fields, as warnings and in strict errors."""
+    """The texts for unknown fields, for warnings and strict errors."""
     return [f'unknown field "{path}"' for path in paths]
 
 
 def strict_text(texts: Sequence[str]) -> str:
-    """What fieldValidation=Strict answers."""
+    """The error text of fieldValidation=Strict."""
     return f"strict decoding error: {', '.join(texts)}"
 
 
@@ -126,7 +127,7 @@ _VERSION = re.compile(rb'"apiVersion"\s*:\s*"([^"\\]*)"')
 
 
 def type_meta_problem(value: Any) -> str:
-    """Why a value's apiVersion and kind cannot be read, in Go's words; "" where they can."""
+    """The Go error for an unreadable apiVersion or kind of a value; "" if both are readable."""
     if value is None:
         return ""
     if type(value) is not dict:
@@ -151,35 +152,35 @@ def _summary(body: bytes) -> str:
 
 
 def duplicate_fields(body: bytes, value: Any) -> list[str]:
-    """`duplicate field "spec.a"` for every key that stands twice in one object, in order."""
+    """`duplicate field "spec.a"` for every key that one object has twice, in order."""
     if _surely_unique(body, value):
         return []
     try:
         pairs = json.loads(body, object_pairs_hook=_Pairs)
     except (ValueError, RecursionError):
-        return []  # read by other rules than Python's, and far from anything real
+        return []  # other parsers can read such a body, but real clients do not send one
     found: dict[str, None] = {}
     _collect(pairs, "", found)
     return [f'duplicate field "{path}"' for path in list(found)[:_MOST_DUPLICATES]]
 
 
 def sorted_keys(value: Any) -> Any:
-    """The value with the members of its objects in order, as YAML is handed on as JSON."""
+    """The value with sorted members in all objects, like YAML that was converted to JSON."""
     if isinstance(value, dict):
         return {key: sorted_keys(value[key]) for key in sorted(value)}
     return [sorted_keys(item) for item in value] if isinstance(value, list) else value
 
 
 def by_path(text: str) -> list[tuple[int, str]]:
-    """What to sort texts about fields by to have them as a document with sorted members does."""
+    """The sort key of texts about fields, for the order of a document with sorted members."""
     steps = re.findall(r"[^.\[\]]+|\[\d+\]", text)
     return [(int(step[1:-1]), "") if step[0] == "[" else (0, step) for step in steps]
 
 
 def in_document_order(body: bytes, duplicates: list[str], unknown: list[str]) -> list[str]:
-    """Both sorts of strict errors of a JSON body as a decoder into a Go type meets them.
+    """The strict errors of both kinds of a JSON body, in the order of a decoder into a Go type.
 
-    A field nobody knows is unknown, however often it stands there, and what it holds is skipped.
+    An unknown field is reported once, even if it is repeated, and its content is skipped.
     """
     if not duplicates or not unknown:
         return [*duplicates, *unknown]
@@ -208,9 +209,10 @@ def _meet(value: Any, path: str, unknown: frozenset[str], met: dict[str, None]) 
 
 
 def _surely_unique(body: bytes, value: Any) -> bool:
-    """Written again the value has as many keys as the body: none was lost to another.
+    """Whether the encoded value has as many keys as the body, so that no key was a duplicate.
 
-    Keys are counted by the colons behind them; texts have theirs in both, unless they are escaped.
+    The number of colons stands for the number of keys. Colons inside strings count in both, unless
+    the body escapes them; the function then returns False.
     """
     if b"\\" in body and b"\\u003" in body:
         return False
@@ -221,7 +223,7 @@ def _surely_unique(body: bytes, value: Any) -> bool:
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """An object's keys and values as they were written."""
+    """The keys and values of an object in the order of the body, with duplicates."""
 
     __slots__ = ()
 

@@ -1,13 +1,13 @@
-"""Every cache of the process: all are declared here, so that they can be seen, counted and emptied.
+"""All caches of the process. Declaring them here makes it possible to list, count and empty them.
 
-One cache serves all servers of a process: they come and go with tests, and ask the same every
-time. What belongs to one object (`cached_property`, a server's history) lives and goes with it and
-is no business of this module.
+All servers of a process share a cache: tests start and stop many servers, which make the same
+lookups. This module does not include caches that belong to one object (`cached_property`, a
+server's history) and have its lifetime.
 
-    @caches.of_values(16)      functions of what is small: built-in names, rows, short texts
-    @caches.of_texts(4096)     functions of texts of clients: bounded by characters, too
-    MEMO = caches.Memo(…)      what pure functions said of JSON values, by digest
-    TABLE = caches.Table(…)    results that need each other while they are made
+    @caches.of_values(16)      functions of small values: built-in names, rows, short texts
+    @caches.of_texts(4096)     functions of texts from clients: also bounded by characters
+    MEMO = caches.Memo(…)      results of pure functions of JSON values, by digest
+    TABLE = caches.Table(…)    results that depend on each other while they are computed
 """
 
 import functools
@@ -22,12 +22,13 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 K = TypeVar("K")
 T = TypeVar("T")
 CHARACTERS = 2**22
-"""A text may be as large as a body may be, so a number of entries bounds nothing by itself."""
-_DIGEST = 16  # bytes: no two values of one process ever share 128 bits
+"""The default limit of characters: a text can be as large as a body, so a limit of entries alone
+does not bound memory."""
+_DIGEST = 16  # bytes: 128 bits make collisions within a process practically impossible
 
 
 class Cache(NamedTuple):
-    """A cache as it is listed; `bound` is the most entries it ever has."""
+    """An item in the list of caches; `bound` is its largest number of entries."""
 
     name: str
     bound: int
@@ -44,13 +45,13 @@ def every() -> list[Cache]:
 
 
 def empty_all() -> None:
-    """Forget everything; what is asked again is worked out again."""
+    """Empty all caches; later lookups compute their results again."""
     for cache in _DECLARED:
         cache.empty()
 
 
 def of_values(entries: int, *, typed: bool = False) -> Callable[[Function], Function]:
-    """`functools.lru_cache`, declared."""
+    """`functools.lru_cache` that is in the list of caches."""
 
     def decorate(make: Function) -> Function:
         cached = functools.lru_cache(maxsize=entries, typed=typed)(make)
@@ -62,8 +63,8 @@ def of_values(entries: int, *, typed: bool = False) -> Callable[[Function], Func
 def of_texts(
     entries: int, *, typed: bool = False, characters: int = CHARACTERS
 ) -> Callable[[Function], Function]:
-    """`functools.lru_cache` of positional arguments that forgets all once misses have brought in
-    so many characters. Only misses pay for the counting."""
+    """`functools.lru_cache` of positional arguments that is emptied when the texts in arguments
+    and results of misses exceed `characters` in total. Only misses have the cost of counting."""
 
     def decorate(make: Function) -> Function:
         spent = 0
@@ -94,7 +95,7 @@ def _name(module: str, name: str) -> str:
 
 
 class Table(dict[K, T]):
-    """Results by key, for functions that look up and fill in by themselves; `keep` bounds it."""
+    """Results by key, for functions that read and write the table themselves; `keep` bounds it."""
 
     def __init__(self, module: str, name: str, bound: int) -> None:
         super().__init__()
@@ -102,7 +103,7 @@ class Table(dict[K, T]):
         _DECLARED.append(Cache(_name(module, name), bound, self.__len__, self.clear))
 
     def keep(self, key: K, made: T) -> T:
-        """Remember a result; all others are forgotten where there are as many as there may be."""
+        """Store a result and return it; a full table is emptied first."""
         if len(self) >= self.bound and key not in self:
             self.clear()
         self[key] = made
@@ -110,7 +111,7 @@ class Table(dict[K, T]):
 
 
 class Weighed(Table[K, T]):
-    """A `Table` of what may be large: all are forgotten, too, where they weigh `most` together."""
+    """A `Table` of results that can be large: also emptied before their weights exceed `most`."""
 
     def __init__(self, module: str, name: str, bound: int, most: int) -> None:
         super().__init__(module, name, bound)
@@ -118,7 +119,7 @@ class Weighed(Table[K, T]):
         self.weight = 0
 
     def weigh(self, key: K, made: T, weight: int) -> T:
-        """Remember a result of that weight, in bytes."""
+        """Store a result with its weight in bytes, and return it."""
         if self.weight + weight > self.most:
             self.clear()
         self.keep(key, made)
@@ -126,13 +127,13 @@ class Weighed(Table[K, T]):
         return made
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all results."""
         super().clear()
         self.weight = 0
 
 
 class Memo(Generic[T]):
-    """Results by digest, so that no value is kept alive; the oldest are forgotten when there are
+    """Results by digest, so that the cache keeps no value alive. Drops the oldest results if it has
     more than `bound`."""
 
     def __init__(self, module: str, name: str, bound: int) -> None:
@@ -143,7 +144,7 @@ class Memo(Generic[T]):
 
     @staticmethod
     def key(value: Any, *beside: object) -> bytes:
-        """The digest of a JSON value, its order included, and of what else decides the result."""
+        """The digest of a JSON value, with the order of its members, and of all other inputs."""
         try:
             text = orjson.dumps(value)
         except TypeError:  # an integer beyond 64 bits
@@ -153,11 +154,11 @@ class Memo(Generic[T]):
         return digest.digest()
 
     def get(self, key: bytes) -> T | None:
-        """The result, if it is known."""
+        """The stored result, or None."""
         return self._made.get(key)
 
     def put(self, key: bytes, result: T) -> None:
-        """Remember a result."""
+        """Store a result."""
         with self._lock:
             self._made[key] = result
             while len(self._made) > self.bound:

@@ -1,7 +1,7 @@
-"""Time as a dependency: what everybody reads time through, so that a test can move it.
+"""Time as a dependency: all code reads time through a clock, so that a test can move it.
 
-The composition root makes one clock (`controllers.clock` has the real one and the movable one) and
-hands it to whoever needs time.
+The composition root creates one clock (`controllers.clock` has the real one and the movable one)
+and passes it to all code that needs time.
 """
 
 from datetime import datetime
@@ -9,14 +9,14 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Wall time for what is stored, monotonic seconds for what is measured."""
+    """Wall time for stored times, monotonic seconds for measured periods."""
 
     def now(self) -> datetime:
-        """The time of day, with its zone (UTC)."""
+        """The current time, with its zone (UTC)."""
         ...
 
     def monotonic(self) -> float:
-        """Seconds since some moment; never goes back."""
+        """Seconds since a fixed but unspecified time; never decreases."""
         ...
 
     async def sleep(self, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""The resource definition: what the generic registry needs to know of a kind.
+"""The resource definition: the facts about a kind that the generic registry needs.
 
 Built-in kinds, CustomResourceDefinitions and kinds declared in Python all become a `Definition`.
 Definitions are values: a changed CRD makes a new one. `schemas.crds` reads them from CRDs,
@@ -23,11 +23,11 @@ ALL_VERBS = (
 CUSTOM_VERBS = (
     "delete", "deletecollection", "get", "list", "patch", "create", "update", "watch",
 )  # fmt: skip
-"""The same in the order the reference lists them for custom resources."""
+"""`ALL_VERBS`, in the order in which kube-apiserver lists them for custom resources."""
 
 
 class Origin(Enum):
-    """Where a kind comes from; a few answers of the reference differ by it."""
+    """Where a kind comes from; a few responses of kube-apiserver depend on it."""
 
     BUILTIN = "builtin"
     CUSTOM = "custom"
@@ -35,7 +35,7 @@ class Origin(Enum):
 
 
 class Names(NamedTuple):
-    """What a kind is called."""
+    """The names of a kind."""
 
     plural: str
     kind: str
@@ -54,9 +54,9 @@ class Scale(NamedTuple):
 
 
 class Subresource(NamedTuple):
-    """What a kind answers under an object's name, as discovery tells it.
+    """A subresource of a kind, as discovery lists it.
 
-    `kind` is "" where it is the parent's own; `group` and `version` are "" where they are.
+    `kind`, `group` and `version` are "" if they are those of the parent kind.
     """
 
     name: str
@@ -65,11 +65,11 @@ class Subresource(NamedTuple):
     version: str = ""
     verbs: tuple[str, ...] = ("get", "patch", "update")
     is_open: bool = False
-    """Whether it is answered whoever asks; it then finds out itself whom to believe."""
+    """Whether it is served without authentication; its handler then checks the client itself."""
 
 
 def subresources(*, status: bool, scale: Scale | None) -> tuple[Subresource, ...]:
-    """Those that a kind has which is no built-in one."""
+    """The subresources of a kind that is not built in."""
     found = [Subresource("status")] if status else []
     if scale is not None:
         found.append(Subresource("scale", "Scale", "autoscaling", "v1"))
@@ -86,12 +86,12 @@ class Column(NamedTuple):
     description: str = ""
     priority: int = 0
     counts: bool = False
-    """Show how many items the list or map at the path has; this and what follows only kinds
-    declared in Python can say."""
+    """Show the number of items of the list or map at the path. Only kinds declared in Python can
+    set this field and the next ones."""
     tells_presence: bool = False
-    """Show whether there is anything at the path: a label, say."""
+    """Show whether the path has a value: a label, for example."""
     zero: Any = None
-    """What is shown where there is nothing at the path."""
+    """The value to show if the path has no value."""
 
 
 class SelectableField(NamedTuple):
@@ -105,15 +105,15 @@ class SelectableField(NamedTuple):
     path: str
     zero: str = ""
     choices: tuple[str, ...] = ()
-    """The values that may be asked for; none: any."""
+    """The values that a selector can contain; empty: any value."""
     prefix: str = ""
-    """What a value that is asked for may begin with and is looked up without."""
+    """An optional prefix of a selector's value, which is removed before the comparison."""
     is_map: bool = False
-    """Whether the path leads to a map, of which the selector names a key: `label[KEY]=value`."""
+    """Whether the path leads to a map; the selector then names a key: `label[KEY]=value`."""
 
     @property
     def of_metadata(self) -> bool:
-        """Whether every kind has it."""
+        """Whether it is a field of metadata, which every kind has."""
         return self.label.startswith("metadata.")
 
 
@@ -125,7 +125,7 @@ NAMESPACE_FIELD = SelectableField("metadata.namespace", "metadata.namespace")
 def selectable(
     paths: Iterable[str | SelectableField], *, namespaced: bool
 ) -> tuple[SelectableField, ...]:
-    """What may be selected by of a kind that is no built-in one: name, namespace, its own paths."""
+    """The selectable fields of a kind that is not built in: name, namespace, then `paths`."""
     own = (
         SelectableField(path.lstrip("."), path.lstrip(".")) if isinstance(path, str) else path
         for path in paths
@@ -144,18 +144,18 @@ class Version:
     status: bool = False
     scale: Scale | None = None
     subresources: tuple[Subresource, ...] = ()
-    """All of them, status and scale included, in the order in which discovery lists them."""
+    """All subresources, status and scale included, in the order in which discovery lists them."""
     columns: tuple[Column, ...] = ()
     selectable_fields: tuple[SelectableField, ...] = (NAME_FIELD, NAMESPACE_FIELD)
     unknown_field: str = UNKNOWN_FIELD
-    """What a field selector by something else is told."""
+    """The error for a field selector with another field, with `{label}` for its name."""
     only_equality: bool = False
-    """Whether field selectors know `=` and `==` alone, and no empty value."""
+    """Whether field selectors accept only `=` and `==`, and refuse an empty value."""
     deprecated: bool = False
     deprecation_warning: str = ""
 
     def subresource(self, name: str) -> Subresource | None:
-        """The subresource of that name."""
+        """The subresource with this name, None without one."""
         return next((each for each in self.subresources if each.name == name), None)
 
 
@@ -169,71 +169,73 @@ class Definition:
     namespaced: bool = True
     origin: Origin = Origin.CUSTOM
     minor: int = releases.NEWEST.minor
-    """The minor of Kubernetes whose API server serves the kind: all that is made of the definition
-    is made for it."""
+    """The minor of Kubernetes whose API server serves the kind. Everything that is derived from the
+    definition follows this minor."""
     verbs: tuple[str, ...] = CUSTOM_VERBS
     instead: str = ""
-    """What to do instead, for the refusal of a write whose verb is not there."""
+    """An alternative, which the 405 of a write with a missing verb names."""
     webhook: Mapping[str, Any] | None = field(default=None, hash=False)
-    """The webhook that converts versions, if one does: `spec.conversion.webhook` of the CRD."""
+    """The webhook that converts versions, `spec.conversion.webhook` of the CRD; or None."""
     terminating: bool = False
-    """The CRD is being deleted: what is there may go, nothing new may come."""
+    """Whether the CRD is being deleted: objects can be deleted, but not created."""
 
     name_check: Literal["subdomain", "label", "label1035", "path", "any"] = "subdomain"
-    """How names look; `path` is what may be a segment of a path (RBAC)."""
+    """The format of names; `path` accepts every name that can be a segment of a path (RBAC)."""
     error_group: str | None = None
-    """The group that a 422 names, where one object has two APIs; None: the kind's own."""
+    """The group in a 422, for a kind that two API groups serve; None: the kind's own group."""
     create_on_update: bool = False
     """Whether PUT of a missing object creates it (AllowCreateOnUpdate)."""
     unconditional_update: bool = False
-    """Whether PUT may leave out the resourceVersion (AllowUnconditionalUpdate)."""
+    """Whether a PUT without a resourceVersion is accepted (AllowUnconditionalUpdate)."""
     relaxed_subresources: bool = False
-    """Whether these two hold for PUT of a subresource as well."""
+    """Whether the two flags before this one also apply to PUT of a subresource."""
     returns_deleted: bool = False
-    """Whether DELETE answers the object instead of a Status (ReturnDeletedObject)."""
+    """Whether DELETE returns the object instead of a Status (ReturnDeletedObject)."""
     deletes_in_phases: bool = False
-    """Whether the kind has a way of its own to go, which `Strategy.prepare_for_delete` begins;
-    preconditions read differently then."""
+    """Whether the kind has its own deletion, which `Strategy.prepare_for_delete` starts. The errors
+    of failed preconditions then have other texts."""
     dependents: Literal["delete", "orphan", "ignore"] = "delete"
-    """What becomes of dependents when a DELETE does not say; `ignore`: it cannot be asked for."""
+    """The default propagation of a DELETE to dependents; `ignore`: requests cannot select one."""
     undecided_warning: str = ""
-    """What a DELETE that says nothing about dependents is warned of."""
+    """The warning for a DELETE that does not specify a propagation; "": no warning."""
     generation: tuple[str, ...] | None = None
-    """Which members count the generation of a built-in kind; () keeps it at 1, None means that the
-    kind has none. Custom resources count all but metadata and status."""
+    """The members of a built-in kind whose changes increment the generation. () keeps it at 1. None
+    means that the kind has no generation. Custom resources count every member except metadata and
+    status."""
     revalidates: bool = False
-    """Whether an update of a built-in kind judges the new object twice, since the kind's strategy
-    and its ValidateUpdate both do: clients see each error twice in `details.causes`."""
+    """Whether an update of a built-in kind validates the new object twice, because the kind's
+    strategy and its ValidateUpdate both validate it. `details.causes` then has each error twice."""
     named_by_uid: bool = False
-    """Whether a new object without a name gets a uid for one."""
+    """Whether a new object without a name gets a uid as its name."""
     keeps_empty: tuple[str, ...] = ()
-    """Lists (`spec.a.b`) that mean another thing when they are empty than when they are missing."""
+    """Lists (`spec.a.b`) for which an empty list has another meaning than a missing one."""
     allocates: bool = False
-    """Whether objects are given what no two may have (addresses, ports): a write that lost a race
-    for it begins anew."""
+    """Whether the server assigns unique values (addresses, ports) to objects. A write that loses a
+    race for such a value restarts."""
     late_ownership: bool = False
-    """Whether preparing a new object leaves alone what its creator comes to own: then the owners
-    may be worked out after the validation."""
+    """Whether the preparation of a new object does not change the fields that its creator will own.
+    The field owners can then be computed after the validation."""
     malformed: Callable[[str, list[FieldError]], StatusError] | None = None
-    """How a body that does not fit the schema is refused, by name and what is wrong; else 422."""
+    """Makes the error for a body that does not fit the schema, from the name and the field errors.
+    None: a 422."""
     max_body: int = 0
-    """Bytes that a body may have; 0: as many as any."""
+    """The largest size of a body, in bytes; 0: the limit of all kinds."""
     versionless: Callable[[str], StatusError] | None = None
-    """How a PUT without resourceVersion is refused, by name, if the kind has words of its own."""
+    """Makes the kind's own error for a PUT without resourceVersion, from the name."""
     stale: Callable[[str], StatusError] | None = None
-    """How a write of an older version is refused, by name, if the kind has words of its own."""
+    """Makes the kind's own error for a write with an old resourceVersion, from the name."""
 
     @property
     def storage_version(self) -> Version:
-        """The version objects are stored in."""
+        """The version in which objects are stored."""
         return next(version for version in self.versions if version.storage)
 
     def version(self, name: str) -> Version | None:
-        """The served version of that name."""
+        """The served version with this name, None without one."""
         return next((v for v in self.versions if v.name == name and v.served), None)
 
     def served(self) -> Iterator[Version]:
-        """The versions clients may use, in declared order."""
+        """The versions that clients can use, in declared order."""
         return (version for version in self.versions if version.served)
 
     def gvk(self, version: str) -> GVK:

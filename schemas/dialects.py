@@ -1,7 +1,8 @@
-"""How older minors of Kubernetes word errors: other texts, and bad values as Go prints them.
+"""Error texts of older minors of Kubernetes: other texts, and bad values as Go prints them.
 
-`dialects.txt` is the data; its head says how it reads. Only refusals are reworded, when they are
-about to be answered, so the newest minor pays nothing and the others nothing for what succeeds.
+`dialects.txt` is the data; its first lines describe the format. Only errors and warnings are
+reworded, before they are sent, so the newest minor has no cost, and successful requests to other
+minors have no cost.
 """
 
 import re
@@ -17,16 +18,19 @@ from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.status import StatusError
 
 _WARNING = "warning"
-"""What the data has where a text is one of warnings, in the place of fields."""
+"""Replaces the field in the data if a text is that of a warning."""
 _TEXTS = re.compile(r"must be greater than or equal to 0|.* is not positive integer multiple of ")
-"""What is said of values that are shown as texts, whatever their type."""
+"""Details of errors that show the value as a text, independent of its type."""
 _PRINTS_GO = 33
-"""The last minor whose errors show values as Go source (`%#v`), and not as JSON."""
+"""The last minor that shows values in errors as Go source (`%#v`), and not as JSON."""
 
 
 class _Change(NamedTuple):
-    """`fields` is None where a text may be about any field, or about none. A refusal of such a text
-    has another `code` and `reason`, where the line says so."""
+    """One replacement of a text.
+
+    `fields` is None if the text can belong to any field, or to no field. If `code` is not 0, an
+    error with this text gets this `code` and `reason`.
+    """
 
     fields: re.Pattern[str] | None
     pattern: re.Pattern[str]
@@ -36,21 +40,21 @@ class _Change(NamedTuple):
 
 
 class Dialect:
-    """The words of one minor."""
+    """The texts of one minor."""
 
     def __init__(self, minor: int, *, is_builtin: bool) -> None:
         self.minor = minor
         self._prints_go = minor <= _PRINTS_GO
         self._is_builtin = is_builtin
-        """Whether it is about kinds whose fields have Go types."""
+        """Whether the errors are those of kinds with Go types."""
 
     @cached_property
     def _changes(self) -> list[_Change]:
-        """Read with the first refusal or warning."""
+        """The replacements for the minor, read at the first error or warning."""
         return _changes(self.minor, is_builtin=self._is_builtin)
 
     def reword(self, error: StatusError) -> StatusError:
-        """A refusal as the minor words it; changed in place."""
+        """Change an error in place to the texts of the minor, and return it."""
         if not error.field_errors:
             self._recode(error)
             error.message = self._text(error.message, "")
@@ -75,12 +79,12 @@ class Dialect:
                     error.details.pop("name", None)
 
     def warnings(self, texts: Iterable[str]) -> list[str]:
-        """Warnings in the minor's words, without those that came later."""
+        """Warnings with the texts of the minor, without warnings that later minors introduced."""
         said = (self._text(text, _WARNING) for text in texts)
         return [text for text in said if text]
 
     def errors(self, errors: Iterable[FieldError]) -> list[FieldError]:
-        """Errors in the minor's words."""
+        """Field errors with the texts of the minor."""
         return [self._error(each) for each in errors]
 
     def _error(self, error: FieldError) -> FieldError:
@@ -107,14 +111,16 @@ class Dialect:
         return value.of(self.minor) if isinstance(value, internal.Shown) else value
 
     def _is_json(self, field: str) -> bool:
-        """Whether values of the field are any JSON: all of custom resources, and defaults in
-        schemas."""
+        """Whether values of the field can be any JSON.
+
+        These are all fields of custom resources, and defaults in schemas.
+        """
         if self._is_builtin:
             return field.endswith(".default")
         return field != "dryRun"  # an option, which is a list of texts
 
     def _typed(self, value: Any, field: str) -> Verbatim | None:
-        """A value of a field whose type is known; the name of a resource is shown as it is."""
+        """The Go source of a value if its type is known, else None; resource names stay texts."""
         if isinstance(value, Verbatim) or value is fielderrors.OMITTED:
             return None
         for name, fields in _go_types():
@@ -135,7 +141,7 @@ class Dialect:
 
 @caches.of_values(2 * len(releases.RECORDED))
 def of(minor: int, *, is_builtin: bool = True) -> Dialect | None:
-    """The words of a minor; None for the newest, whose words stand in the code."""
+    """The dialect of a minor; None for the newest, because the code contains its texts."""
     if minor == releases.NEWEST.minor:
         return None
     return Dialect(minor, is_builtin=is_builtin)
@@ -143,7 +149,7 @@ def of(minor: int, *, is_builtin: bool = True) -> Dialect | None:
 
 @caches.of_values(1)
 def _go_types() -> list[tuple[str, re.Pattern[str]]]:
-    """The section `go` of the data."""
+    """Go types with patterns of their fields: the section `go` of the data."""
     text = Path(__file__).with_name("dialects.txt").read_text(encoding="utf-8")
     lines = text.partition("\ngo\n")[2].splitlines()
     pairs = (line.strip().split("  ", 1) for line in lines)
@@ -173,7 +179,7 @@ def _change(line: str) -> _Change:
 
 
 def _go_value(value: Any, minor: int, is_json: bool) -> Any:
-    """A bad value as `%#v` prints it, where it is none of the plain ones."""
+    """A bad value as `%#v` prints it; strings, numbers and booleans are returned unchanged."""
     if value is fielderrors.OMITTED or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, internal.Shown):

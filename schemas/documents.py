@@ -1,7 +1,7 @@
-"""Files of many documents: where each begins, and on which line a field stands.
+"""Files with several documents: the first line of each document, and the line of each field.
 
-`decoding` reads one document as the server would; this module is for what has files, the offline
-validation. Nothing is read from disk here.
+`decoding` reads one document as the server does. This module serves offline validation, which
+works on files. It does not read from disk.
 """
 
 import json
@@ -31,12 +31,12 @@ class Document:
     media: Literal["json", "yaml"]
 
     def line_of(self, path: str) -> int:
-        """The line of a field (`spec.items[0].name`), or of what should hold it."""
+        """The line of a field (`spec.items[0].name`), or of its nearest existing parent."""
         return self.line + (_find(self._root, path, 0) if self._root is not None else 0)
 
     @cached_property
     def _root(self) -> "yaml.Node | None":
-        """JSON is YAML as well; what cannot be read has no lines."""
+        """The parsed document (JSON is also YAML), None if it cannot be parsed."""
         try:
             root: yaml.Node | None = yaml.compose(self.body, Loader=yaml.CSafeLoader)
         except yaml.YAMLError:
@@ -55,7 +55,7 @@ def split(file: str, body: bytes) -> list[Document]:
 
 
 def _split_json(body: bytes) -> list[tuple[int, bytes]] | None:
-    """JSON values one after the other; None when it is no JSON, flow YAML perhaps."""
+    """Split consecutive JSON values; None if the text is not JSON (for example, flow YAML)."""
     try:
         text = body.decode()
         decoder, position, found = json.JSONDecoder(), 0, []
@@ -68,7 +68,7 @@ def _split_json(body: bytes) -> list[tuple[int, bytes]] | None:
 
 
 def _split_yaml(body: bytes) -> list[tuple[int, bytes]]:
-    """Cut at `---`; what follows on its line belongs to the document."""
+    """Split at `---`; text after it on the same line belongs to the new document."""
     starts = [0, *(match.start() for match in _SEPARATOR.finditer(body))]
     found = []
     for start, end in zip(starts, [*starts[1:], len(body)], strict=True):
@@ -79,7 +79,7 @@ def _split_yaml(body: bytes) -> list[tuple[int, bytes]]:
 
 
 def _find(node: "yaml.Node", path: str, line: int) -> int:
-    """How many lines after the document's first the path's last existing part begins."""
+    """The line of the last existing part of the path, counted from 0 in the document."""
     step = next(_steps(node, path), None) if path else None
     if step is None:
         return line
@@ -88,7 +88,7 @@ def _find(node: "yaml.Node", path: str, line: int) -> int:
 
 
 def _steps(node: "yaml.Node", path: str) -> Iterator[tuple["yaml.Node", str, int]]:
-    """The child that the path leads to first, what is left of the path, the child's line."""
+    """The child for the first part of the path, the rest of the path, and the child's line."""
     if isinstance(node, yaml.SequenceNode):
         match = _INDEX.fullmatch(path)
         if match and int(match[1]) < len(node.value):

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, Self
 from uuid import uuid4
 
 _MARK: Final = uuid4().hex
-"""Begins what stands for an age in a text: no text of a client holds it."""
+"""The start of a placeholder for an age in a text; random, so no text of a client contains it."""
 _MARKS: Final = re.compile(f"{_MARK}([0-9]+);".encode())
 _PLAIN, _FIRST = _MARK.encode(), f"{_MARK}0;".encode()
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
@@ -15,7 +15,7 @@ _YEAR = 365 * _DAY
 
 
 def age(since: str | None, now: datetime) -> str:
-    """How long ago an RFC 3339 time was; `<unknown>` without one, `<invalid>` for nonsense."""
+    """The age of an RFC 3339 time; `<unknown>` without one, `<invalid>` if it does not parse."""
     if not since:
         return "<unknown>"
     if isinstance(now, Unfilled):
@@ -29,24 +29,24 @@ def age(since: str | None, now: datetime) -> str:
 
 
 class Unfilled(datetime):
-    """A `now` that is yet to come: `age` gives a mark instead, and what it marks is the age of is
-    remembered. Who prints an age as part of a text may print so; nobody may count with it."""
+    """A `now` that is not known yet: `age` returns a mark for it, and the time of the mark is
+    remembered. Code that prints an age inside a text can use it; no code can calculate with it."""
 
     _began: list[str]
 
     def __new__(cls) -> Self:
-        """Long before anything began, so that who counts with it is found out."""
+        """The year 1, so that calculations with it give visibly wrong results."""
         made = super().__new__(cls, 1, 1, 1, tzinfo=UTC)
         made._began = []
         return made
 
     def mark(self, since: str) -> str:
-        """What stands for the age of what began then."""
+        """The placeholder for the age of the time `since`."""
         self._began.append(since)
         return f"{_MARK}{len(self._began) - 1};"
 
     def cut(self, text: bytes) -> "Cut":
-        """A text that was made with this, without its marks. Forgets what was marked."""
+        """Split a text that contains marks at these marks. Forgets the marks."""
         began, self._began = self._began, []
         if not began:
             return Cut(text, ())
@@ -60,15 +60,14 @@ class Unfilled(datetime):
 
 
 class Cut(NamedTuple):
-    """What stands before the first age of a text, and for each age since when it counts and what
-    stands behind it."""
+    """The text before its first age, and for each age its start time and the text after it."""
 
     begins: bytes
     ages: Sequence[tuple[str, bytes]]
 
 
 def human(seconds: float) -> str:
-    """Two units at most, fewer as it gets longer."""
+    """A duration in seconds as text, with at most two units, and with one if it is long."""
     if seconds < -2:
         return "<invalid>"
     total = max(int(seconds), 0)

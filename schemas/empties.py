@@ -1,8 +1,8 @@
-"""Empty lists and maps of a body, put back while an object is judged.
+"""Empty lists and maps of a body, restored while an object is validated.
 
-kube-apiserver validates what Go has in memory, where an empty list is not nil; what it stores and
-answers has none of them. Decoding says where they stood (`objects.Empty`); the registry and
-`offline` put them back for the strategy's preparation and validation.
+kube-apiserver validates Go values, in which an empty list is not nil, but omits empty lists from
+stored and returned objects. Decoding reports their places (`objects.Empty`). The registry and
+`offline` restore them for the preparation and validation of the strategy.
 """
 
 import contextlib
@@ -12,15 +12,15 @@ from typing import Any
 from inkube.schemas.objects import Empty, Object
 
 Shown = list[tuple[Any, str | int, bool]]
-"""Holder, member, and whether a null stood there, as for lists that Go always writes."""
+"""The parent, its member, and whether the member was null, as for lists that Go always writes."""
 
 
 def show(obj: Object, empties: Iterable[Empty]) -> Shown:
-    """Put empty lists and maps where they were sent; returns where they stand now."""
+    """Restore empty lists and maps at their places; returns the restored places for `hide`."""
     shown: Shown = []
     for (*path, member), value in empties:
         holder: Any = obj
-        with contextlib.suppress(KeyError, IndexError):  # admission may have taken it
+        with contextlib.suppress(KeyError, IndexError):  # admission may have removed the parent
             for key in path:
                 holder = holder[key]
             if holder.get(member) is None:
@@ -30,7 +30,7 @@ def show(obj: Object, empties: Iterable[Empty]) -> Shown:
 
 
 def hide(shown: Shown) -> None:
-    """Take them away again."""
+    """Remove the restored lists and maps that are still empty."""
     for holder, member, was_null in shown:
         if was_null:
             holder[member] = holder.get(member) or None

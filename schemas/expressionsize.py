@@ -1,8 +1,8 @@
-"""How much CEL one object may bring: to compile it takes some microseconds for each character.
+"""The limit of CEL text in one object, because compiling takes microseconds for each character.
 
-Upstream bounds one expression (100,000 characters) and what rules may cost when they run; what
-compiling costs it leaves to the time limit of the request. Asked before anything is compiled, by
-the validation of every kind that has expressions.
+Upstream limits one expression (100,000 characters) and the run-time cost of rules; only the time
+limit of the request limits the cost of compiling. The validation of every kind with expressions
+calls `errors` before it compiles them.
 """
 
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import may_mention
 
 MOST: Final = 200_000
-"""Characters of all expressions of an object: two of the longest."""
+"""The largest number of characters of all expressions of an object: two of the longest ones."""
 EACH: Final = 40
-"""Characters that every expression counts beside its own."""
+"""Characters that are added for every expression."""
 _MEMBERS: Final = frozenset({"rule", "messageExpression", "expression", "valueExpression"})
 
 
 def errors(value: Any, path: str) -> list[FieldError]:
-    """What is wrong with the expressions in a JSON value, which stands at `path`, by their size."""
+    """An error if the expressions in a JSON value at `path` are too large together, else []."""
     if not may_mention(value, *_MEMBERS):
         return []
     size = sum(_sizes(value))

@@ -1,6 +1,6 @@
-"""Field errors: one shape for 422 causes and for `status.fieldErrors`.
+"""Field errors: one form for 422 causes and for `status.fieldErrors`.
 
-Validators yield FieldError values; nobody raises them. Types, texts and their order follow
+Validators yield FieldError values; they are never raised. Types, texts and their order follow
 apimachinery/pkg/util/validation/field/errors.go.
 """
 
@@ -38,13 +38,13 @@ _TITLES = {
     Type.INTERNAL: "Internal error",
     Type.TYPE_INVALID: "Invalid value",
 }
-MOST = 10_000  # errors of one answer, and characters of their texts
+MOST = 10_000  # errors in one response; LONGEST: characters of their texts
 LONGEST = 2**20
-SUPPORTED = 100  # right values that one error names
+SUPPORTED = 100  # supported values that one error lists
 SECURE = "secure"
-"""Where kinds declared in Python keep secret values."""
+"""The member in which kinds declared in Python keep secret values."""
 WITHOUT_VALUE = frozenset({Type.REQUIRED, Type.FORBIDDEN, Type.TOO_LONG, Type.INTERNAL})
-"""Types of errors that show no value."""
+"""Types of errors that do not show the value."""
 
 
 class _Omitted:
@@ -58,26 +58,26 @@ OMITTED: Any = _Omitted()
 
 
 class Verbatim(NamedTuple):
-    """A bad value that is printed as it stands: a bare Go type or struct where upstream does so."""
+    """A bad value that is printed unchanged: a Go type or struct, where upstream prints one."""
 
     text: str
 
 
 class Sourced(Verbatim):
-    """A bad value that minors before 1.34 print as Go source: `go`."""
+    """A bad value that minors before 1.34 print as Go source, which is in `go`."""
 
     go: str
 
 
 def sourced(text: str, go: str) -> Sourced:
-    """A value as it is printed now, and as it was printed before 1.34."""
+    """A value with the current text and `go`, the text before 1.34."""
     made = Sourced(text)
     made.go = go
     return made
 
 
 class FieldError(NamedTuple):
-    """One thing wrong with one field; `field` is a path (`spec.items[0].name`) or ""."""
+    """One error of one field; `field` is a path (`spec.items[0].name`) or ""."""
 
     type: Type
     field: str
@@ -85,7 +85,7 @@ class FieldError(NamedTuple):
     detail: str = ""
     origin: str = ""
     supported: tuple[str, ...] = ()
-    """Values that would be right, for forms to offer; the first SUPPORTED of many."""
+    """Supported values, which forms can offer; responses contain the first SUPPORTED ones."""
 
     def message(self) -> str:
         """The text without the field: `Invalid value: 10: must be less`. Go's `ErrorBody`."""
@@ -122,7 +122,7 @@ class FieldError(NamedTuple):
 
     @property
     def _shows_value(self) -> bool:
-        """Whether there is a refused value; errors of type show what Go calls it instead."""
+        """Whether `item` shows the value; TYPE_INVALID errors show the Go type instead."""
         if self.value is OMITTED or self.value is None or isinstance(self.value, Verbatim):
             return False
         is_secret = self.field == SECURE or self.field.startswith(f"{SECURE}.")
@@ -145,9 +145,10 @@ def show(value: Any) -> str:
 
 
 def told(errors: Iterable[FieldError]) -> tuple[list[dict[str, str]], list[str], int]:
-    """Causes, each distinct text once in order (`ErrorList.ToAggregate`), and how many are left.
+    """Causes, distinct texts in order (`ErrorList.ToAggregate`), and the number of omitted errors.
 
-    Errors may show what clients sent, each all of it, so their number and length have bounds.
+    Each error can contain a whole value from a client. For this reason, the number of errors is
+    limited to MOST, and no error follows after LONGEST characters of texts.
     """
     causes: list[dict[str, str]] = []
     texts: dict[str, None] = {}
@@ -165,7 +166,7 @@ def told(errors: Iterable[FieldError]) -> tuple[list[dict[str, str]], list[str],
 
 
 def joined(errors: Iterable[FieldError]) -> str:
-    """What a Status message says of errors: `[a: Required value, b: …]`."""
+    """The errors as a part of a Status message: `[a: Required value, b: …]`."""
     _, texts, left = told(errors)
     if left:
         texts = [*texts, f"and at least {left} more errors"]
@@ -173,21 +174,21 @@ def joined(errors: Iterable[FieldError]) -> str:
 
 
 class Reworded(str):
-    """A detail that minors before 1.34 worded otherwise: `before`."""
+    """A detail that has another text in minors before 1.34: `before`."""
 
     __slots__ = ("before",)
     before: str
 
 
 def reworded(text: str, before: str) -> Reworded:
-    """A detail as it is worded now, and as it was before 1.34."""
+    """A detail with the current text and the text before 1.34."""
     made = Reworded(text)
     made.before = before
     return made
 
 
 def required(field: str, detail: str = "", *, before: str = "") -> FieldError:
-    """The field must have a value. `before` is the detail that was left out in 1.34."""
+    """The field must have a value. `before` is a detail that 1.34 removed."""
     if before:
         detail = reworded(detail, before)
     return FieldError(Type.REQUIRED, field, detail=detail)
@@ -199,26 +200,26 @@ def invalid(field: str, value: Any, detail: str) -> FieldError:
 
 
 def type_invalid(field: str, value: Any, detail: str) -> FieldError:
-    """The value has another JSON type than declared."""
+    """The JSON type of the value is not the declared one."""
     return FieldError(Type.TYPE_INVALID, field, value, detail)
 
 
 def not_supported(field: str, value: Any, choices: Sequence[str]) -> FieldError:
-    """The value is none of the choices, which are listed in the given order."""
+    """The value is not one of the choices, which are listed in the given order."""
     return FieldError(
         Type.NOT_SUPPORTED, field, value, supported(choices), supported=tuple(choices)
     )
 
 
 def supported(choices: Sequence[str]) -> str:
-    """The detail of such an error."""
+    """The detail of an error that lists the choices; "" without choices."""
     if not choices:
         return ""
     return "supported values: " + ", ".join(gotext.quote(choice) for choice in choices)
 
 
 def duplicate(field: str, value: Any, detail: str = "") -> FieldError:
-    """The value stands there already."""
+    """The value is already present."""
     return FieldError(Type.DUPLICATE, field, value, detail)
 
 

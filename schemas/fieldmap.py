@@ -1,6 +1,6 @@
-"""The map of a kind's fields: what a form builder needs to know of every path.
+"""The map of a kind's fields: the data about every path that a form builder needs.
 
-Paths are those of causes and of `status.fieldErrors` (`spec.github.branch`); `[]` stands for any
+Paths are those of causes and of `status.fieldErrors` (`spec.github.branch`); `[]` represents any
 index of a list, `{}` for any key of a map.
 """
 
@@ -17,13 +17,13 @@ LIMITS = (
 )  # fmt: skip
 """Keywords of a schema that a form can use, under the same names."""
 PARTS = ("spec", "secure", "status")
-"""The members listed first, in this order; type and metadata are every kind's."""
+"""The members listed first, in this order. Type and metadata are omitted: every kind has them."""
 COMMON = frozenset({"apiVersion", "kind", "metadata"})
 
 
 @dataclass(frozen=True, slots=True)
 class MappedField:
-    """One path; `required` holds where the object around it is present."""
+    """One path; `required` applies if its parent object is present."""
 
     path: str
     type: str
@@ -33,7 +33,7 @@ class MappedField:
 
     @property
     def read_only(self) -> bool:
-        """Whether only the server writes it."""
+        """Whether only the server writes the field."""
         return self.path.partition(".")[0] == "status"
 
     def plain(self) -> Object:
@@ -62,7 +62,7 @@ def fields(schema: Object) -> list[MappedField]:
 
 
 def as_json(definition: Definition, version: Version) -> Object:
-    """The map as JSON, with what is needed to address the kind."""
+    """The map as JSON, with the names that requests to the kind need."""
     return {
         "group": definition.group,
         "version": version.name,
@@ -74,7 +74,7 @@ def as_json(definition: Definition, version: Version) -> Object:
 
 
 def as_markdown(definition: Definition, version: Version) -> str:
-    """The map as a table for people."""
+    """The map as a readable table in Markdown."""
     lines = [
         f"# {definition.names.kind}",
         "",
@@ -101,7 +101,7 @@ def _walk(path: str, schema: Object, *, required: bool) -> Iterator[MappedField]
 
 
 def _below(path: str, schema: Object) -> Iterator[MappedField]:
-    """The fields inside, where a list's and a map's own items are objects or have limits."""
+    """The fields below a path: members, and items of lists and maps that have a schema."""
     wanted = schema.get("required") or ()
     for name, child in (schema.get("properties") or {}).items():
         yield from _walk(f"{path}.{name}", child, required=name in wanted)

@@ -2,8 +2,8 @@
 
     .spec.size   ['key']   [0]   [-1]   [1:3]   [*]   ..name   [?(@.type=="Ready")]
 
-Follows client-go/util/jsonpath, as far as a relaxed column expression goes. Raises ValueError for
-what does not parse; missing members find nothing.
+Follows client-go/util/jsonpath for relaxed column expressions. Raises ValueError for a path that
+does not parse. A path with missing members finds no values.
 """
 
 import re
@@ -13,7 +13,7 @@ from typing import Any
 from inkube.schemas import caches
 
 Step = Callable[[Any], Iterator[Any]]
-MAX_FOUND = 10_000  # `..` over a large object must not fill the memory
+MAX_FOUND = 10_000  # limits the memory for `..` over a large object
 
 _TOKEN = r"""
     (?P<recursive>\.\.)
@@ -47,7 +47,7 @@ def _steps(path: str) -> Iterator[Step]:
         return
     if path[0] in "@$":
         place = 1
-    token = re.compile(_TOKEN, re.VERBOSE)  # here: half a millisecond that no start has to pay
+    token = re.compile(_TOKEN, re.VERBOSE)  # half a millisecond less at the start
     while place < len(path):
         match = token.match(path, place)
         if match is None:
@@ -83,7 +83,7 @@ def _all(value: Any) -> Iterator[Any]:
 
 
 def _everything(value: Any) -> Iterator[Any]:
-    """The value and all below it, with a stack of its own instead of recursion."""
+    """The value and all values below it, without recursion; stops after MAX_FOUND values."""
     waiting = [value]
     for _ in range(MAX_FOUND):
         if not waiting:

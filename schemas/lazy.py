@@ -1,20 +1,20 @@
-"""Late loading: rooms that load a module of theirs when something of it is first used (PEP 562).
+"""Late loading: rooms load one of their modules at the first use of a name in it (PEP 562).
 
-All late loading goes through here. A start needs few of the rules there are, so a room that it can
-do without offers its names by a stub beside its `__init__`: the stub imports them from where they
-are defined, type checkers read it like any other, and the room loads a module when one of its names
-is asked for. `Late` makes a value of such names at its first call. `named` finds what a table of
-data names.
+All late loading uses this module. A start needs few of the rules, so a room that a start does not
+need offers its names in a stub next to its `__init__`. The stub imports the names from the modules
+that define them, type checkers read it like any other stub, and the room loads a module at the
+first access to one of its names. `Late` creates a value at its first call. `named` finds an object
+that a table of data names.
 
     __init__.pyi    from inkube.apiserver.discovery.groups import Discovery as Discovery
     __init__.py     __getattr__ = lazy.exports(__name__)
 
 A public module has `__getattr__ = lazy.described(lazy.exports(__name__))`, so that `help` shows
 the members of its classes, and `__dir__ = lazy.listing(__name__)`, so that `help` and completion
-list its names; the stub lies beside it and has its name.
+list its names. The stub has the name of the module and is next to it.
 
-Others import the room and write `discovery.Discovery`. What a start must not load is listed in
-`tests/apiserver/test_cold_start.py`.
+Other rooms import the room and write `discovery.Discovery`. `tests/apiserver/test_cold_start.py`
+lists the modules that a start must not load.
 """
 
 import re
@@ -27,19 +27,19 @@ from typing import Any, Generic, TypeVar
 T_co = TypeVar("T_co", covariant=True)
 
 _IMPORT = re.compile(r"^from (\S+) import (?:\(\s*)?(\w+) as (\w+)", re.MULTILINE)
-"""One name of a stub, as ruff formats it. Reading the syntax tree takes 20 times as long, which a
-start would notice."""
+"""One name of a stub, as ruff formats it. Parsing the syntax tree takes 20 times as long, which
+would slow down starts."""
 
 
 def exports(package: str) -> Callable[[str], Any]:
-    """A package's `__getattr__`: its stub says which module has which name.
+    """A package's `__getattr__`, which finds the module of a name in the package's stub.
 
-    Raises AttributeError for other names, as any module.
+    It raises AttributeError for other names, as in any module.
     """
     homes: dict[str, tuple[str, str]] = {}
 
     def find(name: str) -> Any:
-        # no stub offers such a name; Python asks for some and pytest for others, of every module
+        # no stub has such a name, but Python and pytest look some up in every module
         if name.startswith("_") and name != "__all__":
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         if not homes:
@@ -58,7 +58,7 @@ def exports(package: str) -> Callable[[str], Any]:
 
 def described(find: Callable[[str], Any]) -> Callable[[str], Any]:
     """A public module's `__getattr__`: the documentation of its dataclasses and named tuples lists
-    their members, with the strings below them. Sources are read when documentation is asked for.
+    their members, with the strings below them. Access to the documentation reads the sources.
     """
 
     def find_described(name: str) -> Any:
@@ -84,7 +84,7 @@ class _MembersDoc:
 
 
 def listing(package: str) -> Callable[[], list[str]]:
-    """A package's `__dir__`: what its stub offers, and its version where it has one."""
+    """A package's `__dir__`: the names in its stub, and its version if it has one."""
 
     def names() -> list[str]:
         return sorted({*_read(package), *({"__version__"} & vars(sys.modules[package]).keys())})
@@ -101,7 +101,7 @@ def _read(package: str) -> dict[str, tuple[str, str]]:
 
 
 def named(module: str, name: str) -> Any:
-    """What data, not code, names: a line of a table that leaves something to a function.
+    """Load an object that data names: for example, a line of a table that names a function.
 
     Raises ImportError, AttributeError.
     """
@@ -121,10 +121,10 @@ def _found(module: str, name: str) -> Any:
 
 
 class Late(Generic[T_co]):
-    """A value that is made when it is first asked for: `late()` gives it, each time the same one.
+    """A value that is created at the first call: `late()` returns it, each time the same one.
 
-    Modules are loaded late by `exports`, values are made late by this. What makes the value takes
-    its class from a room that loads late, so that only a server that needs it loads it:
+    `exports` loads modules late, and this class creates values late. The function that creates the
+    value takes its class from a room that loads late, so that only a server that needs it loads it:
 
         dispatcher = Late(lambda: webhooks.Dispatcher(store))
         dispatcher().call(...)
@@ -137,12 +137,12 @@ class Late(Generic[T_co]):
         self._made: list[T_co] = []
 
     def __call__(self) -> T_co:
-        """The value. Raises what making it does, and then makes it anew the next time."""
+        """The value. Raises the errors of its creation; the next call then creates it again."""
         if not self._made:
             self._made.append(self._make())
         return self._made[0]
 
     @property
     def made(self) -> T_co | None:
-        """The value where it was made already; reading this makes nothing."""
+        """The value if it was already created, else None."""
         return self._made[0] if self._made else None

@@ -1,8 +1,8 @@
 """`functools.cached_property` without its lock.
 
-Until Python 3.12 that lock is one for all instances: while one thread compiles a schema, another
-that asks any other schema for the same property waits. Here two threads may both make the value;
-both are the same, and the last one stays.
+Until Python 3.12, all instances share that lock: while one thread compiles a schema, another
+thread that reads the same property of another schema waits. Without a lock, two threads can both
+compute the value. Both values are equal, and the last one is kept.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class cached_property(Generic[T]):  # noqa: N801 # it stands where functools' stood
-    """Made when first read, kept in the instance."""
+    """A property that is computed at the first access and kept in the instance."""
 
     def __init__(self, make: Callable[[Any], T]) -> None:
         self._make = make

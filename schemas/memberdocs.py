@@ -1,7 +1,7 @@
 """Documentation of a class with its members, for `help`: read from the source of the class.
 
 A member of a dataclass or named tuple is described by the string below it, which Python does not
-keep. `lazy.described` calls this when the documentation of a public class is asked for.
+keep. `lazy.described` uses this module for the documentation of a public class.
 """
 
 import ast

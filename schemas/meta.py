@@ -20,7 +20,7 @@ class GVK(NamedTuple):
 
     @classmethod
     def of(cls, api_version: str, kind: str) -> "GVK":
-        """Read the pair that stands in every object."""
+        """From the apiVersion and kind of an object."""
         group, version = split_api_version(api_version)
         return cls(group, version, kind)
 
@@ -38,7 +38,7 @@ class GVR(NamedTuple):
         return f"{self.group}/{self.version}" if self.group else self.version
 
     def __str__(self) -> str:
-        """What `parse` reads."""
+        """The text that `parse` reads."""
         return f"{self.api_version}/{self.resource}"
 
     @classmethod
@@ -59,7 +59,7 @@ def split_api_version(api_version: str) -> tuple[str, str]:
 
 
 def controller_reference(owner: Object) -> Object:
-    """The owner reference of what this object controls (metav1.NewControllerRef)."""
+    """The owner reference for objects that `owner` controls (metav1.NewControllerRef)."""
     return {
         "apiVersion": owner["apiVersion"],
         "kind": owner["kind"],

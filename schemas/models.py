@@ -54,7 +54,7 @@ class Model(BaseModel):
 
 
 class Unread(AttributeError):
-    """A member that `parse_partly` could not read, and somebody asks for."""
+    """Raised for access to a member that `parse_partly` could not read."""
 
 
 class OwnerReference(Model):
@@ -199,7 +199,7 @@ class Resource(Model):
 
 
 class Unreadable(ValueError):
-    """An object that does not fit its model; `errors` says where."""
+    """An object that does not fit its model; `errors` lists the field errors."""
 
     def __init__(self, errors: Sequence[FieldError]) -> None:
         super().__init__("; ".join(error.text() for error in errors))
@@ -215,9 +215,9 @@ def parse(model: type[R], obj: Object) -> R:
 
 
 def parse_partly(model: type[R], obj: Object) -> tuple[R, list[FieldError]]:
-    """The typed form as far as it can be read, and what is wrong with the rest.
+    """The typed object with its readable members, and the errors of the other members.
 
-    Asking the typed form for a member that is wrong, or missing and needed, raises Unread.
+    Access to a member with an error, or to a required member that is missing, raises Unread.
     """
     try:
         return model.model_validate(obj), []
@@ -226,8 +226,10 @@ def parse_partly(model: type[R], obj: Object) -> tuple[R, list[FieldError]]:
 
 
 def parse_except(model: type[R], obj: Object, wrong: Iterable[str]) -> R:
-    """The typed form as far as it can be read and nothing is wrong with it, by the paths of what
-    is. Asking it for another member raises Unread."""
+    """The typed object with its readable members, without members that have an error in `wrong`.
+
+    `wrong` contains paths of fields. Access to another member raises Unread.
+    """
     typed, _ = parse_partly(model, obj)
     for path in wrong:
         _hide(typed, path)
@@ -235,7 +237,7 @@ def parse_except(model: type[R], obj: Object, wrong: Iterable[str]) -> R:
 
 
 def _hide(typed: BaseModel, path: str) -> None:
-    """Take a member away; where the model knows no such member, what would hold it."""
+    """Remove the member at the path, or all members of its parent if the model does not have it."""
     name, _, rest = path.partition(".")
     name, _, item = name.partition("[")
     known = type(typed).model_fields.items()
@@ -268,7 +270,7 @@ def _read(model: type[M], members: Object) -> M:
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """The model of a member that is one, or may be."""
+    """The model of a member with the type of a model or a union with one; None for other types."""
     for found in (annotation, *get_args(annotation)):
         if isinstance(found, type) and issubclass(found, BaseModel):
             return found
@@ -276,7 +278,7 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
 
 
 def dump(part: BaseModel) -> Object:
-    """The plain form of a model, with the members that were given or set."""
+    """The plain form of a model, with the members that were passed or set."""
     return part.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
@@ -404,8 +406,10 @@ def _definition(
 
 
 def telling_errors(definition: Definition) -> Definition:
-    """The same kind, whose status says `fieldErrors: []` from the create on where the kind has no
-    zero status of its own: clients may read the list before a controller has looked."""
+    """The same kind with the default status `fieldErrors: []`, unless the kind has a zero status.
+
+    Clients can then read the list before a controller has processed the object.
+    """
     versions = tuple(map(_telling_errors, definition.versions))
     return replace(definition, versions=versions)
 
@@ -420,7 +424,7 @@ def _telling_errors(version: Version) -> Version:
 
 
 def _default_status(schema: Object, zero: Mapping[str, Any]) -> None:
-    """Make `zero` the default of a status, and of its members where somebody left one out."""
+    """Set `zero` as the default of a status, and its values as defaults of single members."""
     schema["default"] = dict(zero)
     for name, value in zero.items():
         member = schema["properties"][name]

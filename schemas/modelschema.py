@@ -1,8 +1,8 @@
 """A pydantic model as a structural schema (apiextensions v1), for `schemas.models`.
 
-References are written out, `X | None` means an optional member, members named apiVersion, kind and
-metadata are left to the server. Defaults are kept unless they are empty: an absent member and an
-empty one read the same in the typed object.
+References are expanded. `X | None` makes a member optional. The server handles the members
+apiVersion, kind and metadata. Defaults are kept unless they are empty, because the typed object
+reads an absent member like an empty one.
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ _FORMATS = frozenset(
 
 
 def structural(model: type[BaseModel]) -> Schema:
-    """The schema of a whole kind: its root with spec, status and whatever else it declares."""
+    """The schema of a whole kind: its root with spec, status and all other declared members."""
     generated = model.model_json_schema(by_alias=True, schema_generator=_Generator)
     definitions = generated.get("$defs", {})
     properties = {
@@ -40,14 +40,14 @@ def structural(model: type[BaseModel]) -> Schema:
 
 
 class _Generator(GenerateJsonSchema):
-    """Without titles: they only repeat the members' names."""
+    """Makes schemas without titles, which only repeat the names of members."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
 
 
 def _convert(schema: Schema, definitions: Schema, inside: tuple[str, ...]) -> Schema:
-    """One node; `inside` names the references being written out, so that recursion ends."""
+    """Convert one node; `inside` names the references under expansion, so that recursion ends."""
     if "$ref" in schema:
         return _referred(schema, definitions, inside)
     if "allOf" in schema and len(schema["allOf"]) == 1:
@@ -91,7 +91,7 @@ def _choice(schema: Schema, definitions: Schema, inside: tuple[str, ...]) -> Sch
 
 
 def _bounds(schema: Schema, found: Schema) -> None:
-    """JSON Schema's numeric exclusive bounds in OpenAPI 3.0's spelling."""
+    """Copy the numeric exclusive bounds of JSON Schema in the notation of OpenAPI 3.0."""
     for bound in ("minimum", "maximum"):
         exclusive = f"exclusive{bound.capitalize()}"
         if exclusive in schema:

@@ -1,6 +1,7 @@
-"""Objects as plain JSON: the word for one, and when two values are the same.
+"""Objects as plain JSON: their type, and comparisons of two values.
 
-Ownership compares as structured-merge-diff does, numbers by value: `ownership.comparison.equals`.
+Field ownership compares as structured-merge-diff does, with numbers by value:
+`ownership.comparison.equals`.
 """
 
 from typing import Any, NamedTuple
@@ -11,30 +12,30 @@ Object = dict[str, Any]
 
 
 class NoEntries(dict[str, Any]):
-    """A map without entries, where `{}` may be a struct, too, of which nothing is set."""
+    """A map without entries, as distinct from `{}`, which can also be a struct without values."""
 
 
 class Empty(NamedTuple):
-    """An empty list or map that was sent: Go has it in memory, and leaves it out when it writes.
+    """An empty list or map of a body. Go has it in memory, but omits it when it encodes the object.
 
     Its value is a list, or NoEntries.
     """
 
     path: tuple[str | int, ...]
-    """Where it stood: members of structs, keys of maps, indices of lists."""
+    """The path to it: members of structs, keys of maps, indices of lists."""
     value: Any
 
 
 def same(one: Any, other: Any) -> bool:
-    """Equal as JSON (reflect.DeepEqual): 1, 1.0 and true are three things, the order of members
-    does not matter."""
+    """Whether two values are equal as JSON (reflect.DeepEqual): 1, 1.0 and true differ from each
+    other, and the order of members has no effect."""
     return one is other or (
         bool(one == other) and (_same_text(one, other) or _same_types(one, other))
     )
 
 
 def _same_text(one: Any, other: Any) -> bool:
-    """Whether equal values are so as they are written: the quick answer of nearly all that are."""
+    """Whether equal values also have the same JSON text: a fast check that usually succeeds."""
     if one.__class__ is not dict and one.__class__ is not list:
         return False
     try:
@@ -47,7 +48,7 @@ _EXACT = orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_SUBCLASS
 
 
 def _same_types(one: Any, other: Any) -> bool:
-    """Whether values that are equal in Python are so in their types, too."""
+    """Whether values that are equal in Python also have equal types at every depth."""
     if one.__class__ is not other.__class__:
         return False
     if one.__class__ is dict:
@@ -58,10 +59,10 @@ def _same_types(one: Any, other: Any) -> bool:
 
 
 def may_mention(value: Any, *names: str) -> bool:
-    """Whether one of these may be the name of a member at any depth of a JSON value.
+    """Whether a JSON value may have a member with one of these names, at any depth.
 
-    Looks at the text of the value, which takes a tenth of a walk; a string that is the same makes
-    it say yes, too.
+    Searches the text of the value, which takes a tenth of the time of a walk. A string value that
+    equals a name also gives True.
     """
     try:
         text = orjson.dumps(value)
@@ -71,8 +72,8 @@ def may_mention(value: Any, *names: str) -> bool:
 
 
 def semantically_same(left: Any, right: Any) -> bool:
-    """As `same`, but at any depth nothing, null, an empty list and a map without entries are the
-    same (apimachinery's equality.Semantic.DeepEqual); a struct without members is something."""
+    """As `same`, but a missing member, null, an empty list and a map without entries are equal at
+    any depth (apimachinery's equality.Semantic.DeepEqual). A struct without members differs."""
     if left is right:
         return True
     if not left and not right and _is_nothing(left) and _is_nothing(right):

@@ -1,7 +1,7 @@
-"""Validation without a server: the checks that a create, or an update, would meet.
+"""Validation without a server: the checks that a server runs for a create or an update.
 
-CRDs are checked as such and define the kinds of the other objects. Pure: files are read by the
-caller, `apiserver.commands.validate`.
+CRDs are validated as objects, and also define the kinds of the other objects. This module does no
+I/O: its caller, `apiserver.commands.validate`, reads the files.
 """
 
 import copy
@@ -27,11 +27,11 @@ from inkube.schemas.structural import CompiledSchema, scale
 
 CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
 UNREADABLE = "BadRequest"
-"""The type of what is wrong before any field can be looked at."""
+"""The type of an error in a document that cannot be decoded to fields."""
 UNKNOWN_KIND = "NotFound"
 _GENERATED = "xxxxx"  # what a server puts behind a generateName
 NOW = "2026-01-01T00:00:00Z"
-"""When objects are written that are judged: no rule depends on it."""
+"""The time of the simulated writes; no rule depends on it."""
 _OF_THE_SERVER = (
     "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation",
     "resourceVersion",
@@ -50,12 +50,12 @@ _INTERNAL_PATHS = (
         "spec.conversion.webhook.conversionReviewVersions",
     ),
 )
-"""Errors of CRDs name fields of the internal version; files have those of v1."""
+"""Field paths in errors of CRDs, which are of the internal version, and those of v1 in files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing wrong: where it stands, in which object, in which field."""
+    """One error or warning: its place in a file, its object and its field."""
 
     file: str
     document: int
@@ -65,10 +65,10 @@ class Finding:
     type: str
     message: str
     warns: bool = False
-    """Whether a server takes the object all the same, and warns."""
+    """Whether a server accepts the object with a warning."""
 
     def text(self) -> str:
-        """One line for people."""
+        """The finding as one readable line."""
         where, word = f"{self.file}:{self.line}", "warning" if self.warns else ""
         parts = (where, self.subject, self.field, word, self.message)
         return ": ".join(part for part in parts if part)
@@ -94,15 +94,15 @@ class _Read:
 
 
 class Declared(Protocol):
-    """A kind declared in Python: what a server asks it of an object, but for live checks."""
+    """A kind declared in Python: the parts that a server uses for a write, without live checks."""
 
     @property
     def definition(self) -> Definition:
-        """What is known of it without an object."""
+        """The definition of the kind."""
         ...
 
     def strategy(self) -> Strategy:
-        """What it says of objects."""
+        """The strategy of the kind."""
         ...
 
     def mutate(self, obj: Object, old: Object | None) -> Object:
@@ -116,11 +116,11 @@ class Kinds:
 
     definitions: dict[tuple[str, str], Definition] = field(default_factory=dict)
     defined: dict[tuple[str, str], Definition] = field(default_factory=dict)
-    """Those of CRDs among the documents."""
+    """Kinds that CRDs among the documents define."""
     old: dict[tuple[str, str, str, str], Object] = field(default_factory=dict)
     schemas: dict[GVK, tuple[CompiledSchema, RuleSet]] = field(default_factory=dict)
     declared_groups: frozenset[str] = frozenset()
-    """Groups of kinds declared in Python, which `declare` is asked for when an object has one."""
+    """Groups of kinds declared in Python; `declare` is called for the objects of these groups."""
     declare: Callable[[], Iterable[Declared]] = tuple
     declared: dict[tuple[str, str], Declared] = field(default_factory=dict)
 
@@ -131,7 +131,7 @@ class Kinds:
         return cls({(found.group, found.names.kind): found for found in known})
 
     def define(self, documents: Iterable[Document]) -> Iterator[Finding]:
-        """Learn the kinds that CRDs among the documents define; what is wrong with them."""
+        """Add the kinds that CRDs among the documents define; yields the errors of these CRDs."""
         for read in _objects(documents):
             if isinstance(read, Finding):
                 yield read
@@ -139,7 +139,7 @@ class Kinds:
                 yield from self._define(read)
 
     def remember(self, documents: Iterable[Document]) -> Iterator[Finding]:
-        """Take these objects as what is stored: the others are updates of them."""
+        """Use these objects as the stored ones; `check` treats later objects as updates of them."""
         for read in _objects(documents):
             if isinstance(read, Finding):
                 yield read
@@ -147,7 +147,7 @@ class Kinds:
                 self.old[read.key] = read.value
 
     def check(self, documents: Iterable[Document]) -> Iterator[Finding]:
-        """Everything wrong with the objects; CRDs among them are learned first."""
+        """Yields all findings about the objects; first adds the kinds of CRDs among them."""
         found = list(_objects(documents))
         for read in found:
             if isinstance(read, _Read) and read.group_kind == CRD:
@@ -219,7 +219,7 @@ class Kinds:
         strategy: Strategy,
         mutate: Callable[[Object, Object | None], Object] | None = None,
     ) -> Iterator[Finding]:
-        """What a create of the object would meet, or an update of what is stored."""
+        """Yields the findings of a create, or of an update if `old` has the object."""
         stored = self.old.get(read.key)
         unknown: list[str] = []
         sent: list[Empty] = []
@@ -263,7 +263,7 @@ class Kinds:
             old.setdefault("metadata", {})
             schema.prune_and_default(old, None, lenient=True)
         yield from _strict(read, bodies.unknown_fields(unknown))
-        if version.status:  # which only a write to /status may set
+        if version.status:  # only a write to /status can set it
             keep(obj, old or {}, "status")
         _place(obj, namespaced=definition.namespaced)
         errors = objectmeta.validate(
@@ -280,7 +280,7 @@ class Kinds:
 
 
 def _objects(documents: Iterable[Document]) -> Iterator["_Read | Finding"]:
-    """The objects in the documents, Lists taken apart, or why a document holds none."""
+    """The objects in the documents and in their Lists; a Finding for an unreadable document."""
     for document in documents:
         read = _Read(document, {})
         try:
@@ -306,7 +306,7 @@ def _unpacked(document: Document, value: Any, path: str) -> Iterator["_Read | Fi
 
 
 def _place(obj: Object, *, namespaced: bool) -> None:
-    """Objects without a namespace go where clients put them, into the default one."""
+    """Set the namespace to `default` if it is missing, as clients do; complete a generateName."""
     metadata = obj.setdefault("metadata", {})
     if namespaced:
         metadata.setdefault("namespace", "default")
@@ -323,7 +323,7 @@ def _decoded(
     unknown: list[str] | None,
     sent: list[Empty] | None,
 ) -> Object:
-    """An object as a server reads it, with its defaults, in its place. Raises DecodeError."""
+    """Decode an object as a server does, with defaults and namespace. Raises DecodeError."""
     obj = served.decode(copy.deepcopy(value), unknown, sent)
     strategy.default(obj)
     _place(obj, namespaced=served.definition.namespaced)
@@ -337,7 +337,7 @@ def _decoded(
 def _judged(
     context: Context, strategy: Strategy, obj: Object, old: Object | None
 ) -> tuple[list[FieldError], list[str]]:
-    """Errors of a create, or of an update; warnings where there are none."""
+    """The errors of a create, or of an update; the warnings if there are no errors."""
     if old is None:
         strategy.prepare_for_create(context, obj)
         errors = strategy.validate(context, obj)
@@ -345,14 +345,14 @@ def _judged(
     for member in _OF_THE_SERVER:
         if member in old["metadata"]:
             obj["metadata"].setdefault(member, old["metadata"][member])
-    obj["metadata"].setdefault("resourceVersion", "1")  # of what is stored, which files leave out
+    obj["metadata"].setdefault("resourceVersion", "1")  # the stored version, which files omit
     strategy.prepare_for_update(context, obj, old)
     errors = strategy.validate_update(context, obj, old)
     return errors, [] if errors else strategy.warnings_on_update(context, obj, old)
 
 
 def _in_file(path: str) -> str:
-    """The v1 field of an error that names one of the internal version."""
+    """Convert a field path of the internal version to the path in v1."""
     if path == "spec.version":
         return "spec.versions[0].name"
     for internal, written in _INTERNAL_PATHS:
@@ -380,7 +380,7 @@ def _strict(read: _Read, texts: Iterable[str]) -> Iterator[Finding]:
 def _finding(
     read: _Read, type: str, message: str, path: str = "", written: str | None = None
 ) -> Finding:
-    """`written` is the path as it stands in the file, where it differs from the error's."""
+    """A Finding. `written` is the path in the file, if it differs from the path of the error."""
     document = read.document
     line = document.line_of(read.path + (path if written is None else written))
     if type == UNREADABLE and (named := _LINE.search(message)):

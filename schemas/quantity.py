@@ -1,8 +1,8 @@
 """Quantities such as `1500m`, `512Mi`, `2e3`: apimachinery's resource.Quantity, exactly.
 
-A quantity remembers whether it was small enough for an int64 with a decimal scale (`exact` false)
-or was read as an arbitrary decimal (`big`): only the former can be an integer, as in the
-reference. Upstream: pkg/api/resource/quantity.go, amount.go, suffix.go, math.go.
+A quantity stores whether it was read as an int64 with a decimal scale, or as an arbitrary decimal
+(`big`). Only the former can be an integer, as upstream.
+Upstream: pkg/api/resource/quantity.go, amount.go, suffix.go, math.go.
 """
 
 import re
@@ -20,12 +20,12 @@ SUFFIX_WRONG: Final = "unable to parse quantity's suffix"
 NUMERIC_WRONG: Final = "unable to parse numeric part of quantity"
 _NANO: Final = -9
 _FACTORS_MAX: Final = 18
-"""Digits that surely fit into an int64 (maxInt64Factors)."""
+"""The number of decimal digits that always fit into an int64 (maxInt64Factors)."""
 _INT64: Final = 2**63
 _DIGITS_MAX: Final = 1_000
 _SCALE_MAX: Final = 1_000
-"""Powers of ten this far apart are not brought to one scale, nor more digits read: the reference
-would work on until memory ends."""
+"""The largest difference between powers of ten that are converted to one scale, and the largest
+number of digits that are read. Upstream has no limit and would use all memory."""
 
 
 class Format(Enum):
@@ -47,9 +47,9 @@ _DECIMAL_TEXT: Final = {power: suffix for suffix, power in _DECIMAL.items()}
 @total_ordering
 @dataclass(frozen=True, slots=True, eq=False)
 class Quantity:
-    """`value × 10^scale`. Compared by amount, whatever the format.
+    """`value × 10^scale`. Quantities are compared by amount, independent of the format.
 
-    `big`: kept as an arbitrary decimal, which is never an integer to `as_int64`.
+    `big`: an arbitrary decimal, for which `as_int64` always returns None.
     """
 
     value: int
@@ -86,7 +86,7 @@ class Quantity:
         return (left > right) - (left < right)
 
     def as_int64(self) -> int | None:
-        """AsInt64: the integer where it is one without reducing anything, or None."""
+        """AsInt64: the integer, or None if `big`, with a negative scale or beyond an int64."""
         if self.big or self.scale < 0:
             return None
         return _upscaled(self.value, self.scale)
@@ -100,11 +100,11 @@ class Quantity:
         return base if self.scale == 0 else base * _pow10(self.scale)
 
     def add(self, other: "Quantity") -> "Quantity":
-        """Add: the format is the first's unless that is zero. Raises ValueError, as `subtract`."""
+        """Add: the result has the format of `self` unless `self` is zero. Raises ValueError."""
         return self._plus(other)
 
     def subtract(self, other: "Quantity") -> "Quantity":
-        """Sub."""
+        """Sub: the result has the format of `self` unless `self` is zero. Raises ValueError."""
         return self._plus(replace(other, value=-other.value))
 
     def _plus(self, other: "Quantity") -> "Quantity":
@@ -121,7 +121,7 @@ ZERO: Final = Quantity(0)
 
 
 def parse(text: str) -> Quantity:
-    """`ParseQuantity`. Raises ValueError with the reference's text."""
+    """`ParseQuantity`. Raises ValueError with the text of upstream."""
     if text == "0":
         return ZERO
     found = _shape().fullmatch(text)
@@ -143,7 +143,7 @@ def parse(text: str) -> Quantity:
 
 
 def is_valid(text: str) -> bool:
-    """Whether `parse` would read it."""
+    """Whether `parse` accepts the text."""
     try:
         parse(text)
     except ValueError:
@@ -153,7 +153,7 @@ def is_valid(text: str) -> bool:
 
 @caches.of_values(1)
 def _shape() -> re.Pattern[str]:
-    """Compiled with the first quantity: no start has to pay for it."""
+    """The pattern of quantities, compiled at the first use to keep starts fast."""
     number = r"([+-]?)(0*)([0-9]*)(?:\.([0-9]*))?"
     return re.compile(number + r"((?:[eEinumkKMGTP])*[+-]?[0-9]*)", re.ASCII)
 
@@ -172,7 +172,7 @@ def _interpret(suffix: str) -> tuple[int, int, Format]:
 
 
 def _small(whole: str, fraction: str, suffix: tuple[int, Format]) -> tuple[int, int] | None:
-    """The int64 form, or None where the number may not fit it."""
+    """Value and scale as an int64 with a decimal scale, or None if the number may not fit."""
     exponent, notation = suffix
     mantissa, scale = 1, exponent
     precision = _FACTORS_MAX - len(whole) - len(fraction)
@@ -189,7 +189,7 @@ def _small(whole: str, fraction: str, suffix: tuple[int, Format]) -> tuple[int, 
 
 
 def _large(value: int, scale: int, suffix: tuple[int, int, Format]) -> tuple[int, int, Format]:
-    """The decimal form: rounded up to nano, capped at the greatest int64 where binary."""
+    """Value, scale and format as a decimal, rounded up to nano; binary ones are at most 2^63-1."""
     base, exponent, notation = suffix
     if base == 10:
         scale += exponent
@@ -266,8 +266,8 @@ def _pow10(exponent: int) -> float:
 
 
 def canonical(quantity: Quantity) -> str:
-    """`String()` of a quantity that was not read from canonical text: no digit lost, the
-    greatest suffix that leaves no fraction."""
+    """`String()` of a quantity that was not read from canonical text: with all digits, and the
+    largest suffix that leaves no fraction."""
     if quantity.value == 0:
         return "0"
     if quantity.format is Format.BINARY:

@@ -1,7 +1,7 @@
-"""The releases of Kubernetes whose behaviour can be served, and how one is named.
+"""The releases of Kubernetes that inkube can serve, and the parsing of their names.
 
-What differs between minors is data with ranges (`1.33..1.35`, both included). Parts are built for a
-minor; what serves a request does not ask for one.
+Differences between minors are data with ranges (`1.33..1.35`, both included). Parts are created for
+a minor, so code that serves a request does not look up the minor.
 """
 
 import re
@@ -29,15 +29,15 @@ RECORDED = (
     Release(35, 6),
     Release(36, 2),
 )
-"""The newest patch of each minor that was recorded, the newest minor last."""
+"""The newest recorded patch of each minor, in ascending order."""
 NEWEST = RECORDED[-1]
 
 
 def parse(text: str) -> Release:
     """`1.33`, `1.33.5` or `v1.33.5`; "" is the newest. Raises ValueError, which lists the minors.
 
-    Of a minor there is one behaviour, that of the patch that was recorded; a patch that is named is
-    the one that the server says it is.
+    Each minor has one behavior, that of its recorded patch. A patch in `text` only changes the
+    version that the server reports.
     """
     if not text:
         return NEWEST
@@ -50,7 +50,7 @@ def parse(text: str) -> Release:
 
 
 def holds(span: str, minor: int) -> bool:
-    """Whether a minor is in `1.33..`, `..1.34` or `1.33..1.34`. Raises ValueError."""
+    """Whether a minor is in a range: `1.33..`, `..1.34` or `1.33..1.34`. Raises ValueError."""
     found = _RANGE.fullmatch(span)
     if found is None:
         raise ValueError(f"{span!r} is no range of versions such as 1.33..1.35")

@@ -16,7 +16,7 @@ from inkube.schemas.objects import Object
 Matcher = Callable[[Object], bool]
 Labels = dict[str, str]
 
-MAX_SELECTOR = 64 * 1024  # as long as a URL may be; every requirement costs time per object
+MAX_SELECTOR = 64 * 1024  # the limit of a URL; every requirement costs time per object
 _TOKENS = re.compile(r"\s*(==|!=|=|!|<|>|,|\(|\)|[^\s=!<>,()]+)")
 _OPERATORS = ("in", "notin", "=", "==", "!=", "gt", "lt")
 _EXPRESSIONS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
@@ -31,7 +31,7 @@ class Requirement(NamedTuple):
     values: tuple[str, ...] = ()
 
     def matches(self, labels: Labels) -> bool:
-        """Whether labels fulfil it."""
+        """Whether the labels fulfil the condition."""
         value = labels.get(self.key)
         match self.operator:
             case "exists":
@@ -59,7 +59,7 @@ def parse_labels(text: str) -> tuple[Requirement, ...]:
 
 
 class _Parser:
-    """Recursive descent over a token list, in the reference's order of checks."""
+    """Recursive descent over a token list, with the checks in the order of upstream."""
 
     def __init__(self, text: str) -> None:
         if len(text) > MAX_SELECTOR:
@@ -197,14 +197,14 @@ def parse_fields(text: str) -> tuple[FieldTerm, ...]:
 
 
 def _split(text: str) -> list[str]:
-    """At commas that no backslash escapes."""
+    """Split at commas without a backslash before them."""
     return re.findall(r"(?:\\.|[^\\,])+", text, re.DOTALL)
 
 
 def compile(  # noqa: A001 # as re.compile
     *, labels: str, fields: str, version: Version
 ) -> Matcher | None:
-    """A predicate over objects, None when everything matches. Raises StatusError 400."""
+    """A predicate over objects, None if every object matches. Raises StatusError 400."""
     requirements = parse_labels(labels) if labels else ()
     terms = parse_fields(fields) if fields else ()
     conditions = [_own_matcher(term, version) for term in terms]
@@ -221,8 +221,8 @@ def compile(  # noqa: A001 # as re.compile
 
 
 def requirements(selector: Object | None) -> tuple[Requirement, ...]:
-    """A metav1.LabelSelector as conditions; none of them matches everything. Upstream's converter
-    refuses an unknown operator; here it is DoesNotExist, for validation names it elsewhere."""
+    """A metav1.LabelSelector as conditions; an empty tuple matches everything. Upstream's converter
+    refuses an unknown operator. Here it means DoesNotExist, because validation reports it."""
     if not selector:
         return ()
     equal = [
@@ -265,7 +265,7 @@ def format_selector(selector: Object) -> str:
 
 
 def selected_name(fields: str) -> str:
-    """The one name a field selector allows, "" when it allows more."""
+    """The name in a field selector that matches only one name, else ""."""
     for term in parse_fields(fields):
         if term.path == "metadata.name" and not term.negated:
             return term.value
@@ -273,7 +273,7 @@ def selected_name(fields: str) -> str:
 
 
 def _own_matcher(term: FieldTerm, version: Version) -> Matcher:
-    """The condition on a field of this kind. Raises StatusError 400 for one that it has not."""
+    """The condition on a field of the kind. Raises StatusError 400 for an unknown field."""
     for field in version.selectable_fields:
         if field.is_map and term.path.startswith(f"{field.label}[") and term.path.endswith("]"):
             _check_equality(term, version)
@@ -326,7 +326,7 @@ def _field_matcher(term: FieldTerm, field: SelectableField) -> Matcher:
 
 
 def field_value(obj: Object, path: str) -> str:
-    """A field as selectors see it: a missing one is ""."""
+    """The value of a field for selectors; "" if it is missing, an object or a list."""
     value: Any = obj
     for part in path.split("."):
         value = value.get(part) if isinstance(value, dict) else None

@@ -1,11 +1,11 @@
-"""One version of a kind as it is served: its names, and the form that objects have in it.
+"""One served version of a kind: its names, and the form of objects in this version.
 
-    Served                 what all versions have in common; objects stay as they are
+    Served                 the base of all versions, which does not change objects
     ├── BuiltinServed      decoded by the kind's Go type (`schemas.builtin.served`)
     ├── DefinitionServed   CustomResourceDefinitions (`schemas.builtin.served`)
     └── CustomServed       pruned and defaulted by a structural schema (`schemas.crds`)
 
-What may be done to objects is said by their kind's strategy (`schemas.strategy`).
+The strategy of a kind decides which changes to objects are valid (`schemas.strategy`).
 """
 
 from typing import Any
@@ -20,11 +20,11 @@ from inkube.schemas.objects import Empty, Object
 from inkube.schemas.ownership import TypedSchema
 
 _LOOPS = (b"all(", b"exists", b"map(", b"filter(", b"transform", b"sort")
-"""What stands in a rule that goes over a list."""
+"""Substrings of CEL rules that iterate over a list."""
 
 
 class Served:
-    """A version; what its schema compiles to is made when it is first used."""
+    """A served version, which compiles its schema at the first use."""
 
     def __init__(self, definition: Definition, version: Version) -> None:
         self.definition = definition
@@ -35,8 +35,8 @@ class Served:
         self.api_version = self.gvk.api_version
         self.kind = self.gvk.kind
         self.is_costly = True
-        """Whether work with an object may take long, however small it is: the schema is yet to be
-        compiled, or has rules with loops, whose cost grows faster than their object."""
+        """Whether work with an object can take long even if the object is small: the schema is not
+        yet compiled, or it has rules with loops, whose cost grows faster than the object."""
 
     @cached_property
     def schema(self) -> "structural.CompiledSchema":
@@ -47,60 +47,60 @@ class Served:
 
     @cached_property
     def rules(self) -> "cel.RuleSet | None":
-        """The schema's CEL rules, None without any; the engine is loaded when one is needed."""
+        """The schema's CEL rules, None without rules; loads the CEL engine at the first use."""
         if not self.schema.node.holds("x-kubernetes-validations"):
             return None
         return cel.RuleSet(self.version.schema, minor=self.definition.minor)
 
     @cached_property
     def typed(self) -> TypedSchema:
-        """How fields merge and who may own them."""
+        """The typed view for merging fields and for field ownership."""
         return TypedSchema(self.version.schema)
 
     def decode(
         self, obj: Object, unknown: list[str] | None, empties: list[Empty] | None = None
     ) -> Object:
-        """Give an incoming object its types, and defaults where a schema has some.
+        """Decode an object from a request by its types, with the defaults of the schema.
 
-        It may be changed in place. Unknown fields go to `unknown` where that is a list, and lists
-        and maps that are left out for being empty to `empties`. Raises DecodeError when a value
-        cannot be what its field is.
+        May change `obj` in place. Appends unknown fields to `unknown`, and lists and maps that were
+        dropped because they are empty to `empties`, unless they are None. Raises DecodeError if a
+        value does not fit the type of its field.
         """
         return obj
 
     def decode_applied(self, obj: Object) -> Object:
-        """The same for what an apply merged, whose fields are known already."""
+        """Decode the merged object of an apply, which contains only known fields."""
         return self.decode(obj, None)
 
     def decode_admitted(self, obj: Object, kind: GVK) -> Object:
-        """The same for what a webhook made of an object. Raises DecodeError.
+        """Decode an object that a webhook changed. Raises DecodeError.
 
-        `kind` is another than the version's where a subresource takes objects of its own.
+        `kind` differs from the version's kind if a subresource has objects of another kind.
         """
         return obj
 
     def converted(self, obj: Object) -> Object:
-        """An object of another version in this one, where nobody has to be asked."""
+        """Convert an object of another version to this one, without a webhook."""
         return obj
 
     def prune(self, obj: Object) -> None:
-        """Drop what this version does not have, of an object that came into it."""
+        """Drop the fields that this version does not have from an object converted to it."""
 
     def fit(self, obj: Object) -> None:
-        """Prune and default what came into this version."""
+        """Prune an object that was converted to this version, and set its defaults."""
 
     def complete(self, obj: Object) -> None:
-        """Give back their defaults to members dropped on the way, such as a new one's status."""
+        """Set the defaults of members that were dropped, such as the status of a new object."""
 
     def renewed(self, data: bytes, stored: Object) -> Object | None:
-        """A stored object, whose bytes are `data`, under this version's schema.
+        """A stored object, with the bytes `data`, pruned and defaulted by this version's schema.
 
-        None where nothing differs.
+        None if it equals `stored`.
         """
         return None
 
 
 def _loops(schema: dict[str, Any]) -> bool:
-    """Whether a rule in it goes over a list."""
+    """Whether the schema has a rule that iterates over a list."""
     text = orjson.dumps(schema)
     return any(loop in text for loop in _LOOPS)

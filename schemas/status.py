@@ -1,9 +1,9 @@
-"""Status, the one shape of every refusal: the Reason enum, StatusError and its constructors.
+"""Status, the form of every refusal: the Reason enum, StatusError and its constructors.
 
-    StatusError                     anything answered with a Status body
+    StatusError                     every error response with a Status body
       made by not_found, conflict, invalid, …     one constructor per reason
 
-Only constructors in this module decide code and reason together. `apiserver.http.responses` turns a
+Only constructors in this module select code and reason. `apiserver.http.responses` turns a
 StatusError into HTTP; no other module builds a Status. Texts follow
 apimachinery/pkg/api/errors/errors.go.
 """
@@ -59,13 +59,13 @@ class StatusError(Exception):
         self.details = details
         self.headers: dict[str, str] = {}
         self.why = ""
-        """The cause alone, where the message wraps it in what every such refusal says."""
+        """The cause without the fixed text around it, if the message has such a text."""
         self.metadata: Object = {}
         """ListMeta of the Status: the continue token of an expired list."""
         self.field_errors: Sequence[FieldError] = ()
-        """What the first causes were made of, in their order."""
+        """The field errors behind the first causes, in the order of the causes."""
         self.plain = ""
-        """The whole answer, where it is a plain text and no Status."""
+        """The whole response, if it is plain text instead of a Status."""
 
     def body(self) -> Object:
         """The Status object, members in the reference's order."""
@@ -81,7 +81,7 @@ class StatusError(Exception):
 
 
 def success(group: str, resource: str, name: str, uid: str) -> Object:
-    """What DELETE answers when the object is gone at once."""
+    """The Status that DELETE returns if the object was removed immediately."""
     details = _details(group, resource, name)
     details["uid"] = uid
     return {
@@ -99,7 +99,7 @@ def qualified(group: str, resource: str) -> str:
 
 
 def not_found(group: str, resource: str, name: str) -> StatusError:
-    """404: no object of that name."""
+    """404: no object has this name."""
     return StatusError(
         404,
         Reason.NOT_FOUND,
@@ -109,9 +109,9 @@ def not_found(group: str, resource: str, name: str) -> StatusError:
 
 
 def resource_not_found(hint: str = "") -> StatusError:
-    """404: no such path in a group that is served by the generic server.
+    """404: the path does not exist in a group that the generic server serves.
 
-    `hint` says what to write instead, to those who ask in Python.
+    `hint` proposes another call to callers in Python.
     """
     message = "the server could not find the requested resource"
     return StatusError(404, Reason.NOT_FOUND, f"{message}: {hint}" if hint else message, details={})
@@ -120,7 +120,7 @@ def resource_not_found(hint: str = "") -> StatusError:
 def already_exists(
     group: str, resource: str, name: str, *, terminating: bool = False
 ) -> StatusError:
-    """409: the name is taken, perhaps by an object that is being deleted."""
+    """409: the name exists; `terminating` if its object is being deleted."""
     prefix = "object is being deleted: " if terminating else ""
     return StatusError(
         409,
@@ -148,7 +148,7 @@ def conflict(group: str, resource: str, name: str, why: str = STALE) -> StatusEr
 def wrong_uid(
     group: str, resource: str, name: str, key: str, wanted: str, found: str
 ) -> StatusError:
-    """409 in the words of the store: the object under a key has another uid."""
+    """409 with the text of the store: the object at a key has another uid."""
     why = (
         f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, "
         f"AdditionalErrorMsg: Precondition failed: UID in precondition: {wanted}, "
@@ -165,7 +165,8 @@ def apply_conflict(causes: Sequence[Object], message: str) -> StatusError:
 def invalid(group: str, kind: str, name: str, errors: Iterable[FieldError]) -> StatusError:
     """422: every error as a cause; the message names each distinct text once.
 
-    Of more errors than anybody reads the first are told, and how many more were found.
+    With many errors, the message and the causes contain the first ones (see `fielderrors.told`),
+    and the message the number of the others.
     """
     said = f"{qualified(group, kind)} {quote(name)} is invalid"
     return _of_errors(422, Reason.INVALID, said, _details(group, kind, name), errors)
@@ -174,8 +175,8 @@ def invalid(group: str, kind: str, name: str, errors: Iterable[FieldError]) -> S
 def malformed(
     group: str, version: str, kind: str, name: str, errors: Iterable[FieldError]
 ) -> StatusError:
-    """400: a body that does not fit its kind, as servers say whose kinds are Go types; every error
-    is a cause."""
+    """400: the body does not fit its kind; every error is a cause. The text is that of servers with
+    Go types."""
     said = f"{kind} in version {quote(version)} cannot be handled as a {kind}"
     return _of_errors(400, Reason.BAD_REQUEST, said, _details(group, kind, name), errors)
 
@@ -183,7 +184,7 @@ def malformed(
 def _of_errors(
     code: int, reason: Reason, said: str, details: Object, errors: Iterable[FieldError]
 ) -> StatusError:
-    """A refusal whose message goes on with the errors, and whose causes are the errors."""
+    """An error with `said` and the field errors as its message, and the field errors as causes."""
     errors = list(errors)
     causes, texts, left = told(errors)
     details["causes"] = causes
@@ -196,7 +197,7 @@ def _of_errors(
 
 
 def add(refusal: StatusError, found: Sequence[FieldError]) -> None:
-    """Tell more errors in a refusal that tells some, unless those were too many already."""
+    """Add field errors to the message and causes of an error, within the bounds of `told`."""
     before, errors = joined(refusal.field_errors), [*refusal.field_errors, *found]
     if found and refusal.details is not None and refusal.message.endswith(before):
         causes, _, _ = told(errors)
@@ -206,7 +207,7 @@ def add(refusal: StatusError, found: Sequence[FieldError]) -> None:
 
 
 def forbidden(group: str, resource: str, name: str, why: str) -> StatusError:
-    """403: refused by authorisation, admission or a rule of the kind; `resource` "" is a path."""
+    """403: authorization, admission or a rule of the kind refuses; `resource` "" means a path."""
     subject = f"{qualified(group, resource)} " if resource else ""
     if name and resource:
         subject += f"{quote(name)} is "
@@ -217,7 +218,7 @@ def forbidden(group: str, resource: str, name: str, why: str) -> StatusError:
 
 
 def unauthorized() -> StatusError:
-    """401: no or unknown credentials."""
+    """401: the credentials are missing or unknown."""
     return StatusError(401, Reason.UNAUTHORIZED, "Unauthorized")
 
 
@@ -233,12 +234,12 @@ def method_not_allowed() -> StatusError:
 
 
 def read_only(message: str) -> StatusError:
-    """405: there are no writes at all."""
+    """405: the server refuses all writes."""
     return StatusError(405, Reason.METHOD_NOT_ALLOWED, message, details={})
 
 
 def method_not_allowed_on(group: str, resource: str, verb: str) -> StatusError:
-    """405 in the words of custom resources."""
+    """405 with the text for custom resources."""
     details: Object = {"group": group, "kind": resource}
     name = quote(qualified(group, resource))
     message = f"{verb} is not supported on resources of kind {name}"
@@ -256,22 +257,22 @@ def unsupported_media_type(message: str) -> StatusError:
 
 
 def too_large(message: str) -> StatusError:
-    """413: body, operations or fields over their bound."""
+    """413: the body, the operations or the fields exceed their limit."""
     return StatusError(413, Reason.REQUEST_ENTITY_TOO_LARGE, message)
 
 
 def expired(message: str) -> StatusError:
-    """410: the revision asked for was compacted."""
+    """410: the requested revision was compacted."""
     return StatusError(410, Reason.EXPIRED, message)
 
 
 def internal(message: str) -> StatusError:
-    """500 with reason InternalError, where the reference answers so."""
+    """500 with reason InternalError, for errors where kube-apiserver returns this reason."""
     return StatusError(500, Reason.INTERNAL_ERROR, message)
 
 
 def internal_error(why: str) -> StatusError:
-    """500 in the words of apierrors.NewInternalError."""
+    """500 with the text of apierrors.NewInternalError."""
     error = internal(f"Internal error occurred: {why}")
     error.details = {"causes": [{"message": why}]}
     return error
@@ -285,7 +286,7 @@ def internal_in_plain(address: str, why: str) -> StatusError:
 
 
 def too_many_requests(message: str, seconds: int = 0, causes: Sequence[Object] = ()) -> StatusError:
-    """429: not now; after some seconds perhaps, if that can be said."""
+    """429: the client should retry later, after `seconds` unless that is 0."""
     details: Object = {"causes": list(causes)} if causes else {}
     if seconds:
         details["retryAfterSeconds"] = seconds
@@ -296,7 +297,7 @@ def too_many_requests(message: str, seconds: int = 0, causes: Sequence[Object] =
 
 
 def request_timeout(seconds: float) -> StatusError:
-    """504: the request took longer than any may."""
+    """504: the request took longer than the limit."""
     minutes, rest = divmod(int(seconds), 60)
     text = f"{minutes}m{rest}s" if minutes else f"{rest}s"
     message = f"Timeout: request did not complete within {text}"
@@ -304,19 +305,19 @@ def request_timeout(seconds: float) -> StatusError:
 
 
 def unavailable(message: str) -> StatusError:
-    """503: what the request needs is not there now."""
+    """503: something that the request needs is not available now."""
     return StatusError(503, Reason.SERVICE_UNAVAILABLE, message)
 
 
 def storage_failed(message: str) -> StatusError:
-    """503: the store cannot be read or written now; nothing says that the write happened."""
+    """503: the store cannot be read or written now. The result of the write is unknown."""
     error = StatusError(503, Reason.SERVICE_UNAVAILABLE, f"the store failed: {message}")
     error.headers["Retry-After"] = "1"
     return error
 
 
 def unknown(message: str, code: int = 500) -> StatusError:
-    """A plain Go error that reached the edge: 500, no reason, no details."""
+    """An error that upstream returns as a plain Go error: 500, without reason and details."""
     return StatusError(code, Reason.UNKNOWN, message)
 
 

@@ -1,13 +1,13 @@
-"""What code has to decide about the objects of a kind: one strategy per kind.
+"""Decisions in code about the objects of a kind: one strategy per kind.
 
-    Strategy             the hooks, and what a kind answers that has nothing of its own
-    ├── BuiltinStrategy  kinds of kube-apiserver, one class each where there is something to say
+    Strategy             the hooks, with defaults for kinds that do not override them
+    ├── BuiltinStrategy  kinds of kube-apiserver, with a subclass for each kind that needs one
     └── CustomStrategy   custom resources and kinds declared in Python, composed from parts
 
-What is known of a kind without looking at an object is in its `Definition`. The hooks have the
+The `Definition` of a kind contains the facts that do not depend on an object. The hooks have the
 names of kube-apiserver's strategies (apiserver/pkg/registry/rest/{create,update,delete}.go). The
-registry calls them in the order in which they stand here. They change the object in place; they
-must not store, wait or look at other objects.
+registry calls them in the order of this module. They change the object in place. They must not
+store, wait or read other objects.
 """
 
 from collections.abc import Awaitable, Callable
@@ -20,7 +20,7 @@ from inkube.schemas.served import Served
 
 
 class User(NamedTuple):
-    """Who asks, as an authenticator found out."""
+    """The user of a request, as an authenticator identified it."""
 
     name: str
     uid: str = ""
@@ -28,7 +28,7 @@ class User(NamedTuple):
     extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def info(self) -> Object:
-        """authentication/v1 UserInfo; what is empty is left out."""
+        """authentication/v1 UserInfo, without empty members."""
         extra = {key: list(values) for key, values in self.extra}
         groups = list(self.groups)
         found = {"username": self.name, "uid": self.uid, "groups": groups, "extra": extra}
@@ -39,52 +39,53 @@ _NOBODY = User("")
 
 
 def _drop(text: str) -> None:
-    """A warning for nobody."""
+    """Discard a warning."""
 
 
 class Taken(Exception):  # in the words of what happened
-    """Another write has come to something that this one holds: it has to begin anew."""
+    """Another write took an address or port that this write reserved: this write must restart."""
 
 
 class Reservation:
-    """What one write holds beside its object until it is stored or refused.
+    """The shared resources and side effects of one write, until it is stored or refused.
 
-    Whatever is shared (addresses, ports) is held where an object is prepared and let go of when the
-    write is over: what is stored speaks for itself then. What was written elsewhere after all
-    validation (secrets, the usage of quotas) is undone where the write is refused after all.
+    Preparing an object reserves addresses and ports. The end of the write releases them, stored or
+    refused, because a stored object shows which ones are in use. Effects that were written
+    elsewhere after all validation (secrets, the usage of quotas) are undone if the write is
+    refused.
     """
 
     __slots__ = ("_releases", "_undos", "checks")
 
     def __init__(self) -> None:
         self.checks: tuple[Callable[[], None], ...] = ()
-        """Raise Taken where somebody else has come to what is held; called at the commit."""
+        """Called at the commit. Each raises Taken if another write took a reserved resource."""
         self._releases: tuple[Callable[[], None], ...] = ()
         self._undos: tuple[Undo, ...] = ()
 
     @property
     def has_written(self) -> bool:
-        """Whether there is anything to undo."""
+        """Whether the write has effects to undo."""
         return bool(self._undos)
 
     def hold(self, release: Callable[[], None]) -> None:
-        """Call it when the write is over, whatever became of it."""
+        """Register a function to call at the end of the write, stored or refused."""
         self._releases = (*self._releases, release)
 
     def require(self, check: Callable[[], None]) -> None:
-        """Call it when the write is about to be committed, after all that is stored before."""
+        """Register a check to call directly before the commit, after all earlier commits."""
         self.checks = (*self.checks, check)
 
     def written(self, undo: "Undo") -> None:
-        """Call it where the write is refused."""
+        """Register a function to await if the write is refused."""
         self._undos = (*self._undos, undo)
 
     def stored(self) -> None:
-        """The write is committed: nothing is undone any more."""
+        """Drop the undo functions, because the write is committed."""
         self._undos = ()
 
     async def undo(self, current: Callable[[], Object | None]) -> None:
-        """Undo what was written, the last first. `current` gives what is stored of the object."""
+        """Undo the effects, the last one first. `current` returns the stored object or None."""
         while self._undos:
             *before, last = self._undos
             self._undos = tuple(before)
@@ -94,91 +95,94 @@ class Reservation:
         return self
 
     def __exit__(self, *failure: object) -> None:
-        """The write is over."""
+        """Release the reserved resources at the end of the write."""
         self.release()
 
     def release(self) -> None:
-        """Let go of what is held."""
+        """Release the reserved resources."""
         for release in self._releases:
             release()
         self._releases = ()
 
 
 Undo = Callable[[Object | None], Awaitable[None]]
-"""Takes back what a refused write has written; given what is stored of its object."""
+"""Undoes one effect of a refused write. The argument is the stored object, None without one."""
 
 
 class Context(NamedTuple):
-    """The write that a hook is called for."""
+    """The write for which the registry calls a hook."""
 
     served: Served
-    """The version of the request, which the objects are in."""
+    """The version of the request, which is the version of the objects."""
     now: str = ""
-    """RFC 3339."""
+    """The time of the write, RFC 3339."""
     subresource: str = ""
-    """The address that is written to; "" is the object's own."""
+    """The subresource that the request writes to; "" is the object itself."""
     user: User = _NOBODY
     warn: Callable[[str], None] = _drop
-    """Adds a Warning header to the answer."""
+    """Adds a Warning header to the response."""
     reservation: Reservation | None = None
-    """Where a strategy notes what it holds for the write; None where nothing is stored."""
+    """Where a strategy registers resources that it reserves; None if the write is not stored."""
 
 
 class Strategy:
     """The hooks of the registry."""
 
     def default(self, obj: Object) -> None:
-        """Fill in what the kind's defaulting functions fill in, of every decoded body."""
+        """Set the defaults of the kind's defaulting functions; called for every decoded body."""
 
     def compute_name(self, obj: Object) -> str:
-        """The name that follows from the rest of an object; "" where names are chosen."""
+        """The name that follows from the rest of an object; "" if clients choose names."""
         return ""
 
     def name_prefix(self, obj: Object) -> str:
-        """What the server's name for a nameless object begins with; "" where it needs a name."""
+        """The prefix for a generated name of an object without one; "" if a name is required."""
         return ""
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
-        """Drop what a create may not set; set what follows from the time and from who asks."""
+        """Drop members that a create cannot set; set those that depend on the time and user."""
 
     def prepare_for_update(self, context: Context, obj: Object, old: Object) -> None:
-        """Keep what this address may not change, and count the generation, which is the old one."""
+        """Restore members that a write to this address cannot change, and set the generation.
+
+        The hook receives `obj` with the generation of `old`, and increments it if necessary.
+        """
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
-        """Everything wrong with a new object."""
+        """All errors of a new object."""
         return []
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
-        """Everything wrong with a change; what stood there before may be ratcheted."""
+        """All errors of an update; an error of an unchanged old value can be ratcheted."""
         return []
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
-        """Texts for Warning headers."""
+        """Texts for the Warning headers of a create."""
         return []
 
     def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
-        """The same of a change."""
+        """Texts for the Warning headers of an update."""
         return []
 
     def canonicalize(self, obj: Object) -> None:
-        """Bring a valid object into the form in which it is stored and answered."""
+        """Convert a valid object to the form in which it is stored and returned."""
 
     def reset_fields(self, served: Served, subresource: str) -> FieldSet:
-        """The fields that a write to this address leaves alone, so that nobody owns them by it."""
+        """The fields that a write to this address ignores; its manager does not own them."""
         gvk, status = served.gvk, served.version.status
         return resetfields.of_builtin(gvk.group, gvk.kind, subresource, status=status)
 
     def prepare_for_delete(self, obj: Object, now: str) -> bool:
-        """Whether a deletion of the kind's own keeps the object for now; marks it if need be.
+        """Whether the kind's own deletion keeps the object for now; marks it as deleted if needed.
 
-        `now` is RFC 3339. Only where the definition `deletes_in_phases`.
+        `now` is RFC 3339. Called only if the definition has `deletes_in_phases`.
         """
         return False
 
     def check_graceful_delete(self, obj: Object, asked: int | None) -> int | None:
-        """Seconds that a graceful deletion takes; None where the kind knows no such thing."""
+        """The seconds of a graceful deletion; None if the kind has no graceful deletion."""
         return None
 
     def should_delete_during_update(self, obj: Object) -> bool:
-        """Whether nothing of the kind's own holds an object that is being deleted."""
+        """Whether the kind has no reason of its own to keep an object that is being deleted."""
         return True

@@ -1,4 +1,4 @@
-"""What becomes a Warning header, and how much of it.
+"""The selection and length of texts for Warning headers.
 
 Follows apiserver/pkg/endpoints/filters/warning.go and NewWarningHeader of apimachinery.
 """
@@ -7,22 +7,23 @@ import re
 from collections.abc import Iterable
 
 MAX_TOTAL = 4 * 1024
-"""Characters of all warnings together, above which every one is shortened."""
+"""The limit of characters of all warnings together; above it, each warning is shortened."""
 MAX_SHORTENED = 256
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def limited(texts: Iterable[str]) -> list[str]:
-    """The warnings shown: none that is empty, repeated or has control characters.
+    """The warnings to send, without those that are empty, repeated or have control characters.
 
-    Where they are too long together, each is cut and those past the limit are dropped.
+    If they exceed MAX_TOTAL together, each is cut to MAX_SHORTENED characters, and warnings after
+    the limit are dropped.
     """
     found, least = [], 0
     for text in dict.fromkeys(texts):
         if text and not _CONTROL.search(text):
             found.append(text)
             least += min(len(text), MAX_SHORTENED)
-            if least > MAX_TOTAL:  # what follows is not shown, and may be much
+            if least > MAX_TOTAL:  # later texts are not sent, and there can be many
                 break
     if sum(map(len, found)) <= MAX_TOTAL:
         return found

@@ -1,11 +1,11 @@
-"""How the API servers of a cluster word what they say: one value per family of server.
+"""Texts and formats that differ between the API servers of a cluster: one value per family.
 
     EXTENSIONS   apiextensions-apiserver: custom resources
-    PYTHON       kinds declared in Python, which are custom resources with a little more patience
+    PYTHON       kinds declared in Python: custom resources with less strict checks of bodies
     KUBERNETES   kube-apiserver, CustomResourceDefinitions among its kinds
 
-Answers over HTTP, discovery, tables and OpenAPI documents all ask the same value, so that nobody
-has to ask where a kind comes from. What may be done to objects is said by strategies.
+HTTP responses, discovery, tables and OpenAPI documents use the same value, so that they do not
+depend on the origin of a kind. Strategies decide which changes to objects are valid.
 """
 
 from collections.abc import Iterable, Sequence
@@ -38,64 +38,65 @@ _STREAMED = (
 
 
 class Wording:
-    """The words of custom resources. A `dialect` rewords refusals as an older minor does."""
+    """The wording of custom resources. A `dialect` gives the texts of an older minor."""
 
     def __init__(self, dialect: Dialect | None = None) -> None:
         self._dialect = dialect
 
     @cached_property
     def streams_lists(self) -> bool:
-        """Whether a watch may begin with the state (the feature gate WatchList)."""
+        """Whether a watch can start with the current objects (the feature gate WatchList)."""
         return self._dialect is None or gates.is_on("WatchList", self._dialect.minor)
 
     unknown_is_plain: ClassVar[bool] = True
-    """Whether a path nobody serves is answered in plain text, by the outer mux, not by a Status."""
+    """Whether the 404 of an unknown path is plain text, as by the outer mux, and not a Status."""
     body_names_kind: ClassVar[bool] = True
-    """Whether a body has to say its apiVersion and kind."""
+    """Whether a body must have apiVersion and kind."""
     reads_dry_run_true: ClassVar[bool] = False
     """Whether `dryRun=true` is read as All."""
     default_namespace: ClassVar[str] = ""
-    """The namespace that an address without one means, where it does not mean all of them."""
+    """The namespace for a path without one; "": such a path means all namespaces."""
     validation_endpoints: ClassVar[frozenset[str]] = frozenset()
-    """Names that a POST to them does not create: clients ask for endpoints that are not there."""
+    """Names for which a POST returns 404: clients use them as endpoints that do not exist."""
     names_match: ClassVar[bool] = False
-    """Whether a POST to a name refuses a body of another name."""
+    """Whether a POST to a name refuses a body with another name."""
     patches: ClassVar[Sequence[str]] = ("json", "merge", "apply")
     warns_without_route: ClassVar[bool] = True
-    """Whether a method that is not allowed is warned of a deprecated version too."""
+    """Whether a refusal before any handler keeps the warning about a deprecated version."""
     any_application: ClassVar[bool] = True
-    """Whether `Accept: application/*` is JSON."""
+    """Whether `Accept: application/*` selects JSON."""
     has_messages: ClassVar[bool] = False
     """Whether objects have a protobuf form."""
     is_routed: ClassVar[bool] = False
-    """Whether a router looks at paths and Accept headers before the kind's handlers do."""
+    """Whether a router checks paths and Accept headers before the kind's handlers."""
     tells_empty_continue: ClassVar[bool] = True
-    """Whether the metadata of a list that ends says `continue: ""`."""
+    """Whether the metadata of the last page of a list has `continue: ""`."""
     items_have_type: ClassVar[bool] = True
-    """Whether items of a list say apiVersion and kind."""
+    """Whether items of a list have apiVersion and kind."""
     columns_have_name: ClassVar[bool] = False
-    """Whether a kind's own columns are all there are, its name among them."""
+    """Whether a kind's columns include the name, so that tables add no column."""
     scale_needs_replicas: ClassVar[bool] = True
-    """Whether an object whose replicas are not there has no Scale."""
+    """Whether the Scale of an object without replicas does not exist."""
     sorts_groups: ClassVar[bool] = True
-    """Whether discovery lists groups by name, or as they were installed."""
+    """Whether discovery sorts groups by name; otherwise they are in the order of installation."""
     group_order: ClassVar[int] = 2
-    """Groups in discovery: compiled-in ones, then those declared in Python, then CRDs' by name."""
+    """The place of groups in discovery: built-in ones, then those declared in Python, then those of
+    CRDs by name."""
     sorts_versions: ClassVar[bool] = True
-    """Whether the most stable version of a group is preferred, or that which is declared first."""
+    """Whether the most stable version of a group is preferred; otherwise the first declared one."""
     discovery_repeats_group: ClassVar[bool] = True
-    """Whether aggregated discovery says group and version of each kind again."""
+    """Whether aggregated discovery repeats group and version for each kind."""
 
     keys_have_group: ClassVar[bool] = True
-    """Whether the keys of stored objects say the group."""
+    """Whether the keys of stored objects contain the group."""
     documents_groups: ClassVar[bool] = False
-    """Whether OpenAPI describes the paths of groups and of their versions."""
+    """Whether OpenAPI documents describe the paths of groups and of their versions."""
     documents_watches: ClassVar[bool] = False
-    """Whether watches have documented paths of their own and lists are said to watch as well."""
+    """Whether OpenAPI documents have separate paths for watches and describe lists as watches."""
     has_types: ClassVar[bool] = False
-    """Whether the schemas of its kinds are among the types that are compiled in."""
+    """Whether the schemas of the kinds are part of the built-in types."""
     media: ClassVar[Sequence[str]] = (JSON, "application/yaml")
-    """What objects are documented to come as."""
+    """The documented media types of objects."""
     patch_media: ClassVar[Sequence[str]] = (
         "application/apply-patch+yaml",
         "application/json-patch+json",
@@ -103,15 +104,15 @@ class Wording:
     )
 
     def allows(self, method: str, verb: str, name: str, verbs: Sequence[str]) -> bool:
-        """Whether a request of that verb is routed; `verbs` are those that are served there."""
+        """Whether a request with this verb is routed; `verbs` are the verbs served at its path."""
         return True
 
     def watches(self, method: str, verbs: Sequence[str]) -> bool:
-        """Whether a request to watch does."""
+        """Whether a request to watch is routed; `verbs` are the verbs served at its path."""
         return "watch" in verbs
 
     def method_not_allowed(self, gvr: GVR, verb: str) -> StatusError:
-        """405."""
+        """405 of a verb that the kind does not have."""
         return status.method_not_allowed_on(gvr.group, gvr.resource, verb)
 
     def no_subresource(self, gvr: GVR, name: str) -> StatusError:
@@ -119,22 +120,23 @@ class Wording:
         return status.not_found(gvr.group, gvr.resource, name)
 
     def unknown_patch(self, accepted: Iterable[str]) -> StatusError:
-        """415 of a PATCH; `accepted` are the media types that would do."""
+        """415 of a PATCH; `accepted` are the accepted media types."""
         return status.unsupported_media_type(UNKNOWN_FORMAT + ", ".join(accepted))
 
     def check_type(self, served: Served, obj: Object) -> None:
-        """What a body's apiVersion and kind must be before it is decoded. Raises StatusError 400.
+        """Check the apiVersion and kind of a body before it is decoded. Raises StatusError 400.
 
-        Of custom resources nothing: `check_version` looks afterwards, and the kind is validated.
+        Does nothing for custom resources: `check_version` checks the apiVersion after decoding, and
+        validation checks the kind.
         """
 
     def check_version(self, served: Served, obj: Object) -> None:
-        """The apiVersion of a decoded body must be the address's. Raises StatusError 400."""
+        """Check that a decoded body has the apiVersion of the path. Raises StatusError 400."""
         if obj.get("apiVersion") != served.api_version:
             raise _another_version(obj.get("apiVersion", ""), served)
 
     def check_patched_type(self, served: Served, obj: Object) -> None:
-        """What a patch made must be of the address's type. Raises 400 or 422."""
+        """Check that a patched object has the type of the path. Raises StatusError 400 or 422."""
         self.check_version(served, obj)
         if obj.get("kind") != served.kind:
             found, metadata = _text(obj, "kind"), obj.get("metadata")
@@ -143,7 +145,7 @@ class Wording:
             raise status.invalid(served.gvk.group, found, name, [error])
 
     def refusal(self, error: StatusError) -> StatusError:
-        """A refusal as the kind's clients read it; changed in place."""
+        """The error with the texts of this wording; may change it in place."""
         return error if self._dialect is None else self._dialect.reword(error)
 
     def warnings(self, texts: Sequence[str]) -> Sequence[str]:
@@ -151,19 +153,19 @@ class Wording:
         return texts if self._dialect is None else self._dialect.warnings(texts)
 
     def check_admitted_type(self, served: Served, obj: Object) -> None:
-        """The same of what webhooks made."""
+        """Check that an object from a webhook has the type of the path. Raises 400 or 422."""
         self.check_patched_type(served, obj)
 
     def cells(self, gvr: GVR, obj: Object, now: datetime) -> list[Any] | None:
-        """The cells of a table's row, None where they follow from the columns' paths."""
+        """The cells of a table's row, None if the paths of the columns give them."""
         return None
 
     def row_conditions(self, gvr: GVR, obj: Object) -> list[Object]:
-        """What a table's row says of its object besides."""
+        """The conditions of a table's row."""
         return []
 
     def not_a_list(self, group: str, kind: str) -> StatusError:
-        """One object was asked for as a list of metadata."""
+        """The error for a request of one object as a list of metadata."""
         return status.unknown("content is not a list")
 
     def schema_of(self, definition: Definition, version: str) -> str:
@@ -172,8 +174,11 @@ class Wording:
         return f"{labels}.{version}.{definition.names.kind}"
 
     def part_of(self, definition: Definition, version: str, part: Subresource) -> tuple[str, GVK]:
-        """The name of the schema that a subresource answers with, "" without one, and the kind that
-        its operations name: with a scale the kind that is scaled, as the reference has it."""
+        """The schema name and the kind of a subresource's operations in OpenAPI documents.
+
+        The schema is that of responses, "" without one. For a scale, the kind is the scaled kind,
+        as in kube-apiserver.
+        """
         own = definition.gvk(version)
         if part.name == "scale":
             return SCALE, own
@@ -182,20 +187,20 @@ class Wording:
         return "", own._replace(kind=part.kind)
 
     def list_media(self, definition: Definition) -> Sequence[str]:
-        """What lists and watches are documented to come as."""
+        """The documented media types of lists and watches."""
         return self.media
 
     def group_word(self, group: str) -> str:
-        """The group as operation ids are made of."""
+        """The group as operation ids contain it."""
         return group
 
     def scale_selector(self, gvr: GVR, obj: Object, paths: Scale) -> str:
-        """The selector that a Scale shows."""
+        """The selector of an object's Scale, "" without one."""
         found = read_path(obj, paths.label_selector) if paths.label_selector else None
         return found if isinstance(found, str) else ""
 
     def negative_replicas(self, served: Served, name: str, replicas: int) -> StatusError:
-        """422 of a Scale below zero."""
+        """422 of a Scale with negative replicas."""
         assert served.version.scale is not None, "asked for kinds with a scale"
         path = served.version.scale.spec_replicas
         error = fielderrors.invalid(path, replicas, "should be a non-negative integer")
@@ -203,7 +208,7 @@ class Wording:
 
 
 class _Python(Wording):
-    """The words of kinds declared in Python: bodies may leave out what the address says."""
+    """The wording of kinds declared in Python: bodies can omit members that the path determines."""
 
     body_names_kind = False
     reads_dry_run_true = True
@@ -226,8 +231,11 @@ class _Python(Wording):
         return verb in verbs
 
     def refusal(self, error: StatusError) -> StatusError:
-        """A cause has the members of a field error beside Kubernetes' own, so that a front end
-        shows what a request and what `status.fieldErrors` say in one way."""
+        """Add the members of a field error to the causes, next to those of Kubernetes.
+
+        A front end can then show the errors of a request and those of `status.fieldErrors` in the
+        same way.
+        """
         if error.reason == status.Reason.ALREADY_EXISTS and error.details:
             _name_the_taken(error.details)
         causes: Sequence[Object] = (error.details or {}).get("causes", ())
@@ -247,7 +255,7 @@ class _Python(Wording):
 
 
 class _Kubernetes(Wording):
-    """The words of kube-apiserver's own kinds."""
+    """The wording of kube-apiserver's own kinds."""
 
     unknown_is_plain = False
     body_names_kind = False
@@ -272,7 +280,7 @@ class _Kubernetes(Wording):
     patch_media = (*Wording.patch_media, "application/strategic-merge-patch+json")
 
     def allows(self, method: str, verb: str, name: str, verbs: Sequence[str]) -> bool:
-        """Only where kube-apiserver has routes: no HEAD, no POST on a name."""
+        """Whether kube-apiserver has a route: it has no HEAD and no POST on a name."""
         if method == "HEAD" or verb not in verbs:
             return False
         if verb == "create":
@@ -293,14 +301,14 @@ class _Kubernetes(Wording):
         return StatusError(415, status.Reason.UNSUPPORTED_MEDIA_TYPE, message, details={})
 
     def check_type(self, served: Served, obj: Object) -> None:
-        """A body without kind is what the address says; another kind is refused in Go's words."""
+        """A body without kind has the kind of the path; another kind is refused with Go's text."""
         decoding.check_type(obj, served.gvk, served.definition.minor)
 
     def check_version(self, served: Served, obj: Object) -> None:
         """Decoding has given it the type already."""
 
     def check_patched_type(self, served: Served, obj: Object) -> None:
-        """Whatever a patch says there, the object keeps its type."""
+        """Restore the apiVersion and kind of the path, because a patch cannot change them."""
         obj["apiVersion"], obj["kind"] = served.api_version, served.kind
 
     def warnings(self, texts: Sequence[str]) -> Sequence[str]:
@@ -353,7 +361,7 @@ class _Kubernetes(Wording):
 
 
 def _name_the_taken(details: Object) -> None:
-    """Point at the name of an object that exists already, where a form asks for it."""
+    """Add a cause for `metadata.name` to a 409, so that forms can show the error at the name."""
     if "causes" in details:
         return
     error = name_taken(details.get("name", ""))
@@ -361,7 +369,7 @@ def _name_the_taken(details: Object) -> None:
 
 
 def name_taken(name: str) -> FieldError:
-    """There is an object of that name, in the words of the documents of kinds with live checks."""
+    """The field error for an existing name, with the text documented for kinds with live checks."""
     why = f"resource with name '{name}' already exists"
     return fielderrors.duplicate("metadata.name", name, why)
 
@@ -371,7 +379,7 @@ _WORDINGS = {Origin.BUILTIN: KUBERNETES, Origin.CUSTOM: EXTENSIONS, Origin.PYTHO
 
 
 def of(definition: Definition) -> Wording:
-    """How the server speaks that a kind belongs to."""
+    """The wording of the server that serves the kind."""
     if definition.minor == releases.NEWEST.minor:
         return _WORDINGS[definition.origin]
     return _older(definition.origin, definition.minor)
@@ -383,7 +391,7 @@ def _older(origin: Origin, minor: int) -> Wording:
 
 
 def read_path(obj: Object, path: str) -> Any:
-    """The value at a dotted path with a leading dot, None where there is none."""
+    """The value at a dotted path with a leading dot, None without one."""
     value: Any = obj
     for part in path.lstrip(".").split("."):
         value = value.get(part) if isinstance(value, dict) else None
@@ -398,6 +406,6 @@ def _another_version(found: str, served: Served) -> StatusError:
 
 
 def _text(obj: Object, member: str) -> str:
-    """What unstructured's GetName and GetKind give: "" for what is no string."""
+    """A member as unstructured's GetName and GetKind return it: "" if it is not a string."""
     found = obj.get(member)
     return found if isinstance(found, str) else ""
