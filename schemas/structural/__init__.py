@@ -1,8 +1,8 @@
-"""Structural schemas (apiextensions v1): what they say of a value, to the exact field path.
+"""Structural schemas (apiextensions v1): pruning, defaults and validation of values.
 
-In come a schema as plain JSON and values; out come the values pruned and defaulted, and a list of
-`fielderrors.FieldError`. `compiled.CompiledSchema` is the way in; kinds' behaviours, `schemas.crds`
-and `schemas.offline` call it. Whether a schema itself is well formed is said by `schemas.crds`.
+Inputs: a schema as plain JSON, and values. Outputs: the pruned and defaulted values, and a list of
+`fielderrors.FieldError` with exact field paths. Callers use `compiled.CompiledSchema`: the
+strategies of kinds, `schemas.crds` and `schemas.offline`. `schemas.crds` validates schemas.
 """
 
 from inkube.schemas import lazy

@@ -1,7 +1,8 @@
-"""allOf, anyOf, oneOf and not, with upstream's choice of which branch's errors to show.
+"""allOf, anyOf, oneOf and not, with upstream's choice of the branch whose errors are shown.
 
-The branch that passed most checks is taken to be the one that was meant; `matches` counts them
-as kube-openapi's Result.MatchCount does (pkg/validation/validate/{schema,schema_props}.go).
+This is the branch that passed the most checks, because the client probably meant it; `matches`
+counts them as kube-openapi's Result.MatchCount does
+(pkg/validation/validate/{schema,schema_props}.go).
 """
 
 from collections.abc import Mapping
@@ -20,7 +21,7 @@ Branch = tuple[Node, Dispatch]
 
 
 class Compiler(Protocol):
-    """What knows the steps of every node (`compiler.Compiler`)."""
+    """The source of the steps of every node (`compiler.Compiler`)."""
 
     def dispatch(self, node: Node | None) -> Dispatch:
         """The steps of a node, by the type of the value."""
@@ -115,7 +116,7 @@ def _best(compiler: Compiler, branches: list[Branch], failures: list[Sink], valu
 
 
 def matches(compiler: Compiler, node: Node, value: Any) -> int:
-    """How many checks of a schema were made and passed on a value (`Result.MatchCount`)."""
+    """The number of checks of a schema that a value passed (`Result.MatchCount`)."""
     kind = type(value)
     typed = bool(node.types or node.format)
     passes_type = not leafchecks.type_fails(node, value)

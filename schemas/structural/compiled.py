@@ -1,7 +1,7 @@
-"""A schema ready for work: everything that happens to a value under one structural schema.
+"""A compiled schema: all operations on values under one structural schema.
 
-Kept beside a definition's version. Making one costs nothing; what a value touches is compiled when
-the first such value comes, and kept.
+A served version keeps one. Creating it has no cost; a part of the schema is compiled for the first
+value that reaches this part, and kept.
 """
 
 from collections.abc import Iterator
@@ -21,12 +21,12 @@ from inkube.schemas.structural.nodes import Node, Schema
 from inkube.schemas.structural.ratcheting import RatchetCompiler, RatchetSink
 
 NUMBERS_HAVE_FORMATS = 36
-"""The minor since which all formats are looked at."""
+"""The first minor that checks all formats."""
 _ENVELOPE = frozenset({"apiVersion", "kind", "metadata"})
 
 
 class CompiledSchema:
-    """An openAPIV3Schema as plain JSON. At a resource's root, metadata is ObjectMeta."""
+    """A compiled openAPIV3Schema. At the root of a resource, metadata is ObjectMeta."""
 
     def __init__(
         self, schema: Schema, *, resource_root: bool = True, minor: int = releases.NEWEST.minor
@@ -39,11 +39,11 @@ class CompiledSchema:
     def prune_and_default(
         self, obj: Object, unknown: list[str] | None, *, lenient: bool = False
     ) -> None:
-        """Read an object in place, as the reference decodes a body or what was stored.
+        """Decode an object in place, as kube-apiserver decodes a body or a stored object.
 
-        Types metadata, prunes, drops nulls, fills in defaults; the paths of unknown fields are
-        added to `unknown` in the reference's order. Raises DecodeError for metadata of a wrong
-        type, unless `lenient` (what was stored is read so).
+        Types metadata, prunes, drops nulls, sets defaults, and adds the paths of unknown fields to
+        `unknown` in the order of kube-apiserver. Raises DecodeError for metadata of a wrong type,
+        unless `lenient`, which is for stored objects.
         """
         found: list[str] = []
         if self._root and "metadata" in obj:
@@ -55,9 +55,9 @@ class CompiledSchema:
             unknown.extend(found)
 
     def type_and_default(self, obj: Object, unknown: list[str] | None) -> None:
-        """The same for an object of another kind: nothing but its metadata is typed or pruned.
+        """Decode an object of another kind: types and prunes only its metadata, and sets defaults.
 
-        Raises DecodeError.
+        Adds the paths of unknown fields to `unknown`. Raises DecodeError.
         """
         found: list[str] = []
         if "metadata" in obj:
@@ -67,8 +67,10 @@ class CompiledSchema:
             unknown.extend(found)
 
     def drop_all(self, obj: Object, unknown: list[str] | None) -> None:
-        """The same for an object of a version nobody declared, which knows no field but its type
-        and metadata. Raises DecodeError."""
+        """Decode an object of an undeclared version: drops all fields except type and metadata.
+
+        Adds the paths of the dropped fields to `unknown`. Raises DecodeError.
+        """
         found: list[str] = []
         if "metadata" in obj:
             obj["metadata"] = metadecoding.decode(obj["metadata"], found)
@@ -79,11 +81,11 @@ class CompiledSchema:
             unknown.extend([*found, *dropped])
 
     def default(self, obj: Object) -> None:
-        """Fill in defaults, in place."""
+        """Set defaults, in place."""
         filling.default(self.node, obj)
 
     def default_missing(self, obj: Object) -> None:
-        """Fill in the defaults of root members that are not there; the others have theirs."""
+        """Set the defaults of missing members at the root; present members already have theirs."""
         filling.default_missing(self.node, obj)
 
     def prune(self, obj: Object) -> None:
@@ -91,16 +93,17 @@ class CompiledSchema:
         filling.prune(self.node, obj, root=self._root)
 
     def validate(self, obj: Object, old: Object | None = None) -> list[FieldError]:
-        """Everything wrong with an object but its own metadata and its rules.
+        """All errors of an object, except those of its metadata and its rules.
 
-        With `old`, what was wrong there and has not changed is forgiven.
+        With `old`, errors of unchanged values are dropped (ratcheting).
         """
         return self.schema_errors(obj, old) + self.other_errors(obj, old)
 
     def validate_status(self, obj: Object, old: Object) -> list[FieldError]:
-        """The same for a write to /status: only the status meets the schema, by its own.
+        """The errors of a write to /status: validates only the status by its part of the schema.
 
-        Texts then begin below the status, fields do not (validator.go, ValidateStatusUpdate).
+        Paths in texts then start below the status; paths in fields start at the root (validator.go,
+        ValidateStatusUpdate).
         """
         found: list[FieldError] = []
         if "status" in obj and self._status is not None:
@@ -108,7 +111,7 @@ class CompiledSchema:
         return [_below_status(error) for error in found] + self.other_errors(obj, old)
 
     def other_errors(self, obj: Object, old: Object | None = None) -> list[FieldError]:
-        """What is wrong with embedded resources and lists that are sets or maps."""
+        """The errors of embedded resources and of lists that are sets or maps."""
         errors: list[FieldError] = []
         if self.node.holds(embedded.KEYWORD):
             errors.extend(embedded.validate(self.node, obj))
@@ -117,7 +120,7 @@ class CompiledSchema:
         return errors
 
     def schema_errors(self, value: Any, old: Any = None) -> list[FieldError]:
-        """What the schema's keywords say of a value, without embedded resources and list types."""
+        """The errors of the schema's keywords, without embedded resources and list types."""
         errors = BoundedSink()
         step = self._compiler.dispatch(self.node)[type(value)]
         if step is not None:
@@ -162,7 +165,7 @@ def _below_status(error: FieldError) -> FieldError:
 
 
 def _distinct(errors: Iterator[FieldError] | Sink) -> list[FieldError]:
-    """Each error once: branches of combinators report the same again."""
+    """The errors without duplicates, which branches of combinators cause."""
     if isinstance(errors, list) and len(errors) == 1:
         return [errors[0]]
     seen: dict[tuple[str, str, str], FieldError] = {}

@@ -1,7 +1,7 @@
-"""Values against a schema: every Node compiled once into the steps its values must pass.
+"""Validation of values: every Node is compiled once to the steps that check its values.
 
-A `Dispatch` maps the Python type of a value to one step, or to None where nothing can be wrong, so
-that a valid value costs one look-up. The order of errors and what hides what follow
+A `Dispatch` maps the Python type of a value to one step, or to None if no error is possible; such a
+value costs one look-up. The order of errors, and which errors hide others, follow
 kube-openapi/pkg/validation/validate/{schema,object_validator,slice_validator}.go.
 """
 
@@ -16,11 +16,11 @@ from inkube.schemas.structural.findings import Sink, Step, add_invalid, field
 from inkube.schemas.structural.nodes import META_FIELDS, Children, Node
 
 _RANGES_FRACTIONS = 35
-"""The minor since which what is no integer is also out of the range of integers."""
+"""The first minor that reports a fraction as out of the range of integers too."""
 
 
 class Dispatch(dict[type, Step | None]):
-    """JSON type → what to do with such a value; composed on first use."""
+    """JSON type → the step for values of this type, composed at the first use."""
 
     __slots__ = ("_compiler", "_node")
 
@@ -52,7 +52,7 @@ class Dispatches(dict[str, Dispatch]):
 
 
 class Compiler:
-    """Turns Nodes into Dispatches and remembers them. A subclass may follow children otherwise."""
+    """Compiles Nodes to Dispatches and keeps them. Subclasses can change the visit of children."""
 
     def __init__(self, minor: int = releases.NEWEST.minor) -> None:
         self._ranges_fractions = minor >= _RANGES_FRACTIONS
@@ -60,14 +60,14 @@ class Compiler:
         self._anything = Node({})
 
     def dispatch(self, node: Node | None) -> Dispatch:
-        """The steps of a node; None is a place the schema says nothing of."""
+        """The steps of a node; None is a place that the schema does not describe."""
         found = self._dispatches.get(node)
         if found is None:
             found = self._dispatches[node] = Dispatch(self, node or self._anything)
         return found
 
     def steps(self, node: Node, kind: type) -> list[Step]:
-        """What a value of this type has to pass, in upstream's order."""
+        """The steps for a value of this type, in upstream's order."""
         if kind is NoneType:
             return [*leafchecks.type_steps(node, kind), *leafchecks.enum_steps(node, kind)]
         steps = [*leafchecks.type_steps(node, kind), *combinators.steps(self, node)]
@@ -98,7 +98,7 @@ class Compiler:
         return check_items
 
     def follow_fields(self, dispatches: Dispatches, needed: tuple[str, ...]) -> Step:
-        """The step that checks every field of an object, and that those needed are there."""
+        """The step that checks every field of an object, and the presence of required fields."""
 
         check_needed = required_step(needed)
 
@@ -149,7 +149,7 @@ def _compose(steps: list[Step]) -> Step | None:
 
 
 def required_step(names: tuple[str, ...]) -> Step:
-    """The step that checks that fields are there."""
+    """The step that checks the presence of fields."""
 
     def check_required(value: Any, path: Path, errors: Sink) -> None:
         for name in names:
@@ -160,7 +160,7 @@ def required_step(names: tuple[str, ...]) -> Step:
 
 
 def _property_count_step(least: int | None, most: int | None) -> Step:
-    """The step that counts an object's members; what is wrong with them is told all the same."""
+    """The step that checks the number of members; it does not hide the errors of members."""
 
     def check_count(value: Any, path: Path, errors: Sink) -> None:
         size = len(value)

@@ -1,7 +1,7 @@
-"""Which part of the old object a part of the new one is compared with, and whether it changed.
+"""Correlation of the parts of a new object with those of the old one, and their comparison.
 
-Fields are matched by name, items of map lists by key; items of sets and of atomic lists, which
-lists without a type are too, have no counterpart. Follows apiserver/pkg/cel/common/equality.go.
+Fields are matched by name, items of map lists by key. Items of sets and of atomic lists have no
+counterpart. Lists without a type are atomic. Follows apiserver/pkg/cel/common/equality.go.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from inkube.schemas.structural.nodes import Node
 
 
 class Correlation:
-    """A value, the old value it answers to, and their schema; children are made on demand."""
+    """A value, its old counterpart, and their schema; children are created on demand."""
 
     __slots__ = ("_by_key", "_children", "_equal", "node", "old", "value")
 
@@ -24,7 +24,7 @@ class Correlation:
         self._by_key: dict[Any, Any] | None = None
 
     def child(self, segment: str | int) -> "Correlation | None":
-        """The field or item, or None when it has no counterpart."""
+        """The correlation of a field or item, or None if it has no counterpart."""
         if segment not in self._children:
             is_index = isinstance(segment, int)
             self._children[segment] = self._index(segment) if is_index else self._key(segment)
@@ -32,7 +32,7 @@ class Correlation:
 
     @property
     def equal(self) -> bool:
-        """Nothing changed here or below, as far as the schema reaches."""
+        """Whether the value and the values below it that the schema describes are unchanged."""
         if self._equal is None:
             self._equal = self._compare()
         return self._equal

@@ -1,7 +1,8 @@
 """Resources inside resources: fields marked `x-kubernetes-embedded-resource`.
 
-`coerce` is a part of decoding: it types apiVersion, kind and metadata. `validate` demands what
-every object must have. Follows apiextensions-apiserver/pkg/apiserver/schema/objectmeta.
+`coerce` is a part of decoding: it types apiVersion, kind and metadata. `validate` checks the
+members that every object must have.
+Follows apiextensions-apiserver/pkg/apiserver/schema/objectmeta.
 """
 
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ KEYWORD = "x-kubernetes-embedded-resource"
 def coerce(node: Node, value: Any, unknown: list[str], *, lenient: bool = False) -> None:
     """Type the metadata of every embedded resource, in place.
 
-    Raises DecodeError with a whole field error; `lenient` drops what is malformed instead.
+    Raises DecodeError with a whole field error as text; `lenient` drops malformed members instead.
     """
     for path, obj in _embedded(node, value, ""):
         for name in ("apiVersion", "kind"):
@@ -31,7 +32,7 @@ def coerce(node: Node, value: Any, unknown: list[str], *, lenient: bool = False)
 
 
 def validate(node: Node, value: Any) -> Iterator[FieldError]:
-    """apiVersion and kind are there and well formed, metadata is valid."""
+    """The errors of apiVersion and kind, which are required, and of metadata."""
     for path, obj in _embedded(node, value, ""):
         for name in ("apiVersion", "kind"):
             if name not in obj:
@@ -62,7 +63,7 @@ def _type_errors(path: str, obj: dict[str, Any]) -> Iterator[FieldError]:
 
 
 def _embedded(node: Node, value: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every embedded resource and its path; map keys stand in brackets."""
+    """Every embedded resource with its path, in which map keys are in brackets."""
     if type(value) is dict:
         if node.embedded:
             yield path, value

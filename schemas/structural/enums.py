@@ -1,7 +1,7 @@
 """Membership in an enum, with Go's conversions between the value's and the choice's type.
 
-Upstream converts the value to the type of each choice before comparing: 3.7 becomes 3 beside the
-choice 3, the integer 65 becomes "A" beside a text. Null equals no choice, not even null.
+Upstream converts the value to the type of each choice before comparing: 3.7 becomes 3 for the
+choice 3, and the integer 65 becomes "A" for a text. Null does not equal any choice, even null.
 Follows basicCommonValidator in kube-openapi/pkg/validation/validate/validator.go.
 """
 
@@ -13,7 +13,7 @@ from inkube.schemas.objects import same
 
 
 def is_choice(value: Any, choices: Sequence[Any]) -> bool:
-    """The value, converted, equals one of the choices."""
+    """Whether the converted value equals one of the choices."""
     return any(_equals(value, choice) for choice in choices)
 
 

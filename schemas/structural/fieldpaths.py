@@ -1,4 +1,4 @@
-"""Paths to values under validation: linked pairs, written out only when something is wrong."""
+"""Paths to values under validation: linked pairs, converted to texts only for errors."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ Path = tuple[Any, Any] | None
 
 ROOT: Path = None
 NO_FIELD = "<nil>"
-"""How upstream prints the path of the root (a nil *field.Path)."""
+"""The text that upstream prints for the path of the root (a nil *field.Path)."""
 
 
 def segments(path: Path) -> list[str | int]:
@@ -21,7 +21,7 @@ def segments(path: Path) -> list[str | int]:
 
 
 def text(path: Path) -> str:
-    """`spec.items[0].name`; "" for the root. Map keys stand after a dot like fields."""
+    """`spec.items[0].name`; "" for the root. A map key follows a dot, like a field."""
     parts: list[str] = []
     for segment in segments(path):
         if isinstance(segment, int):

@@ -1,8 +1,8 @@
-"""Pruning and defaulting: what a schema does not know goes, what it has a default for comes.
+"""Pruning and defaulting: removing fields that a schema does not have, and setting defaults.
 
-`settle` is what the reference does to a decoded object, in one walk: prune unknown fields, drop
-nulls that are neither allowed nor replaced by a default, fill in defaults. `prune` and `default`
-are its halves. All change the object in place. They follow
+`settle` does all that kube-apiserver does to a decoded object, in one walk: it prunes unknown
+fields, drops nulls that are neither allowed nor replaced by a default, and sets defaults. `prune`
+and `default` are its parts. All functions change the object in place. They follow
 apiextensions-apiserver/pkg/apiserver/schema/{pruning,defaulting}.
 """
 
@@ -23,12 +23,12 @@ def settle(node: Node, obj: Object, unknown: list[str] | None, *, root: bool = F
 
 
 def prune(node: Node, obj: Object, *, root: bool = False) -> None:
-    """Remove what the schema does not know, and nothing else."""
+    """Remove fields that the schema does not have; nulls stay and defaults are not set."""
     _Walk(nulls=False, defaults=False, unknown=None).visit_object(node, obj, None, root=root)
 
 
 def default(node: Node, obj: Any) -> None:
-    """Fill in defaults, also for nulls that are not allowed; nothing is removed."""
+    """Set defaults, also for nulls that are not allowed; removes no fields."""
     if type(obj) is dict:
         _default_map(node, obj)
     elif type(obj) is list and node.items is not None:
@@ -36,7 +36,7 @@ def default(node: Node, obj: Any) -> None:
 
 
 def default_missing(node: Node, obj: Object) -> None:
-    """Fill in the defaults of fields of this object that are not there."""
+    """Set the defaults of the missing fields of this object."""
     for name, child in node.defaults:
         if name not in obj:
             obj[name] = item = child.new_default()
@@ -67,7 +67,7 @@ def _default_list(node: Node, items: list[Any]) -> None:
 
 
 class _Walk:
-    """One walk over an object. `unknown` collects paths when it is a list."""
+    """One walk over an object. `unknown` collects paths if it is a list."""
 
     __slots__ = ("defaults", "nulls", "unknown")
 
@@ -77,7 +77,7 @@ class _Walk:
         self.unknown = unknown
 
     def visit_object(self, node: Node, obj: Object, path: Path, *, root: bool = False) -> None:
-        """An object under `node`."""
+        """Process an object with the schema `node`."""
         children = node.children
         meta = root or node.embedded
         gone = []
@@ -103,7 +103,10 @@ class _Walk:
             default_missing(node, obj)
 
     def visit_list(self, node: Node, items: list[Any], path: Path, *, keep: bool = False) -> None:
-        """A list under `node`; inside one that preserves, items lose nothing at their own level."""
+        """Process a list with the schema `node`.
+
+        With `keep`, or if `node` preserves unknown fields, items keep those of their own level.
+        """
         keep = keep or node.preserve
         child = node.items
         if child is None:
@@ -143,7 +146,7 @@ class _Walk:
             self.unknown.append(fieldpaths.text((path, name)))
 
     def _empty(self, items: list[Any], path: Path) -> None:
-        """Items under no schema: objects lose all they hold."""
+        """Process items without a schema: remove all members of objects."""
         for index, item in enumerate(items):
             if type(item) is dict:
                 self.visit_object(NOTHING, item, (path, index))

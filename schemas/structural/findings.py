@@ -1,4 +1,4 @@
-"""What validators find: the sink for errors, and the errors as upstream words them.
+"""Findings of validators: the sink for errors, and errors with the texts of upstream.
 
 Texts follow kube-openapi/pkg/validation/errors/schema.go, their translation into field errors
 apiextensions-apiserver/pkg/apiserver/validation/validation.go.
@@ -15,7 +15,7 @@ from inkube.schemas.structural.fieldpaths import NO_FIELD, Path
 
 
 class Sink(list[FieldError]):
-    """Where steps put what they find."""
+    """The list to which steps append errors."""
 
     __slots__ = ()
 
@@ -24,52 +24,53 @@ class Sink(list[FieldError]):
         return Sink()
 
 
-class Enough(Exception):  # it ends the search, and is no error
-    """More was found than anybody is told."""
+class Enough(Exception):  # ends the validation; it is not an error
+    """The validation found more errors than a response contains."""
 
 
 class BoundedSink(Sink):
-    """One that ends the search once it has more than an answer tells (`fielderrors.told`).
+    """A sink that ends the validation if it has more errors than a response (`fielderrors.told`).
 
-    For the whole of a value: what a branch finds may be discarded, so a fork has no bound.
+    It is for a whole value. Its forks have no bound, because the errors of a branch can be
+    discarded.
     """
 
     __slots__ = ()
 
     def append(self, error: FieldError) -> None:
-        """Raises Enough."""
+        """Append an error. Raises Enough beyond the bound."""
         if len(self) > fielderrors.MOST:
             raise Enough
         list.append(self, error)
 
 
 Step = Callable[[Any, Path, Sink], None]
-"""One check of a value; what is wrong goes to the sink."""
+"""One check of a value, which appends errors to the sink."""
 
 
 def field(path: Path) -> str:
-    """The field of an error at this place."""
+    """The field of an error at this path."""
     return fieldpaths.text(path) or NO_FIELD
 
 
 def body(path: Path, text: str) -> str:
-    """`spec.size in body …`, as upstream's validators speak."""
+    """`spec.size in body …`, the form of texts in upstream's validators."""
     return f"{fieldpaths.text(path)} in body {text}"
 
 
 def add_invalid(path: Path, value: Any, text: str, errors: Sink) -> None:
-    """The value breaks a rule."""
+    """Add the error for a value that breaks a rule."""
     place = fieldpaths.text(path)
     errors.append(invalid(place or NO_FIELD, value, f"{place} in body {text}"))
 
 
 def add_type_error(path: Path, wanted: str, shown: str, errors: Sink) -> None:
-    """The value has another type; `shown` names its own."""
+    """Add the error for a value of another type; `shown` is the name of its type."""
     place = fieldpaths.text(path)
     text = f"{place} in body must be of type {wanted}: {gotext.quote(shown)}"
     errors.append(type_invalid(place or NO_FIELD, shown, text))
 
 
 def placeless(text: str) -> FieldError:
-    """An error of upstream's that has no field and no value."""
+    """An error that has no field and no value in upstream."""
     return invalid(NO_FIELD, "", text)

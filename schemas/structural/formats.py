@@ -1,4 +1,4 @@
-"""The string formats the reference checks, by name without dashes; any other is no constraint.
+"""The string formats that upstream checks, by name without dashes; it ignores other formats.
 
 Follows kube-openapi/pkg/validation/strfmt and its fork of govalidator, with Go's net, net/url,
 net/mail and time packages beneath.
@@ -16,18 +16,18 @@ Check = Callable[[str], bool]
 
 
 def check_for(format: str) -> Check | None:
-    """The check of a format, or None where it is none that upstream knows."""
+    """The check of a format, or None if upstream does not know the format."""
     return _CHECKS.get(format.replace("-", ""))
 
 
 _SINCE = {
     "k8sshortname": 35, "k8slongname": 35, "int32": 36, "int64": 36, "float": 36, "double": 36,
 }  # fmt: skip
-"""The minor from which a format is looked at; before, it is left out of every schema."""
+"""The first minor that checks a format; earlier minors remove the format from schemas."""
 
 
 def checked_in(schema: Mapping[str, Any], minor: int) -> Mapping[str, Any]:
-    """The schema without the formats that the minor does not look at; itself where it has none.
+    """The schema without formats that the minor does not check; `schema` itself without such ones.
 
     Follows pkg/apiserver/schema/formats (StripUnsupportedFormatsPostProcess).
     """
@@ -56,7 +56,7 @@ def _below(value: Any, minor: int) -> Any:
 
 
 def is_known(format: str) -> bool:
-    """The format is checked; dashes in its name do not matter."""
+    """Whether the format is checked; dashes in its name are ignored."""
     return format.replace("-", "") in _CHECKS
 
 
@@ -69,7 +69,7 @@ def _matching(pattern: str, flags: int = 0) -> Check:
 
 
 def parse_ip_sloppy(text: str) -> bool:
-    """netutils.ParseIPSloppy: octets may have leading zeros."""
+    """Whether netutils.ParseIPSloppy accepts the text: octets can have leading zeros."""
     first = next((char for char in text if char in ".:"), "")
     if first == ".":
         return _is_ipv4_sloppy(text)
@@ -124,7 +124,7 @@ _MAC = _matching(
 )
 
 _plain_uri = _matching(r"https?://[A-Za-z0-9.-]+(?::[0-9]+)?(?:/[!$&-~]*)?")
-"""The usual sort; no escapes, nothing that needs a second look."""
+"""The usual URIs: those without escapes, which need no further check."""
 
 
 def _is_uri(text: str) -> bool:
@@ -242,7 +242,10 @@ _UNIT_STARTS = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
 
 
 def _is_duration(text: str) -> bool:
-    """time.ParseDuration, or Scala's words: `2 days`. One known unit is enough for upstream."""
+    """Whether a text is a Go duration (time.ParseDuration) or a Scala one, such as `2 days`.
+
+    As upstream, one known unit in a Scala duration is enough.
+    """
     if _go_duration(text):
         return True
     if not _words(text):

@@ -1,6 +1,6 @@
-"""The checks of one value that look at nothing below it: type, text, format, number, enum, size.
+"""The checks of one value without its children: type, text, format, number, enum, size.
 
-Each function gives the steps a schema asks for, none where it asks nothing. They follow
+Each function returns the steps that a schema requires, and [] without such keywords. They follow
 kube-openapi/pkg/validation/validate/{type,validator,values}.go.
 """
 
@@ -32,13 +32,13 @@ JSON_TYPES = {
     NoneType: "null",
 }
 _GO_FORMATS = {int: "int64", float: "float64"}
-"""The format kube-openapi infers from a Go type."""
+"""The format that kube-openapi infers from a Go type."""
 
 # ------------------------------------------------------------------------------- types
 
 
 def type_steps(node: Node, kind: type) -> list[Step]:
-    """The value is of a type, and for numbers of a format, that the schema names."""
+    """The step that checks the type of a value and, for numbers, the format."""
     types, form = node.types, node.format
     name = JSON_TYPES[kind]
     if kind is NoneType:
@@ -59,7 +59,7 @@ def type_steps(node: Node, kind: type) -> list[Step]:
 
 
 def type_fails(node: Node, value: Any) -> bool:
-    """The value is of none of the types."""
+    """Whether the value does not have one of the types."""
     found = Sink()
     for step in type_steps(node, type(value)):
         step(value, None, found)
@@ -82,7 +82,7 @@ def _whole_number(wanted: str, shown: str) -> Step:
 
 
 def string_steps(node: Node) -> list[Step]:
-    """Length, or else pattern: the first that fails hides the other."""
+    """The step that checks length and pattern; an error of the length hides one of the pattern."""
     raw = node.raw
     least, most, pattern = raw.get("minLength"), raw.get("maxLength"), raw.get("pattern")
     if least is None and most is None and not pattern:
@@ -102,7 +102,7 @@ def string_steps(node: Node) -> list[Step]:
     def add_mismatch(value: str, path: Path, errors: Sink) -> None:
         try:
             matched = matches(value)
-        except patterns.PatternError as error:  # too many steps: nobody knows
+        except patterns.PatternError as error:  # too many steps to decide
             add_invalid(path, value, str(error), errors)
         else:
             if not matched:
@@ -115,7 +115,7 @@ def string_steps(node: Node) -> list[Step]:
 
 
 def _unless_sized(sizes: tuple[int, int], whole: Step) -> Step:
-    """The whole check only for a text of another size."""
+    """A step that runs `whole` only for a text with a length outside of `sizes`."""
     shortest, longest = sizes
 
     def check(value: Any, path: Path, errors: Sink) -> None:
@@ -126,7 +126,7 @@ def _unless_sized(sizes: tuple[int, int], whole: Step) -> Step:
 
 
 def _unless_matched(sizes: tuple[int, int], search: Callable[[str], object], whole: Step) -> Step:
-    """The whole check only for a text of another size, or one that the search does not find."""
+    """A step that runs `whole` for a text with a length outside of `sizes`, or without a match."""
     shortest, longest = sizes
 
     def check(value: Any, path: Path, errors: Sink) -> None:
@@ -144,11 +144,11 @@ def _matcher(pattern: str) -> patterns.Matcher:
     try:
         return patterns.matcher(pattern)
     except patterns.PatternError:
-        return lambda _text: False  # upstream, too, finds out only when a value comes
+        return lambda _text: False  # upstream also compiles the pattern only for a value
 
 
 def format_steps(node: Node) -> list[Step]:
-    """The format of a text."""
+    """The step that checks the format of a text."""
     form = node.format
     conforms = formats.check_for(form) if form else None
     if conforms is None:
@@ -162,8 +162,11 @@ def format_steps(node: Node) -> list[Step]:
 
 
 def number_steps(node: Node, kind: type, *, ranges_fractions: bool = True) -> list[Step]:
-    """The range of the format and the bounds. Whether a number that is no integer is out of the
-    range of integers too, `ranges_fractions` says; its type is another error."""
+    """The step that checks a number by the range of its format and the bounds.
+
+    `ranges_fractions`: whether a fraction is out of the range of integers too, in addition to the
+    error of its type.
+    """
     declared = node.types[0] if len(node.types) == 1 else ""
     form = node.format
     bounds = numbers.compile_bounds(dict(node.raw), declared, form)
@@ -196,7 +199,7 @@ def number_steps(node: Node, kind: type, *, ranges_fractions: bool = True) -> li
 
 
 def enum_steps(node: Node, kind: type) -> list[Step]:
-    """One of the choices."""
+    """The step that checks the enum."""
     choices = node.enum
     if not choices:
         return []
@@ -222,7 +225,7 @@ def enum_steps(node: Node, kind: type) -> list[Step]:
 
 
 def size_steps(node: Node) -> list[Step]:
-    """minItems and maxItems."""
+    """The step that checks minItems and maxItems."""
     least, most = node.raw.get("minItems"), node.raw.get("maxItems")
     if least is None and most is None:
         return []

@@ -1,8 +1,8 @@
-"""Structural schemas as the validators see them: one `Node` per place, parsed when first visited.
+"""Structural schemas for validators: one `Node` per schema node, parsed at the first visit.
 
-A Node is a normalised view of an openAPIV3Schema given as plain JSON. What is not structural is
-refused elsewhere, when a definition is written; here an odd schema is read as upstream would read
-it. Follows apiextensions-apiserver/pkg/apiserver/schema/{structural,convert,kubeopenapi}.go.
+A Node is a normalised view of an openAPIV3Schema given as plain JSON. Writes of a definition refuse
+a schema that is not structural; this module reads such a schema as upstream reads it. Follows
+apiextensions-apiserver/pkg/apiserver/schema/{structural,convert,kubeopenapi}.go.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from inkube.schemas.structural import formats
 
 Schema = Mapping[str, Any]
 META_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
-"""What an embedded resource has without declaring it."""
+"""The fields that every embedded resource has, declared or not."""
 
 _FORMATS_OF_TYPE = {
     "integer": frozenset({"int32", "int64"}),
@@ -24,7 +24,7 @@ _FORMATS_OF_TYPE = {
 
 
 class Node:
-    """One place of a schema. Children are Nodes of their own, made on first use."""
+    """One node of a schema. Its children are also Nodes, created at the first use."""
 
     __slots__ = ("__dict__", "raw")
 
@@ -33,7 +33,7 @@ class Node:
 
     @cached_property
     def types(self) -> tuple[str, ...]:
-        """The JSON types allowed; none means any."""
+        """The allowed JSON types; empty: any type."""
         if self.raw.get("x-kubernetes-int-or-string"):
             return ("integer", "string")
         declared = self.raw.get("type")
@@ -41,7 +41,7 @@ class Node:
 
     @cached_property
     def format(self) -> str:
-        """The format, or "" where it is none upstream knows for this type."""
+        """The format, or "" if upstream does not know it for this type."""
         name: str = self.raw.get("format") or ""
         kind = self.types[0] if len(self.types) == 1 else ""
         if kind in {"", "string"} and len(self.types) < 2:
@@ -50,63 +50,63 @@ class Node:
 
     @cached_property
     def nullable(self) -> bool:
-        """Null is a value here."""
+        """Whether null is a valid value."""
         return bool(self.raw.get("nullable"))
 
     @cached_property
     def preserve(self) -> bool:
-        """Unknown fields are kept."""
+        """Whether unknown fields are kept."""
         return bool(self.raw.get("x-kubernetes-preserve-unknown-fields"))
 
     @cached_property
     def embedded(self) -> bool:
-        """A whole object with apiVersion, kind and metadata."""
+        """Whether values are whole objects with apiVersion, kind and metadata."""
         return bool(self.raw.get("x-kubernetes-embedded-resource"))
 
     @cached_property
     def list_type(self) -> str:
-        """`atomic`, `set`, `map` or ""."""
+        """The list type: `atomic`, `set`, `map` or ""."""
         return self.raw.get("x-kubernetes-list-type") or ""
 
     @cached_property
     def holds_list_types(self) -> bool:
-        """Whether a list type stands here or anywhere below."""
+        """Whether this node or a node below it has a list type."""
         return self.holds("x-kubernetes-list-type")
 
     @cached_property
     def typed_lists(self) -> tuple[tuple[str, "Node"], ...]:
-        """The declared fields that hold list types."""
+        """The declared fields with list types at or below them."""
         found = ((name, self.children[name]) for name in self.raw.get("properties") or {})
         return tuple((name, node) for name, node in found if node and node.holds_list_types)
 
     @cached_property
     def typed_values(self) -> bool:
-        """Whether the values of undeclared names hold list types."""
+        """Whether the schema of undeclared names has list types at or below it."""
         return self.additional is not None and self.additional.holds_list_types
 
     @cached_property
     def list_map_keys(self) -> tuple[str, ...]:
-        """The fields that tell items of a map list apart."""
+        """The key fields, which identify an item of a map list."""
         return tuple(self.raw.get("x-kubernetes-list-map-keys") or ())
 
     @cached_property
     def required(self) -> tuple[str, ...]:
-        """Names of the fields that must be there."""
+        """The names of the required fields."""
         return tuple(self.raw.get("required") or ())
 
     @cached_property
     def enum(self) -> list[Any]:
-        """The choices; none means any."""
+        """The allowed values; empty: any value."""
         return self.raw.get("enum") or []
 
     @cached_property
     def children(self) -> "Children":
-        """The Node of each field by name; None where the schema says nothing of it."""
+        """The Node of each field by name; None if the schema does not describe the field."""
         return Children(self.raw.get("properties") or {}, self.additional)
 
     @cached_property
     def additional(self) -> "Node | None":
-        """What holds for map values; `NOTHING` for `additionalProperties: true`."""
+        """The schema of map values; `NOTHING` for `additionalProperties: true`."""
         declared = self.raw.get("additionalProperties")
         if declared is True:
             return NOTHING
@@ -114,7 +114,7 @@ class Node:
 
     @cached_property
     def items(self) -> "Node | None":
-        """What holds for list items."""
+        """The schema of list items."""
         declared = self.raw.get("items")
         return Node(declared) if isinstance(declared, Mapping) else None
 
@@ -126,7 +126,7 @@ class Node:
         return found
 
     def holds(self, keyword: str) -> bool:
-        """Whether the keyword stands here or anywhere below, outside of combinators."""
+        """Whether this node or a node below it has the keyword, without nodes in combinators."""
         found = self._held.get(keyword)
         if found is None:
             found = self._held[keyword] = _mentions(self.raw, keyword)
@@ -142,7 +142,7 @@ class Node:
 
     @cached_property
     def has_default(self) -> bool:
-        """A default of null is none."""
+        """Whether the node has a default; a default of null does not count."""
         return self.raw.get("default") is not None
 
     @cached_property
@@ -153,7 +153,7 @@ class Node:
         return tuple((name, node) for name in names if (node := self.children[name]))
 
     def new_default(self) -> Any:
-        """A copy of the default that the caller may change."""
+        """A copy of the default, which the caller can change."""
         default = self.raw.get("default")
         return orjson.loads(self._default_bytes) if type(default) in {dict, list} else default
 
@@ -163,7 +163,7 @@ class Node:
 
 
 class Children(dict[str, Node | None]):
-    """Field name → Node, filled as names are asked for; undeclared names share one Node."""
+    """Field name → Node, filled at lookups; undeclared names share one Node."""
 
     __slots__ = ("_additional", "_declared")
 
@@ -175,19 +175,19 @@ class Children(dict[str, Node | None]):
     def __missing__(self, name: str) -> Node | None:
         raw = self._declared.get(name)
         if raw is None:
-            if name in META_FIELDS:  # every object has them; the keys of maps are not kept
+            if name in META_FIELDS:  # few names, so they can be stored; keys of maps are not
                 self[name] = self._additional
             return self._additional
         node = self[name] = Node(raw)
         return node
 
     def declares(self, name: str) -> bool:
-        """The name is a property, not only a map key."""
+        """Whether the name is a property, not only a map key."""
         return name in self._declared
 
 
 NOTHING = Node({})
-"""The empty schema below `additionalProperties: true`: it prunes what it meets, checks nothing."""
+"""The empty schema below `additionalProperties: true`: it prunes all fields and has no checks."""
 
 
 def _mentions(raw: Schema, keyword: str) -> bool:

@@ -1,4 +1,4 @@
-"""Numbers as the reference checks them: integers in floats, ranges of formats, bounds, multiples.
+"""Checks of numbers as upstream: integers in floats, ranges of formats, bounds, multiples.
 
 Follows kube-openapi/pkg/validation/validate/{validator,values}.go and go-openapi/swag/convert.go.
 """
@@ -15,7 +15,7 @@ _BITS = {"int32": 31, "int64": 63, "": 63}
 
 Number = int | float
 Problem = tuple[str, Number | None]
-"""(text after the path, the value shown); a value of None marks an error without a place."""
+"""(text after the path, value in the error); None as the value: an error without a field."""
 
 
 def is_whole(value: float) -> bool:
@@ -31,7 +31,7 @@ def is_whole(value: float) -> bool:
 
 
 def fits(value: Number, kind: str, format: str) -> bool:
-    """IsValueValidAgainstRange: the number can be held by type and format."""
+    """Whether type and format can represent the number (IsValueValidAgainstRange)."""
     if kind == "integer":
         limit = 1 << _BITS.get(format, 63)
         return (isinstance(value, int) or value.is_integer()) and -limit <= value < limit
@@ -53,7 +53,7 @@ def compile_bounds(
 
 
 def safe_range(schema: Mapping[str, Number | bool], kind: str, form: str) -> tuple[Number, Number]:
-    """Between these two every number is fine; nothing is where that cannot be said so simply."""
+    """An open range in which every number is valid; (0, 0) if no simple range is known."""
     bounds = [schema.get("minimum"), schema.get("maximum")]
     unfit = any(bound is not None and not fits(bound, kind, form) for bound in bounds)
     if unfit or form == "float" or "multipleOf" in schema:
@@ -72,7 +72,7 @@ _PREFIXES = {
 
 
 def range_problem(prefix: str, kind: str, format: str) -> str:
-    """The text of a number out of range, up to the path."""
+    """The text for a number out of range, without the path at its end."""
     how = f"with format {format}" if format else "(default format)"
     return f"{prefix} value must be of type {kind} {how} in "
 
@@ -80,7 +80,10 @@ def range_problem(prefix: str, kind: str, format: str) -> str:
 def _guarded(
     check: Callable[[Number], str | None], bound: Number, where: tuple[str, str, str]
 ) -> Callable[[Number], list[Problem]]:
-    """A bound that its own type cannot hold is an error of its own, and compared as a float."""
+    """A check with the error of the bound itself, if the type cannot represent the bound.
+
+    The value is then compared as a float.
+    """
     keyword, kind, form = where
     unfit = "" if fits(bound, kind, form) else range_problem(_PREFIXES[keyword], kind, form)
 
@@ -133,5 +136,5 @@ def _multiple(factor: Number, _exclusive: bool) -> Callable[[Number], str | None
 
 
 def _native(bound: Number, value: Number) -> Number:
-    """An integer is compared with the bound cut to an integer: -1.5 becomes -1."""
+    """The bound in the type of the value: for integers it is truncated, so -1.5 becomes -1."""
     return int(bound) if isinstance(value, int) else float(bound)

@@ -1,7 +1,7 @@
-"""Ratcheting: what was wrong before and did not change is forgiven on update.
+"""Ratcheting: an update ignores the errors of values that did not change.
 
-The same checks as on create, but whatever is found at a place whose value equals its old
-counterpart is dropped at that place, before combinators above judge their branches. Follows
+The checks are those of a create, but errors at a place with an unchanged value are dropped at this
+place, before combinators above it evaluate their branches. Follows
 apiextensions-apiserver/pkg/apiserver/validation/ratcheting.go.
 """
 
@@ -13,11 +13,11 @@ from inkube.schemas.structural.fieldpaths import Path
 from inkube.schemas.structural.findings import Sink, Step
 
 _NEVER = frozenset({"apiVersion", "kind"})
-"""Root fields that are compared with nothing: old and new have been converted to one version."""
+"""Root fields that are never compared, because both objects were converted to one version."""
 
 
 class RatchetSink(Sink):
-    """A sink that knows the old object."""
+    """A sink with access to the old object."""
 
     __slots__ = ("_correlation",)
 
@@ -30,7 +30,7 @@ class RatchetSink(Sink):
         return RatchetSink(self._correlation)
 
     def forgive(self, path: Path, start: int) -> None:
-        """Drop what was found since `start` if the value at `path` has not changed."""
+        """Drop the errors from index `start` on if the value at `path` did not change."""
         found: Correlation | None = self._correlation
         if path is not None and path[0] is None and path[1] in _NEVER:
             return
@@ -41,7 +41,7 @@ class RatchetSink(Sink):
 
 
 class RatchetCompiler(compiler.Compiler):
-    """Compiles steps that give every child the chance to be forgiven."""
+    """Compiles steps that drop the errors of unchanged children."""
 
     def follow_items(self, dispatch: compiler.Dispatch) -> Step:
         """The step that checks every item of a list."""
@@ -53,7 +53,7 @@ class RatchetCompiler(compiler.Compiler):
         return check_items
 
     def follow_fields(self, dispatches: compiler.Dispatches, needed: tuple[str, ...]) -> Step:
-        """The step that checks every field of an object, and that those needed are there."""
+        """The step that checks every field of an object, and the presence of required fields."""
         check_needed = compiler.required_step(needed)
 
         def check_fields(value: Any, path: Path, errors: Sink) -> None:

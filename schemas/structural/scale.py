@@ -1,4 +1,4 @@
-"""What a custom resource must hold where its scale subresource reads: numbers and a selector.
+"""Checks of the fields that the scale subresource of a custom resource reads.
 
 Follows apiextensions-apiserver/pkg/registry/customresource/validator.go (ValidateScaleSpec,
 ValidateScaleStatus) and the texts of apimachinery's unstructured helpers.
@@ -17,12 +17,12 @@ _ABSENT = object()
 
 
 def spec(obj: Object, scale: Scale) -> list[FieldError]:
-    """What is wrong with the wanted replicas."""
+    """The errors of the replicas in the spec."""
     return _replicas(obj, scale.spec_replicas)
 
 
 def status(obj: Object, scale: Scale) -> list[FieldError]:
-    """What is wrong with the counted replicas and the selector."""
+    """The errors of the replicas in the status, and of the selector."""
     errors = _replicas(obj, scale.status_replicas)
     if scale.label_selector:
         text = _trouble(obj, scale.label_selector, str)
@@ -45,7 +45,7 @@ def _replicas(obj: Object, path: str) -> list[FieldError]:
 
 
 def _trouble(obj: Object, path: str, wanted: type) -> str:
-    """Why there is no value of the wanted type at the path; "" also when nothing is there."""
+    """The error for a value with another type at the path; "" if it has the type or is missing."""
     value, place, inside = _find(obj, path)
     if value is _ABSENT or (not inside and type(value) is wanted):
         return ""
@@ -57,7 +57,10 @@ def _trouble(obj: Object, path: str, wanted: type) -> str:
 
 
 def _find(obj: Object, path: str) -> tuple[Any, str, bool]:
-    """The value at the path, or what stands in the way: value, its path, whether in the way."""
+    """The value at the path, or the value that blocks the path because it is not an object.
+
+    Returns the value (or _ABSENT), its path, and whether it blocks the path.
+    """
     value: Any = obj
     names = path.removeprefix(".").split(".")
     for depth, name in enumerate(names):

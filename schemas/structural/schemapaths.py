@@ -15,13 +15,13 @@ _ESCAPED = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v
 
 
 class InvalidPath(Exception):
-    """Why the path does not lead to a field."""
+    """The path does not lead to a field; the text is the reason."""
 
 
 def resolve(path: str, schema: Object, *, arrays: bool = True) -> tuple[str, Object]:
     """The path in the form of field errors, and the schema it leads to. Raises InvalidPath.
 
-    With `arrays` false the notation with brackets is refused.
+    If `arrays` is false, brackets in the path are refused.
     """
     tokens = iter(_TOKEN.findall(path))
     found = ""
