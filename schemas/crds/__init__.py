@@ -1,8 +1,8 @@
 """The kind CustomResourceDefinition: defaulting, validation, acceptance, and what it defines.
 
-In comes a body or a stored definition; out come the decoded one, field errors, a status, and the
-`definitions.Definition` by which the registry serves the new kind. Its strategy calls what is
-listed here, and so does `schemas.offline`.
+Input: a body or a stored CRD. Outputs: the decoded CRD, field errors, a status, and the
+`definitions.Definition` with which the registry serves the new kind. The strategy of the kind and
+`schemas.offline` call the names listed here.
 """
 
 from inkube.schemas import lazy

@@ -1,4 +1,4 @@
-"""Which names of a CRD are accepted, and the status that follows.
+"""The acceptance of the names of a CRD, and the resulting status.
 
 Names must be unique in their group: plural, singular and short names together, kind and list kind
 together. Follows apiextensions-apiserver/pkg/controller/status/naming_controller.go and
@@ -17,7 +17,7 @@ from inkube.schemas.objects import Object
 
 @dataclass(slots=True)
 class _Taken:
-    """Names in use by the accepted CRDs of one group."""
+    """The names that the accepted CRDs of one group use."""
 
     resources: set[str] = field(default_factory=set)
     kinds: set[str] = field(default_factory=set)
@@ -29,10 +29,10 @@ class _Taken:
 
 
 def next_status(crd: Object, others: Iterable[Object], now: str) -> Object | None:
-    """The status the CRD should have, or None when it has it already.
+    """The status that the CRD should have, or None if it already has this status.
 
-    `others` are at least the CRDs of its group that have one of the names it wants; any further
-    CRD may be among them, the CRD itself too. `now` is a metav1.Time.
+    `others` contains at least the CRDs of its group with one of the names in its spec. It can
+    contain other CRDs and the CRD itself. `now` is a metav1.Time.
     """
     taken = _Taken()
     group, name = crd["spec"]["group"], crd["metadata"]["name"]
@@ -71,14 +71,17 @@ _ESTABLISHED = conditions.condition(
 
 
 def _untrusted(spec: Object) -> Object | None:
-    """A CRD whose conversion webhook nobody could trust is not served before that is mended."""
+    """The condition of a CRD with an invalid CA bundle for its conversion webhook, else None.
+
+    Such a CRD is not served until the bundle is valid.
+    """
     webhook = (spec.get("conversion") or {}).get("webhook") or {}
     bundle = (webhook.get("clientConfig") or {}).get("caBundle")
     return _INVALID_BUNDLE if bundle and not certificates.is_valid(bundle) else None
 
 
 def _accept(wanted: Object, accepted: Object, taken: _Taken) -> tuple[Object, Object | None]:
-    """The names that hold from now on, and the last conflict as a condition."""
+    """The accepted names, and the last conflict as a condition."""
     names = {"kind": "", "plural": "", **accepted}
     conflict: Object | None = None
     for key, used, reason in (

@@ -20,7 +20,7 @@ _FIELD = f"metadata.annotations[{ANNOTATION}]"
 
 
 class State(Enum):
-    """What the annotation says."""
+    """The meaning of the annotation."""
 
     MISSING = "MissingAnnotation"
     INVALID = "InvalidAnnotation"
@@ -41,7 +41,7 @@ def is_protected(group: str) -> bool:
 
 
 def read(crd: Object) -> Approval:
-    """What the CRD's annotation says."""
+    """The approval of a CRD, from its annotation."""
     value = (crd["metadata"].get("annotations") or {}).get(ANNOTATION, "")
     needs = f"protected groups must have approval annotation {gotext.quote(ANNOTATION)}"
     if not value:
@@ -63,7 +63,7 @@ def _is_absolute_url(text: str) -> bool:
 
 
 def validate(crd: Object, old: Object | None) -> list[FieldError]:
-    """A missing or unclear annotation, unless it was so before."""
+    """The error of a missing or invalid annotation, unless `old` has the same state."""
     if not is_protected(crd["spec"]["group"]):
         return []
     state, message = read(crd)
@@ -77,7 +77,7 @@ def validate(crd: Object, old: Object | None) -> list[FieldError]:
 
 
 def condition(crd: Object) -> Object | None:
-    """The condition a protected group's CRD shows."""
+    """The condition of a CRD in a protected group; None for other groups."""
     if not is_protected(crd["spec"]["group"]):
         return None
     state, message = read(crd)

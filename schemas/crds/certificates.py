@@ -1,4 +1,4 @@
-"""Does a CA bundle hold a certificate? As apiserver/pkg/util/webhook, ValidateCABundle."""
+"""Checks of CA bundles, as ValidateCABundle in apiserver/pkg/util/webhook."""
 
 import base64
 import binascii
@@ -14,14 +14,14 @@ _NOTHING = "data does not contain any valid RSA or ECDSA certificates"
 
 
 def validate(bundle: str, path: str) -> Iterator[FieldError]:
-    """`bundle` is base64, as JSON carries it. Certificates are looked at from outside only."""
+    """The errors of a base64 bundle. Only the outer structure of certificates is checked."""
     why = _problem(base64.b64decode(bundle))
     if why:
         yield invalid(path, bundle, f"unable to load root certificates: {why}")
 
 
 def is_valid(bundle: str) -> bool:
-    """Whether the bundle holds certificates."""
+    """Whether the base64 bundle contains certificates."""
     return not _problem(base64.b64decode(bundle))
 
 

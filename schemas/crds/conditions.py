@@ -12,18 +12,18 @@ APPROVAL = "KubernetesAPIApprovalPolicyConformant"
 
 
 def find(status: Object, kind: str) -> Object | None:
-    """The condition of that type."""
+    """The condition of this type, None without one."""
     return next((c for c in status.get("conditions") or () if c.get("type") == kind), None)
 
 
 def is_true(status: Object, kind: str) -> bool:
-    """Whether the condition of that type is "True"."""
+    """Whether the condition of this type has the status "True"."""
     condition = find(status, kind)
     return condition is not None and condition.get("status") == "True"
 
 
 def put(status: Object, condition: Object, now: str) -> None:
-    """Set the condition in `status`; its time moves only when its status does."""
+    """Set the condition in `status`; its time changes only if its status changes."""
     existing = find(status, condition["type"])
     if existing is None:
         conditions = status.get("conditions") or []
@@ -35,5 +35,5 @@ def put(status: Object, condition: Object, now: str) -> None:
 
 
 def condition(kind: str, status: str, reason: str, message: str) -> Object:
-    """A condition without its time, which `put` adds."""
+    """A condition without a time, which `put` adds."""
     return {"message": message, "reason": reason, "status": status, "type": kind}

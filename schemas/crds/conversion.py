@@ -1,4 +1,4 @@
-"""spec.conversion: strategy, webhook and the review versions it speaks.
+"""Validation of spec.conversion: strategy, webhook and its review versions.
 
 Errors name the internal version's fields, `webhookClientConfig` and `conversionReviewVersions`.
 Follows validation.go (validateCustomResourceConversion) and
@@ -18,7 +18,7 @@ _FORM = "; desired format: https://host[/path]"
 
 
 def validate(conversion: Object, path: str, *, check_bundle: bool) -> Iterator[FieldError]:
-    """What is wrong with the conversion; `check_bundle` looks into the CA bundle too."""
+    """The errors of the conversion; with `check_bundle` also those of the CA bundle."""
     strategy = conversion["strategy"]
     yield from naming.validate_choice(strategy, f"{path}.strategy", ("None", "Webhook"))
     webhook = conversion.get("webhook") or {}
@@ -40,7 +40,7 @@ def validate(conversion: Object, path: str, *, check_bundle: bool) -> Iterator[F
 
 
 def client_errors(config: Object, path: str) -> Iterator[FieldError]:
-    """A webhook's clientConfig (apiserver/pkg/util/webhook/validation.go)."""
+    """The errors of a webhook's clientConfig (apiserver/pkg/util/webhook/validation.go)."""
     url, service = config.get("url"), config.get("service")
     if (url is None) == (service is None):
         yield required(path, "exactly one of url or service is required")

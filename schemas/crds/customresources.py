@@ -1,4 +1,4 @@
-"""Custom resources, and kinds declared in Python, which are custom resources with further parts.
+"""Custom resources, and kinds declared in Python: custom resources with additional parts.
 
 Follows apiextensions-apiserver/pkg/registry/customresource/strategy.go and
 pkg/apiserver/customresource_handler.go.
@@ -23,18 +23,20 @@ from inkube.schemas.structural import scale
 
 _NO_TEXT = ".apiVersion accessor error: <nil> is of the type <nil>, expected string"
 _NOWHERE = "<nil>"
-"""What upstream names as the field where it means no one field."""
+"""The text that upstream prints as the field of an error without a field."""
 _ENVELOPE = ("apiVersion", "kind", "metadata")
 
 
 class CustomServed(Served):
-    """A version whose structural schema says what its objects look like."""
+    """A version with a structural schema, which prunes and defaults its objects."""
 
     def decode(
         self, obj: Object, unknown: list[str] | None, empties: list[Empty] | None = None
     ) -> Object:
-        """What says it is another kind, or of another group, is not pruned: validation refuses it
-        (unstructuredSchemaCoercer)."""
+        """Decode an object, as upstream's unstructuredSchemaCoercer.
+
+        An object of another kind or group is not pruned; validation refuses it.
+        """
         paths: list[str] | None = None if unknown is None else []
         sent = obj.get("apiVersion", self.api_version)
         if sent == self.api_version and obj.get("kind", self.kind) == self.kind:
@@ -48,7 +50,7 @@ class CustomServed(Served):
     def _decode_other(
         self, obj: Object, api_version: str | None, unknown: list[str] | None
     ) -> None:
-        """Read what says it is of another type than the version's. Raises DecodeError."""
+        """Decode an object with another apiVersion or kind than the version. Raises DecodeError."""
         if api_version is None:
             raise DecodeError(_NO_TEXT)
         group, version = split_api_version(api_version)
@@ -60,7 +62,7 @@ class CustomServed(Served):
             self.schema.drop_all(obj, unknown)
 
     def decode_applied(self, obj: Object) -> Object:
-        """The fields are known already, and nulls are meant."""
+        """Set defaults and decode metadata; all fields are known, and nulls are intended."""
         self.schema.default(obj)
         obj["metadata"] = metadecoding.decode(obj["metadata"], [], lenient=True)
         return obj
@@ -93,31 +95,31 @@ class CustomServed(Served):
 
 
 class Rules(Protocol):
-    """Static rules beside the schema: what is wrong with an object; `old` is None on create."""
+    """Static rules next to the schema: returns the errors of an object; `old` is None on create."""
 
     def __call__(self, obj: Object, old: Object | None) -> list[FieldError]: ...
 
 
 class Part(Protocol):
-    """What an address of a kind (the object itself, or a subresource) lets change, and how."""
+    """The rules for writes to one address of a kind: the object itself, or a subresource."""
 
     def prepare(self, obj: Object, old: Object | None) -> None:
-        """Put back, in place, what this address does not change."""
+        """Restore, in place, the members that writes to this address cannot change."""
         ...
 
     def validate(self, obj: Object, old: Object | None) -> list[FieldError]:
-        """What is wrong with a change at this address. Raises StatusError for another code."""
+        """The errors of a write to this address. Raises StatusError for a code other than 422."""
         ...
 
 
 @dataclass(frozen=True)
 class CustomStrategy(Strategy):
-    """Status apart from spec, generation, schema and CEL rules, and the parts it is given.
+    """The strategy of custom resources: separate status, generation, schema, CEL rules and parts.
 
-    `prefix_of` gives the prefix of the name of an object that comes without name and generateName,
-    `name_of` a whole name that follows from the rest. `parts` are by subresource, "" is the object
-    itself. `finalizers` are the kind's own, of which nobody is warned whatever their names look
-    like.
+    `prefix_of` returns the prefix for the name of an object without name and generateName.
+    `name_of` returns a whole name, which follows from the rest of the object. The keys of `parts`
+    are subresources, with "" for the object itself. `finalizers` are those of the kind itself,
+    which never cause warnings about their names.
     """
 
     rules: Rules | None = None
@@ -150,7 +152,10 @@ class CustomStrategy(Strategy):
             obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
     def _prepare(self, context: Context, obj: Object, old: Object | None) -> None:
-        """Let the address's part prepare what fits the schema; of the rest validation tells."""
+        """Let the part of the address prepare the object, unless the schema has errors.
+
+        Validation reports these errors later. Raises the kind's own error if it has `malformed`.
+        """
         served, part = context.served, self.parts.get(context.subresource)
         malformed = served.definition.malformed
         if part is None and malformed is None:
@@ -172,7 +177,7 @@ class CustomStrategy(Strategy):
                 obj["metadata"], namespaced=served.definition.namespaced, name_check=names.subdomain
             )
             if self.name_of is not None:
-                # a computed name is as wrong as what it follows from, which is told first
+                # errors of the fields behind a computed name are reported before those of the name
                 put_off = [error for error in errors if error.field == "metadata.name"]
                 errors = [error for error in errors if error.field != "metadata.name"]
             errors += served.schema.validate(obj)
@@ -202,8 +207,10 @@ class CustomStrategy(Strategy):
         return errors if subresource else self._ruled(errors, obj, old)
 
     def _ruled(self, found: list[FieldError], obj: Object, old: Object | None) -> list[FieldError]:
-        """What was found, and what the kind's own rules say of other fields. What upstream says
-        of no field, beside an error that names it, is left out then."""
+        """The errors in `found`, and the errors of the kind's own rules for other fields.
+
+        A kind with rules omits upstream's errors without a field if other errors have fields.
+        """
         if self.rules is None:
             return found
         named = [error for error in found if error.field != _NOWHERE]
@@ -226,7 +233,7 @@ class CustomStrategy(Strategy):
 def _rule_errors(
     context: Context, obj: Object, old: Object | None, found: list[FieldError]
 ) -> list[FieldError]:
-    """What the CEL rules say, which are given what was found before them."""
+    """The errors of the CEL rules, which receive the earlier errors; sends their warnings."""
     rules = context.served.rules
     if rules is None:
         return []
@@ -237,7 +244,7 @@ def _rule_errors(
 
 
 def _kind_errors(served: Served, obj: Object) -> list[FieldError]:
-    """A body of another kind; nothing of its metadata and by the schema is said then
+    """The error for a body of another kind, whose metadata and fields are then not validated
     (customresource/validator.go, ValidateTypeMeta)."""
     kind = obj.get("kind", served.kind)
     if kind == served.kind:
@@ -246,7 +253,7 @@ def _kind_errors(served: Served, obj: Object) -> list[FieldError]:
 
 
 def _scale_errors(served: Served, obj: Object, *, only_status: bool = False) -> list[FieldError]:
-    """What is wrong where the scale subresource reads; /status answers for its own part only."""
+    """The errors of fields that the scale subresource reads; /status checks only its own fields."""
     paths = served.version.scale
     if paths is None:
         return []
@@ -262,7 +269,7 @@ def _keep_status(obj: Object, old: Object) -> None:
 
 
 def _only_status(obj: Object, old: Object) -> None:
-    """A write to /status changes status alone; the old spec, labels and all stay."""
+    """Restore all members except status and managedFields from the old object, in place."""
     status, present = obj.get("status"), "status" in obj
     managed = obj["metadata"].get("managedFields")
     kept = orjson.loads(orjson.dumps(old))
@@ -277,7 +284,7 @@ def _only_status(obj: Object, old: Object) -> None:
 
 
 def _differs(obj: Object, old: Object, has_status: bool) -> bool:
-    """Whether anything but metadata (and a status of its own) changed."""
+    """Whether a member other than type and metadata changed; a separate status does not count."""
     left = {key for key in obj if key not in _ENVELOPE}
     right = {key for key in old if key not in _ENVELOPE}
     if has_status:

@@ -1,6 +1,6 @@
-"""A client's JSON becomes a CustomResourceDefinition, or is refused.
+"""Decoding of a client's JSON to a CustomResourceDefinition.
 
-Called by the registry before defaulting; the result has every member that the other modules of
+The registry calls it before defaulting. The result has every member that the other modules of
 this package read.
 """
 
@@ -15,10 +15,11 @@ _NO_WEBHOOK = {"conversionReviewVersions": None}
 
 
 def decode(body: Object) -> tuple[Object, list[str]]:
-    """The CRD as the reference understands it, and its unknown fields as strict errors.
+    """The CRD as kube-apiserver decodes it, and its unknown fields as strict errors.
 
-    Unknown fields under `items` and `additionalProperties` are dropped without a word: their Go
-    types decode themselves. Raises StatusError 400 when a value has another type than its field.
+    Unknown fields under `items` and `additionalProperties` are dropped without an error, because
+    their Go types decode themselves. Raises StatusError 400 if a value has another type than its
+    field.
     """
     try:
         crd, unknown, _ = decoding.decode(types.of(_TYPE), body, keep_empty=True)
@@ -28,5 +29,5 @@ def decode(body: Object) -> tuple[Object, list[str]]:
         raise bodies.cannot_handle("v1", _KIND, _KIND, "json: exceeded max depth") from deep
     conversion = crd["spec"].get("conversion") or {}
     if conversion.get("webhook") == _NO_WEBHOOK:
-        del conversion["webhook"]  # internal types have its fields, and not itself
+        del conversion["webhook"]  # internal types have its fields, but not the member itself
     return crd, bodies.unknown_fields(unknown)

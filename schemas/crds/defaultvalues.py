@@ -1,4 +1,4 @@
-"""Defaults in a schema must be valid and must not hold fields that would be pruned.
+"""Validation of defaults in a schema: they must be valid, without fields that pruning removes.
 
 Follows pkg/apiserver/schema/defaulting/validation.go (ValidateDefaults).
 """
@@ -26,8 +26,8 @@ _BELOW = ("properties", "items", "default")
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where the walk is: the resource around it, the way there, and whether that is metadata; and
-    the minor whose words and checks these are."""
+    """The place of the walk: the resource around it, the path in it, whether that is in metadata;
+    and the minor with its texts and checks."""
 
     resource: Object
     way: tuple[str | int, ...] = ()
@@ -36,7 +36,7 @@ class _Place:
 
 
 def validate(schema: Object, path: str, minor: int) -> list[FieldError]:
-    """Everything wrong with the defaults of a structural schema in a minor."""
+    """All errors of the defaults of a structural schema in a minor."""
     root = schema if schema.get(EMBEDDED) else {**schema, EMBEDDED: True}
     return list(_node(root, path, _Place(root, minor=minor)))
 
@@ -53,7 +53,10 @@ def has_any(schema: Object) -> bool:
 
 
 def _node(node: Object, path: str, place: _Place) -> Iterator[FieldError]:
-    """Additional properties are not visited: upstream forbids defaults there in other ways."""
+    """The errors of a node and its children.
+
+    Additional properties are not visited, because other checks forbid defaults in them.
+    """
     is_embedded = node.get(EMBEDDED, False)
     if is_embedded:
         place = _Place(node, minor=place.minor)
@@ -80,13 +83,13 @@ _BELOW_NOTHING = frozenset(_BELOW).isdisjoint
 
 
 def _is_plain(node: Object) -> bool:
-    """A scalar default of the only thing its schema says, a type. Most defaults are such."""
+    """Whether the default is a scalar and fits a schema with only a type, as for most defaults."""
     wanted = _TYPES.get(node.get("type", ""))
     return wanted is type(node["default"]) and node.keys() <= _SAYS_NOTHING
 
 
 def _value(node: Object, path: str, place: _Place) -> Iterator[FieldError]:
-    """Nodes whose default is fine are looked at once: other versions and kinds have them too."""
+    """The errors of a default. A node without errors is checked once for all versions and kinds."""
     key = _FINE.key(node, place.minor)
     if _FINE.get(key):
         return
@@ -112,7 +115,7 @@ def _value_errors(node: Object, path: str, minor: int) -> Iterator[FieldError]:
 
 
 def _pruned(node: Object, value: Any) -> Any:
-    """The value without unknown fields; a field of a larger object, for lists are no objects."""
+    """The value without unknown fields; wrapped in an object, because the value can be a list."""
     obj = {"value": copy.deepcopy(value)}
     around = {"type": "object", "properties": {"value": node}}
     CompiledSchema(around, resource_root=False).prune(obj)
@@ -128,7 +131,7 @@ def _keywords(schema: CompiledSchema, value: Any, path: str, minor: int) -> Iter
 
 
 def _inside_metadata(node: Object, path: str, place: _Place) -> Iterator[FieldError]:
-    """A default of a resource's metadata is looked at in a resource that has nothing else."""
+    """The errors of a default in metadata, checked in a resource with no other members."""
     value: Any = copy.deepcopy(node["default"])
     for step in reversed(place.way):
         value = [value] if step == 0 else {step: value}
@@ -145,7 +148,7 @@ def _inside_metadata(node: Object, path: str, place: _Place) -> Iterator[FieldEr
 
 
 def _in_resource(schema: CompiledSchema, value: Any) -> list[FieldError]:
-    """What is wrong with the type and metadata of the resources in a value."""
+    """The errors of the type and metadata of the resources in a value."""
     try:
         embedded.coerce(schema.node, copy.deepcopy(value), [])
     except DecodeError as refused:
@@ -155,7 +158,7 @@ def _in_resource(schema: CompiledSchema, value: Any) -> list[FieldError]:
 
 
 def _moved(error: FieldError, path: str) -> FieldError:
-    """The error of a value as one of the default that it is."""
+    """An error of a value with the path of its default."""
     if error.field in ("", "<nil>"):
         return error._replace(field=path)
     dot = "" if error.field.startswith(".") else "."

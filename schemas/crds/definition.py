@@ -1,4 +1,4 @@
-"""From a CustomResourceDefinition to the definition the registry serves."""
+"""Conversion of a CustomResourceDefinition to the definition that the registry serves."""
 
 from inkube.schemas import versions
 from inkube.schemas.crds import conditions
@@ -16,7 +16,7 @@ from inkube.schemas.objects import Object
 
 
 def to_definition(crd: Object) -> Definition:
-    """The definition of a valid CRD; accepted names come before wished-for ones."""
+    """The definition of a valid CRD, with its accepted names, or else those of the spec."""
     spec = crd["spec"]
     status = crd.get("status") or {}
     accepted = status.get("acceptedNames") or {}
@@ -88,7 +88,10 @@ def _column(column: Object) -> Column:
 
 
 def _warning(version: Object, spec: Object) -> str:
-    """Its own text, else one that names a better version (crd_handler.go)."""
+    """The deprecation warning: the version's text, or one that names a better version.
+
+    "" if the version is not deprecated. Follows crd_handler.go.
+    """
     if not version.get("deprecated"):
         return ""
     if version.get("deprecationWarning") is not None:

@@ -1,4 +1,4 @@
-"""Formats that nobody checks are worth a warning.
+"""Warnings about formats that are not checked.
 
 Follows pkg/registry/customresourcedefinition/strategy.go (WarningsOnCreate, WarningsOnUpdate).
 """
@@ -9,11 +9,11 @@ from inkube.schemas.objects import Object, may_mention
 from inkube.schemas.structural import Node
 
 FORMATS_WARN = 36
-"""The minor since which unknown formats are worth a warning."""
+"""The first minor that warns about unknown formats."""
 
 
 def warnings(crd: Object) -> list[str]:
-    """Texts for Warning headers, each once."""
+    """Texts for Warning headers, sorted, without duplicates."""
     found: set[str] = set()
     if not may_mention(crd["spec"], "format"):
         return []
@@ -25,7 +25,7 @@ def warnings(crd: Object) -> list[str]:
 
 
 def _gather(node: Object, found: set[str]) -> None:
-    """Add the unknown formats of a schema and those below it."""
+    """Add the unknown formats of a schema node, and of the nodes below it, to `found`."""
     if "format" in node and not Node(node).format:
         found.add(node["format"])
     for child in node.get("properties", _NOTHING).values():

@@ -1,7 +1,7 @@
-"""The spec as the reference's internal version holds it.
+"""The spec of a CRD in the internal version of upstream.
 
-What all versions share moves to the top: that is why errors of a CRD with one version point at
-`spec.validation` and not at `spec.versions[0].schema`. Follows
+Members that all versions share move to the top. For this reason, errors of a CRD with one version
+name `spec.validation` and not `spec.versions[0].schema`. Follows
 pkg/apis/apiextensions/v1/conversion.go.
 """
 
@@ -15,7 +15,7 @@ _SHARED = ("schema", "subresources", "additionalPrinterColumns", "selectableFiel
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """`spec` is the CRD's own; `shared` holds what left `versions`, by its name there."""
+    """`spec` is that of the CRD; `shared` has the members moved from `versions`, by name."""
 
     spec: Object
     versions: Sequence[Object]
@@ -28,7 +28,7 @@ class Spec:
 
 
 def of(spec: Object) -> Spec:
-    """The internal view of a v1 spec, which is left as it is."""
+    """The internal view of a v1 spec, which is not changed."""
     versions = spec.get("versions") or []
     if not versions:
         return Spec(spec, [], {})

@@ -1,6 +1,6 @@
-"""Keywords of an openAPIV3Schema: which are refused, which go together.
+"""Validation of the keywords of an openAPIV3Schema and of their combinations.
 
-The walk visits every node, those under allOf, anyOf, oneOf and not as well. Follows validation.go
+The walk visits every node, including those under allOf, anyOf, oneOf and not. Follows validation.go
 (ValidateCustomResourceDefinitionOpenAPISchema, specStandardValidatorV3).
 """
 
@@ -18,7 +18,7 @@ _NO_DEFAULTS = "inside additionalProperties applying to object metadata"
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where the walk is. `no_defaults` says why defaults are forbidden here, if they are."""
+    """The place of the walk. `no_defaults` is the reason why defaults are forbidden, or ""."""
 
     no_defaults: str = ""
     inside_metadata: bool = False
@@ -28,7 +28,7 @@ _ANYWHERE = _Place()
 
 
 def validate(schema: Object, path: str) -> list[FieldError]:
-    """Everything wrong with the keywords of the schema, rules' expressions left out."""
+    """All errors of the schema's keywords, without those of rules' expressions."""
     return list(_node(schema, path, _ANYWHERE, is_root=True))
 
 
@@ -74,7 +74,7 @@ _BRANCHES = frozenset({"allOf", "anyOf", "oneOf", "not", "definitions", "depende
 
 
 def _keywords(node: Object, path: str, place: _Place) -> Iterator[FieldError]:
-    """The less common keywords."""
+    """The errors of the less common keywords."""
     if place.no_defaults and "default" in node:
         yield forbidden(f"{path}.default", f"must not be set {place.no_defaults}")
     for key in ("id", "patternProperties", "definitions"):

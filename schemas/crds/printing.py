@@ -1,4 +1,4 @@
-"""Parts of a CRD as the reference prints them in errors: its internal Go structs as JSON.
+"""Parts of a CRD as upstream prints them in errors: its internal Go structs as JSON.
 
 Internal structs have no JSON tags, so members carry Go names in declared order, empty ones
 included. Follows pkg/apis/apiextensions/types.go and types_jsonschema.go.
@@ -14,21 +14,21 @@ from inkube.schemas.objects import Object
 
 Printer = Callable[[Any], str]
 Member = tuple[str, str, Printer]
-"""Go name, JSON name, how to print the value; None stands for a missing one."""
+"""Go name, JSON name, function that prints the value; the value is None if it is missing."""
 
 
 def schema(value: Object) -> Verbatim:
-    """A JSONSchemaProps."""
+    """The text of a JSONSchemaProps."""
     return Verbatim(_schema(value))
 
 
 def items(value: Any) -> Verbatim:
-    """A JSONSchemaPropsOrArray."""
+    """The text of a JSONSchemaPropsOrArray."""
     return Verbatim(_schema_or_list("JSONSchemas")(value))
 
 
 def versions(value: Sequence[Object] | None) -> Verbatim:
-    """The versions as they are left when what they share has moved to the top of the spec."""
+    """The text of versions without the members that moved to the top of the spec (`internal`)."""
     return Verbatim(_list(_version)(value))
 
 

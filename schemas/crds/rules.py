@@ -1,4 +1,4 @@
-"""x-kubernetes-validations: all that can be said of a rule without compiling it.
+"""x-kubernetes-validations: the checks of a rule that do not compile it.
 
 Follows validation.go (ValidateCustomResourceDefinitionOpenAPISchema).
 """
@@ -25,7 +25,7 @@ _ONE_LINE = "must not contain line breaks"
 
 
 def validate(node: Object, path: str) -> Iterator[FieldError]:
-    """What is wrong with the texts of the node's rules."""
+    """The errors of the texts of the node's rules."""
     for index, rule in enumerate(node[KEY]):
         at = f"{path}.{KEY}[{index}]"
         yield from _texts(rule, at)

@@ -1,4 +1,4 @@
-"""A version's schema, checked from all sides: root, structure, defaults, keywords, rules.
+"""All checks of a version's schema: root, structure, defaults, keywords, rules.
 
 Follows validation.go (validateCustomResourceDefinitionValidation).
 """
@@ -24,7 +24,7 @@ _IF_STATUS = "at the root of the schema if the status subresource is enabled"
 def validate(
     schema: Object | None, path: str, *, has_status: bool, unchanged: bool, minor: int
 ) -> Iterator[FieldError]:
-    """Everything wrong with a schema in a minor; `path` is its own."""
+    """All errors of the schema at `path` in a minor."""
     if schema is None:
         return
     key = _CLEAN.key(schema, has_status, unchanged, minor)
@@ -37,8 +37,8 @@ def validate(
 
 
 _CLEAN: Final[Memo[bool]] = Memo(__name__, "_CLEAN", 2048)
-"""Schemas without fault. They come again with every update of their definition, with the create
-that follows a dry run, and with every server of the process."""
+"""Schemas without errors. They are checked again with every update of their definition, with the
+create that follows a dry run, and with every server of the process."""
 
 
 def _errors(
@@ -60,7 +60,7 @@ def _errors(
 
 
 def _root(schema: Object, path: str, *, has_status: bool) -> Iterator[FieldError]:
-    """What may not stand at the root; the first offence only, where status is cut out of it."""
+    """The errors of keywords that the root cannot have; with `has_status` only the first one."""
     for name in printing.schema_fields(schema) if has_status else ():
         if name == "Type" and schema["type"] != "object":
             detail = f'only "object" is allowed as the type {_IF_STATUS}'

@@ -1,6 +1,6 @@
-"""Is a schema structural?
+"""Checks that a schema is structural.
 
-Types stand on every node, and outside of allOf, anyOf, oneOf and not. Follows
+Every node must have a type, outside of allOf, anyOf, oneOf and not. Follows
 pkg/apiserver/schema/{convert,validation}.go. Schemas are decoded JSON.
 """
 
@@ -16,7 +16,7 @@ _ROOT, _ITEM, _FIELD = (
     "must not be empty for specified array items",
     "must not be empty for specified object fields",
 )
-"""A level is told by what is said of a missing type."""
+"""The text about a missing type also identifies the level."""
 _UNSUPPORTED = (
     ("id", "id"),
     ("$schema", "schema"),
@@ -41,17 +41,17 @@ SIMPLE = frozenset(
         "minimum", "x-kubernetes-validations",
     }
 )  # fmt: skip
-"""Keywords below which and with which nothing can be wrong with a schema's structure."""
+"""Keywords that cannot cause structural errors, at their node or below."""
 _SCALARS = frozenset({"boolean", "integer", "number", "string"})
 
 
 def is_simple(node: Object) -> bool:
-    """Whether a node is a scalar of which little is said: six of ten nodes are."""
+    """Whether a node is a scalar with only simple keywords, as six of ten nodes are."""
     return node.keys() <= SIMPLE and node.get("type") in _SCALARS
 
 
 class Unconvertible(Exception):
-    """A keyword that structural schemas do not have; the other checks name it better."""
+    """The schema has a keyword that is not structural; other checks report it more clearly."""
 
 
 def validate(schema: Object, path: str) -> list[FieldError]:
@@ -153,13 +153,13 @@ def _root_metadata(node: Object, path: str) -> Iterator[FieldError]:
 
 
 def _int_or_string_places(node: Object) -> list[Any]:
-    """The anyOf lists that may hold types: the node's own, or that of its first allOf."""
+    """The anyOf lists that can contain types: that of the node, and that of its first allOf."""
     places = [node.get("anyOf"), *(sub.get("anyOf") for sub in node.get("allOf", ())[:1])]
     return [place for place in places if place == _INT_OR_STRING]
 
 
 def _value_validation(node: Object, path: str, spared: list[Any]) -> Iterator[FieldError]:
-    """Logic and pattern of a node, nested or not; the `spared` anyOf lists are let pass."""
+    """The errors of combinators and pattern of a node, nested or not; ignores `spared` anyOfs."""
     if node.get(PRESERVE) is False:
         raise Unconvertible(f"internal error: '{PRESERVE}' must be true or undefined")
     for key in ("anyOf", "allOf", "oneOf"):
@@ -195,7 +195,7 @@ _FORBIDDEN_NESTED = (
 
 
 def _nested(node: Object, path: str, spared: list[Any]) -> Iterator[FieldError]:
-    """A node under allOf, anyOf, oneOf or not."""
+    """The errors of a node under allOf, anyOf, oneOf or not."""
     if not _UNSUPPORTED_KEYS.isdisjoint(node):
         _refuse_unsupported(node)
     yield from _value_validation(node, path, spared)
@@ -216,7 +216,10 @@ def _nested(node: Object, path: str, spared: list[Any]) -> Iterator[FieldError]:
 
 
 def _completeness(value: Object, node: Object, value_path: str, path: str) -> Iterator[FieldError]:
-    """Fields named under the root's logic must exist outside of it; deeper logic goes unchecked."""
+    """The errors of fields in combinators of the root that are not declared outside of them.
+
+    Combinators of deeper nodes are not checked.
+    """
     if "not" in value:
         yield from _nested_completeness(value["not"], node, f"{value_path}.not", path)
     for key in ("allOf", "anyOf", "oneOf"):

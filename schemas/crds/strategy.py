@@ -1,4 +1,4 @@
-"""What creating and updating a CustomResourceDefinition fills in.
+"""Defaults and server-set members of CustomResourceDefinitions on create, update and delete.
 
 The registry calls these in the order of its write pipeline: `default`, then one of the `prepare_…`.
 Objects are changed in place. Follows apiextensions-apiserver's apis/apiextensions/v1/defaults.go,
@@ -15,7 +15,7 @@ _WEBHOOK_PORT = 443
 
 
 def default(crd: Object) -> None:
-    """Names, conversion and stored versions that were left out."""
+    """Set missing names, the conversion and the stored versions."""
     spec = crd["spec"]
     names = spec["names"]
     kind = names.get("kind", "")
@@ -38,7 +38,7 @@ def default(crd: Object) -> None:
 
 
 def prepare_create(crd: Object) -> None:
-    """A new CRD has no status but its storage version; its generation is 1."""
+    """Set the status of a new CRD, which has only its storage version, and the generation 1."""
     crd["metadata"]["generation"] = 1
     crd["status"] = {
         "acceptedNames": {"kind": "", "plural": ""},
@@ -48,7 +48,7 @@ def prepare_create(crd: Object) -> None:
 
 
 def prepare_update(crd: Object, old: Object) -> None:
-    """Status belongs to the server; a changed spec is a new generation."""
+    """Restore the status, add the storage version, and increment the generation for a new spec."""
     status = crd["status"] = copy.deepcopy(old["status"])
     generation = old["metadata"].get("generation", 1)
     crd["metadata"]["generation"] = generation + (crd["spec"] != old["spec"])
@@ -60,15 +60,15 @@ def prepare_update(crd: Object, old: Object) -> None:
 
 
 def prepare_status_update(crd: Object, old: Object) -> None:
-    """Only status and metadata may change; the spec is the old one itself, not a copy."""
+    """Restore the spec (the same dict as in `old`) and the generation."""
     crd["spec"] = old["spec"]
     crd["metadata"]["generation"] = old["metadata"].get("generation", 1)
 
 
 def prepare_delete(crd: Object, now: str) -> bool:
-    """Mark the CRD for deletion; whether that changed anything.
+    """Mark the CRD for deletion; returns whether this changed it.
 
-    Its instances go first: the finalizer holds the CRD until the controller has removed them.
+    The finalizer keeps the CRD until the controller has removed its instances.
     """
     metadata = crd["metadata"]
     if metadata.get("deletionTimestamp"):
@@ -81,12 +81,12 @@ def prepare_delete(crd: Object, now: str) -> bool:
 
 
 def note_deletion_progress(crd: Object, now: str) -> None:
-    """The controller is at work on the instances."""
+    """Set the condition for the time while the controller deletes the instances."""
     conditions.put(crd["status"], _DELETION_IN_PROGRESS, now)
 
 
 def finish_delete(crd: Object, now: str) -> None:
-    """The last instance is gone, or there never was one: let the CRD go."""
+    """Set the last condition and remove the finalizer; called if no instances remain."""
     established = conditions.is_true(crd["status"], conditions.ESTABLISHED)
     conditions.put(crd["status"], _INSTANCES_GONE if established else _NEVER_ESTABLISHED, now)
     kept = [name for name in crd["metadata"].get("finalizers") or () if name != FINALIZER]
@@ -117,5 +117,5 @@ _NEVER_ESTABLISHED = conditions.condition(
 
 
 def _storage_versions(spec: Object) -> list[str]:
-    """The first version marked as storage, as a list of at most one."""
+    """The name of the first version with `storage`, as a list with at most one item."""
     return [v["name"] for v in spec.get("versions") or () if v.get("storage")][:1]

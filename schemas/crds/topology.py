@@ -1,4 +1,4 @@
-"""The topology of a node, x-kubernetes-list-type, -list-map-keys and -map-type: do they fit it?
+"""Validation of a node's x-kubernetes-list-type, -list-map-keys and -map-type.
 
 Follows validation.go (ValidateCustomResourceDefinitionOpenAPISchema, validateMapListKeysMapSet).
 """
@@ -19,7 +19,7 @@ _MAP_TYPES = ("atomic", "granular")
 
 
 def validate(node: Object, path: str) -> Iterator[FieldError]:
-    """What is wrong with the node's list and map types."""
+    """The errors of the node's list and map types."""
     map_type, list_type = node.get(MAP_TYPE), node.get(LIST_TYPE)
     if map_type is not None:
         yield from _typed(node, "object", MAP_TYPE, path)

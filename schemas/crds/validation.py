@@ -1,7 +1,7 @@
-"""Is a CustomResourceDefinition valid? Every cause, on create and on update.
+"""Validation of CustomResourceDefinitions on create and on update, with all causes.
 
-CRDs are decoded and defaulted first. Upstream relaxes some checks for what was stored before the
-check existed; nothing invalid was ever stored here, so they always hold. Follows
+CRDs are decoded and defaulted first. Upstream relaxes some checks for objects that were stored
+before the check existed. No invalid object was ever stored here, so all checks apply. Follows
 pkg/apis/apiextensions/validation/validation.go and pkg/registry/customresourcedefinition.
 """
 
@@ -26,19 +26,19 @@ from inkube.schemas.objects import Object
 
 
 def validate_create(crd: Object, minor: int = releases.NEWEST.minor) -> list[FieldError]:
-    """Everything wrong with a new CRD of a minor, its metadata included."""
+    """All errors of a new CRD in a minor, with those of its metadata."""
     return [*_metadata(crd), *_bounded(crd, None, minor)]
 
 
 def validate_update(
     crd: Object, old: Object, minor: int = releases.NEWEST.minor
 ) -> list[FieldError]:
-    """Everything wrong with a CRD that is to replace `old`, beside what its metadata may not do."""
+    """All errors of a CRD that replaces `old`, except those of its metadata."""
     return _bounded(crd, old, minor)
 
 
 def validate_status_update(crd: Object, old: Object) -> list[FieldError]:
-    """Everything wrong with a new status; stored versions are not looked at."""
+    """All errors of a new status; stored versions are not checked."""
     return list(naming.validate(crd["status"]["acceptedNames"], "status.acceptedNames"))
 
 
@@ -50,8 +50,7 @@ def _metadata(crd: Object) -> list[FieldError]:
 
 
 def _bounded(crd: Object, old: Object | None, minor: int) -> list[FieldError]:
-    """Everything wrong with a CRD; nothing but its size where it has more rules than may be
-    compiled."""
+    """All errors of a CRD, or only one about its size if its rules are too large to compile."""
     return expressionsize.errors(crd["spec"], "spec") or list(_validate(crd, old, minor))
 
 
@@ -103,7 +102,7 @@ def _schemas_present(spec: internal.Spec) -> Iterator[FieldError]:
 
 
 def _preserving(spec: internal.Spec) -> Iterator[FieldError]:
-    """Defaults and webhooks do not go together with preserveUnknownFields."""
+    """The errors of defaults and webhooks in combination with preserveUnknownFields."""
     schemas = [_schema_of(version) for version in (spec.shared, *spec.versions)]
     if any(schema is not None and defaultvalues.has_any(schema) for schema in schemas):
         detail = "must be false in order to use defaults in the schema"
@@ -176,7 +175,7 @@ def _has_status(version: Object) -> bool:
 
 
 def _unchanged(crd: Object, old: Object | None) -> set[str]:
-    """The versions whose schema is what it was."""
+    """The names of versions with an unchanged schema."""
     if old is None:
         return set()
     before = {v["name"]: _schema_of(v) for v in old["spec"].get("versions") or ()}
@@ -188,7 +187,10 @@ def _unchanged(crd: Object, old: Object | None) -> set[str]:
 
 
 def _checks_bundle(old: Object | None) -> bool:
-    """A bundle that was invalid may stay so; before a CRD is established any is taken."""
+    """Whether the CA bundle is checked.
+
+    It is not if the CRD is new or was not established, or if the old bundle was invalid.
+    """
     if old is None or not conditions.is_true(old["status"], conditions.ESTABLISHED):
         return False
     webhook = (old["spec"].get("conversion") or {}).get("webhook") or {}
@@ -215,7 +217,7 @@ def _stored_versions(stored: list[str], versions: Sequence[Object]) -> Iterator[
         yield invalid(path, None, "must have at least one stored version")
         return
     declared = {version["name"] for version in versions}
-    left = set(stored)  # each accounts for one version, also where two have its name
+    left = set(stored)  # each matches one version, even if two versions have its name
     for version in versions:
         if version["storage"] and version["name"] not in left:
             yield invalid(path, stored, f"must have the storage version {version['name']}")
