@@ -1,8 +1,9 @@
-"""Who owns which field: metadata.managedFields, typed values, their merge, server-side apply.
+"""Field ownership: metadata.managedFields, typed values, their merge, server-side apply.
 
-In come an object before and after a write, its manager and a `typed.Versions` of its kind; out come
+Inputs: an object before and after a write, its manager and a `typed.Versions` of its kind. Outputs:
 new entries of managedFields, merged objects, or a conflict. `managedfields` tracks ordinary writes,
-`apply` is server-side apply; the registry calls both. The twin of structured-merge-diff.
+`apply` is server-side apply. The registry calls both. The room corresponds to
+structured-merge-diff.
 """
 
 from inkube.schemas import lazy

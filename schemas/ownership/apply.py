@@ -44,7 +44,7 @@ def apply(
     force: bool = False,
     versions: Versions | None = None,
 ) -> Object:
-    """`steps` where conversions need no waiting."""
+    """`steps` with conversions that need no waiting."""
     convert = versions.convert if versions else relabelled
     work = steps(live, patch, typed=typed, writer=writer, force=force, versions=versions)
     return finished(work, convert)
@@ -61,10 +61,10 @@ def steps(
 ) -> Steps[Object]:
     """The object after `patch` is applied, with its managedFields; `live` is None on create.
 
-    Both objects are in the version written in and are not changed; the result is independent of
-    them. When nothing changes it equals `live`, apart from entries that came to share. Raises
-    StatusError: 400 for a patch of another version or with managedFields, 409 with a cause per
-    conflicting field, 500 for a patch that cannot be typed.
+    Both objects are in the version of the request and are not changed; the result shares no parts
+    with them. If nothing changes, the result equals `live`, except for managedFields entries.
+    Raises StatusError: 400 for a patch of another version or with managedFields, 409 with a cause
+    per conflicting field, 500 for a patch that cannot be typed.
     """
     _check_request(patch, live, writer)
     before = managedfields.bare(live) if live else _empty(patch)
@@ -97,7 +97,7 @@ def _check_request(patch: Object, live: Object | None, writer: Writer) -> None:
 
 
 class _Apply:
-    """One apply: the objects, their types, and who does it."""
+    """One apply: the objects, their types, and the manager."""
 
     def __init__(
         self,
@@ -113,14 +113,17 @@ class _Apply:
         self.config = self._configuration()
 
     def _configuration(self) -> Configuration:
-        """The patch and what it claims; refused if it cannot be typed, duplicates included."""
+        """The patch and the fields that it claims.
+
+        Raises StatusError 500 if the patch cannot be typed or has duplicates.
+        """
         try:
             return Configuration(self.patch, self.typed.owned(self.patch, strict=True))
         except UntypableError as error:
             raise _untypable("patch", self.patch, self.typed.problems(self.patch)) from error
 
     def adopt(self, managed: Managed) -> Steps[None]:
-        """Give what nobody owns yet to a manager of its own, before the first apply."""
+        """Make `before-first-apply` the owner of all fields before the first apply of an object."""
         writer = self.writer._replace(manager=BEFORE_FIRST_APPLY)
         with self._typed():
             yield from managedfields.update(
@@ -133,7 +136,10 @@ class _Apply:
             )
 
     def run(self, managed: Managed, *, force: bool) -> Steps[Object | None]:
-        """Apply and work the result into `managed`; None when the object stays as it is."""
+        """Apply, and update `managed`; returns the new object, None if it does not change.
+
+        Raises StatusError 409 for conflicts.
+        """
         try:
             merged = yield from self._once(managed, force=force)
         except ConflictsError as error:
@@ -164,7 +170,7 @@ class _Apply:
 
     @contextmanager
     def _typed(self) -> Iterator[None]:
-        """Answer values that do not fit their types as the reference does."""
+        """Convert an UntypableError to the StatusError of kube-apiserver."""
         try:
             yield
         except UntypableError as error:
@@ -174,12 +180,12 @@ class _Apply:
             raise status.unknown(str(error)) from error
 
     def _unforgiven(self, conflicts: list[Conflict]) -> list[Conflict]:
-        """The conflicts that do not come from the manager's own client-side apply."""
+        """The conflicts with fields that the last client-side apply did not set."""
         allowed = self._last_applied()
         return [conflict for conflict in conflicts if not fieldsets.has(allowed, conflict.path)]
 
     def _last_applied(self) -> FieldSet:
-        """Fields of the client-side configuration that the live object still has as they were."""
+        """Fields of the client-side configuration that are unchanged in the live object."""
         annotations = (self.live.get("metadata") or {}).get("annotations") or {}
         try:
             config = json.loads(annotations.get(LAST_APPLIED) or "")
@@ -201,7 +207,7 @@ def _untypable(which: str, obj: Object, problems: list[Problem]) -> status.Statu
 
 
 def _conflict(conflicts: list[Conflict]) -> status.StatusError:
-    """409 with a cause per field, in the words of conflict.go."""
+    """409 with a cause per field and the texts of conflict.go."""
     causes = []
     lines: dict[Manager, list[str]] = {}
     for conflict in conflicts:
@@ -236,7 +242,7 @@ def _named(conflict: Conflict) -> str:
 
 
 def _sync_last_applied(result: Object, patch: Object) -> None:
-    """Keep the client-side annotation in step, where there is one (lastappliedupdater.go)."""
+    """Update the annotation of client-side apply if the object has it (lastappliedupdater.go)."""
     annotations = (result.get("metadata") or {}).get("annotations")
     if not isinstance(annotations, dict) or not annotations.get(LAST_APPLIED):
         return
@@ -252,7 +258,7 @@ def _sync_last_applied(result: Object, patch: Object) -> None:
 
 
 def _where(obj: Object) -> str:
-    """`namespace/name; group/version, Kind=K`."""
+    """The object as `namespace/name; group/version, Kind=K`."""
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict):
         metadata = {}
@@ -265,6 +271,6 @@ def _gvk(obj: Object) -> str:
 
 
 def _text(obj: Object, member: str) -> str:
-    """What unstructured's getters give: "" for what is no string."""
+    """A member as unstructured's getters return it: "" if it is not a string."""
     found = obj.get(member)
     return found if isinstance(found, str) else ""

@@ -1,8 +1,8 @@
-"""Which fields a typed value holds, and which changed between two values.
+"""The fields of a typed value, and the changes between two values.
 
-Two walks: `owned`, what an applied configuration claims; `compare`, what an update added, modified
-and removed. Both give sets in the shape of `fieldsets`. Follows structured-merge-diff
-typed/tofieldset.go and typed/compare.go.
+`owned` finds the fields that an applied configuration claims; `compare` finds the fields that an
+update added, modified and removed. Both return sets in the form of `fieldsets`.
+Follows structured-merge-diff typed/tofieldset.go and typed/compare.go.
 """
 
 from typing import Any, NamedTuple
@@ -22,14 +22,14 @@ from inkube.schemas.ownership.mergetypes import (
 
 
 class Comparison(NamedTuple):
-    """No path is in more than one of the three sets; all empty means equal."""
+    """The changes between two values. A path is in at most one set; three empty sets mean equal."""
 
     added: FieldSet
     modified: FieldSet
     removed: FieldSet
 
     def without(self, ignored: FieldSet) -> "Comparison":
-        """The same without the ignored fields and all below them."""
+        """The comparison without the ignored fields and all fields below them."""
         if not ignored:
             return self
         return Comparison(*(recursive_difference(fields, ignored) for fields in self))
@@ -39,17 +39,17 @@ UNCHANGED = Comparison(EMPTY, EMPTY, EMPTY)
 
 
 def owned(kind: Type, value: Any, *, strict: bool = False) -> FieldSet:
-    """The fields a configuration claims: leaves, elements, entries of maps, empty objects.
+    """The fields that a configuration claims: leaves, elements, entries of maps, empty objects.
 
     Structs with content are not claimed themselves. Raises UntypableError for values that do not
-    fit the type, `strict` also for elements that stand twice in a set or keyed list
-    (`typedvalidation.problems` then says why).
+    fit the type, and with `strict` for duplicate elements of a set or keyed list
+    (`typedvalidation.problems` returns the reasons).
     """
     return _owned(kind, value, strict) or {}
 
 
 def _owned(kind: Type, value: Any, strict: bool) -> FieldSet | None:
-    """The node of one value: `{}` a leaf to be claimed, None nothing of its own."""
+    """The node of one value: `{}` for a claimed leaf, None if the value claims no path."""
     shape = value.__class__
     if shape is dict:
         if kind.map is None:
@@ -65,7 +65,7 @@ def _owned(kind: Type, value: Any, strict: bool) -> FieldSet | None:
 
 
 def _fits(kind: Type, value: Any) -> FieldSet:
-    """A leaf, if the value is of the type."""
+    """The node of a leaf. Raises UntypableError if the value does not fit the type."""
     if any(typedvalidation.problems(kind, value)):
         raise UntypableError
     return {}
@@ -121,15 +121,15 @@ def _repeated(elements: list[str]) -> frozenset[str]:
 
 
 def compare(kind: Type, old: Any, new: Any) -> Comparison:
-    """What changed from `old` to `new`, both of this type; duplicates in lists are tolerated.
+    """The changes from `old` to `new`, both of this type; duplicates in lists are allowed.
 
-    Raises UntypableError when a changed part does not fit the type.
+    Raises UntypableError if a changed part does not fit the type.
     """
     return _compare(kind, old, new) or UNCHANGED
 
 
 def _compare(kind: Type, old: Any, new: Any) -> Comparison | None:
-    """The change of one value that exists on both sides; None when there is none."""
+    """The change of one value that exists on both sides; None without a change."""
     if old is new:
         return None
     shape = old.__class__
@@ -173,7 +173,7 @@ class _Changes:
 
 
 def _leaf(node: FieldSet) -> FieldSet:
-    """`{".": {}}`, which says that a path changed itself, in its canonical form `{}`."""
+    """The canonical form of a node: `{".": {}}`, a change of the path itself, becomes `{}`."""
     return {} if len(node) == 1 and MEMBER in node else node
 
 
@@ -215,7 +215,7 @@ def _compare_lists(kind: ListType, old: list[Any], new: list[Any]) -> Comparison
 
 
 def _compare_groups(kind: Type, element: str, groups: tuple[Any, Any], changes: _Changes) -> None:
-    """One element that is new, gone, or stands several times on a side."""
+    """Add the change of an element that is new, removed, or duplicated on one side."""
     left, right = groups
     if len(left) > 1 and len(right) > 1:
         if not equals(left, right):
@@ -235,7 +235,7 @@ def _grouped(kind: ListType, items: list[Any]) -> dict[str, list[Any]]:
 
 
 def _compare_shapes(kind: Type, old: Any, new: Any) -> Comparison | None:
-    """A value that turned from one JSON type into another, null included."""
+    """The change of a value from one JSON type to another, null included."""
     removed, added = _below(kind, old), _below(kind, new)
     if (old is None and added) or (new is None and removed):
         return Comparison(added, EMPTY, removed)
@@ -243,12 +243,12 @@ def _compare_shapes(kind: Type, old: Any, new: Any) -> Comparison | None:
 
 
 def _below(kind: Type, value: Any) -> FieldSet:
-    """The paths below a granular container, itself left out."""
+    """The paths below a granular container, without its own path."""
     return layouts.everything(kind, value) if value.__class__ in _CONTAINERS else EMPTY
 
 
 def equals(left: Any, right: Any) -> bool:
-    """value.Equals: numbers by value, but true is not 1."""
+    """Whether two values are equal as in value.Equals: numbers by value, but true is not 1."""
     if left is right:
         return True
     if left.__class__ is bool or right.__class__ is bool:

@@ -1,13 +1,13 @@
-"""Sets of field paths, in the shape of FieldsV1 itself.
+"""Sets of field paths, in the form of FieldsV1.
 
 A set is a dict from path elements (`pathelements`) to nodes. A node is `{}` for a member without
-children; otherwise a dict of its children, with "." beside them when the path itself is a member:
+children; otherwise a dict of its children, and of "." if the path itself is a member:
 
-    {"f:spec": {".": {}, "f:size": {}}}       holds .spec and .spec.size
+    {"f:spec": {".": {}, "f:size": {}}}       contains .spec and .spec.size
 
-So decoding a stored entry costs nothing and every operation works on plain dicts. Sets are values:
-no function here changes its arguments, results share structure with them. Empty children never
-occur, hence equal sets are equal dicts. Follows structured-merge-diff fieldpath/set.go and
+Decoding a stored entry has no cost, and every operation uses plain dicts. Sets are values: the
+functions here do not change their arguments, but results share parts with them. Empty children
+never occur, so equal sets are equal dicts. Follows structured-merge-diff fieldpath/set.go and
 serialize.go.
 """
 
@@ -40,7 +40,7 @@ def named(*dotted: str) -> FieldSet:
 
 
 def parse(fields: Any) -> FieldSet:
-    """FieldsV1 as a client sent it, made canonical. Raises ValueError when it cannot be read.
+    """The canonical set of a client's FieldsV1. Raises ValueError if it cannot be read.
 
     Elements of an unknown kind are dropped, as upstream does.
     """
@@ -67,17 +67,17 @@ def _parsed(fields: Any) -> FieldSet:
 
 
 def ordered(fields: FieldSet) -> FieldSet:
-    """The same set with elements in the reference's order, "." first."""
+    """The same set with elements in upstream's order, "." first."""
     if len(fields) < 2:
         return {element: ordered(node) if node else node for element, node in fields.items()}
     elements = sorted(fields)
-    if elements[-1][0] in "kvi":  # fields and "." sort before them, and as text
+    if elements[-1][0] in "kvi":  # fields and "." are before these elements, in the order of texts
         elements.sort(key=pathelements.order)
     return {element: ordered(node) if (node := fields[element]) else node for element in elements}
 
 
 def union(left: FieldSet, right: FieldSet) -> FieldSet:
-    """Members of either."""
+    """The paths that are members of `left` or of `right`."""
     if not right or left is right:
         return left
     if not left:
@@ -105,7 +105,7 @@ def difference(left: FieldSet, right: FieldSet) -> FieldSet:
 
 
 def recursive_difference(left: FieldSet, right: FieldSet) -> FieldSet:
-    """Like `difference`, but a member of `right` takes everything below it along."""
+    """Like `difference`, but a member of `right` also removes all paths below it."""
     return _difference(left, right, deep=True)
 
 
@@ -129,7 +129,7 @@ def _difference(left: FieldSet, right: FieldSet, *, deep: bool) -> FieldSet:
 
 
 def _reduced(node: FieldSet, other: FieldSet, *, deep: bool) -> FieldSet | None:
-    """What is left of one node; None when neither it nor a child is a member any more."""
+    """One node without the other; None if no member remains."""
     if node is other or node == other:
         return None
     removed = not other or MEMBER in other
@@ -145,7 +145,7 @@ def _reduced(node: FieldSet, other: FieldSet, *, deep: bool) -> FieldSet | None:
 
 
 def intersection(left: FieldSet, right: FieldSet) -> FieldSet:
-    """Members of both."""
+    """The paths that are members of both sets."""
     result: FieldSet = {}
     if not left or not right:
         return result
@@ -170,7 +170,7 @@ def _common(node: FieldSet, other: FieldSet) -> FieldSet | None:
 
 
 def is_member(node: FieldSet | None) -> bool:
-    """Whether a node found under an element says that the path itself is in the set."""
+    """Whether the path of a node is a member itself."""
     return node is not None and (not node or MEMBER in node)
 
 
@@ -194,7 +194,7 @@ def leaves(fields: FieldSet) -> FieldSet:
 
 
 def paths(fields: FieldSet, prefix: Path = ()) -> Iterator[Path]:
-    """Every member: at each level the members in order, then what lies below, as Set.Iterate."""
+    """Every member, as Set.Iterate: for each level the members in order, then their children."""
     elements = sorted((e for e in fields if e != MEMBER), key=pathelements.order)
     for element in elements:
         if is_member(fields[element]):

@@ -1,9 +1,9 @@
-"""All paths of a value, parents included: what its creator owns.
+"""All paths of a value, parents included, which the creator of an object owns.
 
-Runs on every create, over the whole object, so what objects with the same names have in common is
-worked out once (`Layout`). Sets have the shape of `fieldsets`, their elements in the reference's
-order, as `fieldsets.ordered` gives them. Follows structured-merge-diff typed/compare.go, where a
-value is compared with nothing.
+Every create uses this module for the whole object, so the common part of objects with the same
+names is computed once (`Layout`). Sets have the form of `fieldsets`, with elements in upstream's
+order, as `fieldsets.ordered` returns them. Follows structured-merge-diff typed/compare.go, where a
+value is compared with a missing one.
 """
 
 from collections.abc import Sequence
@@ -15,20 +15,20 @@ from inkube.schemas.ownership.fieldsets import EMPTY, MEMBER, FieldSet
 from inkube.schemas.ownership.listitems import UntypableError
 from inkube.schemas.ownership.mergetypes import ListType, MapType, Type
 
-LAYOUTS = 4096  # remembered for all kinds; the objects of one differ little
-CHARACTERS = 2048  # of the names of one layout, or keys; what has more is worked out each time
+LAYOUTS = 4096  # for all kinds; objects of one kind differ little
+CHARACTERS = 2048  # of the names or keys of one layout; larger layouts are not stored
 ALL_CHARACTERS = 2**20  # of the keys of all lists
 
 T = TypeVar("T", MapType, ListType)
 
 
 class Layout(NamedTuple):
-    """What objects with the same names in one place have in common."""
+    """The common part of objects with the same names at one place."""
 
     leaves: FieldSet
-    """The node as it is when nothing lies below its fields."""
+    """The node for fields without children."""
     deeper: tuple[tuple[str, str, MapType | None, ListType | None], ...]
-    """Name, path element and types of the fields below which something may lie."""
+    """Name, path element and types of the fields that can have children."""
 
 
 def everything(kind: Type, value: Any) -> FieldSet:
@@ -37,7 +37,7 @@ def everything(kind: Type, value: Any) -> FieldSet:
 
 
 def node(kind: Type, value: Any) -> FieldSet:
-    """The same as the node of something that holds the value: with the value's own path."""
+    """The set of all paths as a node, which includes the path of the value itself."""
     shape = value.__class__
     if shape is dict and value and kind.map is not None and not kind.map.atomic:
         return _of_map(kind.map, value)
@@ -71,7 +71,7 @@ def _of_list(kind: ListType, items: list[Any]) -> FieldSet:
     below = _granular(kind.element.map)
     for element, index in _in_order(kind, items):
         item = items[index]
-        if element in found:  # of an element that stands twice only the membership is told
+        if element in found:  # a duplicate element is only a member
             found[element] = EMPTY
         elif below is not None and item and item.__class__ is dict:
             found[element] = _of_map(below, item)
@@ -81,7 +81,7 @@ def _of_list(kind: ListType, items: list[Any]) -> FieldSet:
 
 
 def _in_order(kind: ListType, items: list[Any]) -> Sequence[tuple[str, int]]:
-    """The path element of every item and its index, in the reference's order."""
+    """The path element of every item and its index, in upstream's order."""
     keys = listitems.texts(kind, items)
     if keys is None:
         return _sorted(listitems.elements(kind, items))
@@ -103,15 +103,15 @@ def _place(pair: tuple[str, int]) -> tuple[Any, ...]:
 
 
 _KNOWN: Final[caches.Table[tuple[Any, ...], Layout]] = caches.Table(__name__, "_KNOWN", LAYOUTS)
-"""By type and names."""
+"""Layouts by type and names."""
 _ORDERS: Final[caches.Weighed[tuple[Any, ...], tuple[tuple[str, int], ...]]] = caches.Weighed(
     __name__, "_ORDERS", LAYOUTS, ALL_CHARACTERS
 )
-"""By type and keys, where each is one text: of an object's ports, say, which others have, too."""
+"""Orders of items by type and keys, if each key is one text, such as the ports of objects."""
 
 
 def _layout(kind: MapType, names: tuple[str, ...]) -> Layout:
-    """Work it out, and remember it. Raises UntypableError for undeclared names."""
+    """Compute and store a layout. Raises UntypableError for undeclared names."""
     types: dict[str, Type] = {}
     for name in sorted(names):
         found = kind.fields.get(name, kind.element)
@@ -127,5 +127,5 @@ def _layout(kind: MapType, names: tuple[str, ...]) -> Layout:
 
 
 def _granular(kind: T | None) -> T | None:
-    """The type of what is owned piece by piece."""
+    """The type if its children are owned separately, else None."""
     return None if kind is None or kind.atomic else kind

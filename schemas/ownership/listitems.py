@@ -1,4 +1,4 @@
-"""Identities of list elements: the path element under which an item of a list is owned.
+"""Identities of list elements: the path elements of items for field ownership.
 
 Follows structured-merge-diff typed/helpers.go: keyed elements by their key fields or the defaults
 of these, members of sets by their value, items of atomic lists by position.
@@ -12,7 +12,7 @@ from inkube.schemas.ownership.mergetypes import ListType
 
 
 class UntypableError(ValueError):
-    """A value does not fit its type so that its fields cannot be told apart."""
+    """A value does not fit its type, so its fields have no paths."""
 
 
 def element(kind: ListType, index: int, item: Any) -> str:
@@ -34,7 +34,10 @@ def elements(kind: ListType, items: list[Any]) -> list[str]:
 
 
 def texts(kind: ListType, items: list[Any]) -> list[str] | None:
-    """The one key of every item, where all have it and it is a text, as nearly always."""
+    """The keys of all items if the list has one key that is a text in every item, else None.
+
+    This is the usual case.
+    """
     if len(kind.keys) != 1:
         return None
     name = kind.keys[0]
@@ -70,7 +73,7 @@ def _keyed(kind: ListType, item: Any) -> str:
 
 
 def _unusual(kind: ListType, item: dict[str, Any]) -> str:
-    """Elements that lack a key, or whose key is null or no scalar."""
+    """The path element of an item with a missing key, or a key that is null or not a scalar."""
     pairs = {}
     for name, default in zip(kind.keys, kind.defaults, strict=True):
         if name in item:

@@ -35,15 +35,15 @@ _SYSTEM = frozenset({
     "managedFields", "resourceVersion",
 })  # fmt: skip
 STRIPPED = fieldsets.named(*_TYPE, "metadata", *(f"metadata.{name}" for name in _SYSTEM))
-"""What no manager ever owns."""
+"""The fields that managers never own."""
 
 
 class Writer(NamedTuple):
-    """Who writes, through what, and when.
+    """The manager of a write, with its version, subresource and time.
 
-    `kind`, where given, is what an applied configuration must be of. `time` is RFC 3339 in UTC,
-    whole seconds. `ignored` are the fields that this subresource resets
-    (`resetfields`), which the writer therefore never owns.
+    `kind`, if set, is the required kind of an applied configuration. `time` is RFC 3339 in UTC,
+    whole seconds. `ignored` are the fields that this subresource resets (`resetfields`), so the
+    writer never owns them.
     """
 
     manager: str
@@ -54,27 +54,27 @@ class Writer(NamedTuple):
     kind: str = ""
 
     def identity(self, operation: str) -> Manager:
-        """The manager this writer is when it updates or applies."""
+        """The identity of the writer for an operation, `Update` or `Apply`."""
         version = "" if operation == APPLY else self.api_version
         return Manager(self.manager or "unknown", operation, version, self.subresource)
 
 
 class BrokenEntryError(ValueError):
-    """An entry that cannot be decoded; the whole list is put aside."""
+    """An entry cannot be decoded; the whole list is then ignored."""
 
 
 @dataclass(slots=True)
 class Managed:
-    """Decoded managedFields; changed in place while one write is worked out."""
+    """Decoded managedFields, which the processing of one write changes in place."""
 
     owners: Owners
     times: dict[Manager, str]
 
 
 def decode(entries: Iterable[Entry] | None, *, trusted: bool = False) -> Managed:
-    """The owners behind a list of entries. Raises BrokenEntryError.
+    """The owners in a list of entries. Raises BrokenEntryError.
 
-    `trusted` entries were written by `encode`: their sets are canonical and used as they are.
+    `trusted` entries were written by `encode`: their sets are canonical and used unchanged.
     """
     managed = Managed({}, {})
     for index, entry in enumerate(entries or ()):
@@ -128,9 +128,9 @@ def _normal(time: str) -> str:
 
 
 def encode(managed: Managed, *, old: list[Entry] | None = None) -> list[Entry]:
-    """The entries of all owners in the reference's order: Apply first, then by second, by name.
+    """The entries of all owners in upstream's order: Apply first, then by second, then by name.
 
-    Entries of `old` that stay as they are come back as the same dicts.
+    Unchanged entries of `old` are returned as the same dicts.
     """
     known = {_identity(entry): entry for entry in old or ()}
     ordered = sorted(managed.owners.items(), key=lambda item: _rank(item, managed.times))
@@ -164,7 +164,7 @@ def _encoded(manager: Manager, owned: Owned, time: str, known: Entry | None) -> 
 
 
 def _entry(manager: Manager, owned: Owned, time: str) -> Entry:
-    """An entry of fields that are in order already."""
+    """An entry, from fields that are already in order."""
     entry: Entry = {}
     if manager.name:
         entry["manager"] = manager.name
@@ -187,7 +187,7 @@ def track_update(
     writer: Writer,
     versions: Versions | None = None,
 ) -> None:
-    """`track` where conversions need no waiting."""
+    """`track` with conversions that need no waiting."""
     convert = versions.convert if versions else relabelled
     finished(track(live, new, typed=typed, writer=writer, versions=versions), convert)
 
@@ -202,9 +202,9 @@ def track(
 ) -> Steps[None]:
     """Set `new["metadata"]["managedFields"]` for an ordinary write by `writer`.
 
-    `live` is the object as it was, None on create; `new` the one that shall be stored, both in the
-    version written in. Without `versions` entries of all versions are read as this one. Where
-    fields cannot be told apart the entries stay as they are, as upstream does.
+    `live` is the old object, None on create. `new` is the object to store. Both are in the version
+    of the request. Without `versions`, entries of all versions are read as this version. If the
+    objects cannot be typed, the entries do not change, as upstream.
     """
     if live is None and is_first(new, typed):
         track_first(new, typed, writer)
@@ -226,13 +226,13 @@ def track(
 
 
 def is_first(new: Object, typed: TypedSchema) -> bool:
-    """Whether a new object is nobody's before it is created."""
+    """Whether a new object has no owners before its create."""
     return not typed.empty and not new.setdefault("metadata", {}).get("managedFields")
 
 
 def track_first(new: Object, typed: TypedSchema, writer: Writer) -> None:
-    """`track` for a create of what `is_first`: all there is was added, in one version."""
-    # without what STRIPPED names, which is cheaper than to take it off the set
+    """`track` for the create of an object with `is_first`: the writer adds all fields."""
+    # leaving out STRIPPED fields is cheaper than removing them from the set
     metadata = {name: value for name, value in new["metadata"].items() if name not in _SYSTEM}
     new["metadata"].pop("managedFields", None)
     shown = {name: value for name, value in new.items() if name not in _TYPE}
@@ -254,14 +254,14 @@ def track_first(new: Object, typed: TypedSchema, writer: Writer) -> None:
 
 
 def _breaks(typed: TypedSchema, managed: Managed, live: Object, new: Object) -> bool:
-    """Whether an untypable write loses all entries: its objects are fine, so an entry is not."""
+    """Whether an untypable write loses all entries: both objects are valid, so an entry is not."""
     if not managed.owners:
         return False
     return not any(typed.problems(obj, duplicates=False) for obj in (live, new))
 
 
 def _base(old: list[Entry] | None, new: Object, writer: Writer) -> Managed:
-    """decodeLiveOrNew: the entries a request brings, if they count, else those that were."""
+    """The entries of the request if they are usable, else the old ones (decodeLiveOrNew)."""
     sent = (new.get("metadata") or {}).get("managedFields")
     if writer.subresource or sent is None or sent is old or (sent and sent == old):
         return decode(old, trusted=True)
@@ -275,7 +275,7 @@ def _base(old: list[Entry] | None, new: Object, writer: Writer) -> Managed:
 
 
 def bare(obj: Object) -> Object:
-    """The object without managedFields; the rest is shared."""
+    """The object without managedFields; other parts are shared with `obj`."""
     metadata = obj.get("metadata")
     if not metadata or "managedFields" not in metadata:
         return obj
@@ -292,7 +292,7 @@ def update(
     writer: Writer,
     versions: Versions | None = None,
 ) -> Steps[None]:
-    """Work a write from `live` to `new` into the owners. Raises UntypableError."""
+    """Update `managed` for a write from `live` to `new`. Raises UntypableError."""
     updater = Updater(typed, writer.api_version, writer.ignored, versions)
     owners, taken = yield from updater.updated(live, new, managed.owners)
     managed.owners = owners
@@ -335,9 +335,10 @@ def _cap(managed: Managed) -> None:
 
 
 def admitted(sent: list[Entry] | None, obj: Object) -> str:
-    """Put back the entries `sent` to admission if it left broken ones; the warning then due.
+    """Restore the entries `sent` to admission if admission returned invalid ones.
 
-    Entries that admission changed become canonical (apiserver fieldmanager/admission.go).
+    Returns the warning for this case, else "". Entries that admission changed become canonical
+    (apiserver fieldmanager/admission.go).
     """
     metadata = obj.get("metadata") or {}
     entries = metadata.get("managedFields")
@@ -354,9 +355,9 @@ def admitted(sent: list[Entry] | None, obj: Object) -> str:
 
 
 def keep_times(live: Object, new: Object) -> bool:
-    """Give `new` the times of `live` if nothing but times of entries differs; whether it did.
+    """Copy the times of `live` to `new` if only times of entries differ; returns whether it did.
 
-    To be called last, after admission, so that a write without effect stays one
+    Called last, after admission, so that a write without effect changes nothing
     (apiserver fieldmanager/equality.go, IgnoreManagedFieldsTimestampsTransformer).
     """
     old_entries = (live.get("metadata") or {}).get("managedFields") or []

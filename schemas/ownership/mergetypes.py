@@ -1,7 +1,7 @@
-"""What merging must know of a value: scalar, list or map, and how its children are owned.
+"""Types of values for merging: scalar, list or map, and the ownership of their children.
 
-A `Type` says what a value may be; several at once where the schema leaves it open. Built from the
-JSON schema of a kind, of a CustomResourceDefinition or a built-in one: both carry the same
+A `Type` describes the valid forms of a value, several if the schema does not decide. It is created
+from the JSON schema of a CustomResourceDefinition or of a built-in kind: both have the same
 `x-kubernetes-*` keywords. Follows kube-openapi pkg/schemaconv and structured-merge-diff schema/.
 """
 
@@ -29,9 +29,9 @@ class ListType:
     keys: tuple[str, ...] = ()
     declared_keys: tuple[str, ...] = ()
     defaults: tuple[Any, ...] = ()
-    """Per key the default of its field, None without one."""
+    """The default of the field of each key, None without one."""
     key: Callable[..., str] = pathelements.value
-    """The path element of an item by the values of its keys, of a set by the item itself."""
+    """The path element of an item, from the values of its keys, or in a set from the item."""
 
 
 @dataclass(slots=True, eq=False)
@@ -42,29 +42,29 @@ class MapType:
     element: "Type | None" = None
     atomic: bool = False
     exact: bool = False
-    """Whether `==` tells all values below apart: it takes true for 1, which only open types mix."""
+    """Whether `==` distinguishes all values below. It does not for open types: true equals 1."""
 
 
 @dataclass(slots=True, eq=False)
 class Type:
-    """What a value may be; structured-merge-diff's Atom."""
+    """The valid forms of a value; structured-merge-diff's Atom."""
 
     scalar: str | None = None
     list: ListType | None = None
     map: MapType | None = None
     default: Any = None
-    """The default of the field that has this type; only those of list keys matter."""
+    """The default of the field with this type; only defaults of list keys are used."""
     mixed: bool = True
-    """Whether an open type may really hold anything; int-or-string is open, but not mixed."""
+    """Whether values of an open type can have any form; int-or-string is open, but not mixed."""
 
     @property
     def open(self) -> bool:
-        """Whether any value fits."""
+        """Whether any value fits the type."""
         return self.scalar == UNTYPED and self.list is not None and self.map is not None
 
     @property
     def exact(self) -> bool:
-        """Whether `==` tells all values of this type apart."""
+        """Whether `==` distinguishes all values of this type."""
         if self.open:
             return not self.mixed
         if self.list is not None:
@@ -73,7 +73,7 @@ class Type:
 
 
 def _deduced() -> Type:
-    """The type of what no schema describes: granular maps, atomic lists."""
+    """The type of values without a schema: granular maps, atomic lists."""
     anything = Type(scalar=UNTYPED)
     anything.list = ListType(Type(scalar=UNTYPED, list=None, map=None))
     anything.list.element = anything
@@ -87,7 +87,7 @@ _STRING_FORMATS = frozenset({"", "byte"})
 
 
 def of_schema(schema: Schema, *, preserve: bool = False) -> Type:
-    """The type a JSON schema describes; `preserve` when a parent keeps unknown fields."""
+    """The type that a JSON schema describes; `preserve`: whether a parent keeps unknown fields."""
     preserve = preserve or schema.get("x-kubernetes-preserve-unknown-fields") is True
     kind = schema.get("type", "")
     if schema.get("x-kubernetes-int-or-string"):
@@ -126,7 +126,7 @@ def _made(fields: dict[str, Type], element: Type | None, atomic: bool = False) -
 
 
 def _element(schema: Schema, declared: bool, preserve: bool) -> Type | None:
-    """The type of undeclared keys; None when there may be none."""
+    """The type of undeclared keys; None if they are not allowed."""
     additional = schema.get("additionalProperties")
     if additional is None:
         return DEDUCED if preserve or not declared else None
@@ -198,14 +198,14 @@ OBJECT_META.map = of_schema(
         },
     }
 ).map
-"""ObjectMeta, which every kind has, whatever its schema says of metadata.
+"""ObjectMeta, which every kind has, independent of the metadata in its schema.
 
-managedFields only stands here as an atomic list: it is neither merged nor compared nor owned.
+managedFields is an atomic list here, but it is never merged, compared or owned.
 """
 
 
 def of_kind(schema: Schema) -> Type:
-    """The type of a whole object: its schema with apiVersion, kind and ObjectMeta put in."""
+    """The type of a whole object: its schema with apiVersion, kind and ObjectMeta added."""
     if not schema:
         return _whole(MapType(element=DEDUCED))
     made = of_schema({"type": "object", **schema})

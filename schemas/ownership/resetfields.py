@@ -1,6 +1,7 @@
-"""The fields a way of writing resets, so that its writers never own them.
+"""The fields that a kind of write resets, so that its managers never own them.
 
-A write to an object leaves its status alone, a write to the status leaves the rest alone. Follows
+A write to an object does not change its status; a write to the status changes only the status.
+Follows
 the GetResetFields of the strategies of kube-apiserver and apiextensions-apiserver.
 """
 
@@ -13,7 +14,7 @@ _SPEC = fieldsets.named("spec")
 _ALL_BUT_STATUS = fieldsets.named("metadata", "spec")
 _OF_CUSTOM = {"": _STATUS, "status": _ALL_BUT_STATUS}
 _RESETS_METADATA = 36
-"""The minor since which a write to the status of a custom resource owns no labels."""
+"""The first minor in which a write to the status of a custom resource owns no labels."""
 _OF_STATUS = {
     ("apps", "Deployment"): fieldsets.named("spec", "metadata.labels"),
     ("", "Pod"): fieldsets.named("spec", "metadata.deletionTimestamp", "metadata.ownerReferences"),
@@ -28,14 +29,14 @@ _OF_STATUS = {
 
 
 def of_custom(subresource: str, *, status: bool, minor: int = releases.NEWEST.minor) -> FieldSet:
-    """For custom resources; `status` when the version has a status subresource."""
+    """The fields for custom resources; `status`: whether the version has a status subresource."""
     if status and subresource == "status" and minor < _RESETS_METADATA:
         return _SPEC
     return _OF_CUSTOM.get(subresource, EMPTY) if status else EMPTY
 
 
 def of_builtin(group: str, kind: str, subresource: str, *, status: bool) -> FieldSet:
-    """For built-in kinds; `status` when the kind has a status subresource."""
+    """The fields for built-in kinds; `status`: whether the kind has a status subresource."""
     if not status:
         return EMPTY
     if subresource == "status":

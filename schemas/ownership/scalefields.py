@@ -1,8 +1,8 @@
-"""managedFields between an object and its Scale.
+"""Conversion of managedFields between an object and its Scale.
 
-A Scale shows who owns the replicas of its object; a write to the Scale is tracked as one of an
-autoscaling/v1 object and then carried back. Follows apimachinery
-pkg/util/managedfields/scalehandler.go.
+A Scale shows the owners of the replicas of its object. A write to the Scale is tracked as a
+write of an autoscaling/v1 object, and the result is then transferred to the object.
+Follows apimachinery pkg/util/managedfields/scalehandler.go.
 """
 
 from collections.abc import Mapping
@@ -16,11 +16,11 @@ SCALE_VERSION = "autoscaling/v1"
 _REPLICAS = ("f:spec", "f:replicas")
 
 Paths = Mapping[str, str]
-"""Where each served apiVersion keeps its replicas (`.spec.replicas`); "" without a scale."""
+"""The path of the replicas (`.spec.replicas`) by served apiVersion; "" without a scale."""
 
 
 def of_scale(entries: list[Entry] | None, paths: Paths) -> list[Entry]:
-    """The entries of a Scale: those of the object that own its replicas."""
+    """The entries of a Scale, from the entries of the object that own its replicas."""
     parent = managedfields.decode(entries, trusted=True)
     scale = Managed({}, {})
     for manager, owned in parent.owners.items():
@@ -36,10 +36,10 @@ def of_scale(entries: list[Entry] | None, paths: Paths) -> list[Entry]:
 def of_parent(
     entries: list[Entry] | None, scale_entries: list[Entry] | None, *, paths: Paths, version: str
 ) -> list[Entry]:
-    """The entries of the object after its Scale was written in `version` of the object.
+    """The entries of the object after a write of its Scale in `version` of the object.
 
-    Whoever lost the replicas of the Scale loses them here; who gained them owns them under the
-    subresource `scale`. Upstream gives new owners no time.
+    A manager that lost the replicas of the Scale loses those of the object. A new owner owns them
+    under the subresource `scale`. As upstream, entries of new owners have no time.
     """
     parent = managedfields.decode(entries, trusted=True)
     scale = managedfields.decode(scale_entries, trusted=True)
@@ -67,12 +67,12 @@ def of_parent(
 
 
 def replicas(path: str) -> FieldSet:
-    """The set of the replicas alone, `path` as a Scale declares it."""
+    """The set with only the replicas; `path` is that of the scale subresource."""
     return fieldsets.of(_elements(path))
 
 
 def _by_identity(manager: Manager) -> Manager:
-    """A manager in the object and in its Scale: the version does not tell them apart."""
+    """The manager without its version, to match the entries of an object and of its Scale."""
     return manager._replace(api_version="")
 
 

@@ -1,7 +1,7 @@
-"""The typed view of one version of a kind, as ownership and server-side apply see it.
+"""The typed view of one version of a kind, for field ownership and server-side apply.
 
-`TypedSchema` is built once per version and kept; it holds no objects. `Versions` joins the views
-of all served versions with a way to convert objects between them.
+`TypedSchema` is created once per version and kept; it contains no objects. `Versions` joins the
+views of all served versions with a way to convert objects between them.
 """
 
 from collections.abc import Callable, Generator, Mapping
@@ -15,19 +15,19 @@ from inkube.schemas.ownership.comparison import Comparison
 from inkube.schemas.ownership.fieldsets import FieldSet
 from inkube.schemas.ownership.typedvalidation import Problem
 
-_SETTLED = 1024  # sets known to fit the schema; entries of a kind's objects are much alike
+_SETTLED = 1024  # sets that fit the schema; entries of a kind's objects are similar
 
 
 class TypedSchema:
-    """How values of one version merge, and which paths their fields have."""
+    """The merging of values of one version, and the paths of their fields."""
 
     def __init__(
         self, schema: Mapping[str, Any], *, custom: bool = True, empty: Object | None = None
     ) -> None:
         """`schema` is the version's openAPIV3Schema as plain JSON; {} accepts anything.
 
-        `custom` tells CustomResourceDefinitions from built-in kinds. `empty` is what an object of
-        the kind holds before anything is set: what a create finds there is owned by nobody.
+        `custom` distinguishes CustomResourceDefinitions from built-in kinds. `empty` is the initial
+        content of an object of the kind, before a create sets members. Managers do not own it.
         """
         self.empty = empty or {}
         self.type = mergetypes.of_kind(dict(schema))
@@ -36,27 +36,27 @@ class TypedSchema:
         self._settled: set[bytes] = set()
 
     def problems(self, value: Object, *, duplicates: bool = True) -> list[Problem]:
-        """What keeps the value from being typed: undeclared fields, wrong types, duplicates."""
+        """The reasons why the value cannot be typed: undeclared fields, wrong types, duplicates."""
         found = typedvalidation.problems(self.type, value)
         return [problem for problem in found if duplicates or not problem.duplicate]
 
     def owned(self, value: Object, *, strict: bool = False) -> FieldSet:
-        """The fields a configuration claims. Raises UntypableError when it has problems.
+        """The fields that a configuration claims. Raises UntypableError if it has problems.
 
-        Elements that stand twice are a problem only if `strict`.
+        Duplicate elements are a problem only if `strict`.
         """
         return comparison.owned(self.type, value, strict=strict)
 
     def everything(self, value: Object) -> FieldSet:
-        """Every path of a value, in the reference's order. Raises UntypableError."""
+        """Every path of a value, in upstream's order. Raises UntypableError."""
         return layouts.everything(self.type, value)
 
     def compare(self, old: Object, new: Object) -> Comparison:
-        """What changed between two values. Raises UntypableError."""
+        """The changes between two values. Raises UntypableError."""
         return comparison.compare(self.type, old, new)
 
     def merge(self, live: Object, applied: Object) -> Object:
-        """A configuration laid over a live value, `live` itself when it changes nothing."""
+        """The live value with a configuration merged into it; `live` itself if nothing changes."""
         merged: Object = typedmerge.merge(self.type, live, applied)
         return merged
 
@@ -71,9 +71,9 @@ class TypedSchema:
         return typedmerge.with_parents(self.type, fields)
 
     def reconciled(self, fields: FieldSet, live: Object) -> FieldSet:
-        """The set in line with the schema as it is now. Raises UntypableError.
+        """The set, adapted to the current schema. Raises UntypableError.
 
-        typed.ReconcileFieldSetWithSchema; kinds without any schema are left alone.
+        Follows typed.ReconcileFieldSetWithSchema. Without a schema, returns `fields` unchanged.
         """
         if self._deduced:
             return fields
@@ -93,19 +93,19 @@ Convert = Callable[[Object, str], Object]
 
 
 class VersionRequest(NamedTuple):
-    """An object that the work under way needs in another version; it must not be changed."""
+    """An object that a generator needs in another version; it must not be changed."""
 
     object: Object
     api_version: str
 
 
 Steps = Generator[VersionRequest, Object, T]
-"""Work that asks for conversions on its way, and goes on with each as its driver sends it. Who can
-convert at once calls `finished`, who has to wait for conversions sends them in when they came."""
+"""A generator that yields requests for conversions, and receives each converted object. Callers
+that can convert immediately call `finished`; other callers wait for a conversion and send it."""
 
 
 def finished(steps: Steps[T], convert: Convert) -> T:
-    """The outcome of work whose conversions need no waiting."""
+    """Run a generator with conversions that need no waiting; returns its result."""
     try:
         wanted = next(steps)
         while True:
@@ -121,9 +121,9 @@ def relabelled(obj: Object, api_version: str) -> Object:
 
 
 class Versions(NamedTuple):
-    """The served versions of a kind by apiVersion, and how to get from one to another.
+    """The served versions of a kind by apiVersion, and the conversion between them.
 
-    `convert` takes an object and the apiVersion it shall have; it must not change the object.
+    `convert` takes an object and its new apiVersion; it must not change the object.
     Entries of versions that are not in `schemas` are dropped at the next write.
     """
 

@@ -1,7 +1,7 @@
-"""Merging typed values, taking fields out of them, and keeping ownership in line with a schema.
+"""Merging typed values, removing fields from them, and adapting sets to a changed schema.
 
-`merge` lays an applied configuration over a live value; `remove` takes the fields of a set away.
-Both share what they do not change with their arguments. Follows structured-merge-diff
+`merge` merges an applied configuration into a live value; `remove` removes the fields of a set.
+Results of both share unchanged parts with the arguments. Follows structured-merge-diff
 typed/merge.go, remove.go and reconcile_schema.go, fieldpath/set.go.
 """
 
@@ -16,9 +16,9 @@ from inkube.schemas.ownership.mergetypes import ListType, MapType, Type
 
 
 def merge(kind: Type, live: Any, applied: Any) -> Any:
-    """`live` with everything `applied` says; nothing is removed. `live` itself if that is all.
+    """`live` with all fields of `applied`; no field is removed. `live` itself if nothing changes.
 
-    Elements of lists that both name stand in the order of `applied`. Raises UntypableError.
+    Elements that are in both lists have the order of `applied`. Raises UntypableError.
     """
     if applied.__class__ is dict:
         if kind.map is not None and not kind.map.atomic and live.__class__ is dict and live:
@@ -35,7 +35,7 @@ def merge(kind: Type, live: Any, applied: Any) -> Any:
 
 
 def _granular(kind: Type, value: Any) -> bool:
-    """Whether null over this value leaves it as it is: containers are merged, not replaced."""
+    """Whether merging null does not change the value, because it is a merged container."""
     if value.__class__ is dict:
         return bool(value) and kind.map is not None and not kind.map.atomic
     if value.__class__ is list:
@@ -67,7 +67,7 @@ _ABSENT = object()
 
 
 def _merge_lists(kind: ListType, live: list[Any], applied: list[Any]) -> list[Any]:
-    """The reference's order: what is only live keeps its place before the next shared element."""
+    """Merge lists in upstream's order: elements only in `live` stay before the next shared one."""
     left, right = listitems.elements(kind, live), listitems.elements(kind, applied)
     if left == right and len(set(left)) == len(left):
         result = [_merged(kind.element, *pair) for pair in zip(live, applied, strict=True)]
@@ -77,7 +77,7 @@ def _merge_lists(kind: ListType, live: list[Any], applied: list[Any]) -> list[An
 
 
 def _merged(kind: Type, live: Any, applied: Any) -> Any:
-    """One element of both lists; the live one itself if nothing changes."""
+    """Merge an element of both lists; returns `live` itself if nothing changes."""
     item = merge(kind, live, applied)
     return live if comparison.equals(item, live) else item
 
@@ -122,7 +122,7 @@ _REPEATED = object()
 
 
 class _MergedList:
-    """A list under construction and the applied elements that are in it already."""
+    """A merged list under construction, and the applied elements that it already contains."""
 
     __slots__ = ("kind", "new", "old", "result", "taken")
 
@@ -132,7 +132,7 @@ class _MergedList:
         self.taken: set[str] = set()
 
     def take(self, element: str) -> None:
-        """Append an applied element, merged with the live one unless that stands there twice."""
+        """Append an applied element, merged with the live one unless the live list has it twice."""
         live = self.old.get(element, _REPEATED)
         item = self.new[element]
         if live is not _REPEATED:
@@ -142,7 +142,7 @@ class _MergedList:
 
 
 def remove(kind: Type, value: Any, fields: FieldSet) -> Any:
-    """`value` without the members of the set; a container that loses everything becomes null."""
+    """`value` without the members of the set; a container without remaining fields becomes null."""
     if value.__class__ is dict and kind.map is not None:
         return None if kind.map.atomic else _remove_map(kind.map, value, fields)
     if value.__class__ is list and kind.list is not None:
@@ -174,9 +174,10 @@ def _remove_list(kind: ListType, items: list[Any], fields: FieldSet) -> list[Any
 
 
 def with_parents(kind: Type | None, fields: FieldSet) -> FieldSet:
-    """The set with every declared field that has children in it as a member too.
+    """The set, with all declared fields that have children in the set as members.
 
-    fieldpath.Set.EnsureNamedFieldsAreMembers: so that removing all of a struct removes it.
+    Follows fieldpath.Set.EnsureNamedFieldsAreMembers. Removing all fields of a struct then removes
+    the struct.
     """
     result: FieldSet = {}
     map_kind = kind.map if kind else None
@@ -198,9 +199,9 @@ def _element(kind: ListType | None, element: str) -> Type | None:
 
 
 class Reconciliation:
-    """A set after its schema turned fields atomic or granular.
+    """The adaptation of a set to a schema that made fields atomic or granular.
 
-    `settled` says that the set needed nothing, whatever the live value is.
+    `settled`: whether the set needs no change, independent of the live value.
     """
 
     def __init__(self, kind: Type, fields: FieldSet, live: Any) -> None:
@@ -217,7 +218,7 @@ class Reconciliation:
         return comparison.owned(self.kind, self.live)
 
     def visit(self, kind: Type, node: FieldSet, path: fieldsets.Path) -> None:
-        """Look at a node of the set beside its type; `path` leads there."""
+        """Adapt the node of the set at `path` to its type."""
         shape = kind.map or (kind.list if kind.scalar is None else None)
         if shape is None:
             return
@@ -239,7 +240,7 @@ class Reconciliation:
                 continue
             child = kind.fields.get(element[2:]) if element[0] == "f" else None
             child = child or kind.element
-            if child is not None:  # what the schema lost stays with its owner, unread
+            if child is not None:  # fields that the schema lost stay with their owner
                 self.visit(child, below, (*path, element))
 
     def _list(self, kind: ListType, node: FieldSet, path: fieldsets.Path) -> None:
@@ -254,7 +255,7 @@ class Reconciliation:
         self.added = fieldsets.union(self.added, whole)
 
     def _expand(self, path: fieldsets.Path) -> None:
-        """A leaf that is granular by now owns what stands below it."""
+        """Add the fields below a leaf that became granular."""
         self.settled = False
         if not _may_hold(self.live, path):
             return
@@ -270,7 +271,7 @@ class Reconciliation:
 
 
 def _may_hold(value: Any, path: fieldsets.Path) -> bool:
-    """Whether something may stand below a path; a cheap look before a whole walk."""
+    """Whether fields may exist below a path: a fast check before a whole walk."""
     for element in path:
         if element[0] != "f":
             return True

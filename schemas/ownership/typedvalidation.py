@@ -1,6 +1,8 @@
-"""Whether a value fits its merge type, in the words of structured-merge-diff typed/validate.go.
+"""Checks that a value fits its merge type, with the texts of structured-merge-diff
+typed/validate.go.
 
-This is not the validation of a kind's schema: it only refuses what cannot be merged or owned.
+This is not the validation of a kind's schema: it only refuses values that cannot be merged or
+owned.
 """
 
 from collections.abc import Iterator
@@ -20,16 +22,16 @@ from inkube.schemas.ownership.mergetypes import (
 
 
 class Problem(NamedTuple):
-    """One thing that does not fit; `path` as messages print it."""
+    """One value that does not fit; `path` is in the form of messages."""
 
     path: str
     message: str
     duplicate: bool = False
-    """Whether it only says that an element stands there twice, which stored values may have."""
+    """Whether the problem is a duplicate element, which stored values can have."""
 
 
 def problems(kind: Type, value: Any, path: str = "") -> Iterator[Problem]:
-    """What keeps `value` from being of type `kind`; duplicates in sets and keyed lists too."""
+    """The reasons why `value` does not fit `kind`, with duplicates in sets and keyed lists."""
     shape = value.__class__
     if shape is dict and kind.map is not None:
         yield from _map(kind.map, value, path)
@@ -48,7 +50,7 @@ def problems(kind: Type, value: Any, path: str = "") -> Iterator[Problem]:
 
 
 def text(found: list[Problem]) -> str:
-    """ValidationErrors.Error: one error alone, several below each other."""
+    """The text of ValidationErrors.Error: one error on a line, several as a list."""
     lines = [f"{each.path}: {each.message}" if each.path else each.message for each in found]
     return lines[0] if len(lines) == 1 else "\n".join(["errors:", *(f"  {line}" for line in lines)])
 

@@ -1,8 +1,8 @@
-"""Who owns which fields: what a write does to the sets of all managers.
+"""The effect of a write on the field sets of all managers.
 
 `updated` follows merge.Updater.Update for ordinary writes, `applied` merge.Updater.Apply for
-server-side apply, both of structured-merge-diff merge/update.go. Sets here are decoded
-(`fieldsets`); entries of metadata.managedFields are `managedfields`' business.
+server-side apply, both of structured-merge-diff merge/update.go. Sets are decoded
+(`fieldsets`). `managedfields` reads and writes the entries of metadata.managedFields.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from inkube.schemas.ownership.typed import Steps, TypedSchema, VersionRequest, V
 
 
 class Manager(NamedTuple):
-    """The identity of a manager; `api_version` is "" for those that apply."""
+    """The identity of a manager; `api_version` is "" for managers that apply."""
 
     name: str
     operation: str
@@ -25,7 +25,7 @@ class Manager(NamedTuple):
 
 
 class Owned(NamedTuple):
-    """The fields of one manager, in the version it wrote them."""
+    """The fields of one manager, in the version in which it wrote them."""
 
     fields: FieldSet
     api_version: str
@@ -36,7 +36,7 @@ Owners = dict[Manager, Owned]
 
 
 class Configuration(NamedTuple):
-    """What is applied, and the fields it claims."""
+    """An applied configuration, and the fields that it claims."""
 
     value: Object
     fields: FieldSet
@@ -51,7 +51,7 @@ class Conflict(NamedTuple):
 
 
 class ConflictsError(Exception):
-    """An apply that would change fields of others without force."""
+    """An apply without force would change fields of other managers."""
 
     def __init__(self, conflicts: Iterable[Conflict]) -> None:
         super().__init__("conflicts")
@@ -59,13 +59,13 @@ class ConflictsError(Exception):
 
 
 class Unserved(Exception):
-    """The version is not served any more; entries in it are dropped."""
+    """The version is no longer served; its entries are dropped."""
 
 
 class Updater(NamedTuple):
-    """What updates need to know of a kind: its type, its other versions, the version written in.
+    """The data about a kind for updates: its type, its other versions, the version of the request.
 
-    `ignored` are the fields that this way of writing resets, so that it never owns them.
+    `ignored` are the fields that this kind of write resets, so the writer never owns them.
     """
 
     typed: TypedSchema
@@ -74,7 +74,7 @@ class Updater(NamedTuple):
     versions: Versions | None = None
 
     def updated(self, live: Object, new: Object, owners: Owners) -> Steps[tuple[Owners, FieldSet]]:
-        """The owners after a write that changed `live` into `new`, and the fields it took."""
+        """The remaining owners after a write from `live` to `new`, and the fields that it takes."""
         others = yield from self._reconciled(live, owners)
         change = self.typed.compare(live, new).without(self.ignored)
         others = yield from self._yielded(live, new, change, others)
@@ -86,9 +86,9 @@ class Updater(NamedTuple):
     def applied(
         self, live: Object, config: Configuration, owners: Owners, *, manager: Manager, force: bool
     ) -> Steps[tuple[Object | None, Owners]]:
-        """The object after an apply, None when it is the live one, and its owners.
+        """The object after an apply (None if it equals `live`), and its owners.
 
-        Raises ConflictsError, and UntypableError when something does not fit its type.
+        Raises ConflictsError, and UntypableError if a value does not fit its type.
         """
         owners = yield from self._reconciled(live, owners)
         merged = self.typed.merge(live, config.value)
@@ -113,7 +113,7 @@ class Updater(NamedTuple):
         return (None if unchanged else merged), result
 
     def _reconciled(self, live: Object, owners: Owners) -> Steps[Owners]:
-        """Every set in line with its schema; entries of unserved versions left out."""
+        """The owners with sets adapted to the schemas, without those of unserved versions."""
         result: Owners = {}
         for manager, owned in owners.items():
             try:
@@ -125,7 +125,7 @@ class Updater(NamedTuple):
         return result
 
     def _at(self, obj: Object, api_version: str) -> Steps[tuple[TypedSchema, Object]]:
-        """The object in some version, and that version's types. Raises Unserved."""
+        """The types of a version, and the object in this version. Raises Unserved."""
         if self.versions is None:
             return self.typed, obj
         own = api_version == self.api_version
@@ -139,7 +139,7 @@ class Updater(NamedTuple):
     def _changes(
         self, live: Object, new: Object, change: Comparison, owners: Owners
     ) -> Steps[dict[str, Comparison]]:
-        """The change as each version that owners wrote in sees it."""
+        """The change in each version of the owners, by apiVersion."""
         seen = {self.api_version: change}
         for owned in owners.values():
             if owned.api_version not in seen:
@@ -166,7 +166,10 @@ class Updater(NamedTuple):
     def _yielded(
         self, live: Object, new: Object, change: Comparison, others: Owners
     ) -> Steps[Owners]:
-        """The others without what the write changed or removed; the empty ones are gone."""
+        """The other owners without the fields that the write changed, added or removed.
+
+        Owners without fields are dropped.
+        """
         if change is UNCHANGED:
             return {manager: owned for manager, owned in others.items() if owned.fields}
         changes = yield from self._changes(live, new, change, others)
@@ -184,11 +187,11 @@ class Updater(NamedTuple):
     def _pruned(
         self, merged: Object, owners: Owners, last: Owned, fields: FieldSet
     ) -> Steps[Object]:
-        """`merged` without what the manager applied last time, not now, and nobody else owns."""
+        """`merged` without fields that only the manager's last apply set and no manager owns."""
         if not last.fields:
             return merged
         if last.api_version == self.api_version and not fieldsets.difference(last.fields, fields):
-            return merged  # all of it is applied again, so nothing can go
+            return merged  # all fields are applied again, so no field is removed
         try:
             typed, before = yield from self._at(merged, last.api_version)
         except Unserved:
@@ -203,7 +206,7 @@ class Updater(NamedTuple):
         return result
 
     def _with_owned(self, merged: "_Seen", pruned: Object, owners: Owners) -> Steps[Object]:
-        """`pruned` with everything back that any manager owns, in the version of `merged`."""
+        """`pruned` with the removed fields of `merged` that a manager owns, in that version."""
         claims: dict[str, FieldSet] = {merged.api_version: EMPTY}
         for owned in owners.values():
             fields = claims.get(owned.api_version, EMPTY)
@@ -224,7 +227,7 @@ class Updater(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """An object in one version, and all it holds there."""
+    """An object in one version, and the set of its fields."""
 
     value: Object
     held: FieldSet
