@@ -1,7 +1,7 @@
 """Patches of plain JSON objects: JSON patch, merge patch and strategic merge patch.
 
-All three leave their inputs alone and answer a new object. A refusal is a StatusError with the code
-and text kube-apiserver answers (apiserver/pkg/endpoints/handlers/patch.go).
+All three return a new object and do not change their inputs. They raise a StatusError with the code
+and text of kube-apiserver (apiserver/pkg/endpoints/handlers/patch.go).
 """
 
 from inkube.schemas import lazy

@@ -1,8 +1,8 @@
 """JSON patch, RFC 6902, on jsonpatch with the semantics of evanphx/json-patch v4 (patch.go).
 
-Where they differ, evanphx holds: an index may count from the end, `replace` of a missing member
-adds it, `add` without a value adds null, `test` of a missing member with null holds, numbers are
-equal only when written alike, and the document itself cannot be replaced.
+If they differ, evanphx applies: an index can count from the end, `replace` of a missing member adds
+it, `add` without a value adds null, `test` of a missing member with null succeeds, numbers are
+equal only if their texts are equal, and the document itself cannot be replaced.
 """
 
 from collections.abc import Callable
@@ -17,9 +17,10 @@ from inkube.schemas.golang import gotext
 from inkube.schemas.objects import Object, same
 
 MAX_OPERATIONS = 10_000
-"""`maxJSONPatchOperations` of the reference."""
+"""The largest number of operations in a patch (`maxJSONPatchOperations`)."""
 MAX_COPIED = 3 * 1024 * 1024
-"""How many bytes all `copy` operations of a patch may duplicate (`JSONPatchMaxCopyBytes`)."""
+"""The largest number of bytes that the `copy` operations of a patch can copy in total
+(`JSONPatchMaxCopyBytes`)."""
 _MEMBERS = ("op", "path", "from", "value")
 _NO_OPERATIONS = "error decoding patch: json: cannot unmarshal {} into Go value of type {}"
 
@@ -27,8 +28,8 @@ _NO_OPERATIONS = "error decoding patch: json: cannot unmarshal {} into Go value 
 def apply_json_patch(obj: Object, operations: Any) -> tuple[Object, list[str]]:
     """The patched object, and a text for every unknown member of an operation.
 
-    Raises StatusError: 400 for what is no list of operations, 413 for too many of them, 422 for one
-    that cannot be carried out.
+    Raises StatusError: 400 if `operations` is not a list of operations, 413 for more than
+    MAX_OPERATIONS, 422 for one that fails.
     """
     found = _checked(operations)
     if len(found) > MAX_OPERATIONS:
@@ -50,8 +51,8 @@ def apply_json_patch(obj: Object, operations: Any) -> tuple[Object, list[str]]:
 
 
 class JSONPatchFailure(status.StatusError):
-    """A 422 for an operation that cannot be carried out; `why` is evanphx's own text, which only
-    webhooks' patches show."""
+    """A 422 for an operation that fails; `why` is the text of evanphx, which only patches of
+    webhooks show."""
 
     def __init__(self, why: str) -> None:
         message = "the server rejected our request due to an error in our request"
@@ -60,7 +61,10 @@ class JSONPatchFailure(status.StatusError):
 
 
 def _checked(operations: Any) -> list[Object]:
-    """The list of operations; null is no operation, as is a null among them."""
+    """The checked list of operations; null is an empty list, a null item an empty operation.
+
+    Raises StatusError 400.
+    """
     if operations is None:
         return []
     if not isinstance(operations, list):
@@ -95,7 +99,7 @@ def _unknown_members(operations: list[Object]) -> list[str]:
 
 
 def _carry_out(document: Object, operation: Object) -> int:
-    """Do one operation in place; answers how many bytes it copied. Raises JSONPatchFailure."""
+    """Run one operation in place; returns the number of copied bytes. Raises JSONPatchFailure."""
     op, path = operation.get("op") or "unknown", operation.get("path")
     if op not in _OPERATIONS:
         raise JSONPatchFailure(f"Unexpected kind: {op}")
@@ -168,11 +172,11 @@ _OPERATIONS: dict[str, Callable[[Object, str, Object], int]] = {
     "test": _test,
 }  # fmt: skip
 _Place = tuple[Any, str]
-"""A container and the last part of a path, as it was written."""
+"""A container, and the last part of a path, unescaped."""
 
 
 def _reach(document: Object, path: str, complaint: str) -> _Place:
-    """Walk to the container of a path; what is not there is a missing value."""
+    """The container and the last part of a path. Raises JSONPatchFailure if it does not exist."""
     parts = [_unescaped(part) for part in path.split("/")]
     if len(parts) < 2:
         raise JSONPatchFailure(f"{complaint}: missing value")
@@ -199,7 +203,7 @@ def _child(container: Any, part: str) -> Any:
 
 
 def _index(container: list[Any], key: str, prefix: str, *, bare: bool = False) -> int:
-    """An index of an item that is there, counted from the start."""
+    """The index of an existing item, counted from the start. Raises JSONPatchFailure."""
     missing = f"{prefix}: missing value"
     if not key.removeprefix("-").isdecimal():
         why = f"{prefix}: strconv.Atoi: parsing {gotext.quote(key)}: invalid syntax"
@@ -212,7 +216,7 @@ def _index(container: list[Any], key: str, prefix: str, *, bare: bool = False) -
 
 
 def _value(place: _Place, complaint: str) -> Any:
-    """What stands there; null for a member that is missing."""
+    """The value at a place; None for a missing member. Raises JSONPatchFailure for a bad index."""
     container, key = place
     if isinstance(container, list):
         return container[_index(container, key, complaint)]
@@ -230,7 +234,7 @@ def _take(place: _Place, complaint: str) -> None:
 
 
 def _insert(place: _Place, value: Any, complaint: str) -> None:
-    """-1 is the place after the last item, as `-` is."""
+    """Insert a value at a place; -1 means the end of a list, like `-`."""
     container, key = place
     if isinstance(container, list) and key != "-":
         if not key.removeprefix("-").isdecimal():
@@ -247,7 +251,7 @@ def _insert(place: _Place, value: Any, complaint: str) -> None:
 
 
 def _standard(op: str, place: _Place, value: Any) -> None:
-    """One operation of RFC 6902 on a container."""
+    """Apply one operation of RFC 6902 to a container, in place."""
     container, key = place
     if isinstance(container, list) and key.startswith("-") and key != "-":
         key = str(len(container) + int(key))

@@ -1,4 +1,4 @@
-"""JSON merge patch, RFC 7386, with the corners of evanphx/json-patch (merge.go)."""
+"""JSON merge patch, RFC 7386, with the special cases of evanphx/json-patch (merge.go)."""
 
 from typing import Any
 
@@ -10,9 +10,9 @@ from inkube.schemas.objects import Object
 
 
 def merge(obj: Object, patch: Any) -> Object:
-    """`obj` with `patch` merged in. Raises a 400 StatusError for a patch that is no object.
+    """`obj` with `patch` merged in. Raises StatusError 400 for a patch that is not an object.
 
-    Nulls remove; those inside what is new are dropped, except as list items.
+    Nulls remove members. Nulls inside new values are dropped, except as list items.
     """
     if patch is None:
         raise status.bad_request("invalid JSON Patch")

@@ -1,4 +1,4 @@
-"""The order of list items after a strategic merge: the patch's own among the server's.
+"""The order of list items after a strategic merge: items of the patch among those of the server.
 
 Follows apimachinery strategicpatch/patch.go: normalizeElementOrder, mergeSortedSlice, index.
 """
@@ -10,20 +10,22 @@ Key = Callable[[Any], Any]
 
 
 def key_of(merge_key: str) -> Key:
-    """What identifies an item: its merge key's value, or itself in a list of scalars."""
+    """A function that identifies an item: by its merge key, or by itself in a list of scalars."""
     if not merge_key:
         return lambda item: (type(item), hashable(item))
     return lambda item: (type(item.get(merge_key)), hashable(item.get(merge_key)))
 
 
 def hashable(value: Any) -> Any:
-    """A value to be looked up; lists and objects, which no kind has there, by their text."""
+    """A hashable form of a value: the text of lists and objects, which no kind has here."""
     return repr(value) if isinstance(value, list | dict) else value
 
 
 def arrange(merged: list[Any], by_patch: list[Any], by_server: list[Any], key: Key) -> list[Any]:
-    """All items of `merged`: those of `by_patch` in its order, the others in `by_server`'s, a
-    server's item before a patched one only if it stood before it."""
+    """All items of `merged`: those of `by_patch` in its order, the others in that of `by_server`.
+
+    An item of the server is before an item of the patch only if it already was before it.
+    """
     named = {key(item) for item in by_patch}
     patched = [item for item in merged if key(item) in named]
     others = [item for item in merged if key(item) not in named]
@@ -41,7 +43,7 @@ def _places(items: list[Any], key: Key) -> dict[Any, int]:
 
 
 def _sorted(items: list[Any], places: dict[Any, int], key: Key) -> list[Any]:
-    """An insertion sort, since upstream's comparison is no order for items without a place."""
+    """Sort by place, with an insertion sort, because upstream does not order missing places."""
     keys = [key(item) for item in items]
     if places.keys() >= {*keys}:
         order = sorted(range(len(items)), key=lambda index: places[keys[index]])

@@ -1,9 +1,9 @@
 """Strategic merge patch: merging by the schema's merge keys and strategies, with directives.
 
 `$patch: replace|delete`, `$deleteFromPrimitiveList/FIELD`, `$setElementOrder/FIELD` and
-`$retainKeys`, as apimachinery strategicpatch/patch.go carries them out. Lists without the strategy
-`merge` are replaced. What breaks the rules of directives is a 400, nested lists a 422, everything
-else the reference's own 500.
+`$retainKeys`, as in apimachinery strategicpatch/patch.go. Lists without the strategy `merge` are
+replaced. Invalid directives raise a 400, nested lists a 422, and all other errors a 500, as in
+kube-apiserver.
 """
 
 from typing import Any
@@ -44,7 +44,7 @@ def _copy(value: Object) -> Object:
 
 
 def _merge_map(original: Object, patch: Object, schema: Schema) -> Object:
-    """Merge `patch` into `original`, which is changed, as is the patch (mergeMap)."""
+    """Merge `patch` into `original` and return the result; changes both in place (mergeMap)."""
     if _MARK in patch:
         return _by_directive(patch)
     _retain_keys(original, patch)
@@ -91,7 +91,7 @@ def _field_of(key: str, prefix: str, complaint: str) -> str:
 
 
 def _take(original: Object, name: str, value: Any) -> None:
-    """The patch's value as it is, without its nulls and what only carries a directive."""
+    """Set the value of the patch, without its nulls and without values that are only directives."""
     kept = _without_directives(_without_nulls(value))
     if kept is None:
         original.pop(name, None)
@@ -108,7 +108,7 @@ def _without_nulls(value: Any) -> Any:
 
 
 def _without_directives(value: Any) -> Any:
-    """None stands for a map that holds `$patch` (removeDirectives)."""
+    """The value without directives; None for a map that contains `$patch` (removeDirectives)."""
     if isinstance(value, dict):
         if _MARK in value:
             return None
@@ -124,7 +124,7 @@ def _is_marked(item: Any) -> bool:
 
 
 def _field(schema: Schema, name: str) -> Schema:
-    """The schema of a member of a struct or map; an unknown one is the reference's 500."""
+    """The schema of a member of a struct or map. Raises StatusError 500 for an unknown member."""
     found = schema.get("properties", {}).get(name, schema.get("additionalProperties"))
     if isinstance(found, dict):
         return found
@@ -160,7 +160,7 @@ def _merged_list(
 
 
 def _item_type(*lists: list[Any]) -> type:
-    """The one type of all items; lists among them are a 422, a mixture a 500."""
+    """The type of all items. Raises StatusError 422 for nested lists, 500 for different types."""
     found: type | None = None
     for item in (item for items in lists for item in items):
         if found is None:
@@ -197,7 +197,7 @@ def _merged_maps(original: list[Any], patch: list[Any], schema: Schema) -> list[
 
 
 def _obey_items(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any]]:
-    """Carry out the items that are directives (mergeSliceWithSpecialElements)."""
+    """Execute the items that are directives (mergeSliceWithSpecialElements)."""
     plain = [item for item in patch if not _is_marked(item)]
     replaces = False
     deleted = set()
@@ -227,7 +227,10 @@ def _key_value(item: Object, key: str) -> Any:
 
 
 def _retain_keys(original: Object, patch: Object) -> None:
-    """`$retainKeys`: what is not listed goes; the patch itself may not say more."""
+    """`$retainKeys`: remove members that it does not list.
+
+    Raises StatusError 400 if the patch sets other members.
+    """
     if _RETAIN not in patch:
         return
     retained = patch.pop(_RETAIN)
@@ -243,7 +246,7 @@ def _retain_keys(original: Object, patch: Object) -> None:
 
 
 def _set_orders(original: Object, patch: Object, schema: Schema) -> None:
-    """`$setElementOrder/FIELD`: merge that list and put it in order (mergePatchIntoOriginal)."""
+    """`$setElementOrder/FIELD`: merge the list and sort it (mergePatchIntoOriginal)."""
     for directive in [key for key in patch if key.startswith(_ORDER)]:
         order = _list(patch.pop(directive))
         name = _field_of(directive, _ORDER, _BAD_ORDER)
@@ -264,7 +267,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def _another_type(expected: str, value: Any) -> status.StatusError:
-    """mergepatch.ErrBadArgType."""
+    """The error mergepatch.ErrBadArgType."""
     return status.unknown(f"expected a {expected}, but received a {gotext.type_name(value)}")
 
 
@@ -278,7 +281,7 @@ def _contents(
 
 
 def _check_order(change: list[Any], order: list[Any], schema: Schema) -> None:
-    """Items of the patch have to stand in the order list, in its order."""
+    """Check that the order list has all items of the patch, in the same order."""
     merge_key = str(schema.get("x-kubernetes-patch-merge-key", ""))
     if merge_key:
         for item in change:
