@@ -1,7 +1,7 @@
-"""Admission policies: their expressions, what they match, and what they decide. No I/O.
+"""Admission policies: their expressions, matching and decisions. No I/O.
 
-In come a policy, its binding, parameters and a request; out come verdicts, warnings or a changed
-object. `apiserver.policies` fetches what is needed and calls; `rules` serves webhooks, too.
+Inputs: a policy, its binding, parameters and a request. Outputs: verdicts, warnings or a changed
+object. `apiserver.policies` fetches the inputs and calls this room. `rules` also serves webhooks.
 
 Follows apiserver/pkg/admission/plugin/policy and pkg/apis/admissionregistration/validation.
 """

@@ -1,4 +1,7 @@
-"""What the expressions of a policy may refer to: apiserver pkg/admission/plugin/cel/compile.go."""
+"""The variables and types of a policy's expressions.
+
+Follows apiserver pkg/admission/plugin/cel/compile.go.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -32,7 +35,7 @@ _SCALARS: Final = (
 
 
 def record(name: str, members: Mapping[str, Shape]) -> Shape:
-    """An object type of that name."""
+    """The shape of an object type with this name."""
     fields = Fields({member: Field(member, shape) for member, shape in members.items()})
     return Shape(types.object_of(name, fields))
 
@@ -104,10 +107,10 @@ NAMESPACE: Final = _namespace()
 
 
 class Scope:
-    """The variables of one policy's expressions. `declare` adds what `variables.NAME` finds.
+    """The variables of one policy's expressions. `declare` adds a variable `variables.NAME`.
 
-    `target` and `params` are the shapes of the object and the parameter, where type checking knows
-    them; `params` is None where the policy has no parameters. With `mutates` expressions may make
+    `target` and `params` are the shapes of the object and the parameter, if type checking knows
+    them. `params` is None if the policy has no parameters. With `mutates`, expressions can create
     `Object{…}` and `JSONPatch{…}`.
     """
 
@@ -119,15 +122,16 @@ class Scope:
         if params is not None:
             self._base["params"] = params
         self._base |= {"request": REQUEST, "namespaceObject": NAMESPACE}
-        self._variables: dict[str, Field] = {}  # one for all: later variables are declared in it
+        self._variables: dict[str, Field] = {}  # shared: later variables are declared in it
         self._record = Shape(types.object_of("kubernetes.variables", Fields(self._variables)))
 
     def declare(self, name: str, type: Type, runtime_type: Type | None = None) -> None:
-        """Let later expressions use a variable of that type, and run with the runtime type."""
+        """Declare a variable of this type for later expressions; they run with the runtime type."""
         self._variables[name] = Field(name, Shape.of(_known(type)), runtime_type=runtime_type)
 
     def environment(self, *, authorizer: bool = True, variables: bool = True) -> Environment:
-        """What an expression sees; a message sees no authorizer, a condition no variables."""
+        """The environment of an expression: without authorizer for messages, and without variables
+        for conditions."""
         names = dict(self._base)
         if authorizer:
             names["authorizer"] = Shape.of(AUTHORIZER)
@@ -145,12 +149,12 @@ class Scope:
 
 
 def any_params() -> Shape:
-    """The shape of a parameter nothing is known of."""
+    """The shape of a parameter of an unknown type."""
     return _DYN
 
 
 def _known(type: Type) -> Type:
-    """A variable's type as others see it: objects and opaque values may be anything."""
+    """The type of a variable for other expressions: dyn for objects and opaque values."""
     if type in _SCALARS:
         return type
     if type.kind in _CONTAINERS:

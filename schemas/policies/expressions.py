@@ -1,4 +1,4 @@
-"""Single expressions of policies: compiled, with the type they must have."""
+"""Single expressions of policies, compiled and checked for their required type."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ ANYTHING: Final[tuple[Type, ...]] = ()
 
 
 _CONDITION_BUDGET: Final = 2_500_000
-"""What all matchConditions may cost together (RuntimeCELCostBudgetMatchConditions)."""
+"""The cost limit of all matchConditions together (RuntimeCELCostBudgetMatchConditions)."""
 
 
 class ExpressionError(Exception):
@@ -33,7 +33,7 @@ class ExpressionError(Exception):
 
 
 class OutOfBudgetError(CelError):
-    """The expressions of one policy cost more than all of them may."""
+    """The expressions of one policy exceed their common cost limit."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -44,12 +44,12 @@ class OutOfBudgetError(CelError):
 
 @dataclass(slots=True)
 class Budget:
-    """What may still be spent on one request."""
+    """The remaining cost budget of one request."""
 
     left: int = 10_000_000
 
     def spend(self, cost: int) -> None:
-        """Raises OutOfBudgetError."""
+        """Subtract a cost. Raises OutOfBudgetError if the budget is exceeded."""
         self.left -= cost
         if self.left < 0:
             raise OutOfBudgetError
@@ -64,16 +64,16 @@ class Expression:
 
     @property
     def type(self) -> Type:
-        """What it yields."""
+        """The type of the result."""
         return self.program.expression.type
 
     @property
     def runtime_type(self) -> Type:
-        """What its values are known to be."""
+        """The known type of the result at run time."""
         return self.program.expression.root.runtime_type
 
     def evaluate(self, values: Mapping[str, Any], budget: Budget) -> Any:
-        """Its value. Raises CelError in the words of the reference's evaluator."""
+        """The value of the expression. Raises CelError with the text of upstream's evaluator."""
         program = self.program
         try:
             found, cost = program.run(0, CALL_LIMIT, *[values[name] for name in program.variables])
@@ -86,10 +86,10 @@ class Expression:
 
 
 def all_hold(conditions: Sequence[Expression], values: Mapping[str, Any], *, ignores: bool) -> bool:
-    """Whether all matchConditions of one webhook or policy are true, within one budget for all.
+    """Whether all matchConditions of one webhook or policy are true, within one common budget.
 
-    One that is false outweighs those in error, but for the budget; `ignores` (failurePolicy) reads
-    errors as false. Raises EvalError, or OutOfBudgetError. Follows
+    A false condition has priority over errors of others, except for an exceeded budget. With
+    `ignores` (failurePolicy), errors count as false. Raises EvalError or OutOfBudgetError. Follows
     plugin/webhook/matchconditions/matcher.go.
     """
     budget, errors, fits = Budget(_CONDITION_BUDGET), dict[str, None](), True
@@ -108,14 +108,14 @@ def all_hold(conditions: Sequence[Expression], values: Mapping[str, Any], *, ign
 
 
 def resulted(expression: Expression, error: CelError) -> str:
-    """What an expression in error came to, as upstream tells it."""
+    """Upstream's text for an expression that failed."""
     if isinstance(error, OutOfBudgetError):
         return str(error)
     return f"expression '{expression.text}' resulted in error: {error}"
 
 
 def compiled(text: str, environment: Environment, wanted: tuple[Type, ...]) -> Expression:
-    """An expression of one of the wanted types. Raises ExpressionError."""
+    """Compile an expression that has one of the wanted types. Raises ExpressionError."""
     try:
         expression = checked(text, environment)
     except CompileError as error:
@@ -136,7 +136,7 @@ def _check_type(expression: Checked, wanted: tuple[Type, ...]) -> None:
 
 
 def _name(type: Type) -> str:
-    """cel-go's `Type.String`, which differs from what compile errors show."""
+    """The text of cel-go's `Type.String`, which differs from the one in compile errors."""
     if type.params:
         return f"{type.name}({', '.join(map(_name, type.params))})"
     return type.name

@@ -1,4 +1,4 @@
-"""Which requests a policy or binding is about: rules, labels, names.
+"""The matching of requests by a policy or binding: rules, labels, names.
 
 Follows apiserver/pkg/admission/plugin/policy/matching/matching.go.
 """
@@ -13,7 +13,7 @@ from inkube.schemas.policies import rules as admission_rules
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A request as rules see it. `versions` are all the resource has, the request's own first."""
+    """A request for matching. `versions` are all of the resource, that of the request first."""
 
     operation: str
     group: str
@@ -23,13 +23,13 @@ class Target:
     namespaced: bool
     name: str
     objects: tuple[Object, ...]
-    """The new object, the old one: those there are."""
+    """The new object and the old one, as far as they exist."""
     namespace_labels: dict[str, str] | None
-    """None where no namespace has a say."""
+    """The labels of the namespace; None if no namespace applies."""
 
 
 def matched_version(constraints: Object | None, target: Target) -> str | None:
-    """The version by which the constraints match, None where they do not."""
+    """The version with which the constraints match, None if they do not match."""
     if constraints is None:
         return target.versions[0]
     if not _selected(constraints, target):
@@ -53,7 +53,7 @@ def _selected(constraints: Object, target: Target) -> bool:
 
 
 def _by_rules(rules: list[Object], constraints: Object, target: Target) -> str | None:
-    """The request's own version if it matches, else an equivalent one that does."""
+    """The version of the request if it matches, else an equivalent one that does, or None."""
     exact = constraints.get("matchPolicy") == "Exact"
     for version in target.versions[:1] if exact else target.versions:
         if any(_fits(rule, version, target) for rule in rules):

@@ -1,4 +1,4 @@
-"""A MutatingAdmissionPolicy at work: apiserver pkg/admission/plugin/policy/mutating."""
+"""The execution of a MutatingAdmissionPolicy: apiserver pkg/admission/plugin/policy/mutating."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -17,7 +17,7 @@ KINDS: Final = {"ApplyConfiguration": "applyConfiguration", "JSONPatch": "jsonPa
 
 
 class MutationError(Exception):
-    """Mutations that could not be made, under failurePolicy Fail; `texts` has each of them."""
+    """Mutations failed, with failurePolicy Fail; `texts` has the error of each."""
 
     def __init__(self, *texts: str) -> None:
         self.texts = texts
@@ -25,13 +25,13 @@ class MutationError(Exception):
 
 
 class MutatingPolicy(CompiledPolicy):
-    """A stored policy, ready to change any number of objects."""
+    """A compiled stored policy, which can change any number of objects."""
 
     mutates = True
 
     @property
     def reinvoked(self) -> bool:
-        """Whether it wants to see what was changed after it."""
+        """Whether the policy runs again if later admission changed the object."""
         return bool(self.spec.get("reinvocationPolicy") == "IfNeeded")
 
     @cached_property
@@ -47,7 +47,7 @@ class MutatingPolicy(CompiledPolicy):
         return found
 
     def change(self, values: Mapping[str, Any], typed: TypedSchema) -> Object:
-        """The changed object; each mutation sees what those before it did.
+        """The changed object; each mutation receives the result of the mutations before it.
 
         Raises MutationError unless the policy ignores failures.
         """
@@ -58,7 +58,7 @@ class MutatingPolicy(CompiledPolicy):
         except CelError as error:
             raise MutationError(str(error)) from error
         budget = Budget()
-        failures: list[str] = []  # of expressions: those after one that fails are evaluated, too
+        failures: list[str] = []  # of expressions; those after a failed one are evaluated too
         for kind, expression in self._mutations:
             now = {**values, "object": obj}
             now["variables"] = Variables(self.variables, now)
@@ -77,7 +77,7 @@ class MutatingPolicy(CompiledPolicy):
 
 
 def _check_typed(obj: Object, typed: TypedSchema) -> None:
-    """What is changed has to be of its schema's types. Raises MutationError."""
+    """Check that an object has the types of its schema. Raises MutationError."""
     metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
     problems = typed.problems({**obj, "metadata": metadata}, duplicates=False)
     if problems:
@@ -115,7 +115,7 @@ def _changed(kind: str, found: Any, known: tuple[Object, TypedSchema]) -> Object
 
 
 def _atomics(kind: Type, value: Any, path: str) -> Iterator[str]:
-    """Where a configuration sets what can only be replaced as a whole."""
+    """The paths at which a configuration sets atomic values."""
     if isinstance(value, dict) and kind.map is not None:
         if kind.map.atomic:
             yield path
@@ -130,7 +130,7 @@ def _atomics(kind: Type, value: Any, path: str) -> Iterator[str]:
 
 
 def _patched(obj: Object, operations: list[Object]) -> Object:
-    """A `test` that fails means that there is nothing to do."""
+    """The patched object; the unchanged object if a `test` operation fails."""
     for index, operation in enumerate(operations):
         if operation.get("op") == "test":
             try:

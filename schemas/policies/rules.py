@@ -1,4 +1,4 @@
-"""Which requests a rule names: operations, groups, versions, resources and scope.
+"""The matching of requests by a rule: operations, groups, versions, resources and scope.
 
 Webhooks and policies have the same rules. Follows
 apiserver/pkg/admission/plugin/webhook/predicates/rules/rules.go.
@@ -35,6 +35,9 @@ def _in_scope(scope: str, *, namespaced: bool) -> bool:
 
 
 def _covers(pattern: str, plural: str, subresource: str) -> bool:
-    """`pods` is not `pods/status`; `*/status` and `pods/*` are patterns."""
+    """Whether a pattern covers a resource and subresource.
+
+    `pods` does not cover `pods/status`; `*/status` and `pods/*` are patterns.
+    """
     name, _, sub = pattern.partition("/")
     return name in ("*", plural) and sub in ("*", subresource)

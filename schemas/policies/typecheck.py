@@ -1,4 +1,4 @@
-"""Doubts about a policy's expressions, given the schemas of what it matches.
+"""Type warnings for a policy's expressions, from the schemas of the matched kinds.
 
 Follows apiserver/pkg/admission/plugin/policy/validating/typechecking.go.
 """
@@ -13,7 +13,11 @@ from inkube.schemas.policies.environment import Scope, any_params
 def doubts(
     spec: Object, kinds: Sequence[tuple[str, Object]], params: Object | None
 ) -> list[Object]:
-    """ExpressionWarnings. `kinds` are names with schemas; `params` {} is an unknown parameter."""
+    """The ExpressionWarnings of a policy.
+
+    `kinds` are names with schemas. `params` is the schema of the parameter: {} if it is unknown,
+    None without a parameter.
+    """
     shape = None if params is None else _shape(params, "params")
     scopes = [
         (name, _scope(spec.get("variables") or (), _shape(schema, "object"), shape))
@@ -35,7 +39,7 @@ def _shape(schema: Object, name: str) -> Shape:
 
 
 def _scope(variables: Iterable[Object], target: Shape, params: Shape | None) -> Scope:
-    """Variables that do not compile are of any type: the policy could not have been stored."""
+    """The scope of a policy with its variables; one that does not compile has the type dyn."""
     scope = Scope(target=target, params=params)
     for variable in variables:
         try:

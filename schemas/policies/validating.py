@@ -1,4 +1,7 @@
-"""A ValidatingAdmissionPolicy at work: apiserver pkg/admission/plugin/policy/validating."""
+"""The execution of a ValidatingAdmissionPolicy.
+
+Follows apiserver pkg/admission/plugin/policy/validating.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -28,17 +31,17 @@ _LONGEST = 5 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """Why a request should not pass; `always` whatever the binding's actions are."""
+    """The reason to refuse a request; `always`: independent of the binding's actions."""
 
     message: str
     reason: str = "Invalid"
     always: bool = False
     index: int = 0
-    """Which of the policy's validations failed."""
+    """The index of the failed validation in the policy."""
 
 
 Annotate = Callable[[str, str], None]
-"""Called with key and value of what a policy leaves in the audit log."""
+"""Called with key and value of an audit annotation of a policy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ class _Validation:
 
 
 class Variables(dict[str, Any]):
-    """`variables`: each is computed when an expression first asks for it."""
+    """`variables`: each is computed at its first use in an expression."""
 
     def __init__(self, expressions: Mapping[str, Expression], values: Values) -> None:
         super().__init__()
@@ -76,8 +79,11 @@ class Variables(dict[str, Any]):
 
 
 class CompiledPolicy:
-    """A stored policy, ready to judge any number of requests. What does not compile is refused
-    when it is stored, so making one raises ExpressionError only for what came in otherwise."""
+    """A compiled stored policy, which can validate any number of requests.
+
+    Raises ExpressionError if an expression does not compile. Writes refuse such policies, so this
+    happens only for policies that were stored without validation.
+    """
 
     mutates = False
 
@@ -91,14 +97,14 @@ class CompiledPolicy:
 
     @cached_property
     def scope(self) -> Scope:
-        """What the expressions refer to."""
+        """The scope of the expressions."""
         return Scope(
             params=any_params() if self.param_kind is not None else None, mutates=self.mutates
         )
 
     @cached_property
     def variables(self) -> dict[str, Expression]:
-        """The policy's variables; `scope` knows them from then on."""
+        """The policy's variables; the first access declares them in `scope`."""
         found = {}
         for variable in self.spec.get("variables") or []:
             environment = self.scope.environment()
@@ -140,7 +146,7 @@ class CompiledPolicy:
         ]
 
     def judge(self, values: Values, annotate: Annotate | None = None) -> list[Denial]:
-        """What speaks against a request; `values` has every variable but `variables`."""
+        """The denials of a request; `values` has the values of all variables except `variables`."""
         try:
             if not self.applies(values):
                 return []
@@ -156,7 +162,7 @@ class CompiledPolicy:
         return [*found, *self._annotated(full, annotate)]
 
     def applies(self, values: Values) -> bool:
-        """Whether every condition holds; one that is false outweighs those in error."""
+        """Whether every match condition is true; a false one has priority over errors of others."""
         return all_hold(self._conditions, values, ignores=self.ignores_failures)
 
     def _judged(self, validation: _Validation, values: Values, budget: Budget) -> list[Denial]:
@@ -172,7 +178,7 @@ class CompiledPolicy:
         return [Denial(message, validation.reason)]
 
     def _annotated(self, values: Values, annotate: Annotate | None) -> Iterator[Denial]:
-        """An annotation that cannot be made refuses the request, whatever the actions."""
+        """Pass the audit annotations to `annotate`; yields a Denial for each one that fails."""
         budget = Budget()
         for key, annotation in self._annotations:
             try:
@@ -190,7 +196,7 @@ class CompiledPolicy:
 
 
 def _message(validation: _Validation, values: Values, budget: Budget) -> str:
-    """What messageExpression says, if it can be shown; else the message."""
+    """The result of messageExpression if it is a usable text, else the message."""
     if validation.message_expression is None:
         return validation.message
     try:
