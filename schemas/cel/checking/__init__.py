@@ -1,5 +1,5 @@
-"""What an expression is before it runs: the type of every node, and how dear it may become.
+"""Static checks of an expression: the type of every node, and an estimate of the cost.
 
-In comes a tree of `language` and an environment; out comes the tree with types and overloads set, a
-list of issues, or an estimate of costs. `running.program` and `rules` call it.
+Inputs: a tree of `language` and an environment. Outputs: the tree with types and overloads, a list
+of issues, or an estimate of costs. `running.program` and `rules` call this room.
 """

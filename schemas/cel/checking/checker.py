@@ -1,7 +1,7 @@
-"""Types for every node, and what does not fit: cel-go checker/checker.go.
+"""Types of all nodes, and type errors: cel-go checker/checker.go.
 
-The checker sets `type` on nodes, `overloads` on calls, and settles what dotted names mean. It never
-stops at the first error; error texts are cel-go's.
+The checker sets `type` on nodes and `overloads` on calls, and resolves dotted names. It finds all
+errors, not only the first one; error texts are those of cel-go.
 """
 
 from inkube.schemas.cel.checking import validators
@@ -19,7 +19,7 @@ _LOGICAL = frozenset({"_&&_", "_||_"})
 
 
 def check(source: Source, root: Node, environment: Environment) -> Type:
-    """Annotate the tree and yield its type. Raises CompileError with all issues."""
+    """Annotate the tree and return its type. Raises CompileError with all issues."""
     checker = _Checker(environment)
     try:
         checker.check(root)
@@ -55,14 +55,14 @@ class _Checker:
         self.issues: list[Issue] = []
 
     def check(self, node: Node) -> Type:
-        """Set and yield the node's type."""
+        """Set the node's type and return it."""
         found = self._type_of(node)
         node.type = found
         self._typed.append(node)
         return found
 
     def settle(self) -> None:
-        """Write the final types: parameters nothing bound become dyn."""
+        """Set the final types; type parameters that were not bound become dyn."""
         for node in self._typed:
             node.type = self._bindings.resolve(node.type, to_dyn=True)
 

@@ -1,9 +1,9 @@
-"""How much an expression may cost at most, before it ever runs: cel-go checker/cost.go.
+"""The largest cost of an expression, estimated before it runs: cel-go checker/cost.go.
 
-Sizes come from the shape of `self` (maxLength, maxItems, maxProperties, or what fits into a
-request), found by the path that leads to a value; what calls return has the size their overloads
-tell, or none. Kubernetes looks every path up in `self` without regard to its first name, so that
-`oldSelf.x`, a type's name or an item of a computed list find sizes there too; so does this.
+Sizes come from the shape of `self` (maxLength, maxItems, maxProperties, or the size of a request),
+which is looked up by the path of a value. Results of calls have the sizes from their overloads, or
+an unknown size. As in Kubernetes, every path is looked up in `self`, independent of its first name,
+so `oldSelf.x`, the name of a type or an item of a computed list also find sizes there.
 """
 
 from dataclasses import dataclass, replace
@@ -46,7 +46,7 @@ class _Entry:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What is known of a node: its cost; its size, if any; where it stands; its entries' sizes."""
+    """The data about a node: its cost, its size if known, its path, the sizes of its entries."""
 
     cost: Range
     size: Range | None = None
@@ -55,12 +55,12 @@ class _Known:
 
     @property
     def bound(self) -> Range:
-        """The size, or anything."""
+        """The size, or UNKNOWN."""
         return UNKNOWN if self.size is None else self.size
 
 
 def estimate(root: Node, environment: Environment) -> Range:
-    """Least and greatest cost of an expression that was checked."""
+    """The smallest and the largest cost of a checked expression."""
     shape = next(iter(environment.variables.values()), None)
     return _Estimator(shape).visit(root).cost
 
@@ -90,7 +90,7 @@ class _Estimator:
         return _Known(ZERO)
 
     def _declared(self, path: Path) -> Range | None:
-        """EstimateSize: the declared bound of what a path leads to."""
+        """The declared size of the value at a path (EstimateSize)."""
         if not path:
             return None
         shape = self._root
@@ -109,7 +109,7 @@ class _Estimator:
         return Range(0, shape.max_size)
 
     def _sized(self, known: _Known, kind: Type) -> _Known:
-        """With the size from its path or its type, where none was computed."""
+        """The data with a size from the path or the type, if no size was computed."""
         if known.size is not None:
             return known
         size = self._declared(known.path)
@@ -174,7 +174,7 @@ class _Estimator:
     def _cheapest_to_dearest(
         self, node: ast.Call, operands: list[_Known]
     ) -> tuple[Range, Range | None]:
-        """A range that covers all overloads."""
+        """The ranges of cost and result size that cover all overloads of a call."""
         arguments = tuple(map(self._argument, node.operands, operands))
         estimates = [_estimate(overload, arguments) for overload in node.overloads]
         if not estimates:
@@ -237,7 +237,7 @@ def _indexed(node: ast.Call, known: _Known, container: _Known) -> _Known:
 
 
 def _joined_entries(node: ast.Call, operands: list[_Known]) -> _Entry | None:
-    """Lists keep what is known of their items when they are joined."""
+    """The entry sizes of two joined lists; None for other calls or unknown sizes."""
     if node.function != "_+_" or operands[0].entry is None:
         return None
     return operands[0].entry.union(operands[1].entry)

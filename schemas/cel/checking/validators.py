@@ -65,7 +65,7 @@ def _mixtures(root: Node) -> Iterator[Issue]:
 
 
 def _mixed_list(node: ListNode) -> Iterator[Issue]:
-    """The first element that is not of the first one's type."""
+    """The issue for the first element with another type than the first one."""
     expected: Type | None = None
     for place, element in enumerate(node.elements):
         found = _value_type(element, is_optional=place in node.optional)
@@ -123,7 +123,7 @@ def _format(node: Call, template: str, arguments: ListNode) -> Iterator[Issue]:
 
 
 def _refused(node: Node, verb: str) -> Node | None:
-    """The argument, or the part of a literal list or map in it, the clause does not take."""
+    """The argument, or the part of a literal list or map in it, that the clause does not accept."""
     if not formatting.accepts(verb, node.type):
         return node
     if verb == "s" and isinstance(node, ListNode | MapNode):

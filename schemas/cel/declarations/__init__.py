@@ -1,5 +1,5 @@
-"""What CEL talks about: types, declared shapes of values, functions' signatures, environments.
+"""Declarations of CEL: types, shapes of values, functions' signatures, environments.
 
-No expression is read or run here. In come schemas and library tables, out come the declarations
-that the checker, the cost estimate and the compiler all look things up in.
+This room does not parse or run expressions. Inputs: schemas and library tables. Outputs: the
+declarations that the checker, the cost estimator and the compiler use.
 """

@@ -1,4 +1,4 @@
-"""What an expression may refer to: variables, functions and object types."""
+"""The names that an expression can use: variables, functions and object types."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -36,16 +36,16 @@ class Environment:
     functions: Functions
     variables: Mapping[str, Shape] = field(default_factory=dict)
     constructed: Mapping[str, Shape | None] = field(default_factory=dict)
-    """Types that `Name{…}` makes; None: `Name` and every `Name.a.b`, with fields of any type."""
+    """Types that `Name{…}` creates; None: `Name` and all `Name.a.b`, with fields of any type."""
     binds: bool = False
     """Whether `cel.bind(name, value, expression)` is a macro."""
 
     def is_open(self, name: str) -> bool:
-        """Whether a made object of that type has any field."""
+        """Whether objects of this type, created by expressions, can have any field."""
         root = name.partition(".")[0]
         return root in self.constructed and self.constructed[root] is None
 
 
 def named_type(name: str) -> Type | None:
-    """The type a name such as `int` or `google.protobuf.Duration` means as a value."""
+    """The type that a name such as `int` or `google.protobuf.Duration` means; None if unknown."""
     return _NAMED_TYPES.get(name)

@@ -17,7 +17,7 @@ _PART = re.compile(r"__|[-./]|[^a-zA-Z0-9_]")
 
 
 def escape(name: str) -> str | None:
-    """The identifier of a property, or None where rules cannot reach it."""
+    """The identifier of a property, or None if rules cannot use the property."""
     if not name or "0" <= name[0] <= "9":
         return None
     if name in _RESERVED:

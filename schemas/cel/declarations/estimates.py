@@ -46,17 +46,17 @@ class Range:
 
 
 UNKNOWN: Final = Range(0, TOP)
-"""The size of what declares no bound."""
+"""The size of a value without a declared bound."""
 ONE: Final = Range(1, 1)
 ZERO: Final = Range(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """What the estimator knows of one argument of a call (the receiver is the first).
+    """The estimator's data about one argument of a call (the receiver is the first).
 
     `size` is in characters, bytes, items or entries and UNKNOWN without bound; `element` describes
-    a list's items or a map's values; `constant` is the literal's value where it is one.
+    a list's items or a map's values; `constant` is the value of a literal.
     """
 
     type: Type
@@ -67,7 +67,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class CallEstimate:
-    """What a call costs, and the size of its result where that is known."""
+    """The cost of a call, and the size of its result if that is known."""
 
     cost: Range
     result_size: Range | None = None

@@ -1,8 +1,8 @@
-"""Overloads: how a function is declared, evaluated and paid for.
+"""Overloads: the declaration, implementation and costs of a function.
 
-A library module exports a tuple of `Overload`; the checker resolves calls among them, the compiler
-calls `impl` with the arguments (the receiver first), the costs are asked at run time (`cost`) and
-when a rule is admitted (`estimate`). Operators are functions with the names of cel-go
+A library module exports a tuple of `Overload`. The checker resolves calls to them, and the compiled
+code calls `impl` with the arguments (the receiver first). `cost` computes the cost at run time, and
+`estimate` estimates it when a rule is validated. Operators are functions with the names of cel-go
 common/operators (`_+_`, `@in`).
 """
 
@@ -15,29 +15,29 @@ from inkube.schemas.cel.declarations.types import Type
 
 Impl = Callable[..., Any]
 CostFunction = Callable[[tuple[Any, ...], Any], int]
-"""(arguments, result) → cost. Called only when `impl` returned."""
+"""(arguments, result) → cost. Called only after `impl` returned."""
 EstimateFunction = Callable[[tuple[Argument, ...]], CallEstimate | None]
 """Arguments, receiver first → estimate; None means the default: cost 1, size unknown."""
 Specialise = Callable[[Mapping[int, Any]], Impl | None]
-"""Constant arguments by position → an implementation for them (it is still called with all
-arguments), or None. Raises EvalError where no call could succeed: the program is then refused."""
+"""Constant arguments by position → an implementation for them (which still gets all arguments), or
+None. Raises EvalError if every call would fail; the program is then refused."""
 
 
 class CelError(Exception):
-    """Whatever the engine raises: compile errors, evaluation errors, an exceeded cost limit."""
+    """The base of all errors of CEL: compile errors, evaluation errors, an exceeded cost limit."""
 
 
 class EvalError(CelError):
     """An evaluation failed: `no such key: x`, `division by zero`. Absorbed by `&&` and `||`.
 
-    `cost` is what was spent up to it, once the error left the program.
+    `cost` is the cost up to the error, which is set when the error leaves the program.
     """
 
     cost = 0
 
 
 class CostExceededError(CelError):
-    """The cost limit was passed; nothing absorbs it."""
+    """The cost limit was exceeded; no operator absorbs this error."""
 
     def __init__(self) -> None:
         super().__init__("operation cancelled: actual cost limit exceeded")
@@ -49,7 +49,7 @@ class Overload:
 
     `params` includes the receiver as the first for `receiver=True`. `impl` gets values whose types
     match `params` (dyn arguments are matched at run time) and raises EvalError to fail; it never
-    changes its arguments. `cost` is a number where it does not depend on the arguments.
+    changes its arguments. `cost` is a number if it does not depend on the arguments.
     `fails=False` promises that `impl` never raises.
     """
 

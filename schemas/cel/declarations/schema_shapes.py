@@ -1,9 +1,9 @@
-"""Shapes from structural schemas: what rules may reach, and how large it may be.
+"""Shapes from structural schemas: the fields that rules can use, and their largest sizes.
 
-Follows apiserver pkg/cel/common/schemas.go SchemaDeclType. Fields without a known type, and those
-a schema only preserves, have no shape: rules cannot name them. Object types are named by their
-path, so two fields of equal schemas have different types. A field is declared when a rule first
-names it: rules look at little of what large schemas have.
+Follows apiserver pkg/cel/common/schemas.go SchemaDeclType. Fields without a known type, and fields
+that a schema only preserves, have no shape, so rules cannot name them. The path of an object is the
+name of its type, so two fields with equal schemas have different types. A field is declared at its
+first use in a rule, because rules use a small part of a large schema.
 """
 
 from collections.abc import Iterator
@@ -15,9 +15,9 @@ from inkube.schemas.cel.declarations.string_formats import FORMATS
 from inkube.schemas.cel.declarations.types import Field, Fields, Shape
 
 MAX_REQUEST: Final = 3 * 1024 * 1024
-"""Bytes of a request: no value is larger."""
+"""The largest size of a request, and so of every value, in bytes."""
 _CODE_POINT: Final = 4
-"""Bytes a code point may take: sizes are bytes, maxLength counts code points."""
+"""The most bytes of a code point: sizes are in bytes, but maxLength counts code points."""
 _INT_OR_STRING = "x-kubernetes-int-or-string"
 _EMBEDDED = "x-kubernetes-embedded-resource"
 _STRING: Final = {"type": "string"}
@@ -38,7 +38,7 @@ Schema = dict[str, Any]
 def declare(
     schema: Schema, *, is_root: bool = False, name: str = "object", plain_words: bool = True
 ) -> Shape | None:
-    """The shape of values of a schema; None where rules cannot see them.
+    """The shape of values of a schema; None if rules cannot use them.
 
     `is_root` is set for a resource's own schema and for embedded resources: apiVersion, kind,
     metadata.name and metadata.generateName are always declared there. `plain_words` says whether
@@ -62,7 +62,7 @@ def declare(
 
 
 def shortest(schema: Schema, *, is_root: bool = False) -> int:
-    """Bytes of the shortest JSON of a schema's values, 0 where rules cannot see them."""
+    """The size of the shortest JSON of a schema's values in bytes; 0 if rules cannot use them."""
     if schema.get(_INT_OR_STRING):
         return 1
     match schema.get("type"):
@@ -140,12 +140,12 @@ def _object_or_map(schema: Schema, name: str, plain_words: bool) -> Shape | None
 
 
 def _fitting(schema: Schema, beside: int) -> int:
-    """How many values fit a request, each with so many bytes beside it."""
+    """The number of values that fit into a request, each with `beside` additional bytes."""
     return (MAX_REQUEST - 2) // (shortest(schema, is_root=bool(schema.get(_EMBEDDED))) + beside)
 
 
 class _Declared(Fields):
-    """The properties of a schema, declared one by one."""
+    """The properties of a schema, each declared at its first use."""
 
     def __init__(self, schema: Schema, name: str, plain_words: bool) -> None:
         self._name = name
@@ -167,7 +167,8 @@ class _Declared(Fields):
                 yield field
 
     def _key(self, name: str) -> str | None:
-        """The property of that escaped name; reserved words may be known by their own names too."""
+        """The property with this escaped name; reserved words can also be used unescaped, if
+        `plain_words` permits it."""
         if name in self._properties:
             escaped = escape(name)
             if escaped == name or (self._plain_words and escaped == f"__{name}__"):

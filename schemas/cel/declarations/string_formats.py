@@ -37,7 +37,7 @@ _MOMENT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A CEL type, the bounds of its JSON text in bytes, and how to read it."""
+    """A CEL type, the bounds of its JSON text in bytes, and the function that parses it."""
 
     type: Type
     longest: int
@@ -102,7 +102,7 @@ def _nanoseconds(date: str, time: str, seconds: str, fraction: str, zone: str) -
 
 
 def octets(value: Any) -> Any:
-    """Base64, standard alphabet."""
+    """Bytes from base64 with the standard alphabet."""
     if not isinstance(value, str):
         return value
     try:

@@ -1,9 +1,9 @@
-"""CEL types, and declared shapes: a type with what a schema says beyond it.
+"""CEL types, and declared shapes: a type with additional data from a schema.
 
-A type names what an expression may yield. It is immutable and compared by its parts; object types
-are compared by name and lead to their fields, whose shapes have types again. A shape tells the
-checker the fields of an object, the compiler which JSON values are something else in CEL (a
-date-time is a timestamp, a set compares as a set), and the estimator how large values may be.
+A type describes the values of an expression. It is immutable and compared by its parts. Object
+types are compared by name and have fields, whose shapes have types too. The checker gets the fields
+of an object from a shape, the compiler the JSON values with another form in CEL (a date-time is a
+timestamp, a set compares as a set), and the estimator the largest sizes of values.
 Names and texts follow cel-go common/types/types.go and checker/format.go.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 
 
 class Kind(Enum):
-    """What family a type belongs to."""
+    """The family of a type."""
 
     BOOL = "bool"
     INT = "int"
@@ -39,7 +39,7 @@ class Kind(Enum):
 class Type:
     """A CEL type. `name` is the runtime name (`list`, `kubernetes.Quantity`, an object's name).
 
-    `fields` are those of an object type; None where they are not known, and of other types.
+    `fields` are those of an object type; None if they are unknown, and for other types.
     """
 
     kind: Kind
@@ -56,7 +56,7 @@ class Type:
 
     @property
     def is_dyn(self) -> bool:
-        """Whether the checker lets anything pass here."""
+        """Whether the checker accepts every type here."""
         return self.kind is Kind.DYN or self.kind is Kind.ERROR
 
 
@@ -113,7 +113,7 @@ def optional_of(inner: Type) -> Type:
 
 
 def object_of(name: str, fields: "Fields | None" = None) -> Type:
-    """An object type of that name."""
+    """An object type with this name."""
     return Type(Kind.OBJECT, name, (), fields)
 
 
@@ -141,8 +141,8 @@ OPTIONAL_T = optional_of(T)
 class Field:
     """A property: `key` in the JSON object, known by its escaped name.
 
-    With `nullable`, null counts as absent. `runtime_type` is set where the values may be of another
-    type than the checker takes the field for.
+    With `nullable`, null counts as absent. `runtime_type` is set if values can have another type
+    than the one that the checker uses.
     """
 
     key: str
@@ -158,7 +158,7 @@ class Fields:
         self._known = known
 
     def find(self, name: str) -> Field | None:
-        """The field of that escaped name."""
+        """The field with this escaped name, None without one."""
         return self._known.get(name)
 
     def __iter__(self) -> Iterator[Field]:
@@ -169,8 +169,8 @@ class Fields:
 class Shape:
     """A value's shape. `element` is a list's item or a map's value, `max_size` its size bound.
 
-    `convert` makes the CEL value from a JSON leaf (None: it is the same); `list_type` is `set` or
-    `map` where equality and `+` follow it.
+    `convert` creates the CEL value from a JSON leaf (None: both are the same). `list_type` is `set`
+    or `map` if it changes equality and `+`.
     """
 
     type: Type
@@ -184,7 +184,7 @@ class Shape:
 
     @classmethod
     def of(cls, type: Type) -> "Shape":
-        """The shape of a type nothing more is known of."""
+        """The shape of a type without additional data."""
         if type.kind is Kind.LIST:
             return cls(type, element=cls.of(type.params[0]))
         if type.kind is Kind.MAP:
@@ -193,12 +193,12 @@ class Shape:
 
     @property
     def fields(self) -> Fields:
-        """An object's fields; none of other values."""
+        """The fields of an object; empty for other values."""
         return _NONE if self.type.fields is None else self.type.fields
 
     @property
     def is_adapted(self) -> bool:
-        """Whether anything in the value is not plain JSON in CEL."""
+        """Whether a part of the value has another form in CEL than in JSON."""
         if self._adapted is None:
             self._adapted = (
                 self.convert is not None

@@ -1,4 +1,4 @@
-"""Whether one type may stand for another, with type parameters bound on the way.
+"""Assignability of types, which also binds type parameters.
 
 Follows cel-go checker/types.go and checker/mapping.go.
 """
@@ -10,19 +10,19 @@ _COMPOSED = frozenset({Kind.OPAQUE, Kind.LIST, Kind.MAP})
 
 
 class Bindings:
-    """What the type parameters met so far stand for."""
+    """The types to which type parameters are bound so far."""
 
     def __init__(self, bound: dict[str, Type] | None = None) -> None:
         self._bound = {} if bound is None else bound
         self._fresh = 0
 
     def fresh(self) -> Type:
-        """A type parameter nobody used before."""
+        """A new type parameter."""
         self._fresh += 1
         return Type(Kind.PARAM, f"_var{self._fresh}")
 
     def assign(self, sources: tuple[Type, ...], targets: tuple[Type, ...]) -> bool:
-        """Whether each source may stand for its target; binds parameters only if all may."""
+        """Whether each source is assignable to its target; binds parameters only if all are."""
         if len(sources) != len(targets):
             return False
         trial = Bindings(dict(self._bound))
@@ -66,7 +66,7 @@ class Bindings:
         return len(ones) == len(twos) and all(map(self._fits, ones, twos))
 
     def _substitutes(self, type: Type, parameter: Type) -> tuple[bool, bool]:
-        """Whether `type` may stand for the parameter, and whether that was bound before."""
+        """Whether `type` can replace the parameter, and whether the parameter was bound before."""
         if type == parameter:
             return True, True
         bound = self._bound.get(parameter.name)

@@ -1,4 +1,4 @@
-"""Runtime values: plain JSON values of Python, and small classes for what JSON lacks.
+"""Runtime values: plain JSON values of Python, and small classes for other types.
 
 | CEL | Python |
 | --- | --- |
@@ -10,7 +10,7 @@
 | optional | Optional |
 | opaque (quantity, IP, …) | a class with the attribute `cel_type: ClassVar[types.Type]` |
 
-`bool` is no number in CEL though it is one in Python: compare with `equal`, never with `==`, unless
+`bool` is not a number in CEL, but it is one in Python. Compare with `equal`, not with `==`, unless
 both types are known.
 """
 
@@ -62,7 +62,7 @@ class _Nanoseconds:
 
 
 class Timestamp(_Nanoseconds):
-    """A moment: nanoseconds since 1970 in UTC, years 1 to 9999."""
+    """A point in time: nanoseconds since 1970 in UTC, years 1 to 9999."""
 
     __slots__ = ()
 
@@ -74,7 +74,7 @@ class Duration(_Nanoseconds):
 
 
 class Optional:
-    """optional_type(T): a value or nothing (`NONE`)."""
+    """optional_type(T): a value, or no value (`NONE`)."""
 
     __slots__ = ("present", "value")
 
@@ -107,7 +107,7 @@ _TYPES: dict[type, Type] = {
 
 
 def type_of(value: Any) -> Type:
-    """The runtime type; containers are of dyn. Raises TypeError on what is no CEL value."""
+    """The runtime type, with dyn inside containers. Raises TypeError for other Python values."""
     known = _TYPES.get(type(value))
     if known is not None:
         return known
@@ -166,7 +166,7 @@ def _equal_optionals(left: Optional, right: Any) -> bool:
 
 
 def contains(items: Iterable[Any], value: Any) -> bool:
-    """Whether a list holds the value, by `equal`."""
+    """Whether a list contains the value, compared with `equal`."""
     if type(value) is str:
         return value in items
     return any(equal(item, value) for item in items)

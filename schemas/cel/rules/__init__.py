@@ -1,5 +1,5 @@
-"""x-kubernetes-validations: the rules of a schema, compiled, judged, ratcheted.
+"""x-kubernetes-validations: compilation and evaluation of the rules of a schema, with ratcheting.
 
-`validation` says what is wrong with the rules of a definition that is written, `evaluation` what
-they find in an object. Called by `schemas.crds` and by the behaviour of custom resources.
+`validation` finds errors in the rules of a definition, and `evaluation` runs the rules on an
+object. Callers are `schemas.crds` and the strategy of custom resources.
 """

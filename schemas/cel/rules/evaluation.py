@@ -2,8 +2,8 @@
 
     found, warnings = RuleSet(schema).judge(errors, obj, old)
 
-Only the parts of an object that have rules are visited. Rules compile when they first run. Callers
-run rules only on objects whose other errors let them: `judge` looks at those first.
+Only the parts of an object with rules are visited. Rules are compiled at their first run. `judge`
+first checks the other errors of the object, some of which prevent rules from running.
 """
 
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.structural import schemapaths
 
 OBJECT_BUDGET: Final = 10_000_000
-"""What all rules together may cost for one object (RuntimeCELCostBudget)."""
+"""The cost limit of all rules together for one object (RuntimeCELCostBudget)."""
 _EMBEDDED: Final = "x-kubernetes-embedded-resource"
 _BLOCKING: Final = frozenset(
     {Type.NOT_SUPPORTED, Type.REQUIRED, Type.TOO_LONG, Type.TOO_MANY, Type.TYPE_INVALID}
@@ -37,16 +37,16 @@ NOT_CHECKED: Final = FieldError(
     "some validation rules were not checked because the object was invalid; correct the existing"
     " errors to complete validation",
 )
-"""Stands beside errors that keep rules from being run."""
+"""The additional error if other errors prevent rules from running."""
 
 
 def blocks_rules(errors: Iterable[FieldError]) -> bool:
-    """Whether the schema's errors keep rules from being run; NOT_CHECKED is then added."""
+    """Whether the schema's errors prevent rules from running; NOT_CHECKED is then added."""
     return any(error.type in _BLOCKING for error in errors)
 
 
 _SHOWS_VALUES = 35
-"""The minor since which a rule that does not hold shows the value, and not its type."""
+"""The first minor in which the error of a rule shows the value instead of its type."""
 
 
 class RuleSet:
@@ -59,13 +59,13 @@ class RuleSet:
         self._shows_values = minor >= _SHOWS_VALUES
 
     def __bool__(self) -> bool:
-        """Whether there is any rule."""
+        """Whether the schema has a rule."""
         return self._plan is not None
 
     def judge(
         self, errors: Iterable[FieldError], obj: Any, old: Any = None
     ) -> tuple[list[FieldError], list[str]]:
-        """What comes behind the schema's errors: the rules' errors and warnings, or NOT_CHECKED."""
+        """The errors and warnings of the rules, or NOT_CHECKED, to add to the schema's `errors`."""
         found = list(errors)
         if self._plan is not None and blocks_rules(found):
             return [NOT_CHECKED], []
@@ -80,10 +80,10 @@ class RuleSet:
         budget: int = OBJECT_BUDGET,
         is_checked: bool = True,
     ) -> tuple[list[FieldError], list[str]]:
-        """Errors, and warnings for failures of parts that did not change. Mutates nothing.
+        """The errors, and warnings for failures of unchanged parts. Does not change its arguments.
 
-        `old` is the stored object on update; transition rules run only where it has a counterpart.
-        `is_checked` says that the values are of the schema's types.
+        `old` is the stored object on update; transition rules run only on values that it also has.
+        `is_checked`: whether the values have the types of the schema.
         """
         if self._plan is None:
             return [], []
@@ -94,7 +94,7 @@ class RuleSet:
 
 
 class _Plan:
-    """A schema node that has rules, or nodes below it that have."""
+    """A schema node with rules at or below it."""
 
     def __init__(self, schema: dict[str, Any], is_root: bool) -> None:
         self.schema = schema
@@ -112,14 +112,14 @@ class _Plan:
 
     @property
     def rules(self) -> list[Rule]:
-        """The node's own rules."""
+        """The rules of the node itself."""
         if self._rules is None:
             self._rules = self._declared()
         return self._rules
 
     @cached_property
     def adapt(self) -> Adapter | None:
-        """From a JSON value to what rules see, where that is something else."""
+        """The conversion of a JSON value to the value for rules, None if both are the same."""
         shape = self._shape
         return adapter(shape) if shape is not None and shape.is_adapted else None
 
@@ -161,11 +161,11 @@ def _child(schema: Any) -> _Plan | None:
 
 
 class _Stopped(Exception):
-    """No further rule is run."""
+    """Raised to stop the run of further rules."""
 
 
 class _Run:
-    """One validation: errors and warnings so far, and what may still be spent."""
+    """One validation: its errors and warnings so far, and the remaining budget."""
 
     def __init__(self, budget: int, *, is_checked: bool, shows_values: bool) -> None:
         self.errors: list[FieldError] = []
@@ -174,7 +174,7 @@ class _Run:
         self._is_checked = is_checked
         self._shows_values = shows_values
         self._logged: set[str] = set()
-        """Rules whose messageExpression was logged to fail: once an object."""
+        """Rules with a logged failure of messageExpression: one log entry for each object."""
 
     def visit(self, plan: _Plan, path: str, new: Any, old: Any, ratchet: Ratchet) -> None:
         try:

@@ -4,7 +4,7 @@ from typing import Any
 
 
 class MapList:
-    """The items of a list whose schema says `x-kubernetes-list-type: map`; others hold nothing."""
+    """The items of a list with `x-kubernetes-list-type: map`; empty for other lists."""
 
     def __init__(self, schema: dict[str, Any], items: Any) -> None:
         self._keys: list[str] = schema.get("x-kubernetes-list-map-keys") or []

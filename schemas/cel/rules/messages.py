@@ -1,4 +1,4 @@
-"""What a failing rule says: apiextensions-apiserver schema/cel/validation.go."""
+"""Messages of failed rules: apiextensions-apiserver schema/cel/validation.go."""
 
 import logging
 from typing import Any, Final, NamedTuple
@@ -11,7 +11,7 @@ from inkube.schemas.fielderrors import OMITTED, FieldError, Type
 from inkube.schemas.golang import gotext
 
 logger = logging.getLogger("inkube.access.expressions")
-"""Below the logger of requests, so that it is heard where these are wanted (`-v`)."""
+"""A child of the logger of requests, so that `-v` also shows these messages."""
 OUT_OF_BUDGET: Final = (
     "validation failed due to running out of cost budget, no further validation rules will be run"
 )
@@ -29,18 +29,18 @@ _REASONS: Final = {
     "FieldValueDuplicate": Type.DUPLICATE,
 }
 _LONGEST: Final = 5 * 1024
-"""Bytes of an evaluated message (MaxEvaluatedMessageExpressionSizeBytes)."""
+"""The largest size of an evaluated message in bytes (MaxEvaluatedMessageExpressionSizeBytes)."""
 
 
 def refusal(path: str, value: Any, message: str, reason: str | None) -> FieldError:
-    """The error of a rule that does not hold; objects and lists are not shown."""
+    """The error of a rule that is false; objects and lists are not shown."""
     shown = OMITTED if isinstance(value, dict | list) else value
     kind = _REASONS.get(reason or "", Type.INVALID)
     return FieldError(kind, path, shown, "" if kind is Type.DUPLICATE else message)
 
 
 def failed(error: EvalError, name: str) -> str:
-    """The detail of a rule that could not be evaluated."""
+    """The error text for a rule whose evaluation failed."""
     text = str(error)
     if text.startswith(NO_OVERLOAD):
         return (
@@ -51,7 +51,7 @@ def failed(error: EvalError, name: str) -> str:
 
 
 def too_dear(error: CostExceededError, name: str) -> str:
-    """The detail of a rule that cost more than one call may."""
+    """The error text for a rule that exceeds the cost limit of one call."""
     return (
         f"'{error}': no further validation rules will be run due to call cost exceeds limit"
         f" for rule: {name}"
@@ -59,7 +59,7 @@ def too_dear(error: CostExceededError, name: str) -> str:
 
 
 class Message(NamedTuple):
-    """What a failing rule says, what its messageExpression cost, and why that was not used."""
+    """The message of a failed rule, the cost of messageExpression, and why that was not used."""
 
     text: str
     cost: int = 0
@@ -67,11 +67,11 @@ class Message(NamedTuple):
 
 
 def evaluated(rule: Rule, new: Any, old: Any, budget: int) -> Message:
-    """The message of a failing rule; where messageExpression costs more than `budget` all ends.
+    """The message of a failed rule. The run ends if messageExpression costs more than `budget`.
 
-    A messageExpression sees the old value itself, never the optional a rule may see: naming oldSelf
-    beside optionalOldSelf always fails. One that fails, or yields nothing or several lines, gives
-    way to `message`.
+    A messageExpression gets the old value itself, not the optional that a rule can get, so oldSelf
+    always fails in combination with optionalOldSelf. `message` replaces a messageExpression that
+    fails, or that returns an empty text or several lines.
     """
     expression = rule.message_expression
     if expression is None or (rule.has_optional_old_self and rule.message_uses_old_self):
@@ -94,7 +94,7 @@ def evaluated(rule: Rule, new: Any, old: Any, budget: int) -> Message:
 
 
 def _unusable(text: str) -> str:
-    """Why an evaluated text is no message; "" where it is one."""
+    """The reason why an evaluated text cannot be a message; "" if it can."""
     if not text:
         return "it evaluated to an empty text"
     if "\n" in text or "\r" in text:
@@ -104,7 +104,7 @@ def _unusable(text: str) -> str:
 
 
 def log_failure(rule: Rule, failure: str) -> None:
-    """Tell an author why the plain message of a rule came."""
+    """Log the reason why messageExpression was not used."""
     assert rule.message_expression is not None, "only expressions fail"
     logger.info(
         "messageExpression %s of rule %s was not used: %s",

@@ -1,9 +1,9 @@
-"""Values that are not what their schema says, where a rule meets one all the same.
+"""Values that do not have the type of their schema when a rule uses them.
 
-Arrays pass for strings with a format, as the reference lets them (kube-openapi/pkg/validation/
-validate type.go), and under a wrong kind the schema is not asked at all. What a rule is told then
-follows `UnstructuredToVal` in apiserver/pkg/cel/common/values.go. A value's own type is looked at
-first where nobody has; what lies deeper only when a rule came to grief.
+Schemas accept arrays as strings with a format, as upstream (kube-openapi/pkg/validation/validate
+type.go), and objects of a wrong kind are not validated by the schema. Error texts follow
+`UnstructuredToVal` in apiserver/pkg/cel/common/values.go. The type of an unchecked value is checked
+before the rule runs; the types of values inside it only after the rule failed.
 """
 
 from typing import Any
@@ -29,7 +29,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 
 
 def of(schema: Any, value: Any) -> str:
-    """What is wrong with the type of a value itself; "" where it fits, or nothing is said of it."""
+    """The error of the type of a value itself; "" if it fits or the schema has no type."""
     if not isinstance(schema, dict) or value is None:
         return ""
     if schema.get("x-kubernetes-int-or-string"):
@@ -46,7 +46,7 @@ def of(schema: Any, value: Any) -> str:
 
 
 def within(schema: Any, value: Any) -> str:
-    """The first thing that is wrong with a value or what lies in it; "" where all of it fits."""
+    """The first type error of a value or of the values inside it; "" without an error."""
     found = of(schema, value)
     if found or not isinstance(schema, dict):
         return found

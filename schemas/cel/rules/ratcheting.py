@@ -1,4 +1,4 @@
-"""Which part of the old object a part of the new one comes from, and whether it changed.
+"""Correlation of parts of a new object with those of the old one, and their comparison.
 
 Follows apiserver pkg/cel/common/equality.go CorrelatedObject: properties and map values correlate
 by key, items of keyed lists by their keys; items of other lists belong to the list as a whole.
@@ -13,7 +13,7 @@ _ABSENT: Final = object()
 
 
 class Correlation:
-    """A value, the old value in its place, and their schema. Equality is computed if asked for."""
+    """A value, its old counterpart, and their schema. Equality is computed on demand."""
 
     def __init__(self, new: Any, old: Any, schema: dict[str, Any]) -> None:
         self._new = new
@@ -23,7 +23,7 @@ class Correlation:
         self._items: MapList | None = None
 
     def key(self, name: str) -> "Correlation | None":
-        """The property or map value of that name, if both objects may hold it."""
+        """The correlation of a property or map value, None if it is in neither object."""
         if not isinstance(self._new, dict) or not isinstance(self._old, dict):
             return None
         new, old = self._new.get(name, _ABSENT), self._old.get(name, _ABSENT)
@@ -35,7 +35,7 @@ class Correlation:
         return Correlation(None if new is _ABSENT else new, None if old is _ABSENT else old, schema)
 
     def index(self, place: int) -> "Correlation | None":
-        """The item at a place, if the list is keyed and the old list has an item of its keys."""
+        """The correlation of an item, if the list is keyed and the old list has the same keys."""
         if not isinstance(self._old, list) or not isinstance(self._schema.get("items"), dict):
             return None
         if self._schema.get("x-kubernetes-list-type") != "map":
@@ -47,7 +47,7 @@ class Correlation:
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether old and new are equal, keyed lists in any order."""
+        """Whether the old and new values are equal, with keyed lists in any order."""
         if self._equal is None:
             self._equal = self._compared()
         return self._equal

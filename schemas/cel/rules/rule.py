@@ -1,6 +1,6 @@
 """One entry of x-kubernetes-validations, compiled: schema/cel/compilation.go upstream.
 
-`validation` asks what is wrong with a rule when a CRD is created; `evaluation` runs it on objects.
+`validation` finds errors in rules of a new CRD; `evaluation` runs rules on objects.
 """
 
 from dataclasses import dataclass, field
@@ -22,18 +22,18 @@ OLD_SELF: Final = "oldSelf"
 
 
 class RuleError(CelError):
-    """A rule or its messageExpression cannot be used; `str()` is the detail shown for it."""
+    """A rule or its messageExpression cannot be used; `str()` is the detail of the error."""
 
 
 @dataclass(frozen=True)
 class Expression:
-    """A text compiled once for checking, and once more for running when it first runs."""
+    """A text that is compiled once for checking, and once for running at its first run."""
 
     text: str
     environment: Environment
     result: Type
     label: str
-    """What stands before the compiler's text: "" or `messageExpression `."""
+    """The prefix of the compiler's texts: "" or `messageExpression `."""
 
     @cached_property
     def checked(self) -> Checked:
@@ -58,10 +58,10 @@ class Expression:
             raise RuleError(f"{prefix or 'program instantiation failed'}: {error}") from error
 
     def prepare(self) -> None:
-        """Find out whether there can be a program. Raises RuleError.
+        """Check that a program can be created. Raises RuleError.
 
-        It is made only where that may fail: what is checked when a CRD is created mostly runs
-        never, or not here.
+        Creates the program only if this can fail, because most rules that are checked for a new
+        CRD never run, or run in another process.
         """
         if may_be_refused(self.checked.root):
             _ = self.program
@@ -81,31 +81,31 @@ class Rule:
     field_path: str = ""
     """The rule's fieldPath, normalised: `map[key]`."""
     functions: Functions = field(default_factory=lambda: FUNCTIONS, repr=False, compare=False)
-    """What may be called."""
+    """The functions that the rule can call."""
 
     @property
     def text(self) -> str:
-        """The rule itself."""
+        """The text of the rule."""
         return str(self.spec.get("rule", ""))
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to evaluate."""
+        """Whether the text is empty."""
         return not self.text.strip()
 
     @property
     def has_optional_old_self(self) -> bool:
-        """Whether oldSelf is an optional, and the rule runs on creation as well."""
+        """Whether oldSelf is an optional, so that the rule also runs on create."""
         return self.spec.get("optionalOldSelf") is True
 
     @cached_property
     def expression(self) -> Expression:
-        """The rule, to a bool."""
+        """The expression of the rule, with a bool as the result."""
         return Expression(self.text, self._environment, types.BOOL, "")
 
     @cached_property
     def message_expression(self) -> Expression | None:
-        """The expression of the message, to a string."""
+        """The messageExpression, with a string as the result; None without one."""
         text = self.spec.get("messageExpression")
         if not text:
             return None
@@ -113,7 +113,7 @@ class Rule:
 
     @cached_property
     def uses_old_self(self) -> bool:
-        """Whether it is a transition rule. Raises RuleError."""
+        """Whether the rule uses oldSelf, so that it is a transition rule. Raises RuleError."""
         return self.expression.checked.uses(OLD_SELF)
 
     @cached_property
@@ -127,12 +127,12 @@ class Rule:
 
     @cached_property
     def name(self) -> str:
-        """What run-time errors call the rule: its message, or its text (ruleErrorString)."""
+        """The name of the rule in run-time errors: its message, or its text (ruleErrorString)."""
         return str(self.spec.get("message") or self.text).strip()
 
     @cached_property
     def message(self) -> str:
-        """What a failure says without messageExpression."""
+        """The message of a failure without messageExpression."""
         if self.spec.get("message"):
             return str(self.spec["message"]).strip()
         return f"failed rule: {self.text.strip()}"
@@ -146,7 +146,7 @@ class Rule:
 
 
 def go_source(spec: dict[str, Any]) -> str:
-    """The same as Go source."""
+    """The rule as Go source."""
     fields = {
         "Rule": spec.get("rule", ""),
         "Message": spec.get("message", ""),
@@ -168,7 +168,7 @@ def _pointer(name: str, value: Any) -> str:
 
 
 def go_struct(spec: dict[str, Any]) -> str:
-    """The rule as the Go struct apiextensions.ValidationRule prints in errors."""
+    """The rule as errors print the Go struct apiextensions.ValidationRule."""
     fields = {
         "Rule": spec.get("rule", ""),
         "Message": spec.get("message", ""),

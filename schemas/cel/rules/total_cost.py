@@ -1,4 +1,4 @@
-"""The cost of all rules of a CRD together, and the texts for what is too dear."""
+"""The total cost of all rules of a CRD, and the error texts for excessive costs."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -8,20 +8,20 @@ from inkube.schemas.cel.declarations.estimates import TOP
 from inkube.schemas.fielderrors import FieldError
 
 CRD_LIMIT: Final = 100_000_000
-"""What all rules of one schema may cost by estimate (StaticEstimatedCRDCostLimit)."""
+"""The limit of the estimated cost of all rules of a schema (StaticEstimatedCRDCostLimit)."""
 _NAMED: Final = 4
-"""How many of the dearest rules are named."""
+"""The number of the most expensive rules that errors name."""
 
 
 class TotalCost:
-    """The sum of estimated costs, and the rules that make it up."""
+    """The sum of estimated costs, and the most expensive rules."""
 
     def __init__(self) -> None:
         self._sum = 0
         self._dearest: list[tuple[int, str]] = []
 
     def observe(self, path: str, cost: int) -> None:
-        """Add a rule; those under a hundredth of the limit are never named."""
+        """Add the cost of a rule; errors never name rules below a hundredth of the limit."""
         self._sum = min(self._sum + cost, TOP)
         if cost >= CRD_LIMIT // 100:
             self._dearest.append((cost, path))
@@ -29,7 +29,7 @@ class TotalCost:
             del self._dearest[_NAMED:]
 
     def errors(self, path: str) -> Iterator[FieldError]:
-        """The total over its limit, and who contributed."""
+        """The errors of the most expensive rules and of the total, if it exceeds the limit."""
         if self._sum <= CRD_LIMIT:
             return
         for _, rule in self._dearest:
@@ -43,7 +43,7 @@ class TotalCost:
 
 
 def over_budget(name: str, cost: int, limit: int) -> str:
-    """How far a cost is over its limit (getCostErrorMessage)."""
+    """The text for a cost that exceeds its limit (getCostErrorMessage)."""
     factor = cost / limit
     if factor > 100:
         shown = "more than 100x"

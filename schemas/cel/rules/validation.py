@@ -1,8 +1,8 @@
-"""What is wrong with the rules of a schema, asked when a CRD is created or changed.
+"""Validation of the rules of a schema when a CRD is created or changed.
 
 Follows apiextensions-apiserver pkg/apis/apiextensions/validation/validation.go: every rule is
-compiled, its cost estimated and multiplied by how often its node may occur, and all costs together
-are bounded.
+compiled, its estimated cost is multiplied by the largest number of occurrences of its node, and the
+sum of all costs is limited.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,13 +38,13 @@ def validate_rules(
     unchanged: bool = False,
     minor: int = releases.NEWEST.minor,
 ) -> list[FieldError]:
-    """What is wrong with the rules of a resource's openAPIV3Schema, which stands at `path`.
+    """The errors of the rules of a resource's openAPIV3Schema at `path`.
 
-    `errors` is what is wrong otherwise: rules on a node with an error at or below it are not
-    compiled. `unchanged` says that the schema was accepted before: what a single rule costs is
-    not held against it, and it may have functions that came later than the minor allows.
+    `errors` are other errors of the schema: rules on a node with an error at or below it are not
+    compiled. `unchanged`: the schema was accepted before. The cost of a single rule is then not
+    limited, and rules can use functions of later minors.
 
-    What can be said of a rule's texts without compiling it is said by `crds.rules`.
+    `crds.rules` has the checks that do not compile a rule.
     """
     total = TotalCost()
     ruled = _ruled(schema)
@@ -56,9 +56,9 @@ def validate_rules(
 def run_on_default(
     schema: _Schema, default: Any, path: str, minor: int = releases.NEWEST.minor
 ) -> list[FieldError]:
-    """What a schema's rules say of a default value in a minor, which stands at `path`.
+    """The errors of a schema's rules in a minor for the default value at `path`.
 
-    Rules about a change are tried with the default on both sides, as defaulting/validation.go does.
+    Transition rules use the default as old and new value, as in defaulting/validation.go.
     """
     rules = RuleSet(schema, is_root=bool(schema.get(_EMBEDDED)), minor=minor)
     if not rules:
@@ -79,7 +79,7 @@ class _Context:
     ruled: set[int]
     """The nodes (`id`) that have rules at or below them: the only ones visited."""
     minor: int | None
-    """The minor whose functions rules may call, None for all of them."""
+    """The minor whose functions rules can call, None for all functions."""
     is_root: bool = False
     count: int | None = 1
     uncorrelated: str = ""
@@ -87,7 +87,7 @@ class _Context:
 
     @property
     def is_broken(self) -> bool:
-        """Whether something else is wrong here or below."""
+        """Whether this node or a node below it has another error."""
         ends = ("", ".", "[")
         return any(
             error.field.startswith(self.path) and error.field[len(self.path) :][:1] in ends
@@ -99,13 +99,13 @@ class _Context:
         return replace(self, path=f"{self.path}.{part}", is_root=bool(schema.get(_EMBEDDED)))
 
     def each(self, bound: int | None) -> "_Context":
-        """The place of what occurs up to `bound` times as often."""
+        """The context of items or values that occur up to `bound` times in this place."""
         if self.count is None or bound is None:
             return replace(self, count=None)
         return replace(self, count=min(self.count * max(bound, 0), TOP))
 
     def without_old(self, path: str) -> "_Context":
-        """The place of what cannot be correlated because of the node at `path`."""
+        """The context of values that cannot be correlated, because of the node at `path`."""
         return self if self.uncorrelated else replace(self, uncorrelated=path)
 
 
@@ -152,10 +152,10 @@ def _node(schema: _Schema, context: _Context) -> Iterator[FieldError]:
 
 
 class _Verdict(NamedTuple):
-    """What is to be said of a rule wherever its node stands.
+    """The results of compiling a rule, independent of the place of its node.
 
-    Costs are those of one run. `error` says why the rule is refused, `message_error` the same of
-    its messageExpression; without one `message_cost` is None.
+    Costs are those of one run. `error` is the reason to refuse the rule, `message_error` that to
+    refuse its messageExpression. `message_cost` is None without a messageExpression.
     """
 
     cost: int = 0
@@ -204,14 +204,17 @@ def _rules(specs: list[_Schema], schema: _Schema, context: _Context) -> Iterator
 
 
 def _count(context: _Context, schema: _Schema) -> int:
-    """How often the node may occur; without bounds, how many of the smallest fit a request."""
+    """The largest number of occurrences of the node.
+
+    Without bounds, this is the number of the smallest values that fit into a request.
+    """
     if context.count is not None:
         return context.count
     return MAX_REQUEST // (shortest(schema, is_root=context.is_root) + 1)
 
 
 def _judged(rule: Rule) -> _Verdict | None:
-    """Compile a rule; None where there is nothing to compile."""
+    """Compile a rule; None if the rule is empty."""
     if rule.is_empty:
         return None
     try:
@@ -232,14 +235,14 @@ def _judged(rule: Rule) -> _Verdict | None:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A rule, where it stands, and what was found."""
+    """A rule, its path, and the results of compiling it."""
 
     spec: _Schema
     path: str
     verdict: _Verdict
 
     def error(self, field: str, detail: str) -> FieldError:
-        """An error that shows the whole rule."""
+        """An error with the whole rule as its value."""
         return fielderrors.invalid(
             f"{self.path}.{field}", sourced(go_struct(self.spec), go_source(self.spec)), detail
         )
