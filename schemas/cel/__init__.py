@@ -1,13 +1,13 @@
-"""The Common Expression Language as Kubernetes speaks it: `cel.compile(text).evaluate({…})`.
+"""The Common Expression Language as in Kubernetes: `cel.compile(text).evaluate({…})`.
 
-Values are plain JSON values of Python (and the classes of `values` for what JSON lacks). Nothing
-here does I/O or keeps state; a `Program` may be run from many threads.
+Values are plain JSON values of Python (and the classes of `values` for other types). This
+room does no I/O and keeps no state. Many threads can run the same `Program`.
 
     program = cel.compile("self.replicas <= 5", {"self": types.map_of(types.STRING, types.DYN)})
     program.evaluate({"self": {"replicas": 3}})
 
 Errors: CompileError (its text is cel-go's), ProgramError, EvalError and CostExceededError, all of
-them CelErrors.
+them are CelErrors.
 """
 
 from inkube.schemas import lazy

@@ -1,7 +1,8 @@
-"""What is wrong with literals in an expression that type-checks.
+"""Validation of literals in an expression without type errors.
 
-Durations, timestamps and patterns that cannot be read; lists and maps of mixed types, except among
-the arguments of format(), whose clauses are checked instead. Upstream: cel-go cel/validator.go,
+Finds durations, timestamps and patterns that do not parse, and lists and maps of mixed types. In
+arguments of format(), it checks the clauses instead of mixed types.
+Upstream: cel-go cel/validator.go,
 ext/string_format.go (stringFormatValidator).
 """
 

@@ -1,7 +1,7 @@
-"""String formats that are other types in CEL: duration, date, date-time, byte.
+"""String formats with other types in CEL: duration, date, date-time, byte.
 
-Values have passed their format's check before rules see them; they are read as go-openapi's strfmt
-reads them (ParseDuration, ParseDateTime, Base64), see apiserver pkg/cel/common/values.go.
+Values passed the check of their format before rules use them. They are parsed as in go-openapi's
+strfmt (ParseDuration, ParseDateTime, Base64), see apiserver pkg/cel/common/values.go.
 """
 
 import base64

@@ -1,6 +1,6 @@
-"""From text to a syntax tree, with cel-go's words for what is no expression.
+"""Parsing of a text to a syntax tree, with the error texts of cel-go.
 
-In comes a text, out comes an `ast` with macros expanded or a CompileError. `checking` and `running`
-take the tree from here. `parser` reads what is an expression; `grammar` and `syntax` only word what
-is none, as ANTLR does, and say why no library does that for them.
+Input: a text. Output: an `ast` with expanded macros, or a CompileError. `checking` and `running`
+use the tree. `parser` parses valid expressions. `grammar` and `syntax` only make the texts of
+syntax errors, as ANTLR does. `syntax` documents why no library does this.
 """

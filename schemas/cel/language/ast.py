@@ -1,7 +1,7 @@
-"""The syntax tree: what the parser yields, macros expanded.
+"""The syntax tree that the parser returns, with expanded macros.
 
-Nodes are compared by identity; `pos` is the offset errors point at, `type` is set by the
-checker, `runtime_type` before an expression is compiled.
+Nodes are compared by identity. `pos` is the offset for errors. The checker sets `type`;
+`runtime_type` is set before an expression is compiled.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from inkube.schemas.cel.declarations.types import DYN, Type
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """Any expression. `runtime_type` is what its values are known to be when it runs."""
+    """Any expression. `runtime_type` is the known type of its values at run time."""
 
     pos: int
     type: Type = attribute(default=DYN, init=False)
@@ -31,7 +31,7 @@ class Const(Node):
 
 @dataclass(slots=True, eq=False)
 class Ident(Node):
-    """A name. `type_value` is set by the checker where the name means a type."""
+    """A name. The checker sets `type_value` if the name means a type."""
 
     name: str
     type_value: Type | None = attribute(default=None, init=False)
@@ -41,7 +41,7 @@ class Ident(Node):
 class Select(Node):
     """`operand.field`; `test_only` inside has(), `optional` for `operand.?field`.
 
-    `absolute` is set by the checker where the dotted name as a whole is a declared name.
+    The checker sets `absolute` if the whole dotted name is a declared name.
     """
 
     operand: Node
@@ -53,7 +53,7 @@ class Select(Node):
 
 @dataclass(slots=True, eq=False)
 class Call(Node):
-    """A function or operator; `overloads` are those the checker found possible."""
+    """A function or operator; `overloads` are those that the checker found possible."""
 
     function: str
     args: tuple[Node, ...]
@@ -68,7 +68,7 @@ class Call(Node):
 
 @dataclass(slots=True, eq=False)
 class ListNode(Node):
-    """`[a, ?b]`; `optional` holds the positions of the optional elements."""
+    """`[a, ?b]`; `optional` has the positions of the optional elements."""
 
     elements: tuple[Node, ...]
     optional: frozenset[int] = frozenset()
@@ -101,10 +101,10 @@ class StructNode(Node):
 
 @dataclass(slots=True, eq=False)
 class Fold(Node):
-    """What comprehension macros expand to (cel-go's ComprehensionExpr).
+    """The expansion of a comprehension macro (cel-go's ComprehensionExpr).
 
-    `macro` names the macro for the compiler; `body` and `filter` are the parts of `step` it
-    compiles (`body` alone for all, exists, exists_one, filter).
+    `macro` names the macro for the compiler; `body` and `filter` are the parts of `step` that
+    it compiles (`body` alone for all, exists, exists_one, filter).
     """
 
     macro: str
@@ -141,7 +141,7 @@ def children(node: Node) -> Iterator[Node]:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """The node and all below it, parents first."""
+    """The node and all nodes below it, parents first."""
     stack = [node]
     while stack:
         node = stack.pop()

@@ -1,7 +1,7 @@
 """The grammar of cel-go (parser/gen/CEL.g4) as a graph of states, for the texts of syntax errors.
 
-`parser` does not use it. Each element knows the state in front of it; a state knows which tokens
-may come next. The order of `TOKENS` is that in which ANTLR lists what it expected.
+`parser` does not use it. Each element has the state before it, and a state has the possible next
+tokens. The order of `TOKENS` is that of expected tokens in texts of ANTLR.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ TOKENS: Final = (
 
 State = int
 END: Final = "end of rule"
-"""What `following` yields where a rule may end."""
+"""The item in the result of `following` if a rule can end."""
 
 
 @dataclass(slots=True, eq=False)
@@ -38,7 +38,7 @@ class Match(Element):
 
 @dataclass(slots=True, eq=False)
 class Apply(Element):
-    """Another rule, for operators at a least precedence."""
+    """Another rule, for operators with a minimum precedence."""
 
     rule: str
     precedence: int = 0
@@ -53,14 +53,14 @@ class Sequence(Element):
 
 @dataclass(slots=True, eq=False)
 class Choice(Element):
-    """One of several."""
+    """One of several elements."""
 
     options: tuple[Element, ...]
 
 
 @dataclass(slots=True, eq=False)
 class Maybe(Element):
-    """Nothing or the part."""
+    """An optional part."""
 
     part: Element
 
@@ -88,7 +88,7 @@ def _comma_separated(*parts: Element | str) -> Sequence:
 
 
 def _again(parts: tuple[Element | str, ...]) -> list[Element | str]:
-    """Fresh elements: each has states of its own."""
+    """Copies of elements, with separate states."""
     copies: list[Element | str] = []
     for part in parts:
         match part:
@@ -179,7 +179,7 @@ RULES: Final[dict[str, Element]] = {
 
 
 class Graph:
-    """The states of all rules: what leads from one to the next."""
+    """The states of all rules, and the transitions between them."""
 
     def __init__(self) -> None:
         self.free: dict[State, list[State]] = {}
@@ -196,13 +196,13 @@ class Graph:
             self._free(element.end, last)
 
     def following(self, state: State) -> frozenset[str]:
-        """Tokens that may come next within the rule, and END if it may end (ATN.NextTokens)."""
+        """The possible next tokens in the rule, and END if it can end (ATN.NextTokens)."""
         if state not in self._next_memo:
             self._next_memo[state] = frozenset(self._look(state, set()))
         return self._next_memo[state]
 
     def callers(self, state: State) -> list[State]:
-        """Where rules go on behind the rule that ends in `state`."""
+        """The states after all calls of the rule that ends in `state`."""
         return [after for name, after in self.calls.values() if name == self.ends[state]]
 
     def _look(self, state: State, seen: set[State]) -> Iterator[str]:
@@ -227,8 +227,8 @@ class Graph:
         self.free.setdefault(source, []).append(target)
 
     def _link(self, before: State, element: Element, end: State | None = None) -> None:
-        """The states of an element. Parts that end where the whole does share its `end`, as in
-        ANTLR (TailEpsilonRemover): options that read the same then cannot be told apart."""
+        """The states of an element. Parts at the end of the whole share its `end`, as in
+        ANTLR (TailEpsilonRemover), so options with equal tokens have equal states."""
         element.start, element.end = self._new(), self._new() if end is None else end
         self._free(before, element.start)
         match element:

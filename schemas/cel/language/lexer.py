@@ -1,7 +1,7 @@
 r"""Tokens of CEL, as in cel-go parser/gen/CEL.g4.
 
 A text that fits no token is reported as ANTLR's lexer does: `token recognition error at: '= '`
-covers what was read up to and including the character that could not follow.
+covers the text up to and including the first character that does not fit.
 """
 
 import re
@@ -45,7 +45,7 @@ _UNFINISHED = re.compile(
     r"(?:\\(?:[0-3][0-7]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7}|[xX][0-9a-fA-F]?)?)?"
     r"|`[A-Za-z0-9_.\-/ ]*|[&|=]"
 )
-"""What may begin a token, up to the character that ends the hope of one."""
+"""The beginning of a token, up to the character that does not fit."""
 
 EOF = "<EOF>"
 
@@ -59,7 +59,7 @@ class Token(NamedTuple):
 
 
 def tokens(text: str) -> tuple[list[Token], list[Issue]]:
-    """All tokens, `<EOF>` last, and what could not be read."""
+    """All tokens, `<EOF>` last, and the issues of unreadable parts."""
     found: list[Token] = []
     issues: list[Issue] = []
     for kind, part, pos in _parts(text):
@@ -73,12 +73,12 @@ def tokens(text: str) -> tuple[list[Token], list[Issue]]:
 
 
 def readable(text: str) -> str:
-    """The text without what fits no token, as ANTLR shows a run of tokens."""
+    """The text without unreadable parts, as ANTLR shows a sequence of tokens."""
     return "".join(part for kind, part, _ in _parts(text) if kind != _UNREADABLE)
 
 
 def _parts(text: str) -> Iterator[tuple[str, str, int]]:
-    """The class of a token, its text and where it stands, for all of the text."""
+    """The class, text and offset of each part of the text."""
     pos = 0
     while pos < len(text):
         match = _TOKEN.match(text, pos)
@@ -88,7 +88,7 @@ def _parts(text: str) -> Iterator[tuple[str, str, int]]:
 
 
 def _unreadable(text: str, pos: int) -> int:
-    """Where reading goes on after the unreadable text at `pos`."""
+    """The offset after the unreadable text at `pos`."""
     begun = _UNFINISHED.match(text, pos)
     end = begun.end() + 1 if begun else pos + 1
     return min(end, len(text))

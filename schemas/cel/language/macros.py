@@ -1,8 +1,8 @@
-"""Macros: calls rewritten while parsing.
+"""Macros: calls that are replaced during parsing.
 
 See cel-go parser/macro.go, ext/comprehensions.go and cel/library.go (optMap, optFlatMap).
-An expansion is a tree, or an Issue where the macro is used wrongly. What takes other arguments
-than a macro does is left alone: it is an ordinary call.
+An expansion is a tree, or an Issue for a wrong use of the macro. A call with another number of
+arguments than the macro is an ordinary call.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,10 @@ _Expander = Callable[[int, _Args, Node], Node | Issue]
 def expand(
     pos: int, name: str, args: _Args, target: Node | None, *, binds: bool = False
 ) -> Node | Issue | None:
-    """The expansion of a call at `pos`, or None where it is no macro; `cel.bind` is, if `binds`."""
+    """The expansion of a call at `pos`, None if it is not a macro.
+
+    `cel.bind` is a macro only if `binds`.
+    """
     if target is None:
         return _has(pos, args[0]) if name == "has" and len(args) == 1 else None
     if binds and (name, len(args)) == ("bind", 3) and _is_cel(target):
@@ -94,7 +97,7 @@ def _true(pos: int) -> Node:
 
 
 def _quantifier(macro: str, count: int) -> _Expander:
-    """all and exists."""
+    """The expander of all and exists."""
 
     def expand(pos: int, args: _Args, target: Node) -> Node:
         names = _names(args, count, "argument must be a simple name")

@@ -1,8 +1,8 @@
 """Text to syntax tree: a recursive-descent parser of the whole CEL grammar.
 
 It follows cel-go parser/parser.go: macros are expanded while parsing, chains of `&&` and `||` are
-one node, positions are those cel-go reports. Texts of syntax errors come from `syntax`, which is
-asked only once parsing failed.
+one node, positions are those cel-go reports. Texts of syntax errors come from `syntax`, which
+runs only after parsing failed.
 """
 
 from inkube.schemas.cel.language import lexer, literals, macros, syntax
@@ -21,9 +21,9 @@ from inkube.schemas.cel.language.lexer import Token
 from inkube.schemas.cel.language.source import CompileError, Issue, Source
 
 MAX_SIZE = 100_000
-"""Code points of an expression (cel-go's expressionSizeCodePointLimit)."""
+"""The most code points of an expression (cel-go's expressionSizeCodePointLimit)."""
 MAX_DEPTH = 250
-"""Nesting, and terms of a chain of one operator (cel-go's maxRecursionDepth)."""
+"""The deepest nesting, and the most terms of one operator (cel-go's maxRecursionDepth)."""
 
 _OPERATORS = (
     ("||",), ("&&",), ("<", "<=", ">=", ">", "==", "!=", "in"), ("+", "-"), ("*", "/", "%"),
@@ -41,9 +41,9 @@ _RESERVED = frozenset(
 
 
 def parse(text: str, *, binds: bool = False) -> tuple[Source, Node]:
-    """The tree of an expression, `cel.bind` a macro in it where `binds`.
+    """The source and the tree of an expression; `cel.bind` is a macro if `binds`.
 
-    Raises CompileError with every error found.
+    Raises CompileError with all errors.
     """
     source = Source(text)
     if len(text) > MAX_SIZE:
@@ -68,7 +68,7 @@ def _too_deep(pos: int) -> Issue:
 
 
 class _SyntaxError(Exception):
-    """The text fits no rule of the grammar."""
+    """The text does not fit the grammar."""
 
 
 class _Parser:
@@ -246,7 +246,7 @@ class _Parser:
         return Ident(token.pos, prefix + token.text)
 
     def _struct_end(self) -> int:
-        """How many tokens lead to the `{` of a message literal; 0 where there is none."""
+        """The number of tokens before the `{` of a message literal; 0 without one."""
         ahead = 0
         while self._peek(ahead) == "." and self._peek(ahead + 1) == "IDENTIFIER":
             ahead += 2

@@ -1,7 +1,7 @@
-"""The text of an expression, and what is found wrong in it.
+"""The text of an expression, and its errors.
 
-Positions are offsets in code points. Errors print as cel-go common/error.go prints them: place,
-message, the line and an arrow under it.
+Positions are offsets in code points. Error texts follow cel-go common/error.go: position, message,
+the line, and an arrow below it.
 """
 
 from bisect import bisect_right
@@ -44,14 +44,14 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """One thing wrong at one offset."""
+    """One error at one offset."""
 
     offset: int
     message: str
 
 
 class CompileError(CelError):
-    """The expression is refused; `str()` is cel-go's text, `issues` the parts."""
+    """The expression is invalid; `str()` is cel-go's text, `issues` are its parts."""
 
     def __init__(self, source: Source, issues: list[Issue]) -> None:
         self.issues = sorted(issues, key=lambda issue: source.place(issue.offset))
@@ -66,7 +66,7 @@ def _text(source: Source, issues: list[Issue]) -> str:
 
 
 def _display(source: Source, issue: Issue) -> str:
-    if not source.text:  # there is no place in it, and nothing to show
+    if not source.text:  # an empty text has no position and no line
         return f"ERROR: <input>:1:0: {issue.message}"
     line, column = source.place(issue.offset)
     snippet = source.line(line).replace("\t", " ")

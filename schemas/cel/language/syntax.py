@@ -1,14 +1,14 @@
-"""Texts of syntax errors, as the parser ANTLR generates from cel-go's grammar words them.
+"""Texts of syntax errors, as from the parser that ANTLR generates from cel-go's grammar.
 
-A second parser, run only on texts that did not parse: it walks the grammar as ANTLR's generated
+This is a second parser, for texts that did not parse: it walks the grammar as ANTLR's generated
 code does, with its prediction, its repair of single tokens and its recovery
-(antlr4 DefaultErrorStrategy, ParserATNSimulator), and collects what is reported on the way.
+(antlr4 DefaultErrorStrategy, ParserATNSimulator), and collects the reported errors.
 
-Users of kube-apiserver read these texts, and no library gives them. Measured:
-antlr4-python3-runtime with a parser generated from the same grammar words 5 of 100 random broken
-texts otherwise (those with a dangling `!`), takes 0.09 s to import and three times as long for a
-text, with 11,800 lines of its own and 2,600 generated. This agrees with ANTLR's C++ runtime, which
-the tests ask, on all but 4 of 16,000.
+kube-apiserver returns these texts, and no library has them. Measured: antlr4-python3-runtime with a
+parser generated from the same grammar gives other errors for 5 of 100 random invalid texts
+(those with a dangling `!`), takes 0.09 s to import and three times as long for a text, and has
+11,800 lines and 2,600 generated ones. This module agrees with ANTLR's C++ runtime, which the tests
+use, on all but 4 of 16,000 texts.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ from inkube.schemas.cel.language.source import Issue
 from inkube.schemas.lazyproperty import cached_property
 
 _MOST_REPAIRS = 30
-"""cel-go's errorRecoveryLimit."""
+"""The most recoveries from errors (cel-go's errorRecoveryLimit)."""
 _RESERVED = frozenset({"true", "false", "null"})
 _SHOWN_BARE = frozenset(
     {
@@ -44,7 +44,7 @@ _SHOWN_BARE = frozenset(
 
 
 def issues(text: str, tokens: list[Token]) -> list[Issue]:
-    """Every error ANTLR would report for tokens that fit no expression."""
+    """All errors that ANTLR reports for tokens that are not an expression."""
     walker = _Walker(text, tokens)
     try:
         walker.rule("start", 0)
@@ -61,11 +61,11 @@ def _graph() -> Graph:
 
 
 class _GivenUp(Exception):
-    """Too many errors."""
+    """Raised after too many errors."""
 
 
 class _Mismatch(Exception):
-    """The rule cannot go on; `message` is what to report at `pos`."""
+    """The rule cannot continue; `message` is the error at `pos`."""
 
     def __init__(self, pos: int, message: str) -> None:
         super().__init__(message)
@@ -82,14 +82,14 @@ class _Walker:
         self._at = 0
         self._state: State = 0
         self._after: list[State] = []
-        """Where the rules above go on."""
+        """The states in which the callers of the current rule continue."""
         self._is_recovering = False
         self._repairs = 0
         self._last_error = -1
         self._error_states: set[State] = set()
 
     def rule(self, name: str, precedence: int) -> None:
-        """A rule; its errors end here."""
+        """Walk a rule; reports its errors and recovers from them."""
         try:
             self._element(RULES[name], precedence)
         except _Mismatch as error:
@@ -172,7 +172,7 @@ class _Walker:
         return _Mismatch(token.pos, message)
 
     def _delete_token(self) -> bool:
-        """One token too many: the next would fit."""
+        """Skip a superfluous token if the next one fits; returns whether it did."""
         if self._ahead(1) not in self._expected(self._state):
             return False
         if not self._is_recovering:
@@ -185,7 +185,7 @@ class _Walker:
         return True
 
     def _insert_token(self, element: Match) -> bool:
-        """One token missing: the present one would fit behind it."""
+        """Report a missing token if the current one fits after it; returns whether it does."""
         if self._ahead() not in self._expected(element.end):
             return False
         if not self._is_recovering:
@@ -195,7 +195,7 @@ class _Walker:
         return True
 
     def _sync(self, *, is_back: bool = False) -> None:
-        """In front of a decision: drop a token, or whatever a loop cannot begin with."""
+        """Before a decision: skip one token, or all tokens that cannot start a loop."""
         if self._is_recovering:
             return
         following = self._graph.following(self._state)
@@ -237,7 +237,7 @@ class _Walker:
         return found - {END}
 
     def _expected(self, state: State) -> frozenset[str]:
-        """Tokens that may come next, in the rules above too where this one may end."""
+        """The possible next tokens, with those of the calling rules if this rule can end."""
         found = self._graph.following(state)
         for above in reversed(self._after):
             if END not in found:
@@ -259,7 +259,7 @@ class _Walker:
         self.issues.append(Issue(pos, f"Syntax error: {message}"))
 
     def _predict(self, options: tuple[Element, ...], loop: Loop | None) -> int:
-        """Which option fits what comes; the number of options means to leave the loop."""
+        """The index of the option that fits the next tokens; len(options): leave the loop."""
         starts = [option.start for option in options]
         if loop is not None:
             starts.append(loop.end)
@@ -295,11 +295,11 @@ def _shown(text: str) -> str:
 
 
 _Config = tuple[State, tuple[State, ...], bool]
-"""A state, where rules entered since go on, and whether the rule of the decision was left."""
+"""A state, the states after the entered rules, and whether the rule of the decision was left."""
 
 
 class _View:
-    """What the options of a decision may have come to, some tokens ahead; views are kept."""
+    """The possible states of the options of a decision, some tokens ahead; views are cached."""
 
     def __init__(self, options: dict[int, frozenset[_Config]]) -> None:
         self.options = options
@@ -307,7 +307,7 @@ class _View:
 
     @cached_property
     def is_decided(self) -> bool:
-        """Whether one option is left, or they can no longer be told apart."""
+        """Whether one option remains, or all remaining options have the same states."""
         first, *others = ({config[:2] for config in states} for states in self.options.values())
         return all(states == first for states in others)
 
@@ -322,7 +322,7 @@ class _View:
         return min(left, default=None)
 
     def read(self, kind: str) -> "_View":
-        """What is left of the options behind a token."""
+        """The view of the remaining options after a token."""
         if kind not in self._next:
             moved = {place: _moved(states, kind) for place, states in self.options.items()}
             left = tuple((place, found) for place, found in moved.items() if found)
@@ -339,12 +339,12 @@ def _first_view(starts: tuple[State, ...]) -> _View:
 
 @caches.of_values(4096)
 def _view(options: tuple[tuple[int, frozenset[_Config]], ...]) -> _View:
-    """One view for equal options: loops of a name's parts come back to it."""
+    """The view for these options; equal options share one, because loops return to it."""
     return _View(dict(options))
 
 
 def _closure(configs: set[_Config]) -> frozenset[_Config]:
-    """All that can be reached without reading a token."""
+    """All configurations that are reachable without reading a token."""
     found: set[_Config] = set()
     pending = list(configs)
     while pending:
@@ -356,7 +356,7 @@ def _closure(configs: set[_Config]) -> frozenset[_Config]:
 
 
 def _steps(config: _Config) -> Iterator[_Config]:
-    """One step without a token."""
+    """The configurations after one step without a token."""
     graph = _graph()
     state, stack, is_outside = config
     for target in graph.free.get(state, ()):
@@ -372,7 +372,7 @@ def _steps(config: _Config) -> Iterator[_Config]:
 
 
 def _moved(configs: frozenset[_Config], kind: str) -> frozenset[_Config]:
-    """What is reached by reading a token."""
+    """The configurations after reading a token."""
     tokens = _graph().tokens
     reached = {
         (tokens[state][1], stack, is_outside)

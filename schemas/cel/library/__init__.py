@@ -41,12 +41,12 @@ _SINCE: Final[tuple[tuple[int, tuple[Overload, ...]], ...]] = (
     (33, semver.OVERLOADS),
     (34, ext_lists.OVERLOADS),
 )
-"""The libraries, each with the minor in which it came."""
+"""The libraries, each with its first minor."""
 OVERLOADS: Final[tuple[Overload, ...]] = tuple(
     overload for _, overloads in _SINCE for overload in overloads
 )
 
 
 def of(minor: int) -> tuple[Overload, ...]:
-    """What new expressions may call in a minor: the libraries of the minor before it."""
+    """The functions for new expressions in a minor: the libraries of the minor before it."""
     return tuple(overload for since, overloads in _SINCE if since < minor for overload in overloads)

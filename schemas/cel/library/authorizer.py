@@ -20,7 +20,7 @@ CHECK_COST: Final = 350_000
 
 
 class Authorizer(Protocol):
-    """What stands behind the variable `authorizer`; `cel_type` is AUTHORIZER.
+    """The value of the variable `authorizer`; `cel_type` is AUTHORIZER.
 
     The results of `group` and `path` offer the further methods in the same way: `resource`,
     `subresource`, `namespace`, `name`, `fieldSelector`, `labelSelector`, `check`; and of `check`:
@@ -34,7 +34,7 @@ class Authorizer(Protocol):
         """A check of a resource of an API group."""
 
     def serviceAccount(self, namespace: str, name: str) -> Any:  # noqa: N802  # CEL's name
-        """An authorizer that asks for a service account instead."""
+        """An authorizer for the permissions of a service account instead."""
 
 
 def _method(name: str) -> Impl:

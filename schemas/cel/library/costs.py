@@ -1,4 +1,4 @@
-"""What the functions of the libraries cost, at run time and in advance.
+"""The costs of library functions, at run time and as estimates.
 
 Upstream: cel-go interpreter/runtimecost.go, checker/cost.go, ext/lists.go, ext/sets.go; apiserver
 pkg/cel/library/cost.go. A cost is in units of a simple call.
@@ -21,7 +21,7 @@ from inkube.schemas.cel.declarations.functions import CostFunction, EstimateFunc
 from inkube.schemas.cel.declarations.types import Kind
 
 LIST_CREATION: Final = 10
-"""What making a list costs (common.ListCreateBaseCost)."""
+"""The cost of creating a list (common.ListCreateBaseCost)."""
 _SIZED: Final = (str, bytes, list, tuple, dict)
 
 
@@ -63,7 +63,7 @@ def pattern_search(characters: int, pattern: int) -> int:
 
 
 def product(arguments: tuple[Any, ...], _: Any) -> int:
-    """A string searched for another."""
+    """The cost of searching a string for another."""
     return math.ceil(size_of(arguments[0]) * STRING_FACTOR) * math.ceil(
         size_of(arguments[1]) * STRING_FACTOR
     )
@@ -91,12 +91,12 @@ def _utf8_length(text: str) -> int:
 
 
 def allocation(factor: float, size: int) -> int:
-    """A call that makes a list of so many items (trackAllocatingListCall)."""
+    """The cost of a call that creates a list of this size (trackAllocatingListCall)."""
     return min(int(size * factor) + 1 + LIST_CREATION, TOP)
 
 
 def fixed(low: int, high: int | None = None) -> EstimateFunction:
-    """An estimate that does not look at the arguments."""
+    """An estimate that does not depend on the arguments."""
     estimate = CallEstimate(Range(low, low if high is None else high))
     return lambda _: estimate
 
@@ -114,19 +114,19 @@ def sized(
 
 
 def estimate_search(arguments: tuple[Argument, ...]) -> CallEstimate:
-    """`search` in advance."""
+    """The estimate for `search`."""
     text = (arguments[0].size + ONE).times(STRING_FACTOR)
     return CallEstimate(text * arguments[1].size.times(REGEX_FACTOR))
 
 
 def estimate_product(arguments: tuple[Argument, ...]) -> CallEstimate:
-    """`product` in advance."""
+    """The estimate for `product`."""
     text, part = (argument.size.times(STRING_FACTOR) for argument in arguments)
     return CallEstimate(text * part)
 
 
 def estimate_traversal(arguments: tuple[Argument, ...]) -> CallEstimate:
-    """`traversal` in advance: one per item, and the length of each string or bytes."""
+    """The estimate for `traversal`: one per item, and the length of each string or bytes."""
     target = arguments[0]
     if not target.type.params:
         return CallEstimate(target.size.times(STRING_FACTOR))
@@ -142,7 +142,7 @@ def element_size(target: Argument) -> Range:
 
 
 def estimate_allocation(factor: float, size: Range) -> CallEstimate:
-    """`allocation` in advance; the result has the size."""
+    """The estimate for `allocation`; the result has this size."""
     return CallEstimate(size.times(factor) + Range(1 + LIST_CREATION, 1 + LIST_CREATION), size)
 
 

@@ -33,7 +33,7 @@ from inkube.schemas.cel.library import costs
 from inkube.schemas.cel.library.lists import COMPARABLE
 
 RANGE_MAX: Final = 1_000_000
-"""A longer range costs more than one evaluation may (PerCallLimit); it is not even made."""
+"""The longest range: a longer one would exceed PerCallLimit, so it is not created."""
 _SELF_COMPARISON: Final = 2.0
 
 
@@ -105,7 +105,7 @@ def distinct(items: Sequence[Any]) -> list[Any]:
 
 
 def numbers(count: int) -> list[int]:
-    """0 up to, not including, a number; nothing for a negative one."""
+    """The integers from 0 to a number, without it; empty for a negative one."""
     if count > RANGE_MAX:
         raise CostExceededError
     return list(range(count))
@@ -121,7 +121,7 @@ def _flatten_cost(arguments: tuple[Any, ...], _: Any) -> int:
 
 
 def _comparison_cost(arguments: tuple[Any, ...], _: Any) -> int:
-    """Each key compared with each other, whatever the algorithm."""
+    """The cost of comparing each key with each other, independent of the algorithm."""
     keys = arguments[-1]
     factor = _SELF_COMPARISON
     if keys and isinstance(keys[0], str | bytes):

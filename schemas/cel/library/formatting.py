@@ -61,7 +61,7 @@ def format(template: str, arguments: Sequence[Any]) -> str:  # noqa: A001 - form
 
 
 def check(template: str, count: int, refuse: Callable[[int, str], str | None]) -> str | None:
-    """What is wrong with a literal template and so many arguments, or None.
+    """The error of a literal template with this number of arguments, or None.
 
     `refuse(place, verb)` tells why an argument does not suit its clause.
     """
@@ -85,12 +85,12 @@ def check(template: str, count: int, refuse: Callable[[int, str], str | None]) -
 
 
 def accepts(verb: str, type: Type) -> bool:
-    """Whether a clause takes arguments of the type; dyn is only known later."""
+    """Whether a clause accepts arguments of the type; dyn is checked at run time."""
     return type.is_dyn or type.kind in _ACCEPTED[verb]
 
 
 def refusal(verb: str, given: str) -> str:
-    """Why a clause does not take an argument."""
+    """The error of a clause that does not accept its argument."""
     return _REFUSALS[verb].format(given)
 
 
@@ -118,7 +118,7 @@ def _expand(template: str, count: int, show: Callable[[int, str, int], str]) -> 
 
 
 def _parse_clause(template: str, start: int) -> tuple[str, int, int]:
-    """Verb, precision (6 where none is said) and the position behind the clause."""
+    """Verb, precision (6 by default) and the position after the clause."""
     if start >= len(template):
         raise EvalError("unexpected end of string")
     found = _CLAUSE.match(template, start)

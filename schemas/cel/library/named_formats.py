@@ -28,7 +28,7 @@ _PATTERN_MAX: Final = 128
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FormatValue:
-    """A format in an expression: what is wrong with a text, and how long its pattern is."""
+    """A format in an expression: its check of a text, and the length of its pattern."""
 
     cel_type: ClassVar[Type] = types.FORMAT
     name: str
@@ -81,13 +81,13 @@ _FORMATS: Final[dict[str, FormatValue]] = {
 
 
 def named(name: str) -> values.Optional:
-    """The format of that name, if there is one."""
+    """The format with this name as an optional."""
     found = _FORMATS.get(name)
     return values.NONE if found is None else values.Optional(found)
 
 
 def validate(format: FormatValue, text: str) -> values.Optional:
-    """What is wrong with the text, or nothing."""
+    """The errors of a text as an optional: no value if it is valid."""
     faults = format.faults(text)
     return values.Optional(faults) if faults else values.NONE
 

@@ -18,12 +18,12 @@ def _compiled(pattern: str) -> regexp.Pattern:
 
 
 def find(text: str, pattern: str) -> str:
-    """The first match, or nothing."""
+    """The first match, "" without one."""
     return _find(_compiled(pattern), text)
 
 
 def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    """The matches, at most `limit`; all where it is negative."""
+    """The matches, at most `limit`; all if it is negative."""
     return _find_all(_compiled(pattern), text, limit)
 
 

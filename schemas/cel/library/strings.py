@@ -38,7 +38,7 @@ def _out_of_range(index: int) -> EvalError:
 
 
 def char_at(text: str, index: int) -> str:
-    """The character, or nothing at the end."""
+    """The character at a position, "" at the end."""
     if not 0 <= index <= len(text):
         raise _out_of_range(index)
     return text[index : index + 1]
@@ -84,14 +84,14 @@ def replace(text: str, old: str, new: str, limit: int = -1) -> str:
 
 
 def substring(text: str, start: int) -> str:
-    """What follows from a position on."""
+    """The text from a position to the end."""
     if not 0 <= start <= len(text):
         raise _out_of_range(start)
     return text[start:]
 
 
 def substring_between(text: str, start: int, end: int) -> str:
-    """What lies between two positions."""
+    """The text between two positions."""
     if start > end:
         raise EvalError(f"invalid substring range. start: {start}, end: {end}")
     for index in (start, end):
@@ -106,12 +106,12 @@ def trim(text: str) -> str:
 
 
 def lower_ascii(text: str) -> str:
-    """A to Z in lower case, nothing else."""
+    """The text with A to Z in lower case; other characters do not change."""
     return text.lower() if text.isascii() else text.translate(_LOWER)
 
 
 def upper_ascii(text: str) -> str:
-    """a to z in upper case, nothing else."""
+    """The text with a to z in upper case; other characters do not change."""
     return text.upper() if text.isascii() else text.translate(_UPPER)
 
 

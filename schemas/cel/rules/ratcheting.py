@@ -76,7 +76,7 @@ class Correlation:
 
 
 class Ratchet:
-    """Whether failures at a place are let pass: the nearest correlated value is unchanged."""
+    """Whether failures at a place are ignored: the nearest correlated value is unchanged."""
 
     __slots__ = ("_current", "_parent")
 

@@ -70,7 +70,7 @@ def run_on_default(
 
 @dataclass(frozen=True, slots=True)
 class _Context:
-    """Where a schema node stands. `count` is how often it may occur, None without bound."""
+    """The place of a schema node. `count`: its most occurrences, None if unlimited."""
 
     path: str
     errors: Sequence[FieldError]
@@ -171,10 +171,10 @@ class _Verdict(NamedTuple):
 
 
 _SOUND: Final[Memo[list[_Verdict | None]]] = Memo(__name__, "_SOUND", 2048)
-"""The rules of nodes none of whose rules is refused: refusals name types by their place.
+"""Results for nodes without refused rules; other errors name types by their place.
 
-The same nodes come again with a kind's other versions, in kinds of one family, and with every
-server of the process (47 CRDs of four projects have 137 nodes with rules, 76 different ones).
+The same nodes are checked again in other versions, in kinds of one family, and for every server
+of the process (47 CRDs of four projects have 137 nodes with rules, 76 different ones).
 """
 
 

@@ -1,5 +1,5 @@
-"""From a checked tree to a Python function, and what that function calls.
+"""Compilation of a checked tree to a Python function, and the functions that it calls.
 
-`program.Program` is the way in: text and environment in, a value or an error out, within a budget
-of costs. `rules` and `schemas.policies` use it.
+Callers use `program.Program`. Inputs: a text and an environment. Output: a value or an error,
+within a cost limit. `rules` and `schemas.policies` call this room.
 """

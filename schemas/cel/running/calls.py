@@ -1,7 +1,7 @@
 """Operators and function calls, as Python.
 
-Where types are known the operation is written out; the rest calls the overload, or a dispatcher
-that finds it by the arguments.
+If types are known, the operation is inline code. Other code calls the overload, or a dispatcher
+that finds the overload from the arguments.
 """
 
 from collections.abc import Callable
@@ -36,11 +36,11 @@ _PLAIN = frozenset({Kind.BOOL, Kind.INT, Kind.STRING, Kind.BYTES, Kind.TIMESTAMP
 """Types whose values Python compares as CEL does, also inside lists."""
 _DYNAMIC = frozenset({Kind.DYN, Kind.ERROR, Kind.PARAM, Kind.NULL})
 _SHORT = 10
-"""Characters whose traversal costs 1."""
+"""The number of characters whose traversal costs 1."""
 
 
 def call(w: FunctionWriter, node: Call) -> Code:
-    """Any call that is no branch and no index."""
+    """The code of a call that is neither a branch nor an index."""
     if node.function in _EQUALITIES:
         return _equality(w, node)
     if node.function in _COMPARISONS:
@@ -135,7 +135,7 @@ def _comparison(w: FunctionWriter, node: Call) -> Code:
 
 
 def _may_be_nan(node: Node) -> bool:
-    """JSON has no NaN; only computed doubles may be."""
+    """Whether a value can be NaN: only computed doubles can, because JSON has no NaN."""
     return not isinstance(node, Const | Select)
 
 

@@ -22,7 +22,7 @@ STRUCT_COST = 40
 
 
 def translate(w: FunctionWriter, node: Node) -> Code:
-    """The node's value; where `shape` is set it still is JSON that needs adapting."""
+    """The code of the node's value; if `shape` is set, the value is still JSON to adapt."""
     constant = fold(node)
     if constant is not MISSING:
         return literal(w, constant)
@@ -49,7 +49,7 @@ def translate(w: FunctionWriter, node: Node) -> Code:
 
 
 def literal(w: FunctionWriter, constant: Any) -> Code:
-    """A constant; what stays plain in Python is written out."""
+    """The code of a constant; None and booleans are inline."""
     if constant is None or isinstance(constant, bool):
         return Code(repr(constant))
     return Code(w.constant(constant))
@@ -63,7 +63,7 @@ def is_attribute(node: Node) -> bool:
 
 
 def _apart(w: FunctionWriter, node: Node, compile: Any) -> Code:
-    """Compile in place, or as a function of its own where blocks are nested too deep."""
+    """Compile inline, or as a separate function if blocks are nested too deeply."""
     if w.depth < DEEPEST:
         code: Code = compile(w, node)
         return code

@@ -1,6 +1,6 @@
 """Logic, conditionals and comprehensions, as Python statements.
 
-`&&` and `||` absorb errors: a term that fails is remembered and raised only if no other decides.
+`&&` and `||` absorb errors: the error of a term is raised only if no other term decides.
 `c` is the cost so far, `limit` its bound, checked in every turn of a loop and at the end.
 """
 
@@ -24,7 +24,7 @@ def branches(w: FunctionWriter, node: Node) -> Code:
 
 
 def _alternative(w: FunctionWriter, node: Call, target: Node) -> Code:
-    """`o.or(p)` and `o.orValue(v)`: the argument is only computed where it is needed."""
+    """`o.or(p)` and `o.orValue(v)`: the argument is computed only if it is needed."""
     optional = w.hold(w.value(target))
     result = w.temporary()
     if target.runtime_type.kind is not Kind.OPAQUE:
@@ -56,7 +56,7 @@ def _conditional(w: FunctionWriter, node: Call) -> Code:
 
 
 def _logical(w: FunctionWriter, node: Call) -> Code:
-    """A loop left by the first term that decides."""
+    """A loop that ends at the first term that decides."""
     result, error = w.temporary(), w.temporary()
     leave = f"if {result}: break" if node.function == "_||_" else f"if not {result}: break"
     w.line(f"{error} = None")
@@ -80,7 +80,7 @@ def _logical(w: FunctionWriter, node: Call) -> Code:
 
 
 def comprehension(w: FunctionWriter, node: Node) -> Code:
-    """A macro over a list, a map or, for optMap, over nothing."""
+    """The code of a macro over a list or a map; for optMap, without a range."""
     assert isinstance(node, Fold)
     if node.macro == "bind":
         return _binding(w, node)
@@ -191,7 +191,7 @@ def _filtered(w: FunctionWriter, node: Fold, head: str) -> str:
 
 
 def _collected(w: FunctionWriter, node: Fold, head: str) -> str:
-    """map, transformList, transformMap, transformMapEntry: what is made in the turns, gathered."""
+    """map, transformList, transformMap, transformMapEntry: collect the results of the turns."""
     add, empty = _GATHERED[node.macro]
     result = w.temporary()
     w.line(f"{result} = {empty}")
@@ -248,7 +248,7 @@ _MACROS = {
 
 
 def outlined(w: FunctionWriter, node: Node) -> Code:
-    """The node as a function of its own, called with the cost so far and everything in scope."""
+    """The node as a separate function, called with the cost so far and all variables."""
     scope = {
         name: Variable(f"v{place}", variable.shape)
         for place, (name, variable) in enumerate(w.scope.items())
@@ -271,7 +271,7 @@ def outlined(w: FunctionWriter, node: Node) -> Code:
 
 
 def function_text(name: str, variables: list[str], body: FunctionWriter, result: Code) -> str:
-    """A function that yields the value and the cost so far; its errors carry the cost."""
+    """A function that returns the value and the cost so far; its errors have the cost."""
     lines = [
         f"def {name}({', '.join(['c', 'limit', *variables])}):",
         "    try:",

@@ -25,7 +25,7 @@ _CLASSES: dict[Kind, tuple[type, ...]] = {
 
 
 def matches(type: Type, value: Any) -> bool:
-    """Whether a value may be an argument of the type; elements of containers are not looked at."""
+    """Whether a value fits the type of an argument; elements of containers are not checked."""
     classes = _CLASSES.get(type.kind)
     if classes is not None:
         return isinstance(value, classes)
@@ -40,12 +40,12 @@ def matches(type: Type, value: Any) -> bool:
 
 
 def cost_of(overload: Overload, args: tuple[Any, ...], result: Any) -> int:
-    """What a call cost."""
+    """The cost of a call."""
     return overload.cost if isinstance(overload.cost, int) else overload.cost(args, result)
 
 
 def dispatcher(overloads: tuple[Overload, ...]) -> Callable[..., tuple[Any, int]]:
-    """A function that calls the first overload the arguments fit; yields result and cost."""
+    """A function that calls the first fitting overload; returns result and cost."""
 
     def call(*args: Any) -> tuple[Any, int]:
         for overload in overloads:

@@ -1,4 +1,4 @@
-"""Single expressions over given variables, for who has no schema around them."""
+"""Single expressions over given variables, for callers without a schema."""
 
 from collections.abc import Mapping
 
@@ -13,8 +13,8 @@ def compile(  # noqa: A001  # read as cel.compile
 ) -> Program:
     """An expression over variables of the given types or shapes; `self` of any type by default.
 
-    Raises CompileError where it does not parse or check, ProgramError where a constant in it is
-    unusable.
+    Raises CompileError if it does not parse or check, ProgramError if a constant in it cannot be
+    used.
     """
     declared = {"self": DYN} if variables is None else variables
     shapes = {

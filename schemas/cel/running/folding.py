@@ -1,7 +1,7 @@
 """Folding of constants: literals, lists and maps of literals, conversions of literals.
 
-As cel-go's OptOptimize does; what is folded costs nothing at run time, and a conversion that cannot
-succeed refuses the program. So does a call that its overload prepares for constant arguments.
+Follows cel-go's OptOptimize. Folded nodes have no cost at run time. A conversion that cannot
+succeed refuses the program, as does a failed preparation of a call for constant arguments.
 """
 
 from typing import Any, Final
@@ -11,7 +11,7 @@ from inkube.schemas.cel.language.ast import Call, Const, ListNode, MapNode, Node
 
 
 class _Missing:
-    """No constant."""
+    """The marker for a node that is not a constant."""
 
 
 MISSING: Final = _Missing()
@@ -21,13 +21,13 @@ _CONVERSIONS = frozenset(
 
 
 _SHALLOW: Final = 40
-"""Nesting that writing a program surely follows (Python's recursion ends at some 120)."""
+"""The nesting that always compiles (Python's recursion limit is reached at about 120)."""
 
 
 def may_be_refused(root: Node) -> bool:
-    """Whether a checked tree may fail to become a program: all others need none to be accepted.
+    """Whether the compilation of a checked tree can fail; other trees are accepted without it.
 
-    Refused is what cannot be folded or prepared, and what is nested too deeply.
+    It fails for nodes that cannot be folded or prepared, and for too deep nesting.
     """
     level, depth = [root], 0
     while level:
@@ -46,7 +46,7 @@ def _works_ahead(node: Node) -> bool:
 
 
 def fold(node: Node) -> Any:
-    """The constant a node is, or MISSING. Raises EvalError for a conversion that fails."""
+    """The constant value of a node, or MISSING. Raises EvalError for a failed conversion."""
     match node:
         case Const():
             return node.value

@@ -1,6 +1,6 @@
-"""JSON values as CEL sees them, where the schema says they are something else.
+"""Conversion of JSON values with another form in CEL, according to the schema.
 
-Most values are left as they are; only shapes with formats (timestamps, durations, bytes), numbers
+Most values do not change; only shapes with formats (timestamps, durations, bytes), numbers
 (an integral double is stored as an int) or list types are copied, and only where a rule uses the
 whole value.
 """
@@ -15,7 +15,7 @@ Adapter = Callable[[Any], Any]
 
 
 def adapter(shape: Shape) -> Adapter:
-    """A function from a JSON value of that shape to its CEL value."""
+    """A function that converts a JSON value of this shape to its CEL value."""
     if shape.convert is not None:
         return _optional(shape.convert)
     if shape.element is not None:
@@ -60,7 +60,7 @@ def _object_adapter(shape: Shape) -> Adapter:
         nonlocal parts
         if not isinstance(value, dict):
             return value
-        if parts is None:  # made for the first value, which most rules that are checked never see
+        if parts is None:  # created for the first value: most checked rules never run
             parts = {
                 entry.key: adapter(entry.shape) for entry in shape.fields if entry.shape.is_adapted
             }

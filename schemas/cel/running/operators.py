@@ -1,4 +1,4 @@
-"""What operators do at run time, where types are only known then or plain Python will not do.
+"""Operators at run time, for types that are unknown before, or that differ from Python.
 
 Compiled rules inline the common cases and call these for the rest. Failures are EvalErrors with
 cel-go's texts (common/types).
@@ -214,7 +214,7 @@ def _type_name(value: Any) -> str:
 
 
 def entry(mapping: dict[Any, Any], key: Any) -> Any:
-    """map[key], for keys that are no strings."""
+    """map[key], for keys that are not strings."""
     if has_key(mapping, key):
         return mapping[key]
     raise _missing(key)
@@ -251,12 +251,13 @@ def index(container: Any, key: Any) -> Any:
 
 
 def _missing(key: Any) -> EvalError:
-    """What has no keys has not this one either: cel-go interpreter/attributes.go, refQualify."""
+    """The error for a missing key, also of values without keys (refQualify in cel-go
+    interpreter/attributes.go)."""
     return EvalError(f"no such key: {key_text(key)}")
 
 
 def optional_index(container: Any, key: Any) -> Optional:
-    """container[?key]: nothing where there is no such key, index or container."""
+    """container[?key]: NONE if the key, the index or the container does not exist."""
     if isinstance(container, Optional):
         if not container.present:
             return NONE
@@ -282,7 +283,7 @@ def select(value: Any, key: str) -> Any:
 
 
 def optional_select(value: Any, key: str) -> Optional:
-    """value.?key: nothing where it is absent."""
+    """value.?key: NONE if the key is absent."""
     if isinstance(value, Optional):
         if not value.present:
             return NONE
@@ -315,7 +316,7 @@ def contains(value: Any, container: Any) -> bool:
 
 
 def iterate(value: Any) -> Iterable[Any]:
-    """What a comprehension over a value of unknown type runs over: items or keys."""
+    """The items or keys for a comprehension over a value of unknown type."""
     if isinstance(value, list | tuple | dict):
         return value
     raise EvalError(NO_OVERLOAD)
@@ -347,14 +348,14 @@ def negate(value: Any) -> Any:
 
 
 def optional(value: Any) -> Optional:
-    """The value, which has to be an optional."""
+    """The value. Raises EvalError if it is not an optional."""
     if isinstance(value, Optional):
         return value
     raise EvalError(NO_OVERLOAD)
 
 
 def boolean(value: Any) -> bool:
-    """The value, which has to be a bool where an operator needs one."""
+    """The value. Raises EvalError if it is not a bool."""
     if value is True or value is False:
         return value
     raise EvalError(NO_OVERLOAD)

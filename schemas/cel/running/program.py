@@ -16,13 +16,13 @@ from inkube.schemas.cel.running.writer import FunctionWriter, Module
 from inkube.schemas.lazyproperty import cached_property
 
 CALL_LIMIT = 1_000_000
-"""What one evaluation may cost (Kubernetes' PerCallLimit)."""
+"""The cost limit of one evaluation (Kubernetes' PerCallLimit)."""
 
 _Run = Callable[..., tuple[Any, int]]
 
 
 class ProgramError(CelError):
-    """A checked expression that could not be prepared: a constant in it is no pattern or number."""
+    """A checked expression does not compile: a constant is not a valid pattern or number."""
 
 
 class Checked:
@@ -34,7 +34,7 @@ class Checked:
         self.type = result_type
 
     def uses(self, name: str) -> bool:
-        """Whether a variable of that name occurs."""
+        """Whether the expression uses a variable with this name."""
         return any(isinstance(node, Ident) and node.name == name for node in ast.walk(self.root))
 
 
@@ -45,10 +45,10 @@ def checked(text: str, environment: Environment) -> Checked:
 
 
 class Program:
-    """A compiled expression: written when it is made, made runnable when it first runs.
+    """A compiled expression: its Python source is created with it, and compiled at its first run.
 
-    Raises ProgramError when it cannot be prepared. Whoever only asks that pays nothing for Python's
-    compiler.
+    Raises ProgramError if it cannot be prepared. Checking only this does not run the compiler of
+    Python.
     """
 
     def __init__(self, expression: Checked, environment: Environment) -> None:
@@ -90,7 +90,7 @@ class Program:
 
 
 def _failed(error: Exception, cost: int) -> EvalError:
-    """The error to report, with the cost up to it."""
+    """The EvalError to raise, with the cost up to it."""
     if isinstance(error, KeyError):
         error = EvalError(f"no such key: {error.args[0]}")
     elif not isinstance(error, EvalError):

@@ -1,6 +1,6 @@
 """The types that values are known to have when an expression runs.
 
-The checker may say more of a node than is true: a type parameter that meets `dyn` in one operand is
+The checker can give a node a too specific type: a type parameter that meets `dyn` in one operand is
 bound by the others, so the checker calls `dyn(1)[?'k'].orValue(null)` a null and
 `[duration('1s'), null][0]` one too, as cel-go does. Types of that sort decide which overloads are
 accepted and what they are estimated to cost, but not what the values are. `annotate` sets
@@ -24,7 +24,10 @@ _NO_VARIABLES: Final[_Scope] = {}
 
 
 def annotate(node: Node, scope: _Scope = _NO_VARIABLES) -> Type:
-    """Set `runtime_type` on the node and all below it; `scope` has the macros' variables."""
+    """Set `runtime_type` on the node and all nodes below it; returns that of the node.
+
+    `scope` has the variables of macros.
+    """
     node.runtime_type = _found(node, scope)
     return node.runtime_type
 
@@ -74,7 +77,7 @@ def _call(node: ast.Call, scope: _Scope) -> Type:
 
 
 def _result(result: Type, params: tuple[Type, ...], operands: tuple[Type, ...]) -> Type:
-    """The result of an overload, each type parameter being what all operands agree upon."""
+    """The result type of an overload; a type parameter is the common type of all operands."""
     if not _has_parameters(result):
         return result
     bound: dict[str, Type] = {}
@@ -107,7 +110,7 @@ def _replaced(type: Type, bound: Mapping[str, Type]) -> Type:
 
 
 def _common(wanted: Type, found: list[Type]) -> Type:
-    """The checker's type of what a literal holds, where all that it holds has that type."""
+    """The checker's type of the parts of a literal if all parts have this type, else dyn."""
     return wanted if all(each == wanted for each in found) else DYN
 
 

@@ -1,7 +1,7 @@
-"""Writes the Python function a rule becomes: lines, temporaries, constants and what steps cost.
+"""Writes the Python function of a rule: lines, temporaries, constants and costs of steps.
 
-Nothing of the rule's text enters the source. Values, field names and functions are constants handed
-to the compiled code by name; variables are numbered. The cost of a block of statements that always
+The source contains no text of the rule. Values, field names and functions are constants that the
+compiled code uses by name; variables are numbered. The cost of a block of statements that always
 run together is one addition at its start.
 """
 
@@ -15,13 +15,14 @@ from inkube.schemas.cel.language.ast import Node
 from inkube.schemas.cel.running.json_values import adapter
 
 _LONGEST = 400
-"""Characters of an inlined expression; longer ones go to a temporary (Python bounds nesting)."""
+"""The most characters of an inline expression; longer ones use a temporary, because Python limits
+nesting."""
 DEEPEST = 8
 """Nested blocks of one function; deeper parts become functions (Python allows 20 blocks)."""
 
 
 class Code(NamedTuple):
-    """A Python expression. `shape` is set while the value is raw JSON that CEL sees differently."""
+    """A Python expression. `shape` is set if the value is JSON with another form in CEL."""
 
     text: str
     fails: bool = False
@@ -29,7 +30,7 @@ class Code(NamedTuple):
 
     @property
     def is_atomic(self) -> bool:
-        """A name or literal: evaluating it again costs nothing and never fails."""
+        """Whether it is a name or literal, which can be evaluated again without cost or failure."""
         return self.text.isidentifier()
 
 
@@ -46,7 +47,7 @@ class _Block:
 
 
 class Variable(NamedTuple):
-    """A CEL variable in scope: its Python name, and its shape where known."""
+    """A CEL variable in scope: its Python name, and its shape if known."""
 
     name: str
     shape: Shape | None
@@ -54,7 +55,7 @@ class Variable(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Module:
-    """What all functions of one rule share: constants, and the functions cut off."""
+    """The common parts of all functions of a rule: constants, and separate functions."""
 
     constants: dict[str, Any] = field(default_factory=dict)
     functions: list[str] = field(default_factory=list)
@@ -74,8 +75,8 @@ class Module:
 class FunctionWriter:
     """One function being written.
 
-    `translate` writes what a node needs and yields its value, which is raw JSON where `shape` is
-    set. It is given because the parts of the compiler call each other through it.
+    `translate` writes the statements of a node and returns its value, which is JSON if `shape` is
+    set. It is a parameter because the parts of the compiler call each other through it.
     """
 
     def __init__(
@@ -94,7 +95,7 @@ class FunctionWriter:
         self._blocks: list[_Block] = []
 
     def raw(self, node: Node) -> Code:
-        """The node's value; where `shape` is set it still is JSON that needs adapting."""
+        """The node's value; if `shape` is set, it is still JSON to adapt."""
         return self.translate(self, node)
 
     def value(self, node: Node) -> Code:
@@ -111,7 +112,7 @@ class FunctionWriter:
         return found
 
     def adapted(self, code: Code) -> Code:
-        """The CEL value of what may be raw JSON."""
+        """The CEL value of code whose value may be JSON."""
         if code.shape is None or not code.shape.is_adapted:
             return Code(code.text, code.fails)
         return Code(f"{self.constant(adapter(code.shape))}({code.text})", True)
@@ -164,7 +165,7 @@ class FunctionWriter:
 
     @contextmanager
     def payment(self) -> Iterator[None]:
-        """Statements whose cost is added where this begins."""
+        """Statements whose cost is added at their start."""
         line = _Line(self._indent, "")
         self._lines.append(line)
         self._blocks.append(_Block(line))
@@ -185,7 +186,7 @@ class FunctionWriter:
         return len(self._lines)
 
     def settle(self, codes: list[Code], mark: int) -> list[Code]:
-        """Values computed before what was written since `mark`, in their order."""
+        """Codes whose values are computed before the lines since `mark`, in the given order."""
         if mark == len(self._lines):
             return codes
         settled: list[Code] = []
