@@ -27,7 +27,7 @@ CUSTOM_VERBS = (
 
 
 class Origin(Enum):
-    """Where a kind comes from; a few responses of kube-apiserver depend on it."""
+    """The origin of a kind, on which a few responses of kube-apiserver depend."""
 
     BUILTIN = "builtin"
     CUSTOM = "custom"
@@ -46,7 +46,7 @@ class Names(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """Where the scale subresource finds its numbers, as dotted paths with a leading dot."""
+    """The fields of the scale subresource, as dotted paths with a leading dot."""
 
     spec_replicas: str
     status_replicas: str

@@ -224,7 +224,7 @@ def duplicate(field: str, value: Any, detail: str = "") -> FieldError:
 
 
 def not_found(field: str, value: Any, detail: str = "") -> FieldError:
-    """What the value names does not exist."""
+    """The object that the value names does not exist."""
     return FieldError(Type.NOT_FOUND, field, value, detail)
 
 

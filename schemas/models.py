@@ -228,7 +228,7 @@ def parse_partly(model: type[R], obj: Object) -> tuple[R, list[FieldError]]:
 def parse_except(model: type[R], obj: Object, wrong: Iterable[str]) -> R:
     """The typed object with its readable members, without members that have an error in `wrong`.
 
-    `wrong` contains paths of fields. Access to another member raises Unread.
+    `wrong` has the paths of fields with errors. Access to another member raises Unread.
     """
     typed, _ = parse_partly(model, obj)
     for path in wrong:

@@ -29,7 +29,7 @@ number of digits that are read. Upstream has no limit and would use all memory."
 
 
 class Format(Enum):
-    """How a quantity is written."""
+    """The notation of a quantity."""
 
     DECIMAL_EXPONENT = "DecimalExponent"
     BINARY = "BinarySI"

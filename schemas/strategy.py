@@ -122,7 +122,7 @@ class Context(NamedTuple):
     warn: Callable[[str], None] = _drop
     """Adds a Warning header to the response."""
     reservation: Reservation | None = None
-    """Where a strategy registers resources that it reserves; None if the write is not stored."""
+    """The reservation of the write, for the strategy; None if the write is not stored."""
 
 
 class Strategy:
