@@ -62,7 +62,7 @@ def steps(
     """The object after `patch` is applied, with its managedFields; `live` is None on create.
 
     Both objects are in the version of the request and are not changed; the result shares no parts
-    with them. If nothing changes, the result equals `live`, except for managedFields entries.
+    with them. If nothing changes, the result equals `live`, except for new shared owners.
     Raises StatusError: 400 for a patch of another version or with managedFields, 409 with a cause
     per conflicting field, 500 for a patch that cannot be typed.
     """
