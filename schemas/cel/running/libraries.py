@@ -16,14 +16,14 @@ FUNCTIONS = functions(*_ENGINE, library.OVERLOADS, authorizer.OVERLOADS)
 
 
 def restricted(minor: int) -> int | None:
-    """The minor, None for the newest, whose functions are all of them."""
+    """The minor, or None for the newest minor, which has all functions."""
     return None if minor == releases.NEWEST.minor else minor
 
 
 @caches.of_values(len(releases.RECORDED))
 def of(minor: int | None) -> Functions:
-    """What a new expression may call in a minor: what the minor before it could run already, so
-    that one may go back. None means everything, which is what stored expressions may call."""
+    """The functions for new expressions in a minor: those of the minor before it, which makes a
+    downgrade possible. None: all functions, which stored expressions can call."""
     if minor is None:
         return FUNCTIONS
     return functions(*_ENGINE, library.of(minor), authorizer.OVERLOADS)
