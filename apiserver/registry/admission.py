@@ -1,8 +1,9 @@
-"""Admission: what may change or refuse a write after decoding and before storing.
+"""Admission: plugins that change or refuse a write after decoding and before storing.
 
-The chain runs every plugin's `mutate` in order, once more where one that asks others wants it,
-later every plugin's `validate`; what they write themselves they `reserve` when all have let the
-write pass. Plugins see the same Attributes. Follows apiserver/pkg/admission.
+The chain runs `mutate` of every plugin in order, a second time if a plugin requests reinvocation.
+Later it runs `validate` of every plugin, and after all have accepted the write, `reserve`, which
+returns the plugins' own writes. All plugins receive the same Attributes. Follows
+apiserver/pkg/admission.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Hashable, Iterator, Sequence
@@ -25,10 +26,10 @@ Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 
 
 class Invoked:
-    """Whom one plugin has asked about a write, and whom it asks again in the second round.
+    """The hooks that one plugin has called for a write, and those that it calls in round two.
 
-    Webhooks and policies with `reinvocationPolicy: IfNeeded` are asked again when anything changed
-    the object after them; nobody is asked for the first time then
+    A hook is a webhook or a policy. Hooks with `reinvocationPolicy: IfNeeded` are called again if
+    the object changed after their call. The second round calls no hook for the first time
     (plugin/webhook/mutating/reinvocationcontext.go, plugin/policy/mutating/reinvocationcontext.go).
     """
 
@@ -39,24 +40,24 @@ class Invoked:
         self._output = b""
 
     def begin(self, obj: Object | None) -> None:
-        """The plugin's turn has come."""
+        """Begin the plugin's part of a round. `obj` is the object that it receives."""
         if self._rounds.again and orjson.dumps(obj) != self._output:
             self._require()
 
     def end(self, obj: Object | None) -> None:
-        """Its turn is over; `obj` is what it made."""
+        """End the plugin's part of a round. `obj` is the object that it returns."""
         self._output = orjson.dumps(obj)
 
     def asks(self, whom: Hashable) -> bool:
-        """Whether somebody is to be asked in this round."""
+        """Whether the plugin calls this hook in this round."""
         return not self._rounds.again or whom in self._due
 
     def asked(self, whom: Hashable) -> None:
-        """Somebody who wants to be asked again, if need be, has been asked."""
+        """Note the call of a hook with `reinvocationPolicy: IfNeeded`."""
         self._asked.add(whom)
 
     def changed(self) -> None:
-        """The object is another one than those asked before have seen."""
+        """Note that a hook changed the object: request a second round for the hooks before it."""
         self._require()
         self._rounds.wanted = True
 
@@ -66,7 +67,7 @@ class Invoked:
 
 
 class Rounds:
-    """Whether a write's mutation runs twice, and what each plugin remembers meanwhile."""
+    """The rounds of a write's mutation, and the `Invoked` of each plugin."""
 
     def __init__(self) -> None:
         self.again = False
@@ -74,7 +75,7 @@ class Rounds:
         self._invoked: dict[str, Invoked] = {}
 
     def of(self, plugin: str) -> Invoked:
-        """What the plugin of that name remembers."""
+        """The `Invoked` of the plugin with that name."""
         found = self._invoked.get(plugin)
         if found is None:
             found = self._invoked[plugin] = Invoked(self)
@@ -91,21 +92,22 @@ class Attributes:
     old: Object | None = None
     options: WriteOptions | DeleteOptions = NO_OPTIONS
     beside: "tuple[Beside, ...]" = ()
-    """What is committed together with the object, worked out of what is stored then."""
+    """Functions that return the writes in the same commit as the object. They read the store when
+    the commit begins."""
     rounds: Rounds | None = None
-    """Made when a plugin first asks others."""
+    """Created when a plugin first calls a hook."""
     handlers: "Handlers | None" = None
-    """Who handles it, once the chain knows."""
+    """The plugins for this write, set by the chain."""
     mutators: "Sequence[Plugin] | None" = None
-    """Those of them that are asked to change it."""
+    """Those of the plugins whose `mutate` runs."""
 
     @property
     def dry_run(self) -> bool:
-        """Whether nothing is to come of it; for plugins with effects beyond the store."""
+        """Whether the write is a dry run; for plugins with side effects outside the store."""
         return self.options.dry_run
 
     def invoked(self, plugin: str) -> Invoked:
-        """What a plugin remembers of this write."""
+        """The `Invoked` of a plugin for this write."""
         if self.rounds is None:
             self.rounds = Rounds()
         return self.rounds.of(plugin)
@@ -115,43 +117,46 @@ class Plugin:
     """Base of all plugins: does nothing. Both hooks raise StatusError to refuse."""
 
     name = ""
-    """What the reference calls it, by which it can be turned off; "" cannot be."""
+    """The reference's name of the plugin, which can disable it; "" if it cannot be disabled."""
     only_refuses = False
     """Whether `mutate` changes nothing, and reads no managedFields."""
     is_private = True
-    """Whether it shows writes to nobody beyond this process and writes nothing itself."""
+    """Whether it keeps writes inside this process, and writes nothing itself."""
 
     @property
     def is_idle(self) -> bool:
-        """Whether it has nothing to say of any write as things stand; it is not asked then."""
+        """Whether no write needs the plugin at the moment. The chain then skips it."""
         return False
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
-        """Whether it has anything to say; asked once per resource and operation."""
+        """Whether it handles an operation on a resource; called once for each pair."""
         return True
 
     async def mutate(self, attributes: Attributes) -> None:
-        """Change `attributes.object` in place. Must not depend on later plugins."""
+        """Change `attributes.object` in place, or raise StatusError. Must not depend on later
+        plugins."""
 
     async def validate(self, attributes: Attributes) -> None:
-        """Refuse, or not. Must not change the object, nor anything else."""
+        """Raise StatusError to refuse the write. Must not change the object or anything else."""
 
     async def supplement(
         self, attributes: Attributes, errors: Sequence[FieldError]
     ) -> Sequence[FieldError]:
-        """What else is wrong with an object that its kind refuses for these errors; told with
-        them. Like `validate`, which is not asked then."""
+        """Return further errors of an object that its kind refuses with `errors`. The response
+        contains both. Runs instead of `validate`, and changes nothing either."""
         return ()
 
     def reserve(self, attributes: Attributes) -> "Effect | None":
-        """What has to be written elsewhere before this write, which everybody has let pass; None
-        where there is nothing. What can be committed together with the object is added to
-        `Attributes.beside` instead, and needs no undoing."""
+        """Return the writes to other places that must precede this accepted write, or None.
+
+        Writes that can share the object's commit belong in `Attributes.beside` instead. They need
+        no undo.
+        """
         return None
 
 
 class SideEffects(Plugin):
-    """Base of plugins that write where no store rehearses it: not in a dry run."""
+    """Base of plugins that write outside the store. A dry run skips these writes."""
 
     is_private = False
 
@@ -160,33 +165,35 @@ class SideEffects(Plugin):
         return None if attributes.dry_run else self.effect(attributes)
 
     def effect(self, attributes: Attributes) -> "Effect | None":
-        """As `Plugin.reserve`; never asked of a dry run."""
+        """Return the same as `Plugin.reserve`. Never runs in a dry run."""
         raise NotImplementedError
 
 
 Effect = Callable[[Reservation], Awaitable[None]]
-"""Writes, and notes how that is undone. Raises StatusError to refuse after all."""
+"""Writes to another place, and registers the undo with the Reservation. Raises StatusError to
+refuse the write of the object."""
 
 Beside = Callable[[], Sequence[writes.Write]]
-"""Asked anew where somebody else wrote one of these objects meanwhile. Raises StatusError."""
+"""Returns writes for the object's commit. Called again if another write changed one of their
+objects meanwhile. Raises StatusError."""
 
 
 class LatePlugin(NamedTuple):
-    """A plugin of few kinds, made and loaded when one of them is first written."""
+    """A plugin for few kinds, loaded and created at the first write of one of them."""
 
     name: str
-    """The plugin's."""
+    """The plugin's name."""
     kinds: Collection[tuple[str, str]]
-    """Groups and plurals of all that it may handle."""
+    """Groups and plurals of all kinds that it can handle."""
     plugin: Late[Plugin]
 
     def of(self, resource: Resource) -> Plugin | None:
-        """The plugin; None for a kind that it does not handle."""
+        """Return the plugin, or None for a kind that it does not handle."""
         return self.plugin() if (resource.group, resource.plural) in self.kinds else None
 
 
 class Handlers(NamedTuple):
-    """The plugins that handle an operation on a resource, by what they have to do with it."""
+    """The plugins that handle an operation on a resource, grouped by the method they implement."""
 
     mutators: tuple[Plugin, ...]
     validators: tuple[Plugin, ...]
@@ -202,7 +209,7 @@ class Chain:
         self._plugins = tuple(plugins)
 
     async def mutate(self, attributes: Attributes) -> None:
-        """Run every mutator that handles this write, all of them twice where one wants it."""
+        """Run every mutator that handles this write. All of them run twice if one requests it."""
         plugins = self._mutators(attributes)
         for plugin in plugins:
             await plugin.mutate(attributes)
@@ -219,12 +226,12 @@ class Chain:
                 await plugin.validate(attributes)
 
     async def supplement(self, attributes: Attributes, refusal: StatusError) -> None:
-        """Add to a refusal what else is wrong with the object."""
+        """Add further errors of the object to a refusal."""
         for plugin in self._handlers(attributes).supplementers:
             status.add(refusal, await plugin.supplement(attributes, refusal.field_errors))
 
     def reserve(self, attributes: Attributes) -> list[Effect]:
-        """What plugins have to write before this write, in their order."""
+        """The effects of all plugins, in their order. They precede this write."""
         effects: list[Effect] = []
         for plugin in self._handlers(attributes).reservers:
             effect = plugin.reserve(attributes)
@@ -233,16 +240,16 @@ class Chain:
         return effects
 
     def is_private(self, resource: Resource, operation: Operation) -> bool:
-        """Whether all that are asked about such a write are (`Plugin.is_private`)."""
+        """Whether all active plugins for such a write are private (`Plugin.is_private`)."""
         handling = self._chosen(resource, operation).all
         return all(plugin.is_private or plugin.is_idle for plugin in handling)
 
     def is_idle(self, resource: Resource, operation: Operation) -> bool:
-        """Whether nobody is asked about such a write."""
+        """Whether all plugins for such a write are idle."""
         return all(plugin.is_idle for plugin in self._chosen(resource, operation).all)
 
     def only_refuses(self, attributes: Attributes) -> bool:
-        """Whether no mutator changes this write, or sees who owns what of it."""
+        """Whether no mutator changes this write or reads its managedFields."""
         return False not in [plugin.only_refuses for plugin in self._mutators(attributes)]
 
     def _mutators(self, attributes: Attributes) -> Sequence[Plugin]:

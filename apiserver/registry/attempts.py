@@ -1,14 +1,15 @@
-"""Attempts to change what is stored of an object: each is given a state, and how to commit.
+"""Attempts to change a stored object. Each attempt receives a state and a function that commits.
 
-    Attempts       the newest state that is stored
-    └── Pipelined  writers of one object one after the other, and the next may begin with what the
-                   one before is about to store
+    Attempts       the newest stored state
+    └── Pipelined  writes of one object run one after the other, and the next write can begin with
+                   the uncommitted state of the previous one
 
-Sixteen clients that patch one object would race: one wins, the others have worked in vain and begin
-again. In a queue each works once, and who only needs to know what the one before stores does not
-wait until it is stored: both share a commit. What is not stored is shown to nobody else, and work
-on a state that never came is done again. Both kinds answer the same; what `Pipelined` saves is in
-docs/performance.md, and an option turns it off (`pipelined_writes`).
+Without a queue, sixteen clients that patch one object race: one wins, and the others repeat their
+work. With a queue, each write works once. A write that needs only the state of the previous write
+does not wait for its commit, and both share a commit. Only that next write sees an uncommitted
+state. If the state is never stored, the work based on it is repeated. Both classes give the same
+results. docs/performance.md shows the gain of `Pipelined`; the option `pipelined_writes` disables
+it.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -23,29 +24,29 @@ from inkube.schemas import status
 from inkube.storage import BaseStore, Entries, Entry, Store, writes
 
 Work = Callable[[Entry | None, Commit], Awaitable[Outcome]]
-"""What an attempt does with the state that it is given; None where there is no object."""
+"""The work of an attempt. Its first argument is the state, or None if no object is stored."""
 
 
 class Attempts:
-    """See the module. All methods raise what the work raises."""
+    """Attempts on the newest stored state. All methods raise the errors of the work."""
 
     def __init__(self, store: BaseStore) -> None:
         self.store = store
 
     async def update(self, call: Call, work: Work, *, repeatable: bool) -> Outcome | None:
-        """Let `work` change the object of the call; None where it has to begin anew.
+        """Run `work`, which changes the object of the call. None: the caller must begin again.
 
-        `repeatable` says that it may be done of a state that is not stored yet, and done again.
+        `repeatable` allows an uncommitted state, and to run `work` a second time.
         """
         return await work(self.store.get(call.key), self.store.commit)
 
     async def delete(self, call: Call, work: Work) -> Outcome:
-        """Let `work` delete the object of the call."""
+        """Run `work`, which deletes the object of the call."""
         return await work(self.store.get(call.key), self.store.commit)
 
 
 class Pipelined(Attempts):
-    """See the module."""
+    """Attempts in a queue for each object, which share commits."""
 
     def __init__(self, store: Store, chain: Chain) -> None:
         super().__init__(store)
@@ -54,8 +55,8 @@ class Pipelined(Attempts):
         self.queues = Queues()
 
     async def update(self, call: Call, work: Work, *, repeatable: bool) -> Outcome | None:
-        """See Attempts. Begins with what the write before stores, where it may and that is not
-        stored."""
+        """See Attempts. Begins with the uncommitted state of the previous write, if that is
+        allowed (`_may_begin`)."""
         async with self.queues.turn(call.key) as turn:
             if (
                 repeatable
@@ -76,8 +77,8 @@ class Pipelined(Attempts):
             return await super().delete(call, work)
 
     def _may_begin(self, call: Call, state: UncommittedState) -> bool:
-        """Whether a state may be worked on that is not stored: nobody beyond this process, and no
-        other write, is shown it, and the object lives on."""
+        """Whether a write may begin with an uncommitted state: no other process and no other write
+        sees the state, and the object is not being deleted."""
         resource = call.resource
         alone = resource.converter is None and resource.transactor is None
         lives = "deletionTimestamp" not in state.value["metadata"]
@@ -86,8 +87,11 @@ class Pipelined(Attempts):
     async def _begin(
         self, call: Call, work: Work, turn: Turn, state: UncommittedState
     ) -> Outcome | None:
-        """Work on the state that is to come. Nothing is answered that a state never stored led to:
-        None where it is refused, which has to be seen again with what is stored."""
+        """Run `work` on an uncommitted state.
+
+        None if the work is refused, or if nothing changed and the state is never stored: the
+        response must depend on a stored state only, so the caller repeats the work.
+        """
         told = len(call.warnings)
         entry = self._store.uncommitted(state.entry, state.value, state.underway)
         try:
@@ -103,7 +107,8 @@ class Pipelined(Attempts):
     async def _commit(
         self, turn: Turn, entry: Entry | None, batch: Sequence[writes.Write]
     ) -> Entries:
-        """Commit; a change of the object alone is handed on to the next writer before."""
+        """Commit a batch. If it changes only the object, the next write receives the new state
+        before the commit ends."""
         underway = await self._store.submit(*batch)
         [own, *others] = batch
         if entry is not None and not others and isinstance(own, writes.Update):

@@ -27,14 +27,14 @@ class WriteOptions(NamedTuple):
     validation: str = "Warn"
     force: bool = False
     told_validation: str = ""
-    """fieldValidation as the request has it; "" where it says nothing."""
+    """fieldValidation of the request; "" if the request does not contain it."""
 
 
 NO_OPTIONS = WriteOptions()
 
 
 class DeleteOptions(NamedTuple):
-    """metav1.DeleteOptions; None where the client said nothing. `grace` is in seconds."""
+    """metav1.DeleteOptions; None for an option that the client left out. `grace` is in seconds."""
 
     dry_run: bool = False
     grace: int | None = None
@@ -46,8 +46,8 @@ class DeleteOptions(NamedTuple):
 
 @dataclass(slots=True)
 class Call:
-    """One request on its way through registry and admission. The keys of `warnings` become headers,
-    in the order of the first telling."""
+    """One request on its way through registry and admission. The keys of `warnings` become Warning
+    headers, in the order in which they were first added."""
 
     verb: str
     resource: Resource
@@ -58,32 +58,35 @@ class Call:
     user: User = ADMIN
     options: WriteOptions = NO_OPTIONS
     manager: str = ""
-    """Who owns what this write sets: fieldManager, or the head of the user agent."""
+    """The owner of the fields that this write sets: fieldManager, or the first part of the user
+    agent."""
     generated: str = ""
-    """What the server made the name from: generateName, or what the kind names objects by."""
+    """The prefix of a generated name: generateName, or the prefix of the kind's strategy; else
+    ""."""
     warnings: dict[str, None] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
-    """What admission leaves in the audit log."""
+    """Annotations from admission for the audit log."""
     in_collection: bool = False
-    """Whether the object goes with a whole collection: admission is told no name then."""
+    """Whether the request deletes a collection: admission then receives no name."""
     timeout: float = math.inf
-    """Seconds the client gives the request, where it says so."""
+    """The client's limit for the request in seconds; infinite without one."""
     is_current: bool = False
-    """Whether the store has come to what was newest when the request came: to ask once more would
-    tell nothing that it has to know, and takes 4 µs."""
+    """Whether the store already contains every write committed before the request arrived. The
+    registry then skips the check for newer writes, which takes 4 µs."""
     empties: Sequence[Empty] = ()
-    """Empty lists and maps of the body, which are not stored, and which validation sees."""
+    """Empty lists and maps of the body. They are not stored, but validation sees them."""
     weight: int = 0
-    """Bytes of the request's body: much of it is worked on beside the event loop."""
+    """Bytes of the request's body or of the stored object, whichever is larger. Large ones are
+    processed outside the event loop."""
 
     @property
     def key(self) -> str:
-        """Where the object is stored."""
+        """The key of the object in the store."""
         return self.resource.key(self.namespace, self.name)
 
     @property
     def effort(self) -> int:
-        """`weight`, or enough to leave the event loop where a small object may take long."""
+        """The weight for `Worker.run`: `weight`, or HEAVY if even a small object can take long."""
         return HEAVY if self.served.is_costly else self.weight
 
     def view(self, entry: Entry) -> Object:
@@ -91,7 +94,7 @@ class Call:
         return self.resource.view(entry, self.served)
 
     def copy(self, entry: Entry) -> Object:
-        """The same, to be changed freely."""
+        """A copy of the stored object in the version of the call, which the caller can change."""
         data = entry.data
         if not self.resource.shows(entry, self.served):
             data = orjson.dumps(self.view(entry))
@@ -99,7 +102,7 @@ class Call:
         return copied
 
     def annotate(self, key: str, value: str) -> None:
-        """Leave a word in the audit log; the first one stays."""
+        """Add an annotation to the audit log. The first value of a key stays."""
         self.annotations.setdefault(key, value)
 
     def warn(self, text: str) -> None:

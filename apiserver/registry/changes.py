@@ -1,6 +1,6 @@
-"""How each kind of update makes the new object: PUT, the three patches, apply.
+"""The kinds of update, which make the new object: PUT, the three patches, apply.
 
-Each function returns an `Update` of the registry; HTTP and the in-process client use the same ones.
+Each function returns an `Update`. HTTP and the in-process client use the same functions.
 """
 
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ from inkube.schemas.ownership import apply as apply_rules
 
 
 class Patch(NamedTuple):
-    """A patch document, the keys it repeats, and how it was sent."""
+    """A patch document, the errors for its duplicate keys, and its text."""
 
     value: Any
     duplicates: list[str]
@@ -29,7 +29,7 @@ class Patch(NamedTuple):
 
 
 def put(call: Call, obj: Object) -> Update:
-    """Replace by a body that passed `intake.admit`."""
+    """Replace the object with a body that `intake.admit` accepted."""
     fresh = orjson.dumps(obj)
 
     def transform(old: Object | None) -> Object:
@@ -46,7 +46,7 @@ def put(call: Call, obj: Object) -> Update:
 
 
 def put_status(obj: Object) -> Update:
-    """Replace metadata and status by those of an object; the rest stays the stored one's."""
+    """Replace metadata and status with those of `obj`. The rest of the stored object stays."""
     fresh = orjson.dumps({name: obj[name] for name in ("metadata", "status") if name in obj})
 
     def transform(old: Object | None) -> Object:
@@ -59,7 +59,7 @@ def put_status(obj: Object) -> Update:
 
 
 def patch(call: Call, kind: str, document: Patch) -> Update:
-    """A `json`, `merge` or `strategic` patch."""
+    """Apply a `json`, `merge` or `strategic` patch."""
     body = document.value
 
     def shown() -> str:
@@ -86,9 +86,9 @@ def patch(call: Call, kind: str, document: Patch) -> Update:
 
 
 def patched(call: Call, kind: str, old: Object, body: Any) -> tuple[Object, list[str]]:
-    """The object with a patch of that kind applied, and what its operations say too much.
+    """Return the object with a patch of that kind applied, and unknown fields of its operations.
 
-    `old` stays. Raises StatusError.
+    `old` does not change. Raises StatusError.
     """
     if kind == "json":
         return patches.apply_json_patch(old, body)
@@ -102,12 +102,12 @@ _WITH_VERSION = ("", "/metadata", _VERSION)
 
 
 class _OfVersion(NamedTuple):
-    """What a patch has to do with the resourceVersion."""
+    """How a patch depends on the resourceVersion."""
 
     named: bool
-    """It says itself which version it is for; then a lost race is a conflict."""
+    """Whether the patch sets the resourceVersion. A lost race is then a conflict."""
     read: bool
-    """It makes something of the version that it finds."""
+    """Whether the result of the patch can depend on the stored resourceVersion."""
 
 
 def _of_version(kind: str, body: Any) -> _OfVersion:
@@ -119,7 +119,8 @@ def _of_version(kind: str, body: Any) -> _OfVersion:
 
 
 def _of_steps(steps: list[Any]) -> _OfVersion:
-    """Of a JSON patch, which may have 10,000 operations: nothing is called for one."""
+    """Return the same for a JSON patch. It can have 10,000 operations, so the loop calls no
+    functions."""
     named = read = False
     for step in steps:
         if step.__class__ is not dict:
@@ -133,9 +134,9 @@ def _of_steps(steps: list[Any]) -> _OfVersion:
 
 
 def apply(call: Call, body: Object, stamps: Stamps) -> Update:
-    """Server-side apply of a decoded body. Raises StatusError 400 when it names another object.
+    """Server-side apply of a decoded body. Raises StatusError 400 if it names another object.
 
-    The order of checks is that of applyPatcher and patcher.applyPatch in handlers/patch.go.
+    The checks have the order of applyPatcher and patcher.applyPatch in handlers/patch.go.
     """
     if body.get("metadata") is None:
         body["metadata"] = {}
@@ -159,7 +160,7 @@ def apply(call: Call, body: Object, stamps: Stamps) -> Update:
         uid = made["metadata"].get("uid")
         if uid and old is None:
             raise uid_without_object(call, uid)
-        # as upstream the configuration is merged before anybody asks whose it is
+        # as upstream, names are checked only after the merge
         intake.check_namespace(call, made)
         intake.check_name(call, made)
         return made
@@ -176,7 +177,7 @@ def apply(call: Call, body: Object, stamps: Stamps) -> Update:
 
 
 def from_patch(call: Call, kind: str, document: Patch, stamps: Stamps) -> Update:
-    """The change a decoded PATCH asks for. Raises StatusError 400."""
+    """Return the update for a decoded PATCH. Raises StatusError 400."""
     if kind == "apply":
         if call.options.validation != "Ignore":
             for text in document.duplicates:

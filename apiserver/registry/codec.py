@@ -1,4 +1,4 @@
-"""Between objects and stored bytes: JSON with the resourceVersion stamped in."""
+"""The encoding of objects as stored bytes: JSON that includes the resourceVersion."""
 
 from collections.abc import Sequence
 
@@ -9,22 +9,22 @@ from inkube.schemas.objects import Object
 
 
 class JSONCodec:
-    """storage's Codec."""
+    """The Codec that storage uses."""
 
     def encode(self, value: Object, revision: int) -> bytes:
-        """The object's bytes at a revision; 0 leaves the metadata as it is (a dry run)."""
+        """Return the object's bytes at a revision; 0 leaves the metadata unchanged (a dry run)."""
         if revision:
             metadata = {**value["metadata"], "resourceVersion": str(revision)}
             value = {**value, "metadata": metadata}
         return orjson.dumps(value)
 
     def decode(self, data: bytes) -> Object:
-        """A new object each time."""
+        """Return a new object on each call."""
         return orjson.loads(data)  # type: ignore[no-any-return] # every stored value is an object
 
     def names_revision(self, value: Object) -> bool:
-        """Whether the object has a resourceVersion; one that is no number is overlooked
-        (storage.Versioner, ObjectResourceVersion)."""
+        """Whether the object has a resourceVersion other than 0. One that is not a number is
+        ignored (storage.Versioner, ObjectResourceVersion)."""
         text = value["metadata"].get("resourceVersion")
         if not text:
             return False
@@ -34,13 +34,13 @@ class JSONCodec:
             return False
 
     def strip(self, value: Object) -> None:
-        """Take off resourceVersion and selfLink (storage.Versioner, PrepareObjectForStorage)."""
+        """Remove resourceVersion and selfLink (storage.Versioner, PrepareObjectForStorage)."""
         metadata = value["metadata"]
         metadata.pop("resourceVersion", None)
         metadata.pop("selfLink", None)
 
     def is_sound(self, data: bytes, revision: int) -> bool:
-        """Whether it is an object that says it was stored at that revision."""
+        """Whether the bytes are an object whose resourceVersion is that revision."""
         try:
             value = orjson.loads(data)
             version = value["metadata"]["resourceVersion"]
@@ -49,7 +49,7 @@ class JSONCodec:
         return bool(version == str(revision))
 
     def are_sound(self, data: Sequence[bytes], revisions: Sequence[int]) -> bool:
-        """Whether all of them are, without a call for each."""
+        """Whether all of them are sound (`is_sound`), in one call."""
         loads = orjson.loads
         try:
             versions = [loads(each)["metadata"]["resourceVersion"] for each in data]

@@ -1,7 +1,7 @@
-"""The last step of a write: what every check let pass is turned into what is kept, and committed.
+"""The last step of a write: an accepted object is converted to its stored form and committed.
 
-In comes an object in the version of its request, out comes an `Outcome`, or what storage raises. A
-kind's transaction is entered here, where it has one. A dry run is another store, not another path.
+Input is an object in the version of its request. Output is an `Outcome`, or an error of storage. If
+a kind has a transaction, it is entered here. A dry run is another store, not another path.
 `create`, `update` and `delete` call this.
 """
 
@@ -23,13 +23,13 @@ from inkube.schemas.strategy import Reservation
 from inkube.storage import Entry, ShownEntry, writes
 from inkube.storage import errors as storage_errors
 
-MAX_OBJECT = 1_572_864  # etcd's default request limit, which the reference's clients meet
-MAX_RETRIES = 100  # where others write what is committed with an object
+MAX_OBJECT = 1_572_864  # bytes: etcd's default limit of requests, as in the reference
+MAX_RETRIES = 100  # while other writes change an object that is committed with this one
 GENERATE_RETRIES = 8  # as CreateWithGenerateName retries
 
 
 class Outcome(NamedTuple):
-    """What a write led to; `entry` is the stored state, to be shown by `Registry.shown`."""
+    """The result of a write. `entry` is the stored state; `Registry.shown` converts it."""
 
     entry: Entry
     created: bool = False
@@ -38,9 +38,9 @@ class Outcome(NamedTuple):
 
 
 async def create(parts: Parts, write: WriteRequest) -> Outcome:
-    """Store a new object, under another name where a generated one is taken.
+    """Store a new object. If a generated name is taken, try again with another one.
 
-    Raises StatusError 409 for a name that was given.
+    Raises StatusError 409 if the client's name is taken, or after GENERATE_RETRIES names.
     """
     call, obj = write.call, _object(write)
     if call.resource.transactor is not None:
@@ -48,7 +48,7 @@ async def create(parts: Parts, write: WriteRequest) -> Outcome:
             return await to_the_end(_transact(parts, write, _pending(write, obj)))
         except storage_errors.AlreadyExists as error:
             raise _taken(write) from error
-        except storage_errors.PreconditionError as error:  # of what is written beside it
+        except storage_errors.PreconditionError as error:  # of an object in the same commit
             resource = call.resource
             raise status.conflict(resource.group, resource.plural, call.name) from error
     for attempt in range(GENERATE_RETRIES):
@@ -73,8 +73,8 @@ def _taken(write: WriteRequest) -> status.StatusError:
 
 
 async def update(parts: Parts, write: WriteRequest) -> Outcome:
-    """Store an object in the place of the one that is there. It goes where that takes from it the
-    last that held it. Raises storage's Conflict and NotFound."""
+    """Replace the stored object, or remove it if it is being deleted and the update removes the
+    last finalizer. Raises Conflict and NotFound of storage."""
     call, obj, entry = write.call, _object(write), _entry(write)
     if call.resource.transactor is not None:
         pending = _pending(write, obj)
@@ -86,7 +86,7 @@ async def update(parts: Parts, write: WriteRequest) -> Outcome:
     stored = await _stored(parts, call, obj)
     if deletion.is_finished(call, obj, entry.value):
         await write.store.commit([writes.Delete(entry.key, entry.revision, stored)])
-        # the reference answers the final state under the version it was deleted at
+        # the reference returns the final state with the version of the deletion
         return Outcome(write.store.shown(entry, stored), deleted=True)
     if _same_state(stored, entry.value):
         return Outcome(entry, changed=False)
@@ -94,9 +94,9 @@ async def update(parts: Parts, write: WriteRequest) -> Outcome:
 
 
 async def delete(parts: Parts, write: WriteRequest, plan: deletion.Plan) -> Outcome:
-    """Store the last state that the plan has, and remove the object if it goes.
+    """Store the last state of the plan, and remove the object if the plan says so.
 
-    Raises storage's Conflict and NotFound.
+    Raises Conflict and NotFound of storage.
     """
     call, entry = write.call, _entry(write)
     if call.resource.transactor is not None:
@@ -116,9 +116,9 @@ Commit = Callable[[Parts, WriteRequest], Coroutine[Any, Any, Outcome]]
 
 
 def carried_out(parts: Parts, write: WriteRequest, commit: Commit) -> Awaitable[Outcome]:
-    """Commit an object as it is to be stored, once what stands beside it is written.
+    """Carry out the effects of the write, then commit the object.
 
-    Raises StatusError 500 for a new object that names its version, and what `commit` raises.
+    Raises StatusError 500 for a new object with a resourceVersion, and the errors of `commit`.
     """
     try:
         write.store.strip(_object(write), is_new=write.entry is None)
@@ -129,11 +129,10 @@ def carried_out(parts: Parts, write: WriteRequest, commit: Commit) -> Awaitable[
 
 
 async def _with_effects(write: WriteRequest, commit: Coroutine[Any, Any, Outcome]) -> Outcome:
-    """Write what has to stand beside an object, then the object itself; undo the first where the
-    second is refused.
+    """Carry out the effects, then commit the object. Undo the effects if the commit fails.
 
-    Once something is written elsewhere the work runs to its end, even if the client goes away: it
-    has to be known whether it is to be undone.
+    After the first effect the work runs to its end, even if the client disconnects, because only
+    the end shows whether the effects must be undone.
     """
     with write.reservation or Reservation() as reservation:
         try:
@@ -154,8 +153,11 @@ def _current(write: WriteRequest) -> Object | None:
 
 
 async def _commit(write: WriteRequest, own: writes.Write) -> Entry:
-    """Commit a write of the object with what belongs to it. Raises what storage raises of its key,
-    and Taken where somebody else came to what the object was given."""
+    """Commit a write of the object together with the writes next to it. Raises the errors of
+    storage for the object's key, and Taken if another process reserved the same address or port.
+
+    Raises StatusError 409 after MAX_RETRIES conflicts of the other writes.
+    """
     if write.reservation is not None:
         for check in write.reservation.checks:
             own = writes.Guarded(own, check)
@@ -176,7 +178,8 @@ async def _commit(write: WriteRequest, own: writes.Write) -> Entry:
 
 
 async def _transact(parts: Parts, write: WriteRequest, pending: Pending) -> Outcome:
-    """Carry a write out within its kind's transaction. Raises what storage raises."""
+    """Carry a write out within its kind's transaction. Raises errors of storage and of the
+    transaction."""
     transactor = write.call.resource.transactor
     assert transactor is not None, "asked by the caller"
     async with transactor(pending):
@@ -187,10 +190,10 @@ async def _transact(parts: Parts, write: WriteRequest, pending: Pending) -> Outc
         entry = _entry(write) if own is None else made[0]
     changed = bool(batch)
     if pending.record is not None and pending.obj is not None:
-        # what a view's client is shown is what the transaction made of it
+        # the client of a view receives the object as the transaction changed it
         shown = pending.obj["metadata"]
         shown["resourceVersion"] = str(entry.revision)
-        for member in ("generation", "managedFields"):  # which are the record's alone
+        for member in ("generation", "managedFields"):  # only the record has these
             shown.pop(member, None)
         entry = ShownEntry(entry, orjson.dumps(pending.obj), pending.obj)
     created = pending.operation == "CREATE"
@@ -198,7 +201,7 @@ async def _transact(parts: Parts, write: WriteRequest, pending: Pending) -> Outc
 
 
 async def _own_write(parts: Parts, write: WriteRequest, pending: Pending) -> writes.Write | None:
-    """What a transaction stores of the object it is about; None where nothing differs."""
+    """The write of the transaction's own object; None if nothing differs from the stored state."""
     call, entry = write.call, pending.entry
     state = pending.record if pending.record is not None else pending.obj
     stored = state
@@ -244,7 +247,8 @@ def _pending(write: WriteRequest, obj: Object | None) -> Pending:
 
 
 async def _stored(parts: Parts, call: Call, obj: Object) -> Object:
-    """As it is kept, in the storage version. Raises StatusError 500 where it is too large."""
+    """Convert an object to the storage version. Raises StatusError 500 if it is larger than
+    MAX_OBJECT."""
     resource = call.resource
     if resource.converter is None:
         return await parts.worker.run(call.effort, _to_be_stored, resource, obj)
@@ -254,7 +258,7 @@ async def _stored(parts: Parts, call: Call, obj: Object) -> Object:
 
 
 def _same_state(new: Object, stored: Object) -> bool:
-    """Whether a write would change nothing; the stored resourceVersion does not count."""
+    """Whether both states are equal, apart from the stored resourceVersion."""
     old_meta, new_meta = stored["metadata"], new["metadata"]
     if len(new) != len(stored) or len(new_meta) + ("resourceVersion" not in new_meta) != len(
         old_meta
@@ -271,7 +275,8 @@ def _to_be_stored(resource: Resource, obj: Object) -> Object:
 
 
 def _settle_numbers(obj: Object) -> int:
-    """Have them as Go writes them; how many bytes the object has."""
+    """Replace whole floats by integers, as Go writes them (`gojson.settle_numbers`). Returns the
+    size of the object's JSON before that, in bytes."""
     data = orjson.dumps(obj)
     if gojson.may_hold_floats(data):
         gojson.settle_numbers(obj)
@@ -279,7 +284,8 @@ def _settle_numbers(obj: Object) -> int:
 
 
 def _fitting(stored: Object, obj: Object, size: int) -> Object:
-    """What is stored of an object of that size. Raises StatusError 500 where it is too large."""
+    """Return the stored form. `size` is the bytes of `obj`. Raises StatusError 500 if the stored
+    form is larger than MAX_OBJECT without its managedFields."""
     if stored is not obj:
         size = len(orjson.dumps(stored))
     if size > MAX_OBJECT and size - _owned(stored) > MAX_OBJECT:
@@ -288,6 +294,6 @@ def _fitting(stored: Object, obj: Object, size: int) -> Object:
 
 
 def _owned(obj: Object) -> int:
-    """Bytes of what is kept about owners, which no client sends: the reference accepts 60,000
-    labels, though with them an object would be too large."""
+    """Bytes of managedFields. They do not count, because clients do not send them: the reference
+    accepts 60,000 labels, although managedFields make such an object too large."""
     return len(orjson.dumps(obj["metadata"].get("managedFields")))

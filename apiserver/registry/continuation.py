@@ -21,13 +21,14 @@ _GO_KINDS = {str: "string", bool: "bool", list: "array", dict: "object"}
 
 
 def encode(start: str, revision: int) -> str:
-    """A token to go on after the key `start`; revision -1 means an inconsistent continuation."""
+    """Return a token that continues after the key `start`. Revision -1 means an inconsistent
+    continuation."""
     document = {"v": _VERSION, "rv": revision, "start": start + "\0"}
     return base64.urlsafe_b64encode(orjson.dumps(document)).decode().rstrip("=")
 
 
 def decode(token: str) -> tuple[str, int]:
-    """The key to go on after, relative to the list's prefix, and the revision.
+    """Return the key to continue after, relative to the list's prefix, and the revision.
 
     Raises StatusError 400.
     """

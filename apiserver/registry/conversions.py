@@ -1,8 +1,8 @@
-"""Objects in other versions: the one place on a request's way where conversion may be waited for.
+"""Objects in other versions: the only place where a request waits for a conversion.
 
-Most kinds' versions differ in their name only, or are converted at once by what serves them; a look
-at `Resource.converter` is all they pay. Where there is a converter, what a request needs in another
-version is fetched here, a batch at a time, before anything looks at it.
+The versions of most kinds differ only in their name, or `Served` converts them directly. Their only
+cost is one access to `Resource.converter`. For a kind with a converter, this module fetches the
+versions that a request needs, in batches, before other code reads them.
 """
 
 from collections.abc import Sequence
@@ -22,11 +22,11 @@ T = TypeVar("T")
 async def shown(
     resource: Resource, served: Served, entries: Sequence[Entry], *, anew: bool = True
 ) -> Sequence[Entry]:
-    """The entries as `Resource.view` takes them for that version. Raises StatusError 500.
+    """Return the entries that `Resource.view` accepts for that version. Raises StatusError 500.
 
-    With a converter they are entries of what the version shows, else those that were given.
-    `anew` has several asked for as a whole, as the reference does with lists, whatever was
-    converted a moment ago.
+    With a converter they contain the objects in that version, else they are the given entries.
+    With `anew`, several entries are converted together, as the reference does with lists, and
+    recent results are ignored.
     """
     converter = resource.converter
     if converter is None or not entries:
@@ -57,7 +57,7 @@ def _entry(entry: Entry, obj: Object) -> Entry:
 async def shown_changes(
     resource: Resource, served: Served, changes: Sequence[Change]
 ) -> Sequence[Change]:
-    """The same for what watches tell; many watchers share what was converted."""
+    """Return the changes for watches in that version. Many watchers share the converted objects."""
     if resource.converter is None:
         return changes
     states = [(change.entry, change.previous) for change in changes]
@@ -70,7 +70,7 @@ async def shown_changes(
 
 
 async def in_version(resource: Resource, obj: Object, served: Served) -> Object:
-    """A new object in another version; pruned by that version. Raises StatusError 500."""
+    """Return the object in another version, pruned by that version. Raises StatusError 500."""
     if resource.converter is None:
         return served.converted(obj)
     [made] = await resource.converter.convert([obj], served.api_version)
@@ -79,7 +79,8 @@ async def in_version(resource: Resource, obj: Object, served: Served) -> Object:
 
 
 async def to_storage(resource: Resource, obj: Object) -> Object:
-    """From the version of the request to the stored one; pruned and defaulted by the latter."""
+    """Convert an object from the version of the request to the storage version, whose schema
+    prunes and defaults it. Raises StatusError 500."""
     storage = resource.storage
     if resource.converter is None or obj.get("apiVersion") == storage.api_version:
         return to_storage_at_once(resource, obj)
@@ -89,7 +90,7 @@ async def to_storage(resource: Resource, obj: Object) -> Object:
 
 
 def to_storage_at_once(resource: Resource, obj: Object) -> Object:
-    """The same where no converter has to be asked."""
+    """Do the work of `to_storage` for an object that needs no converter."""
     storage = resource.storage
     if obj.get("apiVersion") == storage.api_version:
         storage.complete(obj)
@@ -100,7 +101,8 @@ def to_storage_at_once(resource: Resource, obj: Object) -> Object:
 
 
 async def finish(resource: Resource, steps: Steps[T]) -> T:
-    """The outcome of work that asks for objects in versions other managers wrote in."""
+    """Run work that yields each object that it needs in another manager's version. Returns its
+    result."""
     if resource.converter is None:
         return finished(steps, relabelled)
     try:

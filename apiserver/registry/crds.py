@@ -1,6 +1,6 @@
-"""The table that CustomResourceDefinitions fill.
+"""Installs the kinds of CustomResourceDefinitions in the table of served resources.
 
-What a CRD must look like is `schemas.crds`; when its kind is served is `controllers.core.crds`.
+`schemas.crds` checks CRDs. `controllers.core.crds` decides when their kinds are served.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ GROUP, PLURAL = "apiextensions.k8s.io", "customresourcedefinitions"
 
 
 class Installer:
-    """What `controllers.core.crds` fills: the live table, with custom resources."""
+    """The table for `controllers.core.crds`: adds custom resources to the live table."""
 
     def __init__(
         self,
@@ -50,7 +50,8 @@ class Installer:
         return found is not None and found.served(resource.version) is not None
 
     def _without_built_in(self, definition: Definition) -> Definition:
-        """Versions that built-in kinds have are theirs: their router answers for the whole path
+        """Return the definition with versions that built-in kinds of the group have marked as not
+        served: the router of built-in kinds serves their whole path
         (apiserver/pkg/server/handler.go, director)."""
         kinds = self._resources.group(definition.group)
         taken = {
@@ -65,6 +66,6 @@ class Installer:
         return replace(definition, versions=tuple(versions))
 
     def uninstall(self, group: str, plural: str) -> None:
-        """Serve it no longer."""
+        """Stop serving the resource."""
         self._installed.discard((group, plural))
         self._resources.uninstall(group, plural)

@@ -1,7 +1,7 @@
 """A create: the stages from a decoded object to the commit, in upstream's order.
 
 Follows handlers/create.go and `Store.Create` of generic/registry/store.go. An update that creates
-(apply, PUT of some kinds) comes here with what it has made.
+an object (apply, PUT of some kinds) calls `create` with the object that it made.
 """
 
 from collections.abc import Awaitable
@@ -14,7 +14,7 @@ from inkube.schemas import status
 
 
 async def create(parts: Parts, write: WriteRequest) -> Outcome:
-    """Store a new object; fills in name, namespace, uid and times. Raises StatusError."""
+    """Store a new object. Sets its name, namespace, uid and times. Raises StatusError."""
     begin(parts, write)
     await own(parts, write)
     await mutate(parts, write)
@@ -25,8 +25,8 @@ async def create(parts: Parts, write: WriteRequest) -> Outcome:
 
 
 def begin(parts: Parts, write: WriteRequest) -> None:
-    """See that the kind takes new objects; give the object a name that follows from it, or a
-    generated one."""
+    """Give the object a computed or generated name if it has no name, and check that the kind
+    accepts new objects. Raises StatusError 403 while the kind's definition is terminating."""
     call, obj = write.call, write.object
     assert obj is not None, "a create has an object"
     preparation.metadata(obj)
@@ -37,10 +37,10 @@ def begin(parts: Parts, write: WriteRequest) -> None:
 
 
 def prepare(parts: Parts, write: WriteRequest) -> Awaitable[None]:
-    """Settle the system's fields, let the kind's strategy prepare and validate the object."""
+    """Set the system fields. The kind's strategy then prepares and validates the object."""
     return prepared(parts, write, preparation.before_create)
 
 
 def store(parts: Parts, write: WriteRequest) -> Awaitable[Outcome]:
-    """Commit the object in its stored version, with what stands beside it."""
+    """Commit the object in its storage version, with the writes of `reserve`."""
     return commits.carried_out(parts, write, commits.create)

@@ -1,7 +1,7 @@
-"""Versions of groups that somebody else answers for: aggregated API servers.
+"""Versions of groups that other servers serve: aggregated API servers.
 
-The room `aggregation` makes them and keeps them current; `app` passes requests on to them, and
-discovery tells of them. Here is only what these see of one.
+The room `aggregation` creates delegates and keeps them current. `app` forwards requests to them,
+and discovery lists them. This module contains only the protocol that these use.
 """
 
 from typing import Any, Protocol
@@ -11,24 +11,25 @@ from inkube.schemas.objects import Object
 
 
 class Delegate(Protocol):
-    """Who answers for one version of a group."""
+    """The server of one version of a group."""
 
     registration: "aggregation.Registration"
     answers: bool
-    """Whether requests are passed on; False for what this process was to serve and does not."""
+    """Whether requests are forwarded; False if this process should serve the version and does
+    not."""
 
     async def __call__(self, request: Any, info: Any, user: Any) -> Any:
-        """Answer a request (of aiohttp) in this version, whatever its method."""
+        """Respond to a request (of aiohttp) for this version, with any method."""
         ...
 
     def discovered(self) -> Object | None:
-        """An APIVersionDiscovery, Stale where the server did not answer lately."""
+        """An APIVersionDiscovery, marked Stale if the server did not respond lately."""
         ...
 
     def openapi_paths(self) -> dict[str, str]:
-        """What the server's index of OpenAPI v3 says of this version: path → relative URL."""
+        """The entries of the server's OpenAPI v3 index for this version: path → relative URL."""
         ...
 
     async def openapi_v2(self) -> Object | None:
-        """Its OpenAPI v2 as far as it is about this group; None where there is none."""
+        """The parts of its OpenAPI v2 document for this group; None without a document."""
         ...

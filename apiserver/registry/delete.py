@@ -1,7 +1,7 @@
-"""A delete: the stages from the stored object to its end, or to a mark while something holds it.
+"""A delete: the stages from the stored object to its removal, or to its deletionTimestamp.
 
-Follows `Store.Delete` of generic/registry/store.go; what becomes of an object is decided in
-`deletion`. Attempts that lose a race are repeated by `registry`.
+Follows `Store.Delete` of generic/registry/store.go. `deletion` decides between the two. `registry`
+repeats attempts that lose a race.
 """
 
 from collections.abc import Awaitable
@@ -15,8 +15,10 @@ from inkube.storage import Entry
 
 
 async def delete(parts: Parts, write: WriteRequest, options: DeleteOptions) -> Outcome:
-    """Delete, or mark as being deleted while finalizers hold it. Raises StatusError, and storage's
-    errors where others wrote meanwhile."""
+    """Delete the object, or set its deletionTimestamp while finalizers or a grace period keep it.
+
+    Raises StatusError, and errors of storage if another write changed the object meanwhile.
+    """
     shown = await check(write, options)
     await mutate(parts, write)
     await admit(parts, write)
@@ -25,8 +27,8 @@ async def delete(parts: Parts, write: WriteRequest, options: DeleteOptions) -> O
 
 
 async def check(write: WriteRequest, options: DeleteOptions) -> Entry:
-    """The object as the version of the request shows it. Raises StatusError 404, and 409 where it
-    is not the one that is meant."""
+    """Return the entry in the request's version. Raises StatusError 404 if the object is not
+    stored, and 409 if it does not meet the preconditions."""
     call, entry = write.call, write.entry
     if entry is None:
         raise status.not_found(call.resource.group, call.resource.plural, call.name)
@@ -37,22 +39,22 @@ async def check(write: WriteRequest, options: DeleteOptions) -> Entry:
 
 
 async def mutate(parts: Parts, write: WriteRequest) -> None:
-    """Mutating admission, which has nothing to change."""
+    """Run mutating admission. A delete has no new object that plugins could change."""
     if not write.is_admitted:
         await parts.chain.mutate(write)
 
 
 async def admit(parts: Parts, write: WriteRequest) -> None:
-    """Validating admission."""
+    """Run validating admission."""
     if not write.is_admitted:
         await parts.chain.validate(write)
 
 
 def plan(parts: Parts, write: WriteRequest, shown: Entry, options: DeleteOptions) -> deletion.Plan:
-    """Decide about grace, finalizers and dependents."""
+    """Decide about the grace period, finalizers and dependents."""
     return deletion.plan(write.call, write.call.copy(shown), options, parts.stamps)
 
 
 def store(parts: Parts, write: WriteRequest, decided: deletion.Plan) -> Awaitable[Outcome]:
-    """Commit the last state that was decided on, and the end of the object if it goes."""
+    """Commit the last state of the plan, and remove the object if the plan says so."""
     return commits.delete(parts, write, decided)

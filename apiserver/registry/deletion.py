@@ -1,6 +1,6 @@
 """The rules of deletion: preconditions, grace, finalizers, propagation.
 
-Pure decisions for `registry.delete`; nothing is stored here. Follows
+Pure decisions for `registry.delete`, without access to the store. Follows
 apiserver/pkg/registry/rest/delete.go (BeforeDelete) and
 updateForGracefulDeletionAndFinalizers of generic/registry/store.go.
 """
@@ -20,14 +20,14 @@ FOREGROUND = "foregroundDeletion"
 
 
 class Plan(NamedTuple):
-    """What a DELETE does: store `state` if there is one, then remove the object if it `goes`."""
+    """The steps of a DELETE: store `state` unless it is None, then remove the object if `goes`."""
 
     state: Object | None
     goes: bool
 
 
 def check_preconditions(call: Call, entry: Entry, options: DeleteOptions) -> None:
-    """Refuse when uid or resourceVersion differ. Raises StatusError 409."""
+    """Check uid and resourceVersion of the options. Raises StatusError 409 if one differs."""
     uid, version = entry.value["metadata"]["uid"], str(entry.revision)
     if options.uid is not None and options.uid != uid:
         asked, found = options.uid, uid
@@ -55,7 +55,7 @@ def check_preconditions(call: Call, entry: Entry, options: DeleteOptions) -> Non
 
 
 def plan(call: Call, obj: Object, options: DeleteOptions, stamps: Stamps) -> Plan:
-    """What becomes of an object, which is changed in place."""
+    """Decide between a removal and a deletionTimestamp. Changes the object in place."""
     meta = obj["metadata"]
     meta.pop("resourceVersion", None)
     resource = call.resource
@@ -80,12 +80,14 @@ def plan(call: Call, obj: Object, options: DeleteOptions, stamps: Stamps) -> Pla
 
 
 def _is_shorter(meta: Object, asked: int | None) -> bool:
-    """A pending deletion may only be hastened; a negative period counts as one second."""
+    """Whether the requested period is shorter than the pending one, in seconds. A negative period
+    counts as one second."""
     return asked is not None and (asked if asked >= 0 else 1) < meta["deletionGracePeriodSeconds"]
 
 
 def _graceful(call: Call, obj: Object, options: DeleteOptions, stamps: Stamps) -> bool:
-    """Set the times of a graceful deletion; False where the kind or the object knows none."""
+    """Set the times of a graceful deletion. Returns False if the kind or the object does not have a
+    grace period."""
     meta = obj["metadata"]
     asked = 1 if options.grace is not None and options.grace < 0 else options.grace
     if "deletionTimestamp" in meta:
@@ -108,13 +110,13 @@ def _graceful(call: Call, obj: Object, options: DeleteOptions, stamps: Stamps) -
 
 
 def _seconds(count: int) -> timedelta:
-    """Go's `time.Second * count`: nanoseconds of 64 bits, which overflow silently."""
+    """Return Go's `time.Second * count`: nanoseconds of 64 bits, which overflow silently."""
     nanoseconds = (count * 10**9 + 2**63) % 2**64 - 2**63
     return timedelta(microseconds=nanoseconds // 1000)
 
 
 def _mark(meta: Object, stamps: Stamps) -> None:
-    """store.go markAsDeleting."""
+    """Set the deletionTimestamp to now, without a grace period (store.go, markAsDeleting)."""
     if meta.get("deletionGracePeriodSeconds") is None:
         _count(meta)
     now = stamps.timestamp()
@@ -129,7 +131,8 @@ def _count(meta: Object) -> None:
 
 
 def _finalizers(call: Call, present: list[str], options: DeleteOptions) -> list[str]:
-    """Those present, with the garbage collector's as the options, the object or the kind asks."""
+    """Return the finalizers, with those of the garbage collector that the options, the object or
+    the kind require."""
     default = call.resource.definition.dependents
     if default == "ignore":
         orphan = foreground = False
@@ -148,7 +151,7 @@ def _finalizers(call: Call, present: list[str], options: DeleteOptions) -> list[
 
 
 def is_finished(call: Call, obj: Object, stored: Object) -> bool:
-    """Whether an update took from an object that is being deleted the last that held it."""
+    """Whether an update removed the last finalizer of an object that is being deleted."""
     before = stored["metadata"]
     return (
         "deletionTimestamp" in before

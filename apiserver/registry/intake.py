@@ -1,8 +1,9 @@
 """From a request's body to an object fit for the registry.
 
 Decodes, checks apiVersion and kind against the address, gives metadata its types, prunes and
-defaults, and deals with unknown and duplicate fields as `fieldValidation` asks. Patched objects
-pass the same way. Follows apiserver/pkg/endpoints/handlers/{create,update,patch}.go and
+defaults, and ignores, reports or refuses unknown and duplicate fields, as `fieldValidation`
+requires. Patched objects pass the same steps. Follows
+apiserver/pkg/endpoints/handlers/{create,update,patch}.go and
 apiextensions-apiserver's schemaCoercingDecoder.
 """
 
@@ -19,13 +20,13 @@ from inkube.schemas.objects import Object
 
 
 def admit(call: Call, obj: Object, duplicates: list[str], text: bytes = b"") -> Object:
-    """Type, prune and default an object, in place where that is possible; returns it.
+    """Type, prune and default an object, in place if possible, and return it.
 
-    `text` is the JSON of an object that is decoded into a Go type: strict errors are then told in
-    its order, else the duplicates come before the unknown fields.
+    `text` is the JSON of an object that is decoded into a Go type. Strict errors then have its
+    order. Without it, duplicate fields come before unknown fields.
 
-    Raises StatusError 400 when a value cannot be what its field is, or on unknown and duplicate
-    fields under Strict.
+    Raises StatusError 400 if a value does not fit its field, or for unknown and duplicate fields
+    under Strict.
     """
     kind = call.served.kind
     api_version, sent = obj.get("apiVersion") or "", obj.get("kind") or kind
@@ -51,12 +52,12 @@ def admit_patched(
     *,
     strategic: bool = False,
 ) -> Object:
-    """The same for what a patch made; what is wrong then is wrong with the patch: 422.
+    """Type, prune and default the result of a patch, and return it. Raises StatusError 422.
 
-    `of_patch` are the strict errors of the patch itself, `shown` makes the text of the patch,
-    which a refusal shows where nothing else is wrong. Unknown fields of Go types come in the order
-    of their texts after a strategic patch (converter.go, FromUnstructuredWithValidation), and in
-    that of JSON with sorted members after others. Follows jsonPatcher and smpPatcher of
+    `of_patch` are the strict errors of the patch itself. `shown` returns the text of the patch,
+    for a refusal that is due to these errors alone. Unknown fields of Go types are sorted by their
+    texts after a strategic patch (converter.go, FromUnstructuredWithValidation), and have the order
+    of JSON with sorted members after other patches. Follows jsonPatcher and smpPatcher of
     handlers/patch.go.
     """
     before = b"" if strategic else orjson.dumps(obj)  # decoding changes the object
@@ -88,7 +89,8 @@ def _decode(call: Call, obj: Object) -> tuple[Object, list[str]]:
 
 
 def check_namespace(call: Call, obj: Object) -> None:
-    """The body's namespace must be the address's; a missing one is filled in."""
+    """Check the body's namespace against the address, or set it if it is missing. Raises
+    StatusError 400."""
     meta = obj.get("metadata")
     if meta is None:
         meta = obj["metadata"] = {}
@@ -103,7 +105,7 @@ def check_namespace(call: Call, obj: Object) -> None:
 
 
 def check_name(call: Call, obj: Object) -> None:
-    """The body's name must be the address's. Raises StatusError 400."""
+    """Check the body's name against the address. Raises StatusError 400."""
     name = obj["metadata"].get("name") or ""
     if not name:
         raise status.bad_request(

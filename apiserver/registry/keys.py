@@ -1,6 +1,6 @@
-"""Where objects are stored: the only place that makes keys.
+"""Keys of stored objects. All keys are made here.
 
-`/registry/PLURAL/NAMESPACE/NAME` for built-in kinds, whatever their group, and
+`/registry/PLURAL/NAMESPACE/NAME` for built-in kinds of any group, and
 `/registry/GROUP/PLURAL/NAMESPACE/NAME` for all others, as in the reference's etcd.
 """
 
@@ -9,19 +9,20 @@ LEADER = "/registry/leases/kube-system/inkube-controllers"
 """The Lease of the server that runs controllers."""
 
 CAPTURED = "/capture"
-"""Where a capture notes that what was there at first is written; what follows happened then."""
+"""The key of a capture's mark: entries before it are the initial state, later ones are changes."""
 
 
 def prefix(plural: str, group: str = "") -> str:
-    """What the keys of a kind begin with; `group` for kinds that are not built in."""
+    """Return the prefix of a kind's keys. `group` is "" for built-in kinds."""
     return f"{ROOT}{group}/{plural}/" if group else f"{ROOT}{plural}/"
 
 
 def of_group(group: str) -> str:
-    """What the keys of a group that is not built in begin with."""
+    """Return the prefix of the keys of a group that is not built in."""
     return f"{ROOT}{group}/"
 
 
 def key(plural: str, namespace: str, name: str) -> str:
-    """The key of an object of a built-in kind; `namespace` "" for cluster-scoped ones."""
+    """Return the key of an object of a built-in kind. `namespace` is "" for a cluster-scoped
+    one."""
     return f"{prefix(plural)}{namespace}/{name}" if namespace else f"{prefix(plural)}{name}"

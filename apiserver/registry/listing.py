@@ -17,9 +17,9 @@ from inkube.storage import errors as storage_errors
 
 Matcher = Callable[[Object], bool]
 
-# Objects looked at in a row before others get their turn.
+# Objects tested in a row before the event loop serves other requests.
 SLICE = 2_000
-# apiserver/pkg/storage/cacher: how long a read waits for a version it names (blockTimeout).
+# apiserver/pkg/storage/cacher: how long a read waits for its resourceVersion (blockTimeout).
 BLOCK_SECONDS = 3.0
 
 TOO_OLD_TOKEN = (
@@ -33,7 +33,7 @@ TOO_OLD = "The resourceVersion for the provided list is too old."
 
 
 class ListOptions(NamedTuple):
-    """metav1.ListOptions, read and checked."""
+    """metav1.ListOptions, parsed and checked."""
 
     labels: str = ""
     fields: str = ""
@@ -51,7 +51,7 @@ NO_OPTIONS = ListOptions()
 
 
 class Page(NamedTuple):
-    """What a list found. `remaining` is None where it is not told."""
+    """The result of a list. `remaining` is None if the response does not contain it."""
 
     entries: Sequence[Entry]
     revision: int
@@ -59,7 +59,8 @@ class Page(NamedTuple):
     remaining: int | None = None
 
     def metadata(self, call: Call) -> Object:
-        """ListMeta; custom resources carry an empty continue, built-in kinds do not."""
+        """Return the ListMeta. Custom resources include an empty continue, built-in kinds omit
+        it."""
         meta: Object = {}
         if self.token or call.resource.wording.tells_empty_continue:
             meta["continue"] = self.token
@@ -70,7 +71,7 @@ class Page(NamedTuple):
 
 
 def matcher(call: Call, options: ListOptions) -> Matcher | None:
-    """A predicate for both selectors, None when everything matches. Raises StatusError 400."""
+    """Return a predicate for both selectors, or None without selectors. Raises StatusError 400."""
     if not options.labels and not options.fields:
         return None
     return selectors.compile(
@@ -79,14 +80,15 @@ def matcher(call: Call, options: ListOptions) -> Matcher | None:
 
 
 def single_name(call: Call, options: ListOptions) -> str:
-    """The one name that may match in one place, "" where more may: a look-up instead of a scan."""
+    """Return the only name that can match, if one key can contain it: a look-up replaces the scan.
+    Else return ""."""
     if call.name or (call.resource.namespaced and not call.namespace):
         return call.name
     return selectors.selected_name(options.fields) if options.fields else ""
 
 
 async def find(registry: Registry, call: Call, options: ListOptions) -> Page:
-    """The page that the options ask for."""
+    """Return the page that the options request. Raises StatusError."""
     store = registry.store
     for key in store.damaged(call.resource.key(call.namespace, "")):
         call.warn(f"{key} is damaged and left out")
@@ -109,7 +111,7 @@ async def find(registry: Registry, call: Call, options: ListOptions) -> Page:
 
 
 async def past(registry: Registry, call: Call, changes: int) -> Entry:
-    """The object as it was so many of its changes ago. Raises StatusError 404."""
+    """Return the object as it was `changes` changes ago. Raises StatusError 404."""
     store = registry.store
     found = await store.page(call.key, revision=store.before(call.key, changes))
     if not found.entries:
@@ -120,9 +122,9 @@ async def past(registry: Registry, call: Call, changes: int) -> Entry:
 async def _page(
     registry: Registry, call: Call, options: ListOptions, matches: Matcher | None
 ) -> Page:
-    """At most `limit` entries that match, from where the token says, at one revision.
+    """Return at most `limit` matching entries at one revision, after the token's key.
 
-    Only as many are looked at as it takes to find them.
+    Reads no more slices than it needs for them.
     """
     store, prefix = registry.store, call.resource.key(call.namespace, "")
     after, revision = await _place(options, store)
@@ -140,11 +142,11 @@ async def _page(
         left, stored = read.remaining, read.entries
         if call.resource.is_view:
             stored = _selected_stored(stored, matches)
-            if limit > 0:  # what is beyond the page need not be shown
+            if limit > 0:  # do not convert entries beyond the page
                 left += max(0, len(stored) - (limit - len(shown)))
                 stored = stored[: limit - len(shown)]
         entries = await registry.shown(call, stored)
-        if matches is None and not shown and len(entries) == limit:  # no entry needs to be made
+        if matches is None and not shown and len(entries) == limit:  # use the list as it is
             return _ended(entries, prefix, revision, left)
         for seen, entry in enumerate(entries, 1):
             if matches is None or call.resource.is_view or matches(call.view(entry)):
@@ -161,7 +163,8 @@ async def _page(
 def _ended(
     shown: Sequence[Entry], prefix: str, revision: int, left: int, *, tells: bool = True
 ) -> Page:
-    """A page, with a token if anything is left; how much is told only where it is known."""
+    """Return a page, with a token if entries are left. `tells` means that `left` is their exact
+    number, which the page then contains."""
     if not left:
         return Page(shown, revision)
     token = continuation.encode(shown[-1].key.removeprefix(prefix), revision)
@@ -169,7 +172,7 @@ def _ended(
 
 
 class PageStart(NamedTuple):
-    """Where a page begins: after a key relative to its prefix, at a revision; its size."""
+    """The start of a page: after a key relative to its prefix, at a revision; and its size."""
 
     after: str
     revision: int
@@ -187,7 +190,7 @@ async def _read(store: Store, prefix: str, options: ListOptions, start: PageStar
 
 
 async def _place(options: ListOptions, store: Store) -> tuple[str, int]:
-    """The key to begin after, and the revision to read. Raises StatusError 400 or 504."""
+    """Return the key before the page, and the revision to read. Raises StatusError 400 or 504."""
     if options.token:
         if options.resource_version:
             raise status.bad_request(
@@ -214,14 +217,15 @@ def _expired(options: ListOptions, after: str) -> status.StatusError:
 
 
 def _selected_stored(entries: Sequence[Entry], matches: Matcher | None) -> Sequence[Entry]:
-    """Those of a view's entries that match, by the objects that it shows: these have the labels."""
+    """Return the matching entries of a view. Selectors apply to the stored objects, because these
+    have the labels."""
     return entries if matches is None else [each for each in entries if matches(each.value)]
 
 
 async def _selected(
     call: Call, entries: Sequence[Entry], matches: Matcher | None
 ) -> Sequence[Entry]:
-    """Those that match; others get their turn between slices."""
+    """Return the matching entries. The event loop serves other requests between slices."""
     if matches is None or len(entries) <= SLICE:
         return selected(call, entries, matches)
     found: list[Entry] = []
@@ -232,7 +236,7 @@ async def _selected(
 
 
 def selected(call: Call, entries: Sequence[Entry], matches: Matcher | None) -> Sequence[Entry]:
-    """Those that match."""
+    """Return the matching entries."""
     if matches is None:
         return entries
     return [entry for entry in entries if matches(call.view(entry))]
@@ -248,15 +252,15 @@ def _version(text: str) -> int:
 
 
 def check_known(wanted: int, newest: int) -> None:
-    """Raises StatusError 504 for a version that is not there yet."""
+    """Raise StatusError 504 for a version that does not exist yet."""
     if wanted > newest:
         raise too_large(wanted, newest)
 
 
 async def exactly(registry: Registry, call: Call, version: str) -> Entry:
-    """One object as it was at a version. Raises StatusError 400, 404, 410, 504.
+    """Return one object as it was at a version. Raises StatusError 400, 404, 410, 504.
 
-    The reference has this for lists alone; a list of one name is what it would answer from.
+    The reference offers this only for lists. The result equals that of its list of one name.
     """
     await settle(registry.store, version, _version)
     options = ListOptions(resource_version=version, match="Exact")
@@ -269,9 +273,11 @@ async def exactly(registry: Registry, call: Call, version: str) -> Entry:
 async def settle(
     store: Store, version: str, parse: Callable[[str], int], *, is_current: bool = False
 ) -> None:
-    """Let the store come to what a read asks for: "" the newest there is (`Call.is_current`: it
-    has), "0" whatever is here, a version at least that one. Raises StatusError 504, what `parse`
-    raises, LogError."""
+    """Wait until the store contains the version that a read needs.
+
+    "" is the newest version (no wait with `Call.is_current`), "0" any version, and a number at
+    least that version. Raises StatusError 504, the errors of `parse`, and LogError.
+    """
     if version == "":
         if not is_current:
             await store.current()
@@ -280,8 +286,8 @@ async def settle(
 
 
 async def wait_for(store: Store, wanted: int) -> None:
-    """Wait for a version that another process may have written already; as
-    cacher.waitUntilFreshAndBlock does. Raises StatusError 504."""
+    """Wait for a version that another process can have written already, as
+    cacher.waitUntilFreshAndBlock does. Raises StatusError 504 after BLOCK_SECONDS."""
     if wanted <= store.revision:
         return
     await store.current()
@@ -293,7 +299,7 @@ async def wait_for(store: Store, wanted: int) -> None:
 
 
 def known_version(text: str) -> int:
-    """A version outside of lists, which answer 400. Raises StatusError 500 as upstream."""
+    """Parse a resourceVersion outside lists. Raises StatusError 500 as upstream (lists: 400)."""
     try:
         return strconv.parse_uint(text)
     except ValueError as error:
@@ -301,7 +307,7 @@ def known_version(text: str) -> int:
 
 
 def too_large(wanted: int, current: int) -> status.StatusError:
-    """504: a resource version that does not exist yet."""
+    """Return the error 504 for a resource version that does not exist yet."""
     error = status.StatusError(
         504,
         status.Reason.TIMEOUT,

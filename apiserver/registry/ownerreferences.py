@@ -1,4 +1,4 @@
-"""Owner references that are there twice in every member: one stays, and the client is told.
+"""Repeated owner references, equal in every member: the first stays, and the client is warned.
 
 Follows apiserver/pkg/endpoints/handlers/create.go (dedupOwnerReferencesAndAddWarning).
 """
@@ -17,7 +17,8 @@ _WARNING = (
 
 
 def deduplicate(call: Call, meta: Object, *, admitted: bool = False) -> None:
-    """Drop repeated references from the metadata; `admitted` says what admission has done."""
+    """Remove repeated references from the metadata and add a warning. `admitted` means that
+    mutating admission has run."""
     references = meta.get("ownerReferences")
     if not isinstance(references, list) or len(references) < 2:
         return

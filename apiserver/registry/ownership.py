@@ -1,7 +1,7 @@
-"""Who set which field: keeps metadata.managedFields true on every write.
+"""Field ownership: keeps metadata.managedFields correct on every write.
 
-A thin bridge between calls and the pure `schemas.ownership.managedfields`; apply brings its own
-entries.
+A thin layer between calls and the pure functions of `schemas.ownership.managedfields`. An apply
+makes its own entries.
 """
 
 from typing import Any
@@ -40,14 +40,15 @@ class _LazySchemas(dict[str, TypedSchema]):
 
 
 def versions(resource: Resource) -> Versions:
-    """How entries of other versions are read; those of versions not served vanish."""
+    """Return the schemas for entries of other versions. Entries of versions that are not served
+    are removed."""
     return resource.once(versions, lambda: Versions(_LazySchemas(resource)))
 
 
 def writer(call: Call, time: str, *, api_version: str = "") -> managedfields.Writer:
-    """The manager this call writes as; `api_version` where it writes another kind (a Scale).
+    """Return the manager of this call. `api_version` is set if it writes another kind (a Scale).
 
-    `time` is now, as metadata shows it.
+    `time` is the current time in the format of metadata.
     """
     served, subresource = call.served, call.subresource
     ignored = call.resource.strategy.reset_fields(served, subresource)
@@ -59,11 +60,12 @@ _NEVER_FIRST = frozenset({"managedFields", *NOT_AT_FIRST})
 
 
 def may_wait(write: WriteRequest, chain: Chain) -> bool:
-    """Whether the ownership of a new object is the same once it has been validated, and nobody is
-    to see it before.
+    """Whether the ownership of a new object can be recorded after its validation: the result is
+    the same, and no mutator changes the object or reads its managedFields.
 
-    Entries that come with it may be wrong, which is told before; members of metadata that no object
-    begins with are owned by who sends them all the same.
+    False for an object with managedFields, because errors in them are reported before other
+    errors, and with members of NOT_AT_FIRST, because preparation removes them, although their
+    sender owns them.
     """
     obj = write.object
     return (
@@ -76,9 +78,10 @@ def may_wait(write: WriteRequest, chain: Chain) -> bool:
 
 
 def track_first(call: Call, new: Object, time: str) -> bool:
-    """`track` for a new object that comes without owners, which no other version has a part in.
+    """Do the work of `track` for a new object without managedFields, where no other version is
+    involved.
 
-    Whether it is one; else nothing is done.
+    Returns False, and changes nothing, if the object is not one.
     """
     typed = call.served.typed
     if not managedfields.is_first(new, typed):
@@ -88,7 +91,7 @@ def track_first(call: Call, new: Object, time: str) -> bool:
 
 
 async def track(call: Call, live: Object | None, new: Object, time: str) -> None:
-    """Record in `new` what an ordinary write changed against `live`."""
+    """Record in `new` the fields that an ordinary write changed, compared with `live`."""
     steps = managedfields.track(
         live,
         new,

@@ -1,8 +1,8 @@
-"""What the server settles about an object before it is stored: names, system fields, versions.
+"""The server's own changes to an object before it is stored: names, system fields, versions.
 
-The kind's own preparation and every validation are called from here. Follows
+This module calls the kind's own preparation and every validation. Follows
 apiserver/pkg/registry/rest/create.go (BeforeCreate) and update.go (BeforeUpdate);
-`registry.Registry` calls it.
+`create`, `update` and `registry` call it.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ NOT_AT_FIRST = ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
 
 
 def metadata(obj: Object) -> Object:
-    """The object's metadata, made when it is missing."""
+    """Return the object's metadata. Adds empty metadata if it is missing."""
     meta: Object | None = obj.get("metadata")
     if meta is None:
         meta = obj["metadata"] = {}
@@ -30,7 +30,10 @@ def metadata(obj: Object) -> Object:
 
 
 def give_name(call: Call, obj: Object, stamps: Stamps) -> None:
-    """The name that a kind computes or generates where none is given; admission sees it."""
+    """Give an object without a name the name that its kind computes or generates.
+
+    Runs before admission, so plugins see the name.
+    """
     meta = obj["metadata"]
     if not meta.get("name"):
         computed = call.resource.strategy.compute_name(obj)
@@ -64,7 +67,7 @@ def before_create(write: WriteRequest, stamps: Stamps) -> None:
     found = strategy.validate(context, obj)
     empties.hide(shown)
     if found:
-        kind = obj.get("kind") or resource.kind  # which a custom resource may get wrong
+        kind = obj.get("kind") or resource.kind  # a custom resource may contain a wrong one
         raise status.invalid(_error_group(resource.definition), kind, call.name, found)
     for warning in resource.wording.warnings(strategy.warnings_on_create(context, obj)):
         call.warn(warning)
@@ -72,8 +75,10 @@ def before_create(write: WriteRequest, stamps: Stamps) -> None:
 
 
 def before_update(write: WriteRequest, stamps: Stamps) -> None:
-    """Keep of the old object what is the server's, prepare and validate. Raises StatusError 409
-    for another version than the stored one, 422."""
+    """Copy the system fields from the old object, then prepare and validate the new one.
+
+    Raises StatusError 409 if the object names another version than the stored one, and 422.
+    """
     call, obj, old, entry = write.call, write.object, write.old, write.entry
     assert obj is not None, "an update has an object"
     assert old is not None, "and an old one"
@@ -103,7 +108,7 @@ def before_update(write: WriteRequest, stamps: Stamps) -> None:
     found = strategy.validate_update(context, obj, old)
     empties.hide(shown)
     if found:
-        name = obj["metadata"].get("name") or ""  # which a webhook may have changed
+        name = obj["metadata"].get("name") or ""  # a webhook may have changed it
         kind = obj.get("kind") or resource.kind
         raise status.invalid(_error_group(resource.definition), kind, name, found)
     for warning in resource.wording.warnings(strategy.warnings_on_update(context, obj, old)):
@@ -112,8 +117,8 @@ def before_update(write: WriteRequest, stamps: Stamps) -> None:
 
 
 def begin_new(write: WriteRequest) -> None:
-    """Make an object that an update creates one that a create may have sent. Raises StatusError
-    409 where it names a uid."""
+    """Give an object that an update creates the form that a create accepts. Raises StatusError 409
+    if it names a uid."""
     call, obj = write.call, write.object
     assert obj is not None, "an update has made it"
     meta = metadata(obj)
@@ -137,7 +142,8 @@ def _place(call: Call, meta: Object) -> None:
 
 
 def _check_version(call: Call, obj: Object, entry: Entry) -> None:
-    """Optimistic locking; a kind may allow to leave the version out. Raises StatusError."""
+    """Check resourceVersion and uid against the stored object. A kind can allow updates without a
+    version. Raises StatusError."""
     resource = call.resource
     meta = metadata(obj)
     version = _parse_version(meta.get("resourceVersion"))
@@ -160,7 +166,8 @@ def _check_version(call: Call, obj: Object, entry: Entry) -> None:
 
 
 def _parse_version(text: Any) -> int:
-    """A resourceVersion of a body; "" and "0" mean none. Raises StatusError 500 as upstream."""
+    """Parse the resourceVersion of a body: 0 if it is missing, "" or "0". Raises StatusError 500,
+    as upstream."""
     if not text:
         return 0
     try:
@@ -177,7 +184,8 @@ def _unconditional(call: Call) -> bool:
 
 
 def stale(call: Call) -> status.StatusError:
-    """A write that is made for an older state, in the kind's own words where it has some."""
+    """The error for a write based on an older state: the kind's own error (`Definition.stale`) or
+    409."""
     resource = call.resource
     if resource.definition.stale is not None:
         return resource.definition.stale(call.name)
@@ -185,12 +193,13 @@ def stale(call: Call) -> status.StatusError:
 
 
 def wrong_uid(call: Call, uid: str, current: str) -> status.StatusError:
-    """An object that names a uid which is not the stored one's; `current` is "" without one."""
+    """The error for an object whose uid differs from the stored uid. `current` is "" if no object
+    is stored."""
     resource = call.resource
     return status.wrong_uid(resource.group, resource.plural, call.name, call.key, uid, current)
 
 
 def uid_without_object(call: Call, uid: str) -> status.StatusError:
-    """An apply that names a uid where there is no object."""
+    """The error 409 for an apply that names a uid although no object is stored."""
     why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
     return status.conflict(call.resource.group, call.resource.plural, call.name, why)

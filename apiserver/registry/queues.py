@@ -1,8 +1,8 @@
-"""Writers of one object, one after the other, so that each meets the newest state once.
+"""Queues for writes of one object: one write runs at a time, and begins with the newest state.
 
-A turn is a courtesy, never a lock: who does not get it within `PATIENCE` goes on without, and the
-store decides who was first. So a webhook that writes the very object it is asked about is only
-late, and what takes long holds nobody up for longer than that.
+A turn is not a lock. A write that waits longer than `PATIENCE` continues without a turn, and the
+store then rejects the slower of two writes. A webhook can therefore write the object that it is
+called for: that write is only late. A slow write delays each other write by at most `PATIENCE`.
 """
 
 import asyncio
@@ -14,11 +14,11 @@ from inkube.schemas.objects import Object
 from inkube.storage import Entry, PendingBatch
 
 PATIENCE = 0.25
-"""Seconds that a writer waits for those before it."""
+"""Seconds that a write waits for its turn."""
 
 
 class UncommittedState(NamedTuple):
-    """The write before, which is not committed yet: `value` in the place of `entry`."""
+    """The state of a write that is not committed yet: `value` replaces `entry`."""
 
     entry: Entry
     value: Object
@@ -26,7 +26,7 @@ class UncommittedState(NamedTuple):
 
 
 class _Line:
-    """Those who write one key."""
+    """The writes of one key."""
 
     __slots__ = ("held", "uncommitted", "waiting")
 
@@ -37,18 +37,18 @@ class _Line:
 
 
 class Queues:
-    """Who writes which key, and who waits for that. What nobody writes takes no room."""
+    """The running and waiting writes of each key. Keys without writes use no memory."""
 
     def __init__(self) -> None:
         self._lines: dict[str, _Line] = {}
 
     @property
     def empty(self) -> bool:
-        """Whether nobody writes or waits."""
+        """Whether no write runs or waits."""
         return not self._lines
 
     def turn(self, key: str) -> "Turn":
-        """A turn to write a key: `async with queues.turn(key): …`."""
+        """Return a turn to write a key, for `async with queues.turn(key): …`."""
         return Turn(self._lines, key)
 
 
@@ -95,25 +95,27 @@ class Turn:
 
     @property
     def uncommitted(self) -> UncommittedState | None:
-        """The write before this one, while it is underway; None for who has no turn."""
+        """The state of the previous write while its commit runs; None without a turn, or if no
+        commit runs."""
         state = self._line.uncommitted if self._held and self._line is not None else None
         return None if state is None or state.underway.settled else state
 
     async def settled(self) -> None:
-        """Wait until the write before, if there is one, is stored or has failed."""
+        """Wait until the previous write, if its commit still runs, is stored or has failed."""
         state = self.uncommitted
         if state is not None:
             await state.underway.outcome()
 
     def hand_on(self, state: UncommittedState) -> None:
-        """End the turn with a write that is underway: the next may go on from what it stores."""
+        """End the turn while the commit of `state` runs. The next write can begin with `state`."""
         if self._held and self._line is not None and not state.underway.settled:
             self._line.uncommitted = state
             state.underway.answer.add_done_callback(self._forget)
         self.end()
 
     def end(self) -> None:
-        """Give the turn to who waits longest; those who gave up are left out."""
+        """End the turn. The write that waits longest receives it; writes that stopped waiting are
+        skipped."""
         line = self._line
         if not self._held or line is None:
             return
@@ -127,7 +129,7 @@ class Turn:
         self._forget()
 
     def _forget(self, settled: object = None) -> None:
-        """Let go of what is settled, and of a line that nobody stands in."""
+        """Drop a state whose commit has ended, and the line if no write runs in it."""
         line = self._line
         if line is None:
             return
@@ -138,5 +140,5 @@ class Turn:
 
 
 def _was_given(turn: asyncio.Future[None]) -> bool:
-    """Whether the turn came in the very moment in which the waiting for it ended."""
+    """Whether the turn was given just before the wait for it ended."""
     return turn.done() and not turn.cancelled()

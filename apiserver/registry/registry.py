@@ -1,9 +1,8 @@
 """The generic registry: create, get, update, delete of any kind, over one store.
 
-Every write of every client passes here. What is done to an object is listed in `create`, `update`
-and `delete`; here is what surrounds that: where a write goes to (a dry run is another store, not
-another path), and that attempts which lose a race begin again. Follows
-apiserver/pkg/registry/generic/registry/store.go.
+Every write of every client passes through this module. `create`, `update` and `delete` list the
+stages of a write. This module selects the store (a dry run is another store, not another path) and
+repeats attempts that lose a race. Follows apiserver/pkg/registry/generic/registry/store.go.
 """
 
 import contextlib
@@ -31,11 +30,11 @@ from inkube.schemas.strategy import Reservation, Taken
 from inkube.storage import BaseStore, Entry, Store
 from inkube.storage import errors as storage_errors
 
-MAX_RETRIES = 100  # a race is lost where another write won: that many are no accident
+MAX_RETRIES = 100  # each lost race means that another write won
 
 
 class Registry:
-    """One for all kinds; the Call says which. With `pipelined` see `attempts`."""
+    """The registry of all kinds. The Call names the kind. See `attempts` for `pipelined`."""
 
     def __init__(
         self, store: Store, chain: Chain, stamps: Stamps, *, pipelined: bool = True
@@ -46,31 +45,31 @@ class Registry:
         self.selections = Selections(store)
         self.repeats = Repeats(store, chain)
         self.worker = Worker()
-        """Where what takes long is computed; to be closed."""
+        """The thread for long computations. The owner of the registry closes it."""
         self._parts = Parts(chain, stamps, self.worker)
         self._attempts = Pipelined(store, chain) if pipelined else Attempts(store)
-        # the registry asks for what is newest when a request comes
+        # the registry itself checks for newer writes when a request arrives
         self._rehearsals = Attempts(store.dry_run(asks=False))
 
     def get(self, call: Call) -> Entry:
-        """The newest state. Raises StatusError 404."""
+        """Return the newest state. Raises StatusError 404."""
         entry = self.store.get(call.key)
         if entry is None:
             raise status.not_found(call.resource.group, call.resource.plural, call.name)
         return entry
 
     async def shown(self, call: Call, entries: Sequence[Entry]) -> Sequence[Entry]:
-        """The entries as the call's version shows them; to be viewed. Raises StatusError 500."""
+        """Return the entries in the call's version, for `Call.view`. Raises StatusError 500."""
         if call.resource.converter is None:
             return entries
         return await conversions.shown(call.resource, call.served, entries)
 
     def store_of(self, options: WriteOptions | DeleteOptions) -> BaseStore:
-        """Where a write with these options goes to."""
+        """Return the store for a write with these options."""
         return self._attempts_of(options).store
 
     async def create(self, call: Call, obj: Object) -> Outcome:
-        """Store a new object; fills in name, namespace, uid and times."""
+        """Store a new object. Sets its name, namespace, uid and times. Raises StatusError."""
         if not call.is_current:
             await self.store.current()
         if call.resource.definition.allocates:
@@ -82,8 +81,8 @@ class Registry:
         return await create(self._parts, write)
 
     async def _allocate(self, call: Call, obj: Object) -> Outcome:
-        """Create an object of a kind that is given what it does not share with others; once more
-        where another process came to that."""
+        """Create an object of a kind that allocates addresses or ports. Try again if another
+        process took the same one. Raises StatusError 409 after MAX_RETRIES attempts."""
         store = self._attempts_of(call.options).store
         fresh, told = orjson.dumps(obj), len(call.warnings)
         for _ in range(MAX_RETRIES):
@@ -95,25 +94,25 @@ class Registry:
         raise status.conflict(call.resource.group, call.resource.plural, call.name)
 
     async def update(self, call: Call, change: Update) -> Outcome:
-        """Replace what is stored by what `change` makes of it."""
+        """Replace the stored object with the result of `change`. Raises StatusError."""
         if not call.is_current:
             await self.store.current()
         told = len(call.warnings)
         for _ in range(MAX_RETRIES):
-            call.take_back(told)  # of a state that is another one now
+            call.take_back(told)  # they belong to an older state
             outcome = await self._try(call, change)
             if outcome is not None:
                 return outcome
         raise preparation.stale(call)
 
     async def _try(self, call: Call, change: Update) -> Outcome | None:
-        """Read, change, write; None where others wrote meanwhile and the change allows to try
-        again."""
+        """Read, change, write. None if another write changed the object meanwhile and the change
+        allows another attempt. Raises StatusError 409 if it does not."""
         attempts, work = self._attempts_of(call.options), partial(self._update, call, change)
         try:
             return await attempts.update(call, work, repeatable=change.repeatable)
         except (storage_errors.NotFound, Taken):
-            return None  # deleted meanwhile, or somebody else came to what was given to it
+            return None  # deleted or created meanwhile, or another process took its address
         except storage_errors.Conflict as error:
             if not change.retry:
                 raise preparation.stale(call) from error
@@ -122,7 +121,7 @@ class Registry:
     async def _update(
         self, call: Call, change: Update, entry: Entry | None, commit: Commit
     ) -> Outcome:
-        """One attempt, with the state that it begins with."""
+        """Run one attempt with the given state (None: no object is stored)."""
         write = self._request("CREATE" if entry is None else "UPDATE", call, entry, commit)
         try:
             if call.resource.definition.allocates:
@@ -137,9 +136,10 @@ class Registry:
     async def delete(
         self, call: Call, options: DeleteOptions, *, is_admitted: bool = False
     ) -> Outcome:
-        """Delete, or mark as being deleted while finalizers hold it.
+        """Delete the object, or set its deletionTimestamp while finalizers keep it.
 
-        `is_admitted` where admission was asked already: of an eviction.
+        `is_admitted` means that admission has accepted it already (an eviction). Raises
+        StatusError.
         """
         if not call.is_current:
             await self.store.current()

@@ -1,4 +1,4 @@
-"""Objects stored under an older schema, as today's shows them: worked out once, within a bound."""
+"""Objects stored under an older schema, in the form of today's: a bounded cache of results."""
 
 from collections.abc import Callable
 
@@ -6,18 +6,18 @@ from inkube.schemas.objects import Object
 from inkube.storage import Entry
 
 VERDICTS = 65_536  # some 100 bytes each
-KEPT = 16  # decoded objects; who shows one asks for it a few times in a row
+KEPT = 16  # decoded objects; a response reads the same one a few times in a row
 
 
 class Renewals:
-    """One per resource. What is known of a state goes by its bytes, so that no entry is pinned."""
+    """The cache of one resource. It compares the bytes of states, and keeps no entry alive."""
 
     def __init__(self) -> None:
         self._unchanged: dict[str, int] = {}
         self._renewed: dict[str, tuple[bytes, Object]] = {}
 
     def of(self, entry: Entry, renew: Callable[[], Object | None]) -> Object | None:
-        """What `renew` makes of the entry: None where nothing differs, which most are."""
+        """Return the result of `renew` for the entry: None if nothing differs, as for most."""
         state = hash(entry.data)
         if self._unchanged.get(entry.key) == state:
             return None

@@ -1,11 +1,11 @@
-"""Patches that changed nothing, known again when they come again.
+"""A cache of patches that changed nothing, for clients that send them again.
 
-An operator applies what it wants in every round, and mostly that is there already. To find that out
-takes ten times as long as a GET; the same patch of the same state has the same outcome, as long as
-nobody is asked who may answer otherwise the next time. Remembered is what led to "unchanged", by
-digest, with the version of the object and the warnings; an object that is written, a kind that is
-served otherwise, a webhook or policy for it make all of that worthless. `handlers` asks before it
-reads a patch. What that saves is in docs/performance.md.
+An operator applies its objects in every round, and most of them are unchanged. Such a patch takes
+ten times as long as a GET. The same patch of the same state has the same outcome, unless a webhook,
+a policy or another plugin takes part, whose answer can change. The cache contains the digest of
+each patch without effect, the version of the object, and the warnings. An entry becomes invalid
+with a write of the object, a changed definition of the kind, or a webhook or policy for it.
+`handlers` looks a patch up before it reads the body. docs/performance.md shows the gain.
 """
 
 from collections import OrderedDict
@@ -20,35 +20,35 @@ from inkube.apiserver.registry.resources import Resource
 from inkube.storage import BaseStore, Entry
 
 MOST: Final = 4096
-"""Patches that are remembered of each kind, some 200 bytes each."""
+"""Most patches in the cache of each kind, some 200 bytes each."""
 _DIGEST: Final = 16
 
 
 class Repeat(NamedTuple):
-    """A patch that may be known: how it is found, and whether it can be remembered."""
+    """The key of a patch in the cache."""
 
     key: bytes
     told: int
-    """Warnings of the call before the patch was looked at."""
+    """Number of the call's warnings before the patch ran."""
 
 
 class Known(NamedTuple):
-    """What a patch came to."""
+    """The revision of the unchanged object, and the warnings of the patch."""
 
     revision: int
     warnings: Sequence[str]
 
 
 class Repeats:
-    """See the module."""
+    """The cache of one store."""
 
     def __init__(self, store: BaseStore, chain: Chain) -> None:
         self._store = store
         self._chain = chain
 
     def of(self, call: Call, kind: str, body: bytes) -> Repeat | None:
-        """How a patch is remembered; None where it is not: what webhooks, policies or other plugins
-        see, and kinds that share what they are given with others."""
+        """The key of a patch; None if it is not cached: plugins (webhooks, policies and others)
+        handle the update, or the kind has a converter, a transactor or shared resources."""
         resource = call.resource
         if (
             resource.converter is not None
@@ -63,7 +63,8 @@ class Repeats:
         return Repeat(digest.digest(), len(call.warnings))
 
     def find(self, call: Call, repeat: Repeat) -> Entry | None:
-        """The object, if the patch left it as it is now; the call is warned as it was then."""
+        """Return the stored object if the patch is cached for its current revision, else None. Adds
+        the cached warnings to the call."""
         known = _of(call.resource).get(repeat.key)
         entry = None if known is None else self._store.get(call.key)
         if known is None or entry is None or entry.revision != known.revision:
@@ -73,7 +74,7 @@ class Repeats:
         return entry
 
     def note(self, call: Call, repeat: Repeat, outcome: Outcome) -> None:
-        """Remember a patch that changed nothing."""
+        """Add a patch to the cache if it changed nothing."""
         if outcome.changed:
             return
         found = _of(call.resource)
@@ -83,10 +84,10 @@ class Repeats:
             found.popitem(last=False)
 
     def count(self, resource: Resource) -> int:
-        """How many are remembered of a kind."""
+        """The number of cached patches of a kind."""
         return len(_of(resource))
 
 
 def _of(resource: Resource) -> OrderedDict[bytes, Known]:
-    """Those of a kind, which are forgotten when it is served otherwise."""
+    """The cache of a kind. It ends with this Resource, when another definition is served."""
     return resource.once(Repeats, OrderedDict[bytes, Known])

@@ -1,7 +1,7 @@
 """The request value that the stages of a write share: object, old object, call, options.
 
 `create`, `update` and `delete` list the stages, each a function of `Parts` and a `WriteRequest`.
-What plugins see of it is `admission.Attributes`; the rest is between the stages.
+Plugins see its base class, `admission.Attributes`. Only the stages use the other fields.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -19,7 +19,7 @@ Commit = Callable[[Sequence[writes.Write]], Awaitable[Entries]]
 
 
 class Parts(NamedTuple):
-    """What the stages of every write work with."""
+    """The parts of a server that the stages of every write use."""
 
     chain: Chain
     stamps: Stamps
@@ -28,21 +28,22 @@ class Parts(NamedTuple):
 
 @dataclass(slots=True)
 class WriteRequest(Attributes):
-    """One attempt to write an object: what is tried again begins with another one."""
+    """One attempt to write an object. Each further attempt has its own WriteRequest."""
 
     store: BaseStore = field(kw_only=True)
-    """Where it is written to, for real or as a dry run."""
+    """The store that receives the write: the real one, or that of dry runs."""
     commit: Commit = field(kw_only=True)
-    """How the object's own write comes to that store."""
+    """Commits the write of the object to that store."""
     entry: Entry | None = None
-    """What is stored now, in its own version; None on CREATE."""
+    """The stored object, in the storage version; None on CREATE."""
     is_admitted: bool = False
-    """Whether admission was asked already (of an eviction)."""
+    """Whether admission has accepted the write already (an eviction)."""
     is_patch: bool = False
-    """Whether the object was made by a patch: what it repeats is dropped after mutation only."""
+    """Whether a patch made the object. Its repeated owner references are then removed only after
+    mutating admission."""
     is_owned: bool = False
-    """Whether who set what is recorded in the object."""
+    """Whether the owners of fields are already recorded in the object."""
     reservation: Reservation | None = None
-    """What is held until the write is over; None for kinds that hold nothing."""
+    """Resources held until the write ends; None for kinds without shared resources."""
     effects: Sequence[Effect] = ()
-    """What has to be written elsewhere before the object."""
+    """Writes to other places, carried out before the object is stored."""

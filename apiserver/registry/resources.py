@@ -1,8 +1,8 @@
-"""The live table of what is served: every definition, compiled lazily, behind one lookup.
+"""The live table of served resources: every definition, compiled lazily, behind one lookup.
 
-A `Resource` is a definition with its strategy, its wording and, where versions differ in more than
-their name, its converter. Installing a CRD puts a new Resource in place of the old one; calls under
-way keep theirs.
+A `Resource` is a definition with its strategy, its wording and, if its versions need one, its
+converter. Installing a CRD replaces the old Resource with a new one. Running calls keep the old
+one.
 """
 
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -26,8 +26,9 @@ T = TypeVar("T")
 
 
 Handler = Callable[[Any], Awaitable[Any]]
-"""Answers the exchange of `handlers.verbs`, an endpoint (below) what `app` gives it."""
+"""Responds to an exchange of `handlers.verbs`."""
 Endpoint = Callable[[Any, Any, Any], Awaitable[Any]]
+"""Responds to a request. `app` passes the arguments."""
 
 
 class Converter(Protocol):
@@ -36,19 +37,20 @@ class Converter(Protocol):
     async def convert(
         self, objects: Sequence[Object], api_version: str, anew: bool = False
     ) -> list[Object]:
-        """Copies in that version, for the caller to change. Raises StatusError 500.
+        """Return copies in that version, which the caller can change. Raises StatusError 500.
 
-        `anew` forgets what was converted a moment ago.
+        `anew` ignores recent results of conversion.
         """
         ...
 
 
 class Resource:
-    """A kind as it is served now; what was stored after `since` fits its schema.
+    """A kind as it is served now. Objects stored after the revision `since` fit its schema.
 
-    With `stored_as` its objects are those of another resource, in other words. Such a kind
-    `is_view` where its own words cannot be turned back into the stored object: a converter shows
-    it, and its transactor decides what is stored. `serve` makes what serves a version.
+    With `stored_as`, its objects are stored as those of another resource. If its form cannot be
+    converted back to the stored object, the kind is a view (`is_view`): a converter makes its
+    objects, and its transactor decides which object is stored. `serve` makes the `Served` of a
+    version.
     """
 
     def __init__(
@@ -67,14 +69,14 @@ class Resource:
         self.definition = definition
         self._make_strategy = make_strategy
         self.converter = converter
-        """Who is waited for when an object is wanted in another version; None: nobody."""
+        """Converts objects to other versions; None if the code of `Served` converts them."""
         self.transactor = transactor
-        """What the kind does around its writes, between their last check and their commit."""
+        """The kind's code around its writes, between the last check and the commit; or None."""
         self.wording = wordings.of(definition)
         self.is_view = is_view
         self.handlers = handlers or {}
-        """Who answers subresources that only this kind has, by name. With None it is the object
-        itself, which the verbs' own handlers serve: another address of an update."""
+        """Handlers of subresources that only this kind has, by name. None as a handler means that
+        the subresource is another address of the object: the handlers of the verbs serve it."""
         self.group = definition.group
         self.plural = definition.names.plural
         self.kind = definition.names.kind
@@ -89,12 +91,12 @@ class Resource:
         self._renewals = Renewals()
         self._made: dict[Hashable, Any] = {}
         self.watchers: set[Callable[[], None]] = set()
-        """Called when the kind is served otherwise, or not at all: who watches it would go on to
-        tell what nobody is served any more."""
+        """Functions that end the watches of this kind. Called if the schema of the kind changes or
+        the kind is no longer served, because running watches would use the old schema."""
 
     @cached_property
     def strategy(self) -> Strategy:
-        """What code decides for the kind; made, and what it needs imported, on first use."""
+        """The strategy of the kind. The first use imports and creates it."""
         return self._make_strategy()
 
     def _own_prefix(self) -> str:
@@ -107,25 +109,25 @@ class Resource:
         unknown: list[str] | None,
         empties: list[Empty] | None = None,
     ) -> Object:
-        """Give an incoming object its types and defaults; unknown fields go to `unknown`, and lists
-        and maps that are left out for being empty to `empties`.
+        """Return an incoming object with its types and defaults. Adds unknown fields to `unknown`,
+        and omitted empty lists and maps to `empties`.
 
-        It may be changed in place. Raises DecodeError when a value cannot be what its field is.
+        Can change the object in place. Raises DecodeError if a value does not fit its field.
         """
         made = served.decode(obj, unknown, empties)
         self.strategy.default(made)
         return made
 
     def decode_applied(self, served: Served, obj: Object) -> Object:
-        """The same for what an apply merged."""
+        """Return the merged object of an apply with its types and defaults."""
         made = served.decode_applied(obj)
         self.strategy.default(made)
         return made
 
     def decode_admitted(self, served: Served, obj: Object, kind: GVK) -> Object:
-        """The same for what a webhook made of an object.
+        """Return an object that a webhook changed, with its types and defaults.
 
-        `kind` is another than the version's where a subresource takes objects of its own.
+        `kind` differs from the kind of the version if a subresource has its own kind of objects.
         """
         made = served.decode_admitted(obj, kind)
         if kind == served.gvk:
@@ -133,15 +135,15 @@ class Resource:
         return made
 
     def once(self, what: Hashable, make: Callable[[], T]) -> T:
-        """What `make` makes of this resource, made once and forgotten with the resource."""
+        """Return the result of `make`, cached under the key `what` as long as the resource."""
         made: T | None = self._made.get(what)
         if made is None:
             made = self._made[what] = make()
         return made
 
     def replace(self, former: "Resource") -> None:
-        """Take the place of the one served until now. Its watches go on where the schema is the
-        same, as when a definition is about to go and deletes its objects; else they end
+        """Replace the resource served until now. Its watches continue if the schema is the same
+        (for example, a definition that is being deleted deletes its objects); else they end
         (customresource_handler.go, tearDown)."""
         if former.since == self.since:
             self.watchers = former.watchers
@@ -149,23 +151,23 @@ class Resource:
             former.end_watches()
 
     def end_watches(self) -> None:
-        """End all of them: the kind is served no longer as it was."""
+        """End all watches: the kind has another schema or is no longer served."""
         for end in tuple(self.watchers):
             end()
 
     def served(self, version: str) -> Served | None:
-        """That version, if clients may use it."""
+        """Return that version if it is served, else None."""
         found = self.versions.get(version)
         return found if found is not None and found.version.served else None
 
     def key(self, namespace: str, name: str) -> str:
-        """Where an object is stored; `name` "" gives the prefix of a namespace."""
+        """Return the key of an object. With `name` "", return the prefix of a namespace."""
         return f"{self.prefix}{namespace}/{name}" if namespace else f"{self.prefix}{name}"
 
     def view(self, entry: Entry, served: Served) -> Object:
-        """The stored object as a version shows it. Shared; do not change it.
+        """Return the stored object in a version. It is shared: do not change it.
 
-        Where there is a converter the entry is one of those that `conversions.shown` gave.
+        If the resource has a converter, the entry must come from `conversions.shown`.
         """
         if self.converter is not None:
             assert entry.value["apiVersion"] == served.api_version, "conversions.shown comes first"
@@ -177,7 +179,7 @@ class Resource:
         return served.converted(current)
 
     def shows(self, entry: Entry, served: Served) -> bool:
-        """Whether the entry's bytes are what a reader of the version gets."""
+        """Whether the entry's bytes are the object in that version."""
         if self.converter is not None:
             return True
         return served is self.storage and (
@@ -185,11 +187,12 @@ class Resource:
         )
 
     def shows_all(self, entries: Sequence[Entry], served: Served) -> bool:
-        """Whether all of them do, without a look at each; they may do even if this says no."""
+        """A quick check of all entries together. True is exact; False can be wrong (`shows`)."""
         return served is self.storage and columns.oldest(entries) > self.since
 
     def _renewed(self, entry: Entry) -> Object | None:
-        """What was stored before `since` under today's schema, None where nothing differs."""
+        """Return an object stored before `since` as today's schema shows it, or None if nothing
+        differs."""
         if not entry.revision or entry.revision > self.since:
             return None
         return self._renewals.of(entry, lambda: self.storage.renewed(entry.data, entry.value))
@@ -208,16 +211,16 @@ class Resources:
         self._outline: Callable[[], Sequence[Definition] | None] = _unknown
         self._listeners: list[Callable[[], None]] = []
         self.delegates: Mapping[tuple[str, str], Delegate] = {}
-        """Who else answers, by group and version."""
+        """Other servers, by the group and version that they serve."""
         self.revision = 0
 
     def delegate(self, delegates: Mapping[tuple[str, str], Delegate]) -> None:
-        """Let these answer from now on, instead of those before; told as a change of the table."""
+        """Replace the delegates. This counts as a change of the table."""
         self.delegates = delegates
         self._changed()
 
     def subscribe(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call it after every change of the table; what is returned ends that."""
+        """Call the listener after every change of the table. Returns a function that ends this."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
@@ -228,26 +231,26 @@ class Resources:
         prepare: Callable[[], Awaitable[object]],
         outline: Callable[[], Sequence[Definition] | None],
     ) -> None:
-        """Let `load` install these groups when one of them, or all there are, is asked for.
+        """Call `load`, which installs these groups, at the first lookup of one of them or of all.
 
-        `prepare` does what takes long of that, without holding the loop up. `outline` gives the
-        definitions without their schemas, which is all that discovery shows, or None where they
-        are known only once they are loaded.
+        `prepare` does the slow part without blocking the event loop. `outline` returns the
+        definitions without their schemas, which is enough for discovery, or None if only `load`
+        finds the definitions.
         """
         self._deferred, self._load, self._prepare = frozenset(groups), load, prepare
         self._outline = outline
 
     async def loaded(self) -> None:
-        """Install what was deferred, with its modules imported beside the loop.
+        """Install the deferred groups. Their modules are imported without blocking the event loop.
 
-        What asks without waiting for this has them imported while everybody waits.
+        A lookup without this call imports them in the event loop.
         """
         if self._load is not None:
             await self._prepare()
         self.load()
 
     def load(self) -> None:
-        """Install what was deferred."""
+        """Install the deferred groups."""
         load, self._load = self._load, None
         self._deferred = frozenset()
         self._outline = _unknown
@@ -255,12 +258,12 @@ class Resources:
             load()
 
     def install(self, *resources: Resource) -> None:
-        """Serve them from now on, instead of those of the same group and plural."""
+        """Serve these resources. They replace resources of the same group and plural."""
         formers = [self._table.get((each.group, each.plural)) for each in resources]
         for resource in resources:
             self._table[resource.group, resource.plural] = resource
             self._kinds[resource.group, resource.kind] = resource
-        if any(formers):  # a kind that was served may be gone; new ones take no look at all kinds
+        if any(formers):  # a replaced resource can have had another kind
             self._collect_kinds()
         self._changed()
         for resource, former in zip(resources, formers, strict=True):
@@ -268,15 +271,15 @@ class Resources:
                 resource.replace(former)
 
     def add_endpoint(self, address: tuple[str, str, str], endpoint: Endpoint) -> None:
-        """Serve something to read about namespaces at (group, version, name)."""
+        """Serve a read-only resource of namespaces at (group, version, name)."""
         self._endpoints[address] = endpoint
 
     def endpoint(self, group: str, version: str, name: str) -> Endpoint | None:
-        """What answers there, where no resource does."""
+        """Return the endpoint at that address, or None."""
         return self._endpoints.get((group, version, name))
 
     def uninstall(self, group: str, plural: str) -> None:
-        """Serve it no longer; unknown ones are no error."""
+        """Stop serving a resource. An unknown one is ignored."""
         former = self._table.pop((group, plural), None)
         self._collect_kinds()
         self._changed()
@@ -304,7 +307,7 @@ class Resources:
         return self._kinds.get((group, kind))
 
     def installed(self) -> Iterable[Resource]:
-        """Those that are installed; what was deferred is left out, and has no objects."""
+        """The installed resources, without deferred ones, which have no objects yet."""
         return tuple(self._table.values())
 
     async def definitions(self) -> Sequence[Definition]:
@@ -329,13 +332,13 @@ class Resources:
         return [resource for resource in self._table.values() if resource.group == name]
 
     def wording(self, group: str) -> Wording:
-        """How a group speaks of what it does not serve."""
+        """The wording of a group's responses for resources that it does not serve."""
         return next((resource.wording for resource in self.group(group)), wordings.EXTENSIONS)
 
 
 def _unknown() -> None:
-    """There is no outline."""
+    """Return no outline."""
 
 
 async def _nothing() -> None:
-    """There is nothing to prepare."""
+    """Prepare nothing."""

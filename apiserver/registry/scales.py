@@ -1,4 +1,4 @@
-"""Objects as autoscaling/v1 Scales, and replicas carried back: for `/scale` and for webhooks.
+"""Scales (autoscaling/v1) of objects, and their replicas: for `/scale` and for webhooks.
 
 Follows apiextensions-apiserver/pkg/registry/customresource/etcd.go (ScaleREST).
 """
@@ -16,7 +16,8 @@ SCALE = GVK("autoscaling", "v1", "Scale")
 
 
 def to_scale(call: Call, obj: Object, *, lenient: bool = False, owned: bool = False) -> Object:
-    """The Scale of an object. Raises StatusError 500 when it has no replicas, unless `lenient`.
+    """Return the Scale of an object. Raises StatusError 500 if a custom resource does not have
+    replicas, unless `lenient`.
 
     `owned` adds the entries of managedFields that concern the replicas.
     """
@@ -47,14 +48,14 @@ def to_scale(call: Call, obj: Object, *, lenient: bool = False, owned: bool = Fa
 
 
 def paths_of(call: Call) -> Scale:
-    """Where the version of the call keeps its numbers; for kinds with a scale only."""
+    """Return the paths of the replicas in the version of the call; only for kinds with a scale."""
     paths = call.served.version.scale
     assert paths is not None, "checked by the handler"
     return paths
 
 
 def paths_of_versions(resource: Resource) -> dict[str, str]:
-    """Where each served version keeps its replicas."""
+    """Return the path of the replicas for the apiVersion of each served version ("" without)."""
     return {
         served.api_version: served.version.scale.spec_replicas if served.version.scale else ""
         for served in resource.versions.values()
@@ -63,7 +64,7 @@ def paths_of_versions(resource: Resource) -> dict[str, str]:
 
 
 def set_replicas(call: Call, obj: Object, replicas: int) -> bool:
-    """Carry a Scale's replicas into the object; whether they were others."""
+    """Set the object's replicas. Returns whether they changed."""
     *parents, leaf = paths_of(call).spec_replicas.lstrip(".").split(".")
     target = obj
     for part in parents:

@@ -1,7 +1,8 @@
 """Changes of an object through its Scale: for `/scale` and for the in-process client.
 
-The Scale is made, changed and checked; its replicas, its precondition and its ownership are
-carried back. Follows apiextensions-apiserver/pkg/registry/customresource/etcd.go (ScaleREST).
+An update makes the Scale of the object, changes and checks it, and copies its replicas, its
+resourceVersion and uid, and its ownership back to the object. Follows
+apiextensions-apiserver/pkg/registry/customresource/etcd.go (ScaleREST).
 """
 
 from collections.abc import Callable
@@ -30,16 +31,16 @@ UNREGISTERED = (
 
 @caches.of_values(1)
 def _typed() -> TypedSchema:
-    """How fields of a Scale are owned."""
+    """Return the schema for the ownership of a Scale's fields."""
     return TypedSchema(table.schema(SCALE), custom=False)
 
 
 def put(call: Call, scale: Object, stamps: Stamps) -> Update:
-    """Replace the Scale. Raises StatusError 400 where it is none."""
+    """Return the update that replaces the Scale. Raises StatusError 400 if it is not a Scale."""
     try:
         found = builtin_decoding.decode(scale, SCALE)
     except builtin_decoding.DecodeError as error:
-        # of custom resources the reference has no word for the type that it failed to read
+        # for custom resources, the reference's error does not name the type
         if call.resource.wording.scale_needs_replicas:
             raise status.bad_request(UNREGISTERED) from error
         raise builtin_decoding.refusal(SCALE, error) from error
@@ -48,17 +49,17 @@ def put(call: Call, scale: Object, stamps: Stamps) -> Update:
 
 
 def patch(call: Call, kind: str, document: Any, stamps: Stamps) -> Update:
-    """A `json`, `merge`, `strategic` or `apply` patch of the Scale."""
+    """Return the update for a `json`, `merge`, `strategic` or `apply` patch of the Scale."""
     if kind == "apply":
-        # ownership is applied with the fields, not tracked afterwards
+        # an apply records ownership together with the fields
         return _change(call, lambda old: _applied(call, old, document, stamps), None)
     return _change(call, lambda old: _patched(call, kind, old, document), stamps)
 
 
 def _change(call: Call, make: Callable[[Object], Object], stamps: Stamps | None) -> Update:
-    """An update of the object's replicas by the Scale that `make` makes of the object.
+    """Return an update that copies the replicas of the Scale that `make` returns for the object.
 
-    With `stamps`, who changed the Scale is tracked.
+    With `stamps`, the update also records the owners of changed fields.
     """
 
     def transform(old: Object | None) -> Object:
@@ -100,7 +101,7 @@ def _patched(call: Call, kind: str, old: Object, document: Any) -> Object:
 
 
 def _tell_unknown(call: Call, unknown: list[str]) -> None:
-    """Warn of fields that a Scale does not have, or refuse them. Raises StatusError 400."""
+    """Warn about unknown fields, or refuse them under Strict. Raises StatusError 400."""
     if call.options.validation == "Ignore":
         return
     if call.options.validation == "Strict" and unknown:
@@ -110,7 +111,7 @@ def _tell_unknown(call: Call, unknown: list[str]) -> None:
 
 
 def decoded(scale: Object) -> Object:
-    """The Scale as its Go type reads it. Raises StatusError 400."""
+    """Return the Scale as decoded into its Go type. Raises StatusError 400."""
     try:
         return builtin_decoding.decode(scale, SCALE).object
     except builtin_decoding.DecodeError as error:
@@ -118,7 +119,7 @@ def decoded(scale: Object) -> Object:
 
 
 def _check(call: Call, scale: Object) -> None:
-    """No negative replicas. Raises StatusError 422."""
+    """Refuse negative replicas. Raises StatusError 422."""
     replicas = (scale.get("spec") or {}).get("replicas", 0)
     if replicas >= 0:
         return
@@ -126,7 +127,7 @@ def _check(call: Call, scale: Object) -> None:
 
 
 def _carried_back(call: Call, old: Object, scale: Object) -> Object:
-    """The object with the Scale's replicas, precondition and owners."""
+    """Return a copy of the object with the Scale's replicas, resourceVersion, uid and owners."""
     obj: Object = orjson.loads(orjson.dumps(old))
     scales.set_replicas(call, obj, (scale.get("spec") or {}).get("replicas", 0))
     meta = scale.get("metadata") or {}

@@ -1,9 +1,9 @@
-"""Indexes by label and by field, kept for what is asked often.
+"""Indexes by label and by field, for frequent selectors.
 
-A selector looks at every object of a kind. Where that is many, and the same label or field is asked
-for again, its values are indexed: in slices, while requests are served, then with every change as
-it is published. An index belongs to one served version of one resource, as it is installed: what a
-definition's change does to the values (a new default) begins it anew. Only `listing` asks.
+A selector tests every object of a kind. If these are many, and a label or field is selected again,
+its values are indexed: first in slices, while requests are served, then with every published
+change. An index belongs to one served version of one Resource. A changed definition can change
+values (a new default); it makes a new Resource, and so a new index. Only `listing` uses indexes.
 """
 
 import asyncio
@@ -20,13 +20,14 @@ from inkube.storage import Change, Entry, Store
 
 logger = logging.getLogger(__name__)
 
-# Fewer objects than this are looked at faster than an index is worth.
+# For fewer objects than this, an index does not pay.
 MANY = 2_000
-# An index is made when it is asked for so many times.
+# A term is indexed after this number of uses.
 OFTEN = 2
-# Indexes of a server, and terms whose questions are counted; who was asked longest ago goes.
+# Most indexes of a server, and most terms whose uses are counted. The index with the oldest use is
+# dropped first; the counts start again together.
 MOST, COUNTED = 8, 256
-# Objects looked at in a row before others get their turn.
+# Objects indexed in a row before the event loop serves other requests.
 SLICE = 500
 
 Value = Callable[[Object], str | None]
@@ -41,15 +42,16 @@ class Selections:
         self._asked: Counter[tuple[Resource, Served, str]] = Counter()
 
     def close(self) -> None:
-        """Let all go."""
+        """Drop all indexes."""
         for index in self._indexes.values():
             index.close()
         self._indexes.clear()
 
     def candidates(self, call: Call, labels: str, fields: str) -> list[Entry] | None:
-        """Entries among which are all that match now, in the order of keys; None: look at all.
+        """Return entries that include all matching ones, in the order of keys, or None without an
+        index.
 
-        Every condition has still to be asked.
+        The caller must still test every condition.
         """
         prefix = call.resource.key("", "")
         if call.resource.converter is not None or self._store.count(prefix) < MANY:
@@ -87,7 +89,8 @@ class Selections:
 
 
 def _terms(labels: str, fields: str) -> list[tuple[str, Value, tuple[str, ...]]]:
-    """The conditions that name values: a name for each, how to read it, the values."""
+    """Return the conditions with values: for each, a name, a function that reads the value of an
+    object, and the selected values."""
     requirements = selectors.parse_labels(labels) if labels else ()
     terms = selectors.parse_fields(fields) if fields else ()
     return [
@@ -97,7 +100,7 @@ def _terms(labels: str, fields: str) -> list[tuple[str, Value, tuple[str, ...]]]
     ] + [
         (f"field {each.path}", _field(each.path), (each.value,))
         for each in terms
-        # most objects may have no value, and names are looked up
+        # "" can match most objects, and metadata.name is a look-up
         if each.value and not each.negated and not each.path.startswith("metadata.")
     ]
 
@@ -118,22 +121,22 @@ class _Index:
         self._read = read
         self._keys: dict[str, dict[str, None]] = {}
         self.complete = False
-        # From here on every change is heard; what is there already is read in slices.
+        # From here on every change arrives; existing objects are read in slices.
         self._following = store.follow(prefix, self._hear, anew=self.close)
         self._filling = asyncio.create_task(self._fill(store.list(prefix)))
 
     @property
     def over(self) -> bool:
-        """Whether it no longer hears of changes: one that missed some is made again."""
+        """Whether changes no longer arrive. Such an index must be replaced."""
         return self._following.over
 
     def close(self) -> None:
-        """Hear no more."""
+        """Stop following the store."""
         self._filling.cancel()
         self._following.close()
 
     def entries(self, values: Sequence[str]) -> list[Entry]:
-        """What has one of the values now, in the order of keys."""
+        """Return the entries that have one of the values now, in the order of keys."""
         keys = sorted({key for value in values for key in self._keys.get(value, ())})
         return [entry for key in keys if (entry := self._store.get(key)) is not None]
 
@@ -147,7 +150,7 @@ class _Index:
     async def _read_all(self, entries: Sequence[Entry]) -> None:
         for start in range(0, len(entries), SLICE):
             for entry in entries[start : start + SLICE]:
-                # what has changed since was heard of
+                # later changes arrive through `_hear`
                 now = self._store.get(entry.key)
                 if now is not None and now.revision == entry.revision:
                     self._add(entry)

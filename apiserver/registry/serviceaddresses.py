@@ -1,8 +1,8 @@
-"""Where a Service is reached by a server that is in no cluster network.
+"""Addresses at which a server outside the cluster network reaches a Service.
 
-What the operator of the server says goes first, then the Service's EndpointSlices, then its
-Endpoints; an ExternalName is reached by that name. Webhooks and aggregated API servers are asked
-there. Follows apiserver/pkg/util/proxy (ResolveEndpoint, ResolveCluster).
+The options of the server come first, then the Service's EndpointSlices, then its Endpoints. An
+ExternalName is reached by that name. Webhooks and aggregated API servers are
+called there. Follows apiserver/pkg/util/proxy (ResolveEndpoint, ResolveCluster).
 """
 
 import random
@@ -16,22 +16,22 @@ from inkube.storage import BaseStore
 
 
 class UnresolvedError(Exception):
-    """A Service leads nowhere, in Go's words."""
+    """No address is found for a Service. The message is Go's."""
 
 
 class ServiceAddresses:
-    """The addresses of Services; those `given` are `HOST:PORT` by `NAMESPACE/NAME`."""
+    """The addresses of Services. `given` maps `NAMESPACE/NAME` to `HOST:PORT`."""
 
     def __init__(self, store: BaseStore, given: Mapping[str, str]) -> None:
         self._store = store
         self._given = given
 
     def given(self, namespace: str, name: str) -> str | None:
-        """The `HOST:PORT` that the operator of the server gave."""
+        """The `HOST:PORT` from the options of the server."""
         return self._given.get(f"{namespace}/{name}")
 
     def find(self, namespace: str, name: str, port: int) -> str:
-        """`HOST:PORT` of a Service's port, one of them where there are several.
+        """Return `HOST:PORT` of a Service's port, a random one if there are several.
 
         Raises UnresolvedError.
         """
@@ -50,7 +50,7 @@ class ServiceAddresses:
         places = list(self._endpoints(namespace, name, names[0]))
         if not places:
             raise UnresolvedError(f"no endpoints available for service {quote(name)}")
-        return joined(*random.choice(places))  # noqa: S311 # whichever: they are all alike
+        return joined(*random.choice(places))  # noqa: S311 # all addresses are equal
 
     def _endpoints(self, namespace: str, name: str, port_name: str) -> Iterator[tuple[str, int]]:
         entries = self._store.list(f"{keys.prefix('endpointslices')}{namespace}/")

@@ -11,11 +11,11 @@ from inkube.schemas.status import StatusError
 
 
 async def own(parts: Parts, write: WriteRequest) -> None:
-    """Leave one reference to each owner of the object, and record who set what
-    (handlers/fieldmanager), or put the second off until the object is validated.
+    """Remove repeated owner references, and record the owner of each field
+    (handlers/fieldmanager).
 
-    Put off, it is not done of what validation refuses, which takes a sixth of such a request; for
-    objects only of which it is the same then.
+    The record waits until after validation if it is the same then (`ownership.may_wait`). A
+    refused object does not need it, which saves a sixth of the time of such a request.
     """
     obj = write.object
     assert obj is not None, "only creates and updates come here"
@@ -26,7 +26,7 @@ async def own(parts: Parts, write: WriteRequest) -> None:
 
 
 async def mutate(parts: Parts, write: WriteRequest) -> None:
-    """Mutating admission; entries of managedFields that it breaks are put back."""
+    """Run mutating admission, and restore entries of managedFields that it made invalid."""
     obj = write.object
     assert obj is not None, "only creates and updates come here"
     sent = obj["metadata"].get("managedFields")
@@ -43,8 +43,8 @@ async def mutate(parts: Parts, write: WriteRequest) -> None:
 async def prepared(
     parts: Parts, write: WriteRequest, prepare: Callable[[WriteRequest, Stamps], None]
 ) -> None:
-    """Run what prepares and validates the object. Where the kind's own rules refuse it, plugins may
-    tell what else is wrong."""
+    """Run `prepare`, which prepares and validates the object. If the kind's own rules refuse it,
+    plugins can add further errors to the refusal. Raises StatusError."""
     try:
         await parts.worker.run(write.call.effort, prepare, write, parts.stamps)
     except StatusError as refusal:
@@ -54,20 +54,21 @@ async def prepared(
 
 
 async def admit(parts: Parts, write: WriteRequest) -> None:
-    """Validating admission, which is shown who owns what."""
-    if not write.is_owned and write.object is not None:  # it is new, and was put off
+    """Record the owners of fields if `own` did not, then run validating admission."""
+    if not write.is_owned and write.object is not None:  # a new object: `own` waited
         await _record_owners(parts, write, write.object["metadata"]["creationTimestamp"])
     await parts.chain.validate(write)
 
 
 def reserve(parts: Parts, write: WriteRequest) -> None:
-    """Ask what has to stand beside the object: charges, committed with it, and what is written
-    elsewhere before."""
+    """Collect the writes next to the object from the plugins: charges of quotas, committed with
+    the object, and effects, written elsewhere before it."""
     write.effects = parts.chain.reserve(write)
 
 
 async def _deduplicate(parts: Parts, write: WriteRequest, *, admitted: bool = False) -> None:
-    """Leave one reference to each owner, with a warning; `admitted` says whose they are."""
+    """Remove repeated owner references, with a warning. `admitted` means that mutating admission
+    has run."""
     assert write.object is not None, "see `own`"
     meta = write.object["metadata"]
     drop = partial(ownerreferences.deduplicate, write.call, meta, admitted=admitted)
@@ -75,7 +76,7 @@ async def _deduplicate(parts: Parts, write: WriteRequest, *, admitted: bool = Fa
 
 
 async def _record_owners(parts: Parts, write: WriteRequest, time: str) -> None:
-    """Ownership changes nothing else of the object."""
+    """Record the owner of each field in managedFields. Nothing else of the object changes."""
     call, obj = write.call, write.object
     assert obj is not None, "only creates and updates come here"
     write.is_owned = True

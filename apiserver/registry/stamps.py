@@ -1,4 +1,4 @@
-"""Uids, times and generated names, which a server stamps on objects: injected once, at the root."""
+"""Uids, times and generated names of objects. The composition root creates their sources."""
 
 import os
 import random
@@ -22,17 +22,17 @@ def utc_now() -> datetime:
 
 
 class _RandomUids:
-    """UUIDs of version 4, their bits asked of the system for many at a time.
+    """UUIDs of version 4. One system call provides the bits of many.
 
-    Any thread may ask: a list gives each of its items once, where a generator that runs in one
-    thread refuses the others.
+    Safe in all threads: a list returns each item once, but a running generator refuses calls of
+    other threads.
     """
 
     def __init__(self) -> None:
         self._ready: list[str] = []
 
     def __call__(self) -> str:
-        """A uid nobody had."""
+        """Return a new uid."""
         while True:
             try:
                 return self._ready.pop()
@@ -44,7 +44,7 @@ class _RandomUids:
 
 
 def seeded_uids(seed: int) -> Callable[[], str]:
-    """The same UUIDs in every run."""
+    """Return a function that generates the same UUIDs in every run."""
     source = random.Random(f"uids of {seed}")  # noqa: S311 # to be the same again
     return lambda: _uuid(f"{source.getrandbits(128):032x}")
 
@@ -68,14 +68,15 @@ class Stamps:
         self.now = now
         self.uid = uid or (_RandomUids() if seed is None else seeded_uids(seed))
         self.review_uid = self.uid if seed is None else seeded_uids(~seed)
-        """Of what webhooks are asked: with a seed, reads that ask them cost objects no uid."""
+        """Generates uids of reviews for webhooks. With a seed, they do not use up uids of objects,
+        so a read that calls a webhook does not change later uids."""
         names = None if seed is None else f"names of {seed}"
         self._chooser = chooser or random.Random(names)  # noqa: S311 # names need no secrecy
         self._begins = self._ends = utc_now()
-        self._text = ""  # the last timestamp, of that second: many writes share one
+        self._text = ""  # the timestamp of that second: many writes share it
 
     def timestamp(self) -> str:
-        """Now, as metadata shows it."""
+        """Return the current time in the format of metadata."""
         now = self.now()
         if not self._begins <= now < self._ends:
             self._begins = now.replace(microsecond=0)
@@ -84,6 +85,7 @@ class Stamps:
         return self._text
 
     def generate_name(self, base: str) -> str:
-        """`base` and five characters, cut to fit a label (names.SimpleNameGenerator)."""
+        """Return `base` and five random characters, at most 63 characters
+        (names.SimpleNameGenerator)."""
         suffix = "".join(self._chooser.choices(_ALPHABET, k=_SUFFIX))
         return base[:_MAX_BASE] + suffix

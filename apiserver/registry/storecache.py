@@ -1,6 +1,6 @@
-"""What is made of stored objects and kept until one of them changes: hooks in force, flows, quotas.
+"""A value computed from stored objects and cached until one of them changes: hooks, flows, quotas.
 
-It is made when it is asked for, and made again after a change, or after the store was read anew.
+It is computed when it is read, and again after a change or after the whole store was read again.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,18 +12,19 @@ T = TypeVar("T")
 
 
 class StoreCache(Generic[T]):
-    """What `make` returns, of everything under some prefixes; follows the store until that ends."""
+    """The result of `make`, which depends on the objects under some prefixes. Follows the store
+    until the store ends."""
 
     def __init__(self, store: Store, prefixes: Sequence[str], make: Callable[[], T]) -> None:
         self._make = make
         self._made: list[T] = []
-        """Empty when it has to be made anew."""
+        """Contains the value; empty if the value must be computed again."""
         for prefix in prefixes:
             store.follow(prefix, self._changed, anew=self._changed)
 
     @property
     def value(self) -> T:
-        """As of now; not to be changed."""
+        """The current value. Do not change it."""
         if not self._made:
             self._made.append(self._make())
         return self._made[0]

@@ -1,7 +1,7 @@
-"""What stored bytes tell or give without being decoded: short cuts, each as sound as decoding.
+"""Shortcuts that read stored bytes without decoding them, with the same results as decoding.
 
-Stored bytes are orjson's: no spaces, no key twice, ASCII never escaped. Measured with a pod of
-489 bytes: `untyped` takes 0.4 µs instead of 9.0, `may_be_bound` 1.3 µs instead of 7.3.
+orjson writes stored bytes: no spaces, no duplicate keys, ASCII never escaped. Measured with a pod
+of 489 bytes: `untyped` takes 0.4 µs instead of 9.0, `may_be_bound` 1.3 µs instead of 7.3.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,9 +12,10 @@ _OWNERS, _DELETION = b'"ownerReferences":', b'"deletionTimestamp":'
 
 
 def untyped(objects: Iterable[bytes], api_version: str, kind: str) -> Iterator[bytes]:
-    """Objects of that type without apiVersion and kind.
+    """Yield objects of that type without apiVersion and kind.
 
-    Cut off where they come first, as nearly always; else decoded and encoded again.
+    If these come first, as nearly always, the bytes are cut. Else the object is decoded and encoded
+    again.
     """
     version, name = f'"apiVersion":"{api_version}"', f'"kind":"{kind}"'
     starts = f"{{{version},{name},".encode(), f"{{{name},{version},".encode()
@@ -29,8 +30,9 @@ def untyped(objects: Iterable[bytes], api_version: str, kind: str) -> Iterator[b
 
 
 def may_be_bound(data: bytes) -> bool:
-    """False only where an object has no owners and is not being deleted.
+    """Return False only if the object does not have owners and is not being deleted.
 
-    A member of that name anywhere else in it makes this True as well: who asks decodes then.
+    A member with such a name anywhere in the object also gives True. The caller must then decode
+    the object.
     """
     return _OWNERS in data or _DELETION in data

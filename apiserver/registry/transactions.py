@@ -1,9 +1,9 @@
-"""What a kind does around a write of its own, from the last check to the commit.
+"""The code of a kind around its writes, from the last check to the commit.
 
-A `Transactor` is entered when everything else has let a write pass, and left once it is committed:
-there it takes locks, looks at the world, refuses with any StatusError, does what may fail (and must
-be undone if the commit fails), changes what will be stored and adds writes of other objects. What
-it was entered for runs to its end, even if the client goes away meanwhile.
+A `Transactor` is entered after every check has accepted a write, and left after the commit. In
+between it can take locks, query other systems, refuse with any StatusError, do work that can fail
+(and undo it if the commit fails), change the object that will be stored, and add writes of other
+objects. The write then runs to its end, even if the client disconnects.
 """
 
 import asyncio
@@ -28,27 +28,27 @@ class Pending:
     namespace: str
     name: str
     entry: Entry | None
-    """What is stored now; None for a create."""
+    """The stored object; None for a create."""
     obj: Object | None
-    """What the client will be shown, and what is stored unless there is a `record`; None where the
-    object goes without a last state."""
+    """The object for the response, which is also stored unless `record` is set; None if the object
+    is removed without a last state."""
     record: Object | None = None
-    """Of a view the object it is a view of, as it will be stored."""
+    """For a view: the object behind the view, as it will be stored."""
     goes: bool = False
     """Whether the object is removed with this commit."""
     subresource: str = ""
     user: str = ""
-    """The name of who asks."""
+    """The name of the user."""
     dry_run: bool = False
     warn: Callable[[str], None] = lambda text: None
-    """Adds a Warning header to the answer."""
+    """Adds a Warning header to the response."""
     beside: list[writes.Write] = field(default_factory=list)
     """Writes of other objects in the same commit; the transactor adds them."""
 
     async def confirm(self, store: Store) -> None:
-        """See that the object is still as it was when the write began: once locks are held.
+        """Check, with locks held, that the object has not changed since the write began.
 
-        Raises storage's Conflict, NotFound or AlreadyExists, which end the write as they do at a
+        Raises Conflict, NotFound or AlreadyExists of storage. They end the write as they do at a
         commit.
         """
         await store.current()
@@ -66,7 +66,8 @@ Transactor = Callable[[Pending], AbstractAsyncContextManager[None]]
 
 
 async def to_the_end(work: Coroutine[Any, Any, T]) -> T:
-    """What the work comes to. Who is cancelled meanwhile hears of it when the work is done."""
+    """Run the work to its end and return its result. A cancellation of the caller takes effect
+    only after that."""
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
@@ -76,6 +77,6 @@ async def to_the_end(work: Coroutine[Any, Any, T]) -> T:
             cancelled = error
     if cancelled is not None:
         if not task.cancelled():
-            task.exception()  # nobody is left to be told
+            task.exception()  # mark it as retrieved: the caller is cancelled
         raise cancelled
     return task.result()

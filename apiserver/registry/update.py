@@ -1,8 +1,8 @@
-"""An update: the stages from the stored object to the commit of another, in upstream's order.
+"""An update: the stages from the stored object to the commit of the new one, in upstream's order.
 
-PUT, patches and apply differ in the first stage only: each gives an `Update` (`changes`,
+PUT, patches and apply differ in the first stage only: each is an `Update` (made by `changes` and
 `scaling`). Follows handlers/{update,patch}.go and `Store.Update` of generic/registry/store.go.
-Attempts that lose a race are repeated by `registry`.
+`registry` repeats attempts that lose a race.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine
@@ -19,30 +19,32 @@ from inkube.schemas.ownership import managedfields
 
 
 class Update(NamedTuple):
-    """How an update makes the new object from the old one (None: there is none).
+    """How an update makes the new object from the old one.
 
-    `retry` says whether a lost race may be tried again with the newer object.
+    `transform` receives None if no object is stored. `retry` allows another attempt with the newer
+    object after a lost race.
     """
 
     transform: Callable[[Object | None], Object | Coroutine[Any, Any, Object]]
     retry: bool = False
     create: bool = False
-    """Whether the new object may be created when there is none (apply, PUT of some kinds)."""
+    """Whether the update may create the object if it is not stored (apply, PUT of some kinds)."""
     tracks: bool = True
-    """Whether ownership is tracked here; apply has done so itself."""
+    """Whether the stage `own` records field ownership. An apply records it in `transform`."""
     repeatable: bool = False
-    """Whether it may be given a state that is not stored yet, and again another where that one
-    never came: `transform` does nothing else, and makes nothing of the old resourceVersion."""
+    """Whether `transform` may receive an uncommitted state, and run again with another state if
+    the first one is never stored. Requires that `transform` has no side effects and that its
+    result does not depend on the old resourceVersion."""
     shares: bool = False
-    """Whether `transform` changes nothing of the old object: it is given the stored one, and may
-    make parts of it parts of the new one, which are then known to be the same."""
+    """Whether `transform` never changes the old object. It then receives the stored object instead
+    of a copy, and the new object may contain parts of it: comparisons skip shared parts."""
     is_patch: bool = False
-    """Whether repeated owner references are dropped after mutating admission only."""
+    """Whether repeated owner references are removed only after mutating admission."""
 
 
 async def update(parts: Parts, write: WriteRequest, change: Update) -> Outcome:
-    """Replace what is stored, or create what is not. Raises StatusError, and storage's errors
-    where others wrote meanwhile."""
+    """Replace the stored object, or create it if it is not stored. Raises StatusError, and errors
+    of storage if another write changed the object meanwhile."""
     await transform(parts, write, change)
     if write.entry is None:
         return await create(parts, write)
@@ -55,8 +57,8 @@ async def update(parts: Parts, write: WriteRequest, change: Update) -> Outcome:
 
 
 async def transform(parts: Parts, write: WriteRequest, change: Update) -> None:
-    """Make the new object: of the old one, as the version of the request shows it, if there is
-    one. Raises StatusError 404 where there is none and it may not be created."""
+    """Make the new object from the old one in the request's version, or from None if no object is
+    stored. Raises StatusError 404 if no object is stored and the update may not create it."""
     call, entry = write.call, write.entry
     given = None
     write.is_owned, write.is_patch = not change.tracks, change.is_patch
@@ -79,14 +81,14 @@ async def transform(parts: Parts, write: WriteRequest, change: Update) -> None:
 
 
 def prepare(parts: Parts, write: WriteRequest) -> Awaitable[None]:
-    """Check the version, settle the system's fields, let the kind's strategy prepare and validate
-    the change."""
+    """Check the resourceVersion and set the system fields. The kind's strategy then prepares and
+    validates the change."""
     return prepared(parts, write, preparation.before_update)
 
 
 def store(parts: Parts, write: WriteRequest) -> Awaitable[Outcome]:
-    """Commit the object in its stored version, with what stands beside it; nothing where nothing
-    changed."""
+    """Commit the object in its storage version, with the writes of `reserve`. An unchanged object
+    is not written."""
     assert write.old is not None, "what creates was stored by `create`"
     assert write.object is not None, "see `transform`"
     managedfields.keep_times(write.old, write.object)

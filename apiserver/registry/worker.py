@@ -1,11 +1,11 @@
-"""One thread for work that takes long, so that it holds nobody else up.
+"""One thread for long computations, so that they do not block the event loop.
 
-Everything of a write that computes (decoding, patching, defaulting, ownership, validation, rules)
-is a function of values: it neither stores nor looks at what others change. For a small body it
-runs where it stands; for a large one, and where even a small one may take long, here. The event
-loop then waits no longer than Python takes to change between threads (5 ms; `inkube serve` has
-less, `root.eventloop`). One thread, not several:
-Python runs one at a time anyway, and each more would be one more before the loop's turn.
+The computations of a write (decoding, patching, defaulting, ownership, validation, rules) are
+functions of values: they do not write to the store or read shared state. They run in the event loop
+for a small body, and in this thread for a large body or a kind whose small bodies can take long.
+The event loop then waits at most for Python's switch between threads (5 ms; `inkube serve` sets
+less, see `root.process.eventloop`). There is only one such thread: Python runs one thread at a
+time, and each further thread would run before the event loop.
 """
 
 import asyncio
@@ -17,37 +17,38 @@ from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
 
-LIGHT = 8 * 1024  # bytes that are worked on in some milliseconds, whatever they say
-HEAVY = LIGHT + 1  # what may take long, however small
-STACK = 32 * 2**20  # bytes; the main thread's on most systems is 8 MiB, other threads' may be less
+LIGHT = 8 * 1024  # bytes that take some milliseconds, with any content
+HEAVY = LIGHT + 1  # the weight of work that can take long at any size
+STACK = 32 * 2**20  # bytes; on most systems 8 MiB in the main thread, less in other threads
 
 
 class Worker:
-    """Runs functions beside the event loop; its thread begins with the first."""
+    """Runs functions outside the event loop. The first one starts the thread."""
 
     def __init__(self) -> None:
         self._pool: ThreadPoolExecutor | None = None
 
     async def run(self, weight: int, do: Callable[..., T], *args: Any) -> T:
-        """What `do` returns or raises; beside the loop when `weight` is more than LIGHT bytes."""
+        """Run `do`, in the thread if `weight` is more than LIGHT bytes. Returns its result, or
+        raises its error."""
         if weight <= LIGHT:
             return do(*args)
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads(), lambda: do(*args))
 
     async def finish(self, weight: int, steps: Coroutine[Any, Any, T], *, waits: bool) -> T:
-        """What a coroutine returns or raises; `waits` says that it may wait, for which it needs
-        the loop."""
+        """Run a coroutine like `run`. Returns its result, or raises its error. `waits` means that
+        it can await something, so it runs in the event loop."""
         if weight <= LIGHT or waits:
             return await steps
         try:
             return await self.run(weight, _completed, steps)
         finally:
             if inspect.getcoroutinestate(steps) == inspect.CORO_CREATED:
-                steps.close()  # the server stopped before its turn came
+                steps.close()  # the server stopped before the coroutine ran
 
     def close(self) -> None:
-        """End the thread after what it is doing."""
+        """End the thread after its running function. Waiting functions are cancelled."""
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
@@ -56,7 +57,7 @@ class Worker:
             self._pool = ThreadPoolExecutor(1, "inkube-worker")
             before = threading.stack_size(STACK)
             try:
-                self._pool.submit(_nothing).result()  # the thread begins, with this stack
+                self._pool.submit(_nothing).result()  # start the thread with this stack
             finally:
                 threading.stack_size(before)
         return self._pool
@@ -67,7 +68,7 @@ def _nothing() -> None:
 
 
 def _completed(steps: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine that does not wait to its end."""
+    """Run a coroutine that awaits nothing to its end. Raises RuntimeError if it awaits."""
     try:
         steps.send(None)
     except StopIteration as end:
