@@ -1,4 +1,4 @@
-"""The audit log: one line of JSON for every finished request that a policy wants told.
+"""The audit log: one line of JSON for every finished request that the policy selects.
 
 An event is an `audit.k8s.io/v1` Event of the stage ResponseComplete; the other stages are not
 written. Follows apiserver/pkg/audit: policy/checker.go for the rules, request.go for the events.
@@ -29,14 +29,14 @@ _KIND = ("audit.k8s.io/v1", "Policy")
 
 @dataclass(slots=True)
 class Heard:
-    """What is known of a request by its end; both None where nobody could tell who asks."""
+    """The user and the call of a finished request; both None if authentication failed."""
 
     user: User | None = None
     call: Call | None = None
 
 
 class Finished(NamedTuple):
-    """A request that has been answered; `request` and `response` are bodies as they were sent."""
+    """A request with its response. `request` and `response` are the bodies as they were sent."""
 
     id: str
     info: RequestInfo
@@ -50,11 +50,11 @@ class Finished(NamedTuple):
 
 
 Listener = Callable[[Finished, Heard], None]
-"""Told of every finished request; it does not wait."""
+"""Called for every finished request. It must not block."""
 
 
 def read_policy(path: Path) -> Object:
-    """The policy in a file. Raises OSError, and ValueError for a file that holds none.
+    """Read the policy in a file. Raises OSError, and ValueError if the file is not a policy.
 
     Follows apiserver/pkg/audit/policy/reader.go.
     """
@@ -82,7 +82,7 @@ def read_policy(path: Path) -> Object:
 
 
 class Policy:
-    """Which requests are told, and how much of them."""
+    """The rules that select requests and the level of their events."""
 
     def __init__(self, policy: Object) -> None:
         self._omits_fields = bool(policy.get("omitManagedFields"))
@@ -90,7 +90,7 @@ class Policy:
         self._rules = [] if STAGE in stages else list(policy.get("rules") or [])
 
     def level(self, info: RequestInfo, user: User | None) -> tuple[Level, bool]:
-        """How much is told, and whether without managedFields."""
+        """Return the level of a request's event, and whether it omits managedFields."""
         for rule in self._rules:
             if _matches(rule, info, user):
                 omits = rule.get("omitManagedFields", self._omits_fields)
@@ -146,11 +146,12 @@ class AuditLog:
         self._file: IO[bytes] = path.open("ab", buffering=0)
 
     def close(self) -> None:
-        """No more events come."""
+        """Close the file."""
         self._file.close()
 
     def write(self, finished: Finished, heard: Heard) -> None:
-        """Tell of a request, as much as the policy wants. What cannot be written is logged."""
+        """Write the event of a request at the level of the policy. Logs an error if the file
+        cannot be written."""
         level, omits = self._policy.level(finished.info, heard.user)
         if level == "None":
             return
@@ -166,7 +167,7 @@ class AuditLog:
 
 
 def event(finished: Finished, heard: Heard, level: Level) -> Object:
-    """The `audit.k8s.io/v1` Event of a finished request, without bodies."""
+    """Return the `audit.k8s.io/v1` Event of a finished request, without bodies."""
     info, call = finished.info, heard.call
     told: Object = {
         "kind": "Event",
@@ -208,7 +209,7 @@ def _status(finished: Finished) -> Object:
 
 
 def add(told: Object, member: str, body: bytes, *, omits: bool) -> None:
-    """Put a body of JSON into an event; `omits`: without managedFields."""
+    """Add a body to an event if it is a JSON object; with `omits`, without managedFields."""
     found = _decoded(body)
     if found is None:
         return
@@ -220,7 +221,7 @@ def add(told: Object, member: str, body: bytes, *, omits: bool) -> None:
 
 
 def _decoded(body: bytes) -> Object | None:
-    """An object of JSON; what is none, such as YAML, is not told."""
+    """Decode a body, which can be gzip. Returns None unless it is a JSON object (YAML is not)."""
     if body.startswith(b"\x1f\x8b"):
         body = gzip.decompress(body)
     try:

@@ -26,7 +26,8 @@ _PATCHES = {
 
 
 async def read(request: web.BaseRequest) -> bytes:
-    """The whole body. Raises StatusError 413 over 3 MiB, or over what the kind allows."""
+    """Return the whole body. Raises StatusError 413 above 3 MiB or the kind's own limit, and 400
+    if the body cannot be read."""
     try:
         return await request.read()
     except web.HTTPRequestEntityTooLarge as error:
@@ -38,7 +39,8 @@ async def read(request: web.BaseRequest) -> bytes:
 
 
 async def labels(request: web.BaseRequest) -> dict[str, str] | None:
-    """The labels of the object in a body; None where it has no such thing, or is refused later."""
+    """Return the labels of the object in a body; None if the body is not an object with metadata
+    (it is refused later)."""
     try:
         body, media = await read(request), media_type(request)
         if media == PROTOBUF:
@@ -57,7 +59,8 @@ async def labels(request: web.BaseRequest) -> dict[str, str] | None:
 
 
 def media_type(request: web.BaseRequest) -> str:
-    """`json` or `yaml`; no Content-Type means JSON. Raises StatusError 415."""
+    """Return `json`, `yaml` or `protobuf`. Without a Content-Type it is JSON. Raises StatusError
+    415."""
     header = request.headers.get(hdrs.CONTENT_TYPE)
     if not header or header == JSON:
         return "json"
@@ -71,7 +74,8 @@ def media_type(request: web.BaseRequest) -> str:
 
 
 def read_object(call: Call, body: bytes, media: str) -> Object:
-    """The object of a create or update, admitted. Raises StatusError 400, 415 or 422."""
+    """Return the object of a create or update after `intake.admit`. Raises StatusError 400, 415 or
+    422."""
     kind = call.served.kind
     if media == PROTOBUF:
         head, data = open_protobuf(body, kind)
@@ -101,7 +105,7 @@ def read_object(call: Call, body: bytes, media: str) -> Object:
 
 
 def patch_kind(request: web.BaseRequest, wording: Wording) -> str:
-    """Which patch the Content-Type names. Raises StatusError 415."""
+    """Return the kind of patch for the Content-Type. Raises StatusError 415."""
     media = request.headers.get(hdrs.CONTENT_TYPE, "").partition(";")[0].strip().lower()
     kind = _PATCHES.get(media, "")
     if kind in wording.patches:
@@ -110,7 +114,7 @@ def patch_kind(request: web.BaseRequest, wording: Wording) -> str:
 
 
 def decode_patch(kind: str, body: bytes, *, strict: bool = False) -> Patch:
-    """The patch document. Raises StatusError 400 when it cannot be read."""
+    """Return the patch document. Raises StatusError 400 if it cannot be decoded."""
     media: bodies.Media = "yaml" if kind == "apply" else "json"
     try:
         decoded = bodies.decode(body, media, want_duplicates=True)
@@ -134,7 +138,7 @@ def decode_patch(kind: str, body: bytes, *, strict: bool = False) -> Patch:
 
 
 async def read_delete_options(request: web.BaseRequest, worker: Worker) -> Object | None:
-    """The DeleteOptions of a body, None without one. Raises StatusError 400 or 415."""
+    """Return the DeleteOptions of a body, or None without a body. Raises StatusError 400 or 415."""
     if not request.can_read_body:
         return None
     body = await read(request)
@@ -146,7 +150,7 @@ async def read_delete_options(request: web.BaseRequest, worker: Worker) -> Objec
     except status.StatusError as error:
         if not error.why:
             raise
-        # where other bodies get a preface, deletions answer the decoder's own words
+        # other requests add a prefix to the decoder's text, deletions do not
         raise status.bad_request(error.why) from error
     kind, version = value.get("kind"), value.get("apiVersion") or ""
     if kind and kind != "DeleteOptions":
@@ -158,7 +162,8 @@ async def read_delete_options(request: web.BaseRequest, worker: Worker) -> Objec
 
 
 def decode_kind(body: bytes, media: str, kind: str) -> Object:
-    """A body that must be an object of the kind, which it may leave unsaid. Raises 400 or 415."""
+    """Return a body that must be an object of the kind; `kind` can be missing in it. Raises
+    StatusError 400 or 415."""
     if media == PROTOBUF:
         head, data = open_protobuf(body, kind)
         return decode_protobuf(data, GVK.of(head["apiVersion"], head["kind"] or kind))
@@ -169,7 +174,8 @@ def decode_kind(body: bytes, media: str, kind: str) -> Object:
 
 
 def open_protobuf(body: bytes, kind: str) -> tuple[Object, bytes]:
-    """What an envelope says it holds, and the bytes of that. Raises StatusError 400."""
+    """Return the apiVersion and kind in a protobuf envelope, and the bytes of the message. Raises
+    StatusError 400."""
     if not body:
         raise bodies.unrecognized(body, kind, "empty data")
     if not body.startswith(protobuf.envelopes.PREFIX):
@@ -187,7 +193,8 @@ def open_protobuf(body: bytes, kind: str) -> tuple[Object, bytes]:
 
 
 def decode_protobuf(data: bytes, gvk: GVK) -> Object:
-    """An object out of its message. Raises StatusError 400, or 415 for kinds without one."""
+    """Decode an object from its message. Raises StatusError 400, and 415 for kinds without a
+    message type."""
     if not protobuf.envelopes.can_carry(gvk):
         raise status.unsupported_media_type(
             f"protobuf is not supported for {gvk.kind}; send JSON or YAML"

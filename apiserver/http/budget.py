@@ -1,10 +1,10 @@
-"""Bytes that wait for clients who do not read, of all connections of a server together.
+"""The limit of unsent bytes for clients that do not read, for all connections of a server together.
 
-A connection holds back little by itself: it waits for its reader (`httpresponse`,
-`watching.streams`). Many of them would hold back much. So each whose transport is full is counted
-here, with what its answer keeps in memory beside; beyond the bound those who took nothing for
-longest are cut off. Who reads is never counted for long. A watcher who is cut off resumes from its
-last version.
+One connection buffers little, because its response waits for the client (`httpresponse`,
+`watching.streams`). Many connections together can buffer much. The budget counts each connection
+with a full transport, including the memory that its response keeps. Above the limit, the server
+disconnects the clients that have read nothing for the longest time. A client that reads leaves the
+count soon. A disconnected watcher resumes from its last resourceVersion.
 """
 
 import asyncio
@@ -13,47 +13,48 @@ import struct
 from typing import Protocol
 
 MOST = 64 * 2**20  # bytes of all connections together
-FULL = 64 * 1024  # bytes that a transport holds back before it is full
+FULL = 64 * 1024  # bytes in the buffer of a transport at which it counts as full
 _NO_LINGER = struct.pack("ii", 1, 0)
 
 
 class Reader(Protocol):
-    """A client for whom bytes wait."""
+    """A client with unsent bytes."""
 
     @property
     def unread(self) -> int:
-        """How many there are now."""
+        """The current number of unsent bytes."""
         ...
 
     def cut_off(self) -> None:
-        """Close its connection and forget them."""
+        """Close the connection and drop the unsent bytes."""
         ...
 
 
 class Budget:
-    """Who does not read, those first who took nothing for longest; `most` bytes may wait."""
+    """The clients that do not read, longest-waiting first. At most `most` bytes can be unsent."""
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
         self._waiting: dict[Reader, int] = {}
         self.held = 0
-        """Bytes that wait, as far as is known."""
+        """Unsent bytes of all counted clients, as of their last count."""
 
     def add(self, reader: Reader) -> None:
-        """Somebody does not keep up from now on; others are cut off if that is too much."""
+        """Count a client whose transport is full. If the total exceeds the limit, disconnect
+        others."""
         self.remove(reader)
         self._append(reader, reader.unread)
         if self.held > self._most:
             self._make_room()
 
     def recount(self, reader: Reader) -> None:
-        """Count anew what waits, if anything does: several write to this connection, and go on
-        while it is full."""
+        """Count the client's bytes again if it is counted: several responses share its connection,
+        and continue to write while it is full."""
         if reader in self._waiting:
             self.add(reader)
 
     def remove(self, reader: Reader) -> None:
-        """It has read what waited, or is gone; may be called twice."""
+        """Stop counting a client that has read its bytes or disconnected. Can be called twice."""
         self.held -= self._waiting.pop(reader, 0)
 
     def _append(self, reader: Reader, size: int) -> None:
@@ -61,7 +62,8 @@ class Budget:
         self.held += size
 
     def _make_room(self) -> None:
-        """Cut off readers until the rest fits; the newest never, who had no time to read yet."""
+        """Disconnect clients until the rest fits, but never the newest, which had no time to
+        read."""
         *older, _ = self._waiting
         reading = []
         for reader in tuple(older):
@@ -71,7 +73,7 @@ class Budget:
                 older.remove(reader)
                 self.remove(reader)
                 self._append(reader, unread)
-        for reader in (*older, *reading):  # who reads only where nothing else helps
+        for reader in (*older, *reading):  # those that read come last
             if self.held <= self._most:
                 return
             self.remove(reader)
@@ -79,7 +81,7 @@ class Budget:
 
 
 def cut_off(transport: asyncio.Transport | None) -> None:
-    """End a connection at once; the system, too, keeps nothing of what was to be sent."""
+    """Abort a connection. The operating system drops its unsent bytes, too."""
     if transport is None:
         return
     connection = transport.get_extra_info("socket")

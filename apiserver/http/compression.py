@@ -1,7 +1,7 @@
-"""Bodies as gzip, piece by piece: by isal where it is installed, else by Python's own zlib.
+"""Compression of bodies with gzip, piece by piece: with isal if installed, else Python's zlib.
 
-isal (extra `speed`) takes a sixth of zlib's time and packs closer: 8 instead of 49 ms for 5,000
-objects of 1 KB of text. Loaded when the first body is packed.
+isal (extra `speed`) takes a sixth of zlib's time and compresses better: 8 instead of 49 ms for
+5,000 objects of 1 KB of text. Loaded when the first body is compressed.
 """
 
 import zlib
@@ -19,11 +19,11 @@ else:
 _LEVEL = 1
 """As apiserver/pkg/endpoints/handlers/responsewriters (defaultGzipContentEncodingLevel)."""
 _GZIP = 31
-"""The largest window, with the head and end of gzip."""
+"""zlib's `wbits`: the largest window, in the format of gzip."""
 
 
 def packed(pieces: Iterable[bytes | memoryview]) -> Iterator[bytes]:
-    """The same, packed; pieces that give nothing to send yet are left out."""
+    """Yield the compressed bytes of the pieces. A piece can yield nothing yet."""
     packer = _make(_LEVEL, zlib.DEFLATED, _GZIP)
     for piece in pieces:
         ready = packer.compress(piece)

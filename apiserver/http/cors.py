@@ -1,9 +1,9 @@
-"""Web pages: which origins may ask, and what they are told (CORS).
+"""CORS: the origins whose web pages can send requests and read responses.
 
-Off unless origins are named. Besides, an open server lets no page of other machines write: browsers
-send some POSTs without asking first, and say in `Origin` where they come from. Follows
-apiserver/pkg/server/filters/cors.go; beyond it, a page of an allowed origin may send every header
-that it asks for, and read warnings and the id of its request.
+Off unless origins are configured. In addition, a server without authentication refuses requests
+from web pages of other machines, because browsers send some POSTs without a preflight request; the
+header `Origin` shows the origin. Follows apiserver/pkg/server/filters/cors.go. Beyond it, a page of
+an allowed origin can send every header that it requests, and read warnings and the Audit-Id.
 """
 
 import re
@@ -21,15 +21,16 @@ _HEADERS = (
     "X-Requested-With, If-Modified-Since"
 )
 _EXPOSED = "Date, Warning, Retry-After, Audit-Id"
-"""What a page may read beside the few headers that every page may."""
+"""Headers that a page can read, in addition to those that browsers always allow."""
 _REQUESTED = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+(?:, ?[A-Za-z0-9!#$%&'*+.^_`|~-]+)*")
-"""Names of headers as a browser lists them."""
+"""A list of header names, as browsers send it."""
 _ANY = "*"
 _SCHEMES = frozenset({"http", "https"})
 
 
 class Origins:
-    """The origins that may ask. `protects`: others may not even send, unless they are local."""
+    """The allowed origins. With `protects`, requests of other origins are refused unless these are
+    local."""
 
     def __init__(self, allowed: Sequence[str], *, protects: bool) -> None:
         self._allowed = frozenset(allowed)
@@ -39,11 +40,11 @@ class Origins:
         return bool(self._allowed)
 
     def allows(self, origin: str) -> bool:
-        """Whether pages of an origin may read answers."""
+        """Whether pages of an origin can read responses."""
         return origin in self._allowed or (_ANY in self._allowed and bool(origin))
 
     def check(self, request: web.BaseRequest) -> None:
-        """Refuse what a foreign page sends. Raises StatusError 403."""
+        """Refuse requests of foreign pages. Raises StatusError 403."""
         origin = request.headers.get(hdrs.ORIGIN)
         if origin is None or not self._protects or self.allows(origin):
             return
@@ -53,7 +54,7 @@ class Origins:
             )
 
     def preflight(self, request: web.BaseRequest) -> web.Response | None:
-        """The answer to a browser that asks whether it may ask; None for other requests."""
+        """Return the response to a preflight request of an allowed origin, else None."""
         if request.method != "OPTIONS" or not self.allows(request.headers.get(hdrs.ORIGIN, "")):
             return None
         response = web.Response(status=204)
@@ -64,7 +65,7 @@ class Origins:
         return response
 
     def tell(self, origin: str, headers: "CIMultiDict[str]") -> None:
-        """Put on an answer what a page of that origin is to know."""
+        """Add the headers of CORS to a response for a page of that origin, if it is allowed."""
         if not self.allows(origin):
             return
         headers["Access-Control-Allow-Origin"] = origin
@@ -76,12 +77,12 @@ class Origins:
 
 
 def _is_same(origin: str, request: web.BaseRequest) -> bool:
-    """Whether a page came from this very server."""
+    """Whether a page's origin is this server."""
     scheme, _, host = origin.partition("://")
     return scheme.lower() in _SCHEMES and host.lower() == request.host.lower()
 
 
 def _is_local(origin: str) -> bool:
-    """Whether a page came from this machine. An origin is a scheme and a host, nothing else."""
+    """Whether a page's origin, a scheme and a host, is this machine."""
     scheme, mark, host = origin.partition("://")
     return mark != "" and scheme.lower() in _SCHEMES and is_loopback(host)

@@ -1,6 +1,6 @@
-"""What those need who open connections themselves: whom to trust, and Go's words for failures.
+"""TLS contexts for outgoing connections, and Go's texts for their failures.
 
-Webhooks and aggregated API servers are asked with it.
+Used for calls of webhooks and aggregated API servers.
 """
 
 import base64
@@ -15,12 +15,14 @@ _UNKNOWN_AUTHORITY = (18, 19, 20, 21)  # X509_V_ERR_…: self-signed, no issuer 
 
 @caches.of_texts(64)
 def context(bundle: str) -> ssl.SSLContext:
-    """TLS that trusts a base64 bundle of PEM certificates, or the system's where it is empty."""
+    """Return a cached TLS context that trusts a base64 bundle of PEM certificates, or the system's
+    certificates if the bundle is empty. Raises as `trusting`."""
     return trusting(bundle)
 
 
 def trusting(bundle: str) -> ssl.SSLContext:
-    """The same, of the caller's own. Raises ssl.SSLError or ValueError for what is no bundle."""
+    """Return a new TLS context like `context`. Raises ssl.SSLError or ValueError if `bundle` is
+    invalid."""
     authorities = base64.b64decode(bundle).decode("ascii") if bundle else None
     made = ssl.create_default_context(cadata=authorities)
     verify_as_go(made)
@@ -28,14 +30,14 @@ def trusting(bundle: str) -> ssl.SSLContext:
 
 
 def verify_as_go(context: ssl.SSLContext) -> None:
-    """Take for trusted whatever is among the authorities, as Go does: an intermediate, or the very
-    certificate that is shown; and ask of none of them what only RFC 5280 asks."""
+    """Verify certificates as Go does: each certificate of the bundle is trusted, also an
+    intermediate or the server's own, and the additional checks of RFC 5280 are off."""
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
 
 
 def trouble(error: Exception) -> str:
-    """Go's words for a connection that came to nothing."""
+    """Return Go's text for a failed connection."""
     cause = getattr(error, "certificate_error", None) or getattr(error, "os_error", None) or error
     if isinstance(cause, ssl.SSLCertVerificationError):
         why = cause.verify_message

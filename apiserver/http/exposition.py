@@ -1,4 +1,4 @@
-"""Prometheus' text of a server's figures; loaded when somebody asks for `/metrics`."""
+"""Metrics in Prometheus' text format. Loaded at the first request for `/metrics`."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -23,7 +23,8 @@ _VERBS = {
     "create": "POST", "post": "POST", "update": "PUT", "put": "PUT", "patch": "PATCH",
     APPLY: "APPLY", "delete": "DELETE", "deletecollection": "DELETECOLLECTION", "proxy": "CONNECT",
 }  # fmt: skip
-"""Ours → apiserver/pkg/endpoints/metrics/metrics.go, canonicalVerb and cleanVerb."""
+"""inkube's verbs → those of apiserver/pkg/endpoints/metrics/metrics.go (canonicalVerb and
+cleanVerb)."""
 _CONNECTED = frozenset(
     {
         *(("pods", part) for part in ("attach", "exec", "portforward", "proxy")),
@@ -47,24 +48,24 @@ _BUILD = "[ALPHA] The version whose behaviour is served, of value 1."
 
 
 class Figures(NamedTuple):
-    """What there is to tell. `requests` and `entries`, which is what caches hold, may be of several
-    processes, `workers` of them; 0 where there is one."""
+    """The values behind the metrics. `entries` are the sizes of caches. With several processes,
+    `requests` and `entries` are sums over `workers` processes; `workers` is 0 for one process."""
 
     requests: Metrics
     entries: Mapping[str, int]
     workers: int
     objects: Mapping[tuple[str, str], int]
-    """How many are stored, by group and plural."""
+    """Numbers of stored objects, by group and plural."""
     stored_bytes: int | None
-    """None where they are in memory."""
+    """Size of the stored data; None for a store in memory."""
     commits: Durations
     deprecated: Collection[tuple[str, str, str]]
-    """Groups, versions and plurals of all that is."""
+    """Groups, versions and plurals of all deprecated resources."""
     build: Mapping[str, str]
 
 
 def text(figures: Figures) -> bytes:
-    """The exposition format."""
+    """Return the metrics in Prometheus' exposition format."""
     registry = CollectorRegistry()
     registry.register(_Collector(figures))
     ProcessCollector(registry=registry)
@@ -72,7 +73,8 @@ def text(figures: Figures) -> bytes:
 
 
 def checks(passing: Mapping[tuple[str, str], int], asked: Mapping[tuple[str, str], int]) -> bytes:
-    """Whether health checks pass and how often they did, both by (path, name)."""
+    """Return the metrics of health checks. Keys are (path, name): `passing` contains 1 or 0,
+    `asked` the number of passed checks."""
     registry = CollectorRegistry()
     registry.register(_Checks(passing, asked))
     return generate_latest(registry)
@@ -133,7 +135,7 @@ class _Collector:
             yield GaugeMetricFamily("inkube_workers", text, self._figures.workers)
 
     def _deprecated(self) -> Metric:
-        """What was requested although it is deprecated."""
+        """Return the metric of requests for deprecated resources."""
         labels = ["group", "removed_release", "resource", "subresource", "version"]
         found = GaugeMetricFamily("apiserver_requested_deprecated_apis", _DEPRECATED, labels=labels)
         asked = {key[1:5] for key in self._figures.requests.series}
@@ -172,7 +174,7 @@ class _Collector:
 
 
 def _labels(key: Sequence[str]) -> list[str]:
-    """The labels of `_LABELS` for a key of `Metrics.series`."""
+    """Return the values of `_LABELS` for a key of `Metrics.series`."""
     verb, group, version, resource, subresource, dry_run, scope = key
     shown = "CONNECT" if (resource, subresource) in _CONNECTED else _VERBS.get(verb, "other")
     component = "" if subresource.startswith("/") else "apiserver"

@@ -1,7 +1,8 @@
-"""Guards before everything else: the Host header and the number of requests under way.
+"""Guards before all other code: the Host header and the number of running requests.
 
-An open server answers loopback Hosts only, so that no web page can reach it by rebinding a name.
-Long-running requests are not counted. Follows the max-in-flight filter of apiserver/pkg/server.
+A server without authentication accepts only loopback Hosts, so that a web page cannot reach it by
+DNS rebinding. Long-running requests are not counted. Follows the max-in-flight filter of
+apiserver/pkg/server.
 """
 
 import re
@@ -20,12 +21,13 @@ _LOOPBACK = re.compile(
     r"(localhost\.?|127(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}|\[::1\])(:\d{1,5})?",
     re.ASCII | re.IGNORECASE,
 )
-_USUAL = frozenset({"localhost", "127.0.0.1"})  # quicker than a pattern
+_USUAL = frozenset({"localhost", "127.0.0.1"})  # faster than a pattern
 _UNCOUNTED = nullcontext()
 
 
 class _Lane:
-    """How many more requests of a sort fit; entered by each while it lasts."""
+    """The number of further requests that can run, for reads or writes. Each request enters it as
+    a context."""
 
     def __init__(self, free: int) -> None:
         self.free = free
@@ -38,9 +40,9 @@ class _Lane:
 
 
 class Guard:
-    """Counts requests and checks hosts: `hosts` are names that are answered as loopback is.
+    """Counts requests and checks hosts. `hosts` are names that are accepted like loopback.
 
-    Reads and writes are counted apart: neither crowds out the other.
+    Reads and writes have separate counts, so that neither can displace the other.
     """
 
     def __init__(
@@ -56,7 +58,8 @@ class Guard:
         self._reading, self._writing = _Lane(reads), _Lane(writes)
 
     def admit(self, request: web.BaseRequest, *, long: bool) -> AbstractContextManager[object]:
-        """Let a request in while the context lasts, or raise StatusError 403 or 429."""
+        """Return a context in which the request counts as running. Raises StatusError 403 for
+        another host, and 429 for too many requests. `long` requests are not counted."""
         host = request.host
         if self._loopback_only and not is_loopback(host) and name_of(host) not in self._hosts:
             why = f"host {host!r} is not loopback; ask with credentials; see --allow-host"
@@ -70,16 +73,16 @@ class Guard:
 
 
 def name_of(host: str) -> str:
-    """The name in a Host header, in lower case: without the port, and without a dot at its end."""
+    """Return the name in a Host header in lower case, without the port and a final dot."""
     name, mark, port = host.rpartition(":")
     return (name if mark and port.isdecimal() else host).lower().removesuffix(".")
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a Host header, a host of an origin or an address to listen on is loopback's."""
+    """Whether a Host header, a host of an origin or a listening address is loopback."""
     return host in _USUAL or host == "::1" or _LOOPBACK.fullmatch(host) is not None
 
 
 def too_many_requests() -> status.StatusError:
-    """429: try again in a second."""
+    """Return the error 429, with a retry after one second."""
     return status.too_many_requests("Too many requests, please try again later.", 1)

@@ -1,7 +1,7 @@
-"""What a request does besides aiohttp's: it says what is expected of its sender.
+"""aiohttp's request with additions: `Expect: 100-continue`, larger bodies, shared connections.
 
-A body that its sender holds back (`Expect: 100-continue`) is asked for when somebody reads it, so
-what is refused before costs nobody a body.
+If a client waits for `100 Continue`, the server sends it only when the body is read. A request that
+is refused before that never transfers its body.
 """
 
 import asyncio
@@ -19,55 +19,56 @@ from yarl import URL
 from inkube.apiserver.http.cors import Origins
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-SHORT = 16 * 1024  # bytes: far from where aiohttp holds back what comes
+SHORT = 16 * 1024  # bytes, far below the size at which aiohttp pauses reading
 
 
 class Request(BaseRequest):
-    """One request; who makes one sets its `head`."""
+    """One request. The code that creates it sets `head`."""
 
     head: RawRequestMessage
-    """Its first line and headers, as they were read."""
+    """The request line and headers, as they were read."""
     origins: Origins | None = None
-    """The web pages that may read its answer; None where there are none."""
+    """The origins whose web pages can read the response; None without such origins."""
     largest = 0
-    """Bytes of a body that is read; 0: as the server has it for all."""
+    """The limit of the body in bytes; 0 for the server's general limit."""
     flow: tuple[str, str] | None = None
-    """The uids of its flow schema and priority level, once somebody knows them."""
+    """The uids of its flow schema and priority level; None until they are found."""
     faults: tuple[str, ...] = ()
-    """The names of those it met."""
+    """The names of the faults injected into it."""
     user = ""
-    """Who asks, once that is known."""
+    """The name of the user; "" until authentication."""
     is_current = False
-    """Whether the store has come to what was newest when this came."""
+    """Whether the store contains every write committed before the request arrived."""
     channel: Any = None
-    """The part of a connection that a watch is written to (`watching.shared`): this request shares
-    the connection with others, and nothing else may answer on it."""
+    """The part of a connection that receives the events of a watch (`watching.shared`). The request
+    shares the connection with others, so only this part may write its response."""
     sent = b""
-    """The body, once it is read."""
+    """The body; b"" until it is read."""
     _asked = False
     _body: bytes | None = None
 
     @property
     def spoken(self) -> HttpVersion:
-        """The version the client speaks."""
+        """The HTTP version of the client."""
         return self.head.version
 
     @property
     def version(self) -> HttpVersion:
-        """The version to answer in: 1.1 to who speaks one that is not served."""
+        """The HTTP version of the response: 1.1 if the client's version is not supported."""
         spoken = self.head.version
         return spoken if spoken.major == 1 else HttpVersion11
 
     @property
     def keep_alive(self) -> bool:
-        """Whether the connection serves another request: not when its body was not asked for."""
+        """Whether the connection can serve another request: False while a client still waits for
+        `100 Continue`."""
         head = self.head
         return not head.should_close and (self._asked or hdrs.EXPECT not in head.headers)
 
     @property
     def is_usual(self) -> bool:
-        """Whether it is answered as most are: in HTTP/1.1, with a body, to no other web page, and
-        another request may follow."""
+        """Whether the response has the usual form: HTTP/1.1, with a body, without headers for
+        other web pages, on a connection that stays open."""
         head = self.head
         return (
             head.version == HttpVersion11
@@ -77,7 +78,7 @@ class Request(BaseRequest):
         )
 
     async def read(self) -> bytes:
-        """The body. Raises ConnectionError, and what else aiohttp raises."""
+        """Return the body. Raises ConnectionError, and the errors of aiohttp."""
         if not self._asked and hdrs.EXPECT in self.headers:
             self._ask()
         if self._body is None:
@@ -87,24 +88,24 @@ class Request(BaseRequest):
 
     @property
     def _is_there(self) -> bool:
-        """Whether the body came with its head, as short ones do: to take it takes a twentieth of
-        what it takes to wait for pieces until there are no more. Of a longer one aiohttp's parser
-        may hold something back."""
+        """Whether the body arrived together with the head, as short ones do. To take it at once
+        needs a twentieth of the time of a wait for pieces. False for a longer body, of which
+        aiohttp's parser can hold back a part."""
         content = self.content
-        if not content.is_eof() or not self.body_exists:  # aiohttp's reader of nothing has no size
+        if not content.is_eof() or not self.body_exists:  # an empty body's reader has no size
             return content.is_eof()
         return content.total_bytes <= SHORT and content.exception() is None
 
     async def _read_all(self) -> bytes:
         try:
             return await (self._read_large() if self.largest else self._read())
-        except RuntimeError as error:  # all that aiohttp says of a client that has gone
+        except RuntimeError as error:  # aiohttp's error for a client that has disconnected
             if self.transport is not None:
                 raise
             raise ConnectionResetError("the client has gone") from error
 
     async def _read(self) -> bytes:
-        """A body as aiohttp reads it."""
+        """Read a body within aiohttp's limit. Raises HTTPRequestEntityTooLarge."""
         content = self.content
         if not content.is_eof():
             return await super().read()
@@ -114,7 +115,7 @@ class Request(BaseRequest):
         return whole
 
     async def _read_large(self) -> bytes:
-        """A body of more than aiohttp was told to read."""
+        """Read a body of at most `largest` bytes. Raises HTTPRequestEntityTooLarge."""
         read = bytearray()
         async for chunk in self.content.iter_any():
             read += chunk
@@ -123,7 +124,8 @@ class Request(BaseRequest):
         return bytes(read)
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """The body piece by piece, as it comes: whoever passes it on keeps none of it."""
+        """Yield the pieces of the body as they arrive, so that it can be forwarded without being
+        kept in memory."""
         if not self._asked and hdrs.EXPECT in self.headers:
             self._ask()
         async for chunk in self.content.iter_any():
@@ -138,8 +140,8 @@ class Request(BaseRequest):
     def shared(
         self, writer: AbstractStreamWriter, url: URL, headers: "CIMultiDict[str]"
     ) -> "Request":
-        """A GET of its own by the same client, on the same connection; nothing but `writer` may
-        answer it there."""
+        """Return a separate GET request of the same client on the same connection. Only `writer`
+        may write its response."""
         head = self.head._replace(
             method="GET", path=str(url), url=url, headers=CIMultiDictProxy(headers), raw_headers=()
         )
@@ -152,15 +154,16 @@ class Request(BaseRequest):
 
 
 def allow(request: web.BaseRequest, largest: int) -> None:
-    """Let the request have a body of so many bytes."""
+    """Allow a body of up to `largest` bytes."""
     if isinstance(request, Request):
         request.largest = largest
 
 
 def refuse(request: Request) -> web.Response | None:
-    """417 to who expects what nobody does, 505 to who speaks another HTTP; None to all others.
+    """Return 417 for an unknown `Expect`, 505 for an unsupported HTTP version, else None.
 
-    In the words of Go's net/http: server.go (`expectationFailed`, `http1ServerSupportsRequest`).
+    The texts are those of Go's net/http: server.go (`expectationFailed`,
+    `http1ServerSupportsRequest`).
     """
     expected = request.headers.get(hdrs.EXPECT)
     if expected is not None and expected.lower() not in ("", "100-continue"):

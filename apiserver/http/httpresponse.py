@@ -1,12 +1,12 @@
-"""An answer sent as a whole: status, headers and a body.
+"""A complete response: status, headers and a body.
 
-A short body goes in one piece with the head, written to the transport where it stands. A long one,
-bytes or pieces that are made as they are sent, goes through aiohttp's writer, piece by piece, and
-waits for its reader between them: of an answer that nobody reads no more than two pieces are in
-memory for its sake, and other requests have their turns.
+A short body and its head are one write, directly to the transport. A long body (bytes, or pieces
+that are made while they are sent) passes through aiohttp's writer piece by piece, and waits for the
+client between pieces. A response to a client that does not read therefore keeps at most two pieces
+in memory, and other requests continue.
 
-aiohttp's own Response also takes payloads of other sorts, cookies and its own compression.
-Preparing for them costs 5 of the 16 µs that its shortest GET takes, and `responses` uses none.
+aiohttp's own Response also supports other payloads, cookies and its own compression. Preparing for
+them costs 5 of the 16 µs of its shortest GET, and `responses` uses none of them.
 """
 
 import asyncio
@@ -30,21 +30,21 @@ from inkube.schemas import caches
 
 logger = logging.getLogger(__name__)
 
-# Bytes of a body that the writer may copy, to send it in one piece with the head. A longer one goes
-# by itself: a list of 5.8 MB took 6.0 ms of processor time copied and takes 3.5 so.
+# Bytes of a body that is copied to send it in one write with the head. A longer one is sent without
+# a copy: a list of 5.8 MB took 6.0 ms of processor time with a copy, and takes 3.5 ms without.
 PIECE = 64 * 1024
-TURN = 8  # pieces written in one turn of the loop to a reader who takes them at once
-STALLED = 60.0  # --request-timeout: seconds in which a reader takes nothing at all
+TURN = 8  # pieces written in one turn of the event loop, if the client takes them at once
+STALLED = 60.0  # --request-timeout: seconds in which the client reads nothing
 
 _FORBIDDEN = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-"""What no header may hold: RFC 9110, 5.5."""
+"""Characters that a header must not contain: RFC 9110, 5.5."""
 _UNSENDABLE = b"500 Internal Server Error: a header of the answer cannot be sent\n"
 Piece = bytes | memoryview
 Body = bytes | Iterator[Piece]
 
 
 class Head:
-    """Headers that many answers have in common: as a map, and as they are sent."""
+    """Headers that many responses share: as a map, and as the text that is sent."""
 
     __slots__ = ("headers", "sent")
 
@@ -54,11 +54,11 @@ class Head:
 
 
 class Writer(StreamWriter):
-    """aiohttp's, of one request: whatever is answered, it does not name the software that it comes
-    from, and tells the page that asked what that may know."""
+    """aiohttp's writer for one request. It never sends a `Server` header, and adds the headers of
+    CORS for the requesting web page."""
 
     tell: Callable[["CIMultiDict[str]"], None] | None = None
-    """Puts on an answer what that page is to know; None where no origins are allowed."""
+    """Adds the headers of CORS to a response; None without allowed origins."""
 
     async def write_headers(self, status_line: str, headers: "CIMultiDict[str]") -> None:
         """See AbstractStreamWriter."""
@@ -69,19 +69,19 @@ class Writer(StreamWriter):
 
 
 class Answer(web.StreamResponse):
-    """One answer with a body; its length, date and connection are told when it is sent.
+    """One response with a body. Its length, date and connection headers are added when it is sent.
 
-    A body that is an iterator is made while it is sent, in chunks. It must not fail: a defect there
-    is logged and cuts the connection, so that nobody takes the part for the whole.
+    An iterator as the body makes chunks while they are sent. An error in it is logged and closes
+    the connection, so that the client cannot mistake the part for the whole body.
     """
 
     def __init__(self, body: Body, head: "Head | CIMultiDict[str]", code: int = 200) -> None:
         super().__init__(status=code)
         self.body = body
         self.packed = False
-        """Whether the body is to be sent compressed."""
+        """Whether the body is sent compressed."""
         self.pinned = len(body) if isinstance(body, bytes) else 0
-        """Bytes that are kept in memory until all of it is sent."""
+        """Bytes that stay in memory until the whole response is sent."""
         self._head = head if isinstance(head, Head) else None
         self._own = None if isinstance(head, Head) else head
         self._audit_id = ""
@@ -95,7 +95,8 @@ class Answer(web.StreamResponse):
 
     @property
     def headers(self) -> "CIMultiDict[str]":
-        """Its own, to be changed; most answers have those of their head, and are sent without."""
+        """The response's own headers, which the caller can change. They are a copy, made here: most
+        responses are sent with the shared headers of their head."""
         if self._own is None:
             assert self._head is not None, "one of both is there"
             self._own = self._head.headers.copy()
@@ -104,14 +105,14 @@ class Answer(web.StreamResponse):
         return self._own
 
     def name(self, audit_id: str) -> None:
-        """Tell the client how the audit log names its request."""
+        """Set the Audit-Id header, the request's id in the audit log."""
         self._audit_id = audit_id
         if self._own is not None:
             self._own["Audit-Id"] = audit_id
 
     @property
     def prepared(self) -> bool:
-        """Whether the headers are on their way."""
+        """Whether the headers are sent or given to the writer."""
         return self._sent or self._writer is not None
 
     @property
@@ -120,7 +121,8 @@ class Answer(web.StreamResponse):
         return self._stays
 
     def whole(self, request: Request) -> bytes | None:
-        """All of it as it is sent, where that is one piece. Then it counts as sent."""
+        """Return the head and body as sent, if that is one piece, and mark the response as sent.
+        Else return None."""
         body = self.body
         if self.packed or not isinstance(body, bytes) or len(body) > PIECE:
             return None
@@ -142,14 +144,14 @@ class Answer(web.StreamResponse):
         return head + body if self._shown else head
 
     def _own_lines(self, request: Request) -> bytes:
-        """The head. Raises ValueError for a header that cannot be sent."""
+        """Return the text of the head. Raises ValueError for a header that cannot be sent."""
         line = self._begin(request)
         if request.origins is not None:
             request.origins.tell(request.headers.get(hdrs.ORIGIN, ""), self.headers)
         return f"{line}\r\n{_lines(self.headers)}\r\n".encode()
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter:
-        """Make the head; it is kept until there is a body to go with."""
+        """Make the head. It is sent together with the start of the body."""
         if not self.prepared:
             self._transport = request.transport
             if isinstance(request, Request) and not self._waits:
@@ -163,7 +165,7 @@ class Answer(web.StreamResponse):
         return request.writer
 
     def _begin(self, request: web.BaseRequest) -> str:
-        """The line of the status; the headers are completed."""
+        """Complete the headers, and return the status line."""
         headers, version, body = self.headers, request.version, self.body
         self._shown = request.method != hdrs.METH_HEAD
         self._stays = request.keep_alive
@@ -184,7 +186,7 @@ class Answer(web.StreamResponse):
         return f"HTTP/{version.major}.{version.minor} {self.status} {self.reason}"
 
     async def write_eof(self, data: bytes = b"") -> None:
-        """Send all of it, and wait for a reader who does not keep up. Raises ConnectionError."""
+        """Send the response, waiting while the client reads slowly. Raises ConnectionError."""
         writer, body = self._writer, self.body
         if self._whole:
             self._write_whole()
@@ -205,13 +207,13 @@ class Answer(web.StreamResponse):
 
     @property
     def _waits(self) -> bool:
-        """Whether even a short body has to wait: to be packed, or for what was sent before."""
+        """Whether even a short body must wait: for compression, or for earlier unsent bytes."""
         transport = self._transport
         return self.packed or (transport is not None and transport.get_write_buffer_size() > 0)
 
     async def _write_pieces(self, writer: AbstractStreamWriter) -> None:
         pieces = self._pieces()
-        self.body = b""  # whatever still holds this answer holds no body
+        self.body = b""  # a later reference to this response must not keep the body
         if self._connection is not None:
             self._connection.pinned = self.pinned
         piece: Piece
@@ -232,8 +234,8 @@ class Answer(web.StreamResponse):
             error.__traceback__ = None  # the writer's frames, which hold a piece
             raise
         finally:
-            # The error of a reader who is gone stays with its trace in a cycle, until somebody
-            # collects those; a body, or what a long list is made of, must not stay with it.
+            # The error of a disconnected client stays with its traceback in a reference cycle until
+            # the next garbage collection. It must not keep the body or the objects of a long list.
             del pieces
             piece = b""
             if self._connection is not None:
@@ -241,14 +243,14 @@ class Answer(web.StreamResponse):
         await writer.write_eof()
 
     def _pieces(self) -> Iterator[Piece]:
-        """The body as it is sent."""
+        """Return the pieces of the body as they are sent, compressed if `packed`."""
         pieces = _cut(self.body) if isinstance(self.body, bytes) else self.body
         pieces = _logged(pieces)
         return http.compression.packed(pieces) if self.packed else pieces
 
 
 class _MakingError(Exception):
-    """A piece could not be made."""
+    """A piece of the body could not be made."""
 
 
 def _logged(pieces: Iterator[Piece]) -> Iterator[Piece]:
@@ -260,7 +262,7 @@ def _logged(pieces: Iterator[Piece]) -> Iterator[Piece]:
 
 
 def _cut(body: bytes) -> Iterator[Piece]:
-    """Views of it: nothing is copied that the socket takes at once."""
+    """Yield views of the body. Bytes that the socket takes at once are not copied."""
     view = memoryview(body)
     for start in range(0, len(body), PIECE):
         yield view[start : start + PIECE]
@@ -268,7 +270,7 @@ def _cut(body: bytes) -> Iterator[Piece]:
 
 @caches.of_values(64)
 def _line(code: int) -> str:
-    """The first line of an answer."""
+    """Return the status line of a response in HTTP/1.1."""
     return f"HTTP/1.1 {code} {REASON_PHRASES.get(code, '')}\r\n"
 
 
@@ -278,7 +280,8 @@ def _date(second: int) -> str:
 
 
 def _lines(headers: "CIMultiDict[str]") -> str:
-    """Headers as they are sent. Raises ValueError for what would end one before its time."""
+    """Return headers as they are sent. Raises ValueError for control characters, with which a
+    header could end early."""
     lines = [f"{name}: {value}" for name, value in headers.items()]
     if any(map(_FORBIDDEN.search, lines)):
         raise ValueError("a header holds a control character")

@@ -1,4 +1,4 @@
-"""Structured log lines: one JSON object a line, or `key=value` text for people."""
+"""Structured log lines: one JSON object per line, or `key=value` text for people."""
 
 import json
 import logging
@@ -6,16 +6,16 @@ import sys
 from typing import Any
 
 ACCESS = "inkube.access"
-"""The logger of requests: one line each."""
+"""The name of the logger for requests: one line per request."""
 _PAINT = {"debug": "2", "warning": "33", "error": "31", "critical": "1;31"}
 _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
 
 
 class JSONFormatter(logging.Formatter):
-    """Time, level, logger, message and whatever `extra` brought."""
+    """Lines with time, level, logger, message and the members of `extra`."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One JSON object."""
+        """Return one JSON object."""
         line = {
             "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
             "level": record.levelname.lower(),
@@ -29,14 +29,14 @@ class JSONFormatter(logging.Formatter):
 
 
 class TextFormatter(logging.Formatter):
-    """The same for a terminal, in colours where it has them."""
+    """Lines of text for a terminal, with optional colours."""
 
     def __init__(self, *, colours: bool = False) -> None:
         super().__init__()
         self._colours = colours
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line, and the trace of an exception below it."""
+        """Return one line, and below it the traceback of an exception."""
         time = self._paint("2", self.formatTime(record, "%H:%M:%S"))
         if record.name == ACCESS:
             return f"{time} {self._request(record)}"
@@ -49,7 +49,7 @@ class TextFormatter(logging.Formatter):
         return text
 
     def _request(self, record: logging.LogRecord) -> str:
-        """Code, method, path and time, in this order: they are of one width, nearly."""
+        """Return code, method, path and time. The first parts have nearly constant widths."""
         told = _extra(record)
         code, uri = told["code"], told["path"]
         uri = f"{uri}?{told['query']}" if told["query"] else uri
@@ -63,10 +63,10 @@ class TextFormatter(logging.Formatter):
 
 
 class Protocol(logging.LoggerAdapter[logging.Logger]):
-    """For what is no HTTP at all: anybody may send it, so it is no error and has no trace."""
+    """A logger for bytes that are not HTTP. Any client can send them, so they are not errors."""
 
     def exception(self, msg: object, *args: object, **kwargs: Any) -> None:
-        """Log it as news for debugging, without its trace."""
+        """Log at the level DEBUG, without a traceback."""
         kwargs.pop("exc_info", None)
         self.debug(msg, *args, **kwargs)
 
@@ -82,9 +82,9 @@ def configure(
     requests: bool = False,
     colours: bool = False,
 ) -> None:
-    """Send the package's log lines to stderr, requests among them if wanted.
+    """Send the package's log lines to stderr, with lines of requests if `requests` is set.
 
-    Called by the command line only.
+    Only the command line calls this.
     """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JSONFormatter() if style == "json" else TextFormatter(colours=colours))

@@ -1,6 +1,6 @@
 """Counts and durations of requests, for `/metrics`.
 
-Plain dictionaries on the hot path; `exposition` formats them when asked. What is told apart follows
+Requests update plain dictionaries; `exposition` formats them for `/metrics`. The labels follow
 apiserver/pkg/endpoints/metrics/metrics.go.
 """
 
@@ -19,12 +19,12 @@ APPLY = "apply"
 """The verb of a patch that is an apply."""
 _APPLY_MEDIA = "application/apply-patch+yaml"
 _HEALTH = frozenset({"/healthz", "/livez", "/readyz"})
-MOST = 10_000  # sets of labels: kinds come and go
+MOST = 10_000  # sets of labels; new kinds add sets
 _METHODS = frozenset({"get", "head", "post", "put", "patch", "delete", "options"})
 
 
 class Series:
-    """The requests of one set of labels."""
+    """Counts and durations of the requests with one set of labels."""
 
     __slots__ = ("buckets", "codes", "seconds")
 
@@ -35,21 +35,21 @@ class Series:
 
 
 class Metrics:
-    """One server's figures."""
+    """The metrics of one server."""
 
     def __init__(self) -> None:
         self.series: dict[tuple[str, ...], Series] = {}
-        """By verb, group, version, resource, subresource, dry run and scope."""
+        """Keys: verb, group, version, resource, subresource, dry run and scope."""
 
     def told(self) -> list[Any]:
-        """The same for another process, as JSON has it; see `add`."""
+        """Return the metrics as JSON values, for `add` in another process."""
         return [
             [labels, [*series.codes.items()], series.buckets, series.seconds]
             for labels, series in self.series.items()
         ]
 
     def add(self, told: Iterable[Any]) -> None:
-        """Add what another process told."""
+        """Add the metrics of another process, as `told` returned them."""
         for labels, codes, buckets, seconds in told:
             series = self.series.setdefault(tuple(labels), Series())
             for code, number in codes:
@@ -58,14 +58,16 @@ class Metrics:
             series.seconds += seconds
 
     def count(self, info: RequestInfo, code: int, seconds: float, media: str = "") -> None:
-        """Note one request, with the media type of its body. Refused ones share labels: what they
-        name may not even exist, and clients must not be able to grow the table; an OPTIONS that is
-        no verb is never refused."""
+        """Count one request. `media` is the media type of its body.
+
+        Refused requests share labels, because their resource may not exist, and clients must not
+        be able to grow the table. So do requests whose method is not a verb, such as OPTIONS.
+        """
         verb: Any = info.verb
         if verb == "patch" and media == _APPLY_MEDIA:
             verb = APPLY
         if info.is_resource and verb and code < 400 and len(self.series) < MOST:
-            # `All`, or nothing: what else stands there is refused
+            # other values than `All` are refused
             dry_run = "All" if info.query and "dryRun" in info.query else ""
             place = "namespace" if info.namespace else "cluster"
             scope = "resource" if info.name or verb == "create" else place

@@ -1,7 +1,7 @@
-"""Which form an answer takes: JSON, YAML or protobuf; the object itself, a Table or its metadata.
+"""The form of a response: JSON, YAML or protobuf; the object itself, a Table or its metadata.
 
-Follows apiserver/pkg/endpoints/handlers/negotiation. Tables are never protobuf; of custom resources
-no more than their metadata is.
+Follows apiserver/pkg/endpoints/handlers/negotiation. Tables are never protobuf. For custom
+resources, only metadata has a form in protobuf.
 """
 
 from typing import NamedTuple
@@ -15,8 +15,7 @@ JSON = "application/json"
 YAML = "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 EVENTS = "text/event-stream"
-"""Server-Sent Events, which an EventSource asks for: a form of watches alone, and none of
-kube-apiserver's."""
+"""Server-Sent Events, for an EventSource: only for watches, and not a form of kube-apiserver."""
 ACCEPTED = f"{JSON}, {YAML}, {PROTOBUF}"
 WITHOUT_TABLES = ("PartialObjectMetadata", "PartialObjectMetadataList")
 _ROUTED = (JSON, YAML, PROTOBUF, "*/*")
@@ -27,9 +26,9 @@ _META_VERSIONS = ("v1", "v1beta1")
 
 
 class Form(NamedTuple):
-    """How to answer. `kind` is "" for the object as it is, else the transform's kind.
+    """The form of a response. `kind` is "" for the object itself, else the kind of the transform.
 
-    A tuple, so that it is hashed without Python: it is part of the key of every watch event.
+    A tuple, because C code hashes it: it is part of the key of every watch event.
     """
 
     media: str = JSON
@@ -41,21 +40,21 @@ class Form(NamedTuple):
 
     @property
     def plain_json(self) -> bool:
-        """Whether stored bytes serve as they are."""
+        """Whether the stored bytes are the response."""
         return self.media == JSON and not self.kind and not self.pretty
 
     @property
     def compact_table(self) -> bool:
-        """Whether rows serve as the bytes they were made."""
+        """Whether the response contains the encoded rows unchanged."""
         return self.media == JSON and self.kind == "Table" and not self.pretty
 
     @property
     def protobuf(self) -> bool:
-        """Whether objects are told as messages."""
+        """Whether objects are encoded as protobuf messages."""
         return self.media == PROTOBUF
 
     def without_transform(self) -> "Form":
-        """The same media type, the object as it is: deletes and errors are never tables."""
+        """Return the form without a transform: deletes and errors are never tables."""
         return Form(self.media, pretty=self.pretty) if self.kind else self
 
 
@@ -63,7 +62,7 @@ PLAIN = Form()
 PACKED = Form(PROTOBUF)
 INDENTED = Form(pretty=True)
 _OF_GO = (f"{PROTOBUF},{JSON}", PROTOBUF)
-"""What generated clients send; told at once, for a look into the cache takes a microsecond."""
+"""Accept headers of generated clients, compared first, because a cache lookup takes 1 µs."""
 
 
 class _Clause(NamedTuple):
@@ -79,7 +78,7 @@ class _Clause(NamedTuple):
 
 @caches.of_texts(512)
 def clauses(header: str) -> tuple[_Clause, ...]:
-    """The media ranges, best quality first, order kept among equals."""
+    """Return the media ranges by quality, best first. Ranges of equal quality keep their order."""
     found = []
     for part in header.split(",")[:64]:
         media, *parameters = (piece.strip() for piece in part.split(";"))
@@ -97,10 +96,10 @@ def clauses(header: str) -> tuple[_Clause, ...]:
 
 
 def route(header: str | None, *, lists: bool = False) -> None:
-    """Whether go-restful finds a route for an Accept header, before anybody looks at the object.
+    """Check an Accept header as go-restful does to find a route, before the object is read.
 
-    It knows the whole media types only, and of parameters nothing; `lists` may be watched, too.
-    Raises StatusError 406 in its words.
+    It accepts only complete media types, and ignores parameters. `lists` means that the path can
+    be watched, too. Raises StatusError 406 with go-restful's text.
     """
     if not header or header in _OF_GO:
         return
@@ -118,10 +117,10 @@ def choose(
     any_application: bool = True,
     messages: bool = True,
 ) -> Form:
-    """The form for an Accept header. Raises StatusError 406 when there is none.
+    """Return the form for an Accept header. Raises StatusError 406 if no form fits.
 
-    `transforms` are the kinds that may be served instead of the object, `any_application` says
-    whether `application/*` is JSON, `messages` whether whole objects have a protobuf form.
+    `transforms` are the kinds that can replace the object in a response. With `any_application`,
+    `application/*` means JSON. With `messages`, whole objects have a form in protobuf.
     """
     if not header or header in ("*/*", JSON):
         return PLAIN
@@ -172,14 +171,14 @@ def asked(
     any_application: bool = True,
     messages: bool = True,
 ) -> Form:
-    """The form a request asks for: `choose`, indented for people. Raises StatusError 406."""
+    """Return the form for a request: `choose`, and indented for people. Raises StatusError 406."""
     header = request.headers.get(hdrs.ACCEPT)
     form = choose(header, transforms=transforms, any_application=any_application, messages=messages)
     return form._replace(pretty=True) if _is_for_people(request, query) else form
 
 
 def _is_for_people(request: web.BaseRequest, query: MultiMapping[str]) -> bool:
-    """Whether a query or a user agent asks for indentation (negotiation.isPrettyPrint)."""
+    """Whether the query or the user agent requires indentation (negotiation.isPrettyPrint)."""
     said = query.get("pretty") if query else ""
     if said:
         return said in _TRUE
@@ -187,7 +186,8 @@ def _is_for_people(request: web.BaseRequest, query: MultiMapping[str]) -> bool:
 
 
 def safe(request: web.BaseRequest, query: MultiMapping[str]) -> Form:
-    """The form an error takes: never fails, never a transform; a Status has every form."""
+    """Return the form of an error. Never raises, and never a transform: a Status has every
+    format."""
     try:
         return asked(request, query).without_transform()
     except status.StatusError:

@@ -1,7 +1,7 @@
-"""Options of requests, out of queries and bodies, and their validation.
+"""Options of requests, from queries and bodies, and their validation.
 
-Follows apimachinery/pkg/apis/meta/v1/validation and internalversion/validation; each bad option is
-a cause of one 422 whose kind is that of the options, such as CreateOptions.
+Follows apimachinery/pkg/apis/meta/v1/validation and internalversion/validation. All invalid options
+are causes of one 422, whose kind is that of the options, such as CreateOptions.
 """
 
 import math
@@ -43,9 +43,9 @@ Query = MultiMapping[str]
 def read_write_options(
     query: Query, kind: str, *, lenient: bool = False, apply: bool = False
 ) -> tuple[WriteOptions, list[str]]:
-    """The options that a create, update or patch says, and warnings. Raises StatusError 422.
+    """Return the options of a create, update or patch, and warnings. Raises StatusError 422.
 
-    `lenient` reads `dryRun=true` as All; `apply` asks for a field manager and allows force.
+    `lenient` reads `dryRun=true` as All. `apply` requires a field manager and allows force.
     """
     dry_run, errors, warnings = _dry_run(query.getall("dryRun", ()), lenient)
     manager = query.get("fieldManager", "")
@@ -67,7 +67,7 @@ def read_write_options(
 
 
 def read_timeout(query: Query) -> float:
-    """`timeout`, in seconds; without end where there is none, or one that ended before it began.
+    """Return `timeout` in seconds; infinite if it is missing, 0 or negative.
 
     Raises StatusError 400 (apiserver/pkg/endpoints/filters/request_deadline.go).
     """
@@ -91,7 +91,7 @@ def _seconds(text: str) -> float:
 
 
 def _why_no_duration(text: str) -> str:
-    """What `time.ParseDuration` says of it."""
+    """Return the error of `time.ParseDuration` for an invalid text."""
     rest = text.lstrip("+-") if text[:1] in ("+", "-") else text
     while rest:
         number = _NUMBER.match(rest)
@@ -137,7 +137,8 @@ def _manager(manager: str) -> list[FieldError]:
 
 
 def manager_name(options: WriteOptions, user_agent: str) -> str:
-    """`fieldManager`, or the user agent up to its first slash, at most 128 bytes."""
+    """Return `fieldManager`, or the user agent up to its first slash (at most 128 bytes,
+    "unknown" if it is empty)."""
     if options.field_manager:
         return options.field_manager
     head = user_agent.partition("/")[0]
@@ -151,7 +152,8 @@ def manager_name(options: WriteOptions, user_agent: str) -> str:
 def read_delete_options(
     query: Query, body: Mapping[str, Any] | None, *, lenient: bool = False
 ) -> tuple[DeleteOptions, list[str]]:
-    """Options of a delete: the body's when there is one, else the query's. Raises 422."""
+    """Return the options of a delete, from the body if it is not None, else from the query, and
+    warnings. Raises StatusError 400 or 422."""
     source, values = _from_body(body) if body is not None else _from_query(query)
     dry_run, errors, warnings = _dry_run(values, lenient)
     if source.propagation is not None and source.orphan is not None:
@@ -175,13 +177,14 @@ def read_delete_options(
 
 
 def delete_options(body: Mapping[str, Any]) -> DeleteOptions:
-    """DeleteOptions that stand inside another object, such as an Eviction. Raises 400 or 422."""
+    """Return the DeleteOptions inside another object, such as an Eviction. Raises StatusError 400
+    or 422."""
     found, _ = read_delete_options(MultiDict(), body)
     return found
 
 
 def _from_query(query: Query) -> tuple[DeleteOptions, list[str]]:
-    """What a query says, and its values of dryRun."""
+    """Return the options in a query, and its values of dryRun."""
     grace, orphan = query.get("gracePeriodSeconds"), query.get("orphanDependents")
     options = DeleteOptions(
         grace=None if grace is None else parse_int(grace),
@@ -192,7 +195,7 @@ def _from_query(query: Query) -> tuple[DeleteOptions, list[str]]:
 
 
 def _from_body(body: Mapping[str, Any]) -> tuple[DeleteOptions, list[str]]:
-    """The same of a body."""
+    """Return the options in a body, and its values of dryRun. Raises StatusError 400."""
     values = _member(body, "dryRun", list, "[]string") or []
     for value in values:
         if not isinstance(value, str):
@@ -212,7 +215,7 @@ def _from_body(body: Mapping[str, Any]) -> tuple[DeleteOptions, list[str]]:
 def _member(
     body: Mapping[str, Any], name: str, kind: type[Any], go_type: str, above: str = ""
 ) -> Any:
-    """A member of its type, None when it is missing. Raises StatusError 400."""
+    """Return a member, or None if it is missing. Raises StatusError 400 for another type."""
     value = body.get(name)
     if value is None or type(value) is kind:
         return value
@@ -220,13 +223,14 @@ def _member(
 
 
 def _refusal(value: Any, go_type: str, field: str) -> status.StatusError:
-    """Deletions answer the decoder's own words, as `bodies.read_delete_options` says."""
+    """Return an error with the decoder's text without a prefix, as in
+    `bodies.read_delete_options`."""
     why = unmarshal.cannot_unmarshal(value, go_type, f"DeleteOptions.{field}").text
     return status.bad_request(why)
 
 
 def parse_int(text: str) -> int:
-    """`strconv.ParseInt`. Raises StatusError 400 with Go's text."""
+    """Parse an integer as `strconv.ParseInt`. Raises StatusError 400 with Go's text."""
     try:
         return strconv.parse_int(text)
     except ValueError as error:
@@ -236,7 +240,7 @@ def parse_int(text: str) -> int:
 def read_list_options(
     query: Query, *, watching: bool = False, streams_lists: bool = True
 ) -> ListOptions:
-    """The options of a list, watch or deletecollection. Raises StatusError 400 or 422."""
+    """Return the options of a list, watch or deletecollection. Raises StatusError 400 or 422."""
     if not query:
         return PLAIN_LIST
     timeout = query.get("timeoutSeconds")
@@ -299,8 +303,8 @@ def _problems(options: ListOptions, watching: bool, streams_lists: bool) -> list
 
 
 def _watch_problems(options: ListOptions, streams_lists: bool) -> list[FieldError]:
-    """validateWatchOptions, after SetListOptionsDefaults: who says neither and starts at any
-    version wants the state first."""
+    """Return the errors of validateWatchOptions, after SetListOptionsDefaults: a watch from any
+    version without sendInitialEvents and resourceVersionMatch begins with the current state."""
     field = "resourceVersionMatch"
     match, wants_state = options.match, options.initial_events
     if (

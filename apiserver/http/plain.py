@@ -1,7 +1,7 @@
-"""aiohttp's server and connections, which count what their clients do not read.
+"""aiohttp's server and connections, with a count of bytes that clients do not read.
 
-`web.Server` and `web.RequestHandler` are used as they are; what is added is in methods of
-asyncio's protocols. `fast` replaces the loop of a connection, where it can.
+`web.Server` and `web.RequestHandler` are unchanged. The additions are in methods of asyncio's
+protocols. `fast` replaces the loop of a connection for tested versions of aiohttp.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from inkube.apiserver.http.budget import FULL, Budget, cut_off
 
 logger = logging.getLogger(__name__)
 
-UNSENT = 128 * 1024  # bytes that the system takes and cannot send yet; Linux would take megabytes
+UNSENT = 128 * 1024  # unsent bytes in the system's buffer; Linux would buffer megabytes
 
 _INTERNET = (socket.AF_INET, socket.AF_INET6)
 _UNSENT_OPTION: Final[int | None] = getattr(socket, "TCP_NOTSENT_LOWAT", None)
@@ -25,7 +25,7 @@ Handler = Callable[[Any], Coroutine[Any, Any, web.StreamResponse]]
 
 
 class Server(web.Server):
-    """aiohttp's low-level server; `settings` are those of a connection."""
+    """aiohttp's low-level server. `settings` are the arguments of each connection."""
 
     def __init__(
         self, handler: Handler, budget: Budget, request_factory: Any, **settings: Any
@@ -36,7 +36,7 @@ class Server(web.Server):
         self.loop = asyncio.get_running_loop()
 
     def __call__(self) -> web.RequestHandler:
-        """The protocol of one more connection."""
+        """Return the protocol of a new connection."""
         return Connection(self, self.budget, loop=self.loop, **self.settings)
 
 
@@ -49,9 +49,9 @@ class Connection(web.RequestHandler):
         super().__init__(manager, **settings)
         self.budget = budget
         self.pinned = 0
-        """Bytes that the answer under way keeps beside those of the transport."""
+        """Bytes that the current response keeps in addition to those of the transport."""
         self._holds_back = False
-        """Whether its client was told to wait with what it sends."""
+        """Whether reading from the client is paused."""
 
     @property
     def unread(self) -> int:
@@ -67,20 +67,21 @@ class Connection(web.RequestHandler):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """See asyncio.Protocol."""
         super().connection_made(transport)
-        # cast: uvloop's transports have the methods of asyncio's and are none of its classes
+        # cast: uvloop's transports have asyncio's methods without being instances of its classes
         cast("asyncio.Transport", transport).set_write_buffer_limits(FULL)
         connection = transport.get_extra_info("socket")
         if _UNSENT_OPTION is not None and connection.family in _INTERNET:
             connection.setsockopt(socket.IPPROTO_TCP, _UNSENT_OPTION, UNSENT)
 
     def pause_reading(self) -> None:
-        """See asyncio.Transport; of a body that comes faster than it is read."""
+        """See asyncio.Transport. aiohttp calls it if a body arrives faster than it is read."""
         self._holds_back = True
         super().pause_reading()
 
     def resume_reading(self, *how: Any, **options: Any) -> None:
-        """See asyncio.Transport. aiohttp asks for it after every read, and then has its parser look
-        for what was held back, which takes a fiftieth of a create and finds nothing."""
+        """See asyncio.Transport. aiohttp calls it after every read, and its parser then searches
+        for bytes that were held back. Unless reading was paused, that finds nothing, and takes a
+        fiftieth of the time of a create."""
         if self._holds_back:
             self._holds_back = False
             super().resume_reading(*how, **options)

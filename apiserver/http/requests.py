@@ -1,8 +1,8 @@
-"""From method, path and query to a RequestInfo: which verb on which resource, of which name.
+"""From method, path and query to a RequestInfo: the verb, the resource and the name of an object.
 
-This is the only place that splits a path or a query: whoever decides (who may, which handler) and
-whoever answers read the same RequestInfo, so they cannot read it differently. Functions over
-strings; nothing here knows what is served. Follows apiserver/pkg/endpoints/request/requestinfo.go.
+Only this module splits paths and queries. Authorization, routing and handlers read the same
+RequestInfo, so they cannot interpret a request differently. The functions take strings and do not
+depend on the served resources. Follows apiserver/pkg/endpoints/request/requestinfo.go.
 """
 
 from typing import NamedTuple
@@ -18,17 +18,17 @@ _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH
 _READS = frozenset({"GET", "HEAD"})
 _NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
 _DEPRECATED = frozenset({"watch", "proxy"})  # before the resource: /api/v1/watch/pods
-# Most requests ask for what was asked before; a look-up takes a tenth of a split. At most 5 MiB.
+# Most requests repeat an earlier target. A cache lookup takes a tenth of a split. At most 5 MiB.
 REMEMBERED = 2048
 REMEMBERED_LENGTH = 512
 _NO_QUERY: MultiDictProxy[str] = MultiDictProxy(MultiDict())
 _NARROWED = frozenset({"list", "watch"})
-_NAMESPACE_IN_SHAPE = 7  # where a shape says whether there is a namespace
+_NAMESPACE_IN_SHAPE = 7  # the index in a shape of "has a namespace"
 _RESOURCE_AT = {"api": 2, "apis": 3}  # /api/VERSION/RESOURCE, /apis/GROUP/VERSION/RESOURCE
 
 
 class RequestInfo(NamedTuple):
-    """What a request asks for. `resource` is "" for paths that name no resource."""
+    """The parsed method, path and query of a request. `resource` is "" for other paths."""
 
     method: str
     path: str
@@ -44,19 +44,20 @@ class RequestInfo(NamedTuple):
     rest: tuple[str, ...] = ()
     """Path segments beyond the subresource."""
     deprecated: str = ""
-    """`watch` or `proxy` where that stood before the resource: /api/v1/watch/pods."""
+    """`watch` or `proxy` if that precedes the resource (/api/v1/watch/pods), else ""."""
     query: MultiDictProxy[str] = _NO_QUERY
     assumes_namespace: bool = False
-    """Whether the path names no namespace, and that of the kind's objects was filled in."""
+    """Whether `namespace` is not from the path, but the namespace of all objects of the kind."""
     selected: str = ""
-    """The one name that the field selector of a list or watch leaves, "" when it leaves more."""
+    """The only name that the field selector of a list or watch allows; "" if it allows more."""
     shape: tuple[object, ...] = ()
-    """All of this that decides who answers: verb, group, version, resource and subresource, then
-    the method and whether there are namespace, name and more; () for what names no resource."""
+    """The parts that select the handler: verb, group, version, resource, subresource, method and
+    `deprecated`, then whether the path has a namespace, a name and further segments; () without a
+    resource."""
 
 
 def read(request: web.BaseRequest) -> RequestInfo:
-    """What a request asks for."""
+    """Return the RequestInfo of a request."""
     target = request.raw_path
     if len(target) <= REMEMBERED_LENGTH and target.startswith("/") and "#" not in target:
         return _read(request.method, target)
@@ -76,9 +77,9 @@ def as_sent(request: web.BaseRequest) -> str:
 
 
 def parse(method: str, raw_path: str, raw_query: str = "") -> RequestInfo:
-    """Split a raw (still percent-encoded) path and query. Empty segments make it a plain path.
+    """Split a raw (percent-encoded) path and query. A path with empty segments is not a resource's.
 
-    Escapes are undone before the split, as Go does: an escaped slash divides like any other.
+    As in Go, the path is decoded before the split: an escaped slash separates segments, too.
     """
     if not raw_query:
         return _split(method, raw_path, False)
@@ -92,7 +93,7 @@ def parse(method: str, raw_path: str, raw_query: str = "") -> RequestInfo:
 
 
 def within(info: RequestInfo, namespace: str) -> RequestInfo:
-    """The same request, of an object in that namespace: its path names none."""
+    """Return the same request with that namespace, for a path without one."""
     shape = (*info.shape[:_NAMESPACE_IN_SHAPE], True, *info.shape[_NAMESPACE_IN_SHAPE + 1 :])
     return info._replace(namespace=namespace, assumes_namespace=True, shape=shape)
 
@@ -109,11 +110,11 @@ _remembered_query = caches.of_values(REMEMBERED)(_read_query)
 
 
 def _selected_name(fields: str) -> str:
-    """The one name a field selector leaves, where it could be a segment of a path."""
+    """Return the only name that a field selector allows, if it can be a path segment, else ""."""
     try:
         name = selectors.selected_name(fields)
     except status.StatusError:
-        return ""  # the handler refuses it, to those who may ask
+        return ""  # the handler refuses it after authorization
     return "" if name in (".", "..") or "/" in name or "%" in name else name
 
 
@@ -164,7 +165,7 @@ def _deprecated_verb(method: str, name: str, deprecated: str, verb: str) -> str:
 
 
 def _is_namespace(rest: list[str]) -> bool:
-    """Whether `namespaces/NAME…` is a namespace itself, and not the place of something else."""
+    """Whether `namespaces/NAME…` addresses the namespace itself, not an object in it."""
     return len(rest) == 2 or (len(rest) == 3 and rest[2] in _NAMESPACE_SUBRESOURCES)
 
 

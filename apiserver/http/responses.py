@@ -1,4 +1,4 @@
-"""Answers: bytes, media types and warnings; the only place that turns a StatusError into HTTP."""
+"""Responses: bytes, media types and warnings. Only this module encodes a StatusError for HTTP."""
 
 from collections.abc import Collection
 from typing import Any
@@ -29,7 +29,7 @@ _PLAIN = {"Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options":
 def data(
     body: Body, *, code: int = 200, warnings: Collection[str] = (), media: str = JSON
 ) -> Answer:
-    """Bytes of JSON, YAML or protobuf as they are, at once or in pieces made as they are sent."""
+    """Return a response with encoded JSON, YAML or protobuf: bytes, or an iterator of pieces."""
     answer = Answer(body, _HEADS[media], code)
     if warnings:
         _warn(answer.headers, warnings)
@@ -37,14 +37,14 @@ def data(
 
 
 def stream(warnings: Collection[str] = (), media: str = JSON) -> web.StreamResponse:
-    """The start of a stream of JSON documents, or of frames (`WATCH`)."""
+    """Return the start of a stream of JSON documents, or of protobuf frames (`WATCH`)."""
     headers = _HEADS[media].headers.copy()
     _warn(headers, warnings)
     return web.StreamResponse(headers=headers)
 
 
 def events(warnings: Collection[str] = ()) -> web.StreamResponse:
-    """The start of a stream of Server-Sent Events, which no proxy should hold back."""
+    """Return the start of a stream of Server-Sent Events, which proxies should not buffer."""
     headers = {"Content-Type": EVENTS, "Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
     response = web.StreamResponse(headers=headers)
     _warn(response.headers, warnings)
@@ -57,26 +57,27 @@ def _warn(headers: "CIMultiDict[str]", warnings: Collection[str]) -> None:
 
 
 def render(value: Any, form: Form, *, code: int = 200, warnings: Collection[str] = ()) -> Answer:
-    """A JSON value in the form the client asked for."""
+    """Return a response with a JSON value in the requested form."""
     return data(body(value, form), code=code, warnings=warnings, media=form.media)
 
 
 def body(value: Any, form: Form) -> bytes:
-    """The bytes of that."""
+    """Return the bytes of a JSON value in the requested form."""
     if form.media == JSON:
         made = encode(value, pretty=form.pretty)
-        # An encoder's buffer is up to eight times as large as what it holds, and a long body
-        # waits for its reader.
+        # The encoder's buffer can be eight times as large as its content, and a long body stays
+        # in memory until the client has read it.
         return made if len(made) < GZIP_FROM else bytes(memoryview(made))
     return protobuf.envelopes.sealed(value) if form.protobuf else http.yamls.write(value)
 
 
 def encode(value: Any, *, pretty: bool = False) -> bytes:
-    """Compact JSON, ending with a line feed as Go's encoder does, or indented, without one."""
+    """Return compact JSON with a line feed at its end, as Go's encoder does, or indented JSON
+    without one."""
     option = orjson.OPT_INDENT_2 if pretty else orjson.OPT_APPEND_NEWLINE
     try:
         return orjson.dumps(value, option=option)
-    except TypeError:  # bytes of a header that are no UTF-8 stand as lone surrogates in its text
+    except TypeError:  # bytes of a header that are not UTF-8 are lone surrogates in its text
         return orjson.dumps(_readable(value), option=option)
 
 
@@ -89,7 +90,7 @@ def _readable(value: Any) -> Any:
 
 
 def error(failure: StatusError, form: Form, warnings: Collection[str] = ()) -> Answer:
-    """A StatusError as a Status body, or as its plain text."""
+    """Return a response with the Status of an error, or with its plain text."""
     if failure.plain:
         return Answer(failure.plain.encode(), CIMultiDict(_PLAIN), failure.code)
     response = render(failure.body(), form, code=failure.code, warnings=warnings)
@@ -99,7 +100,7 @@ def error(failure: StatusError, form: Form, warnings: Collection[str] = ()) -> A
 
 
 def plain_not_found() -> web.Response:
-    """What the reference's outer mux answers to a path nobody knows."""
+    """Return the response of the reference's outer mux to an unknown path."""
     return web.Response(
         text="404 page not found\n",
         status=404,
@@ -108,14 +109,15 @@ def plain_not_found() -> web.Response:
 
 
 def unknown_path(*, plain: bool) -> web.Response:
-    """A path nobody serves, in plain text. Raises StatusError 404 where it is told by a Status."""
+    """Return the response to an unknown path in plain text. Raises StatusError 404 unless
+    `plain`."""
     if not plain:
         raise status.resource_not_found()
     return plain_not_found()
 
 
 def compress(response: Answer, accept_encoding: str) -> None:
-    """Have a large body sent as gzip to who can read it."""
+    """Send a large body as gzip if the client accepts that."""
     body = response.body
     if "gzip" not in accept_encoding or (isinstance(body, bytes) and len(body) < GZIP_FROM):
         return

@@ -1,8 +1,8 @@
-"""aiohttp's server, as it takes bytes here: the bounds of a request and the class of requests.
+"""Creates aiohttp's server: the limits of a request, the class of requests, the connection loop.
 
-`root.listening` and the workers' private port make one each. How connections are served is chosen
-here and known nowhere else: by the loop of `fast` where this version of aiohttp has been tested
-with it, else by aiohttp's own.
+`root.listening` and the private port of workers create one each. Only this module selects the loop
+that serves connections: that of `fast` if it was tested with this version of aiohttp, else
+aiohttp's own.
 """
 
 import asyncio
@@ -28,20 +28,20 @@ logger = logging.getLogger(__name__)
 
 MAX_HEADER = 64 * 1024  # a URL with a long selector, a token with many groups
 Serving = Literal["fast", "plain"]
-"""How connections are served; `fast` where it can be."""
+"""The loop that serves connections; `fast` only with tested versions of aiohttp."""
 
 
 def make(
     handler: Callable[..., Any], origins: Origins, budget: Budget, serving: Serving = "fast"
 ) -> web.Server:
-    """A server whose requests `handler` answers; `origins` are the pages that may send them,
-    `budget` counts what waits for clients who do not read."""
+    """Return a server that calls `handler` for each request. `origins` are the allowed origins of
+    web pages. `budget` counts unsent bytes of clients that do not read."""
     return _kind(serving)(
         handler,
         budget,
         _request_factory(origins),
         access_log=None,
-        auto_decompress=False,  # as the reference: no body is unpacked, so none is a bomb
+        auto_decompress=False,  # as the reference: a compressed body could expand without limit
         logger=logs.Protocol(logging.getLogger("inkube.protocol")),
         max_line_size=MAX_HEADER,
         max_field_size=MAX_HEADER,
@@ -61,7 +61,7 @@ def _kind(serving: Serving) -> type[plain.Server]:
 
 
 def _request_factory(origins: Origins) -> Callable[..., Request]:
-    """Requests whose body may be as large as kube-apiserver's."""
+    """Return a function that creates requests, with kube-apiserver's limit of the body."""
     loop = asyncio.get_running_loop()
     kind: type[Request] = Request
     allowed = origins or None
@@ -76,7 +76,7 @@ def _request_factory(origins: Origins) -> Callable[..., Request]:
         task: asyncio.Task[None],
     ) -> Request:
         url: URL | None = message.url
-        if url is None:  # of a CONNECT to nowhere, by aiohttp's parser
+        if url is None:  # aiohttp's parser, for a CONNECT without a target
             message = message._replace(path="/", url=URL("/"))
         writer = Writer(protocol, loop)
         if allowed is not None:

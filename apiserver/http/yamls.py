@@ -1,4 +1,4 @@
-"""YAML as sigs.k8s.io/yaml writes it."""
+"""YAML in the format of sigs.k8s.io/yaml."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import yaml
 
 
 def write(value: Any) -> bytes:
-    """A value with sorted keys."""
+    """Return a value as YAML with sorted keys."""
     plain = orjson.loads(orjson.dumps(value))
     text: str = yaml.dump(
         plain, Dumper=_Dumper, default_flow_style=False, allow_unicode=True, width=10**6
@@ -16,7 +16,7 @@ def write(value: Any) -> bytes:
 
 
 class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc] # C or Python
-    """No aliases: two equal members are written twice."""
+    """Writes no aliases: a value that occurs twice is written twice."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True

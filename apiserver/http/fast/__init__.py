@@ -1,9 +1,9 @@
 """A faster loop for connections, in place of aiohttp's: `Server`, for versions that `is_tested`.
 
-It works on what aiohttp keeps to itself, so it serves only with versions with which the tests of
-HTTP have passed on it (`versions`); with others, and where `Options.http` says `plain`, aiohttp's
-own loop serves (`http.plain`). Everybody else sees the same requests and answers either way:
-`webserver` alone knows of this room. What it saves is told in docs/performance.md.
+It uses private names of aiohttp, so it serves only with versions for which the tests of HTTP have
+passed with it (`versions`). With other versions, and if `Options.http` is `plain`, aiohttp's own
+loop serves (`http.plain`). Requests and responses are the same with both loops, and only
+`webserver` uses this room. docs/performance.md shows the gain.
 """
 
 from inkube.schemas import lazy

@@ -1,19 +1,19 @@
-"""A connection whose requests run without a task of their own.
+"""A connection whose requests run without separate tasks.
 
-aiohttp wakes the task of the connection, which makes one for the request, whose end wakes the first
-one again: three turns of the event loop and two futures. Here a request that came whole begins in
-the turn after it came, together with all that came then, since many small pieces of work go faster
-stage by stage. It goes on when what it waits for is done, and a short answer leaves from where it
-is made, with those made in the same turn (`outbox`): a GET takes two thirds of the processor time
-that it took aiohttp's way (`make bench`).
+aiohttp wakes the task of the connection, which creates a task for the request, whose end wakes the
+first task again: three turns of the event loop and two futures. Here, a request that arrived
+completely begins in the next turn, together with all others of that turn, because many small pieces
+of work run faster stage by stage. It continues when the future that it awaits is done. A short
+response is written where it is made, together with others of the same turn (`outbox`). A GET takes
+two thirds of aiohttp's processor time (`make bench`).
 
-It runs in the name of the connection's task: `asyncio.current_task` tells that one, so whoever sets
-a time limit cancels it, whereupon it takes the request over and has it raised where it waits. Each
-request has a context of its own. What is not a single whole request of an idle connection (a body
-still on its way, pipelined requests, an upgrade, no HTTP at all, the end of a long answer) is the
-task's as well, which does what aiohttp's does.
+`asyncio.current_task` returns the connection's task while a request runs. A time limit therefore
+cancels that task, which then takes the request over and raises the cancellation where the request
+waits. Each request has its own context. All other cases run in the task, as in aiohttp: a body that
+has not arrived completely, pipelined requests, an upgrade, bytes that are not HTTP, the end of a
+long response.
 
-Stands in for `aiohttp.web_protocol.RequestHandler.start` of the versions in `versions`.
+Replaces `aiohttp.web_protocol.RequestHandler.start` of the versions in `versions`.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ _COUNTS_MESSAGES = hasattr(HttpRequestParser, "message_consumed")  # since 3.14
 
 
 class Server(plain.Server):
-    """A server with such connections."""
+    """A server whose connections run requests without separate tasks."""
 
     def __init__(
         self, handler: plain.Handler, budget: Budget, request_factory: Any, **settings: Any
@@ -47,21 +47,21 @@ class Server(plain.Server):
         self.outbox = Outbox(self.loop.call_soon)
 
     def __call__(self) -> web.RequestHandler:
-        """The protocol of one more connection."""
+        """Return the protocol of a new connection."""
         return Connection(self, self.budget, self.outbox, loop=self.loop, **self.settings)
 
 
 class _Taken(NamedTuple):
-    """A request that the task of the connection is to run on with."""
+    """A request that the task of the connection continues."""
 
     request: web.BaseRequest
     payload: StreamReader
     answered: Callable[[Any], Awaitable[web.StreamResponse]]
-    """How, given the request, it comes to its answer."""
+    """Returns the response to the request."""
 
 
 class _Running:
-    """A handler that runs outside of the task; whoever awaits it runs it on to its answer."""
+    """A handler that runs outside the task. To await it runs the handler to its response."""
 
     __slots__ = ("coroutine", "payload", "request", "run", "task", "waits")
 
@@ -75,11 +75,11 @@ class _Running:
         self.request = request
         self.payload = payload
         self.task = task
-        """In whose name it runs."""
+        """The task that is current while the handler runs."""
         self.coroutine = cast("Coroutine[Any, Any, web.StreamResponse]", handler(request))
         self.run = copy_context().run
         self.waits: asyncio.Future[Any] | None = None
-        """What it waits for; None: others are to have their turns."""
+        """The future that it awaits; None if it only lets other work run (`asyncio.sleep(0)`)."""
 
     def __await__(self) -> Generator[Any, Any, web.StreamResponse]:
         run, coroutine, waits = self.run, self.coroutine, self.waits
@@ -89,7 +89,7 @@ class _Running:
             while True:
                 try:
                     sent = yield waits
-                except BaseException as error:  # noqa: BLE001 # a cancellation, or the end of all
+                except BaseException as error:  # noqa: BLE001 # a cancellation, or the end of the process
                     waits = run(coroutine.throw, error)
                 else:
                     waits = run(coroutine.send, sent)
@@ -98,7 +98,7 @@ class _Running:
             return answer
 
     async def answered(self, _: web.BaseRequest) -> web.StreamResponse:
-        """As a handler."""
+        """Run the handler to its response; has the signature of a handler."""
         return await self
 
 
@@ -113,21 +113,21 @@ class Connection(plain.Connection):
         super().__init__(manager, budget, **settings)
         self._outbox = outbox
         self._is_last = False
-        """Of the requests that came in one turn; who comes alone is the last, too."""
+        """Whether the request is the last of those that arrived in one turn. A single one is."""
         self._running: _Running | None = None
-        """What waits for something, without the task."""
+        """The request that waits for a future without the task."""
         self._taken: _Taken | None = None
-        """What the task is to run on with."""
+        """The request that the task continues."""
         self._resting = self._loop.create_future()
-        """What the task waits for while requests are run without it."""
+        """The future that the task awaits while requests run without it."""
 
     def data_received(self, data: bytes) -> None:
-        """Have a request that came whole to an idle connection begun without its task."""
+        """Receive bytes. A complete request on an idle connection begins without the task."""
         idle = self._waiter
         if idle is None or idle.done():
             super().data_received(data)
             return
-        self._waiter = None  # nobody is to wake the task yet
+        self._waiter = None  # so that aiohttp does not wake the task
         super().data_received(data)
         if self._messages:
             self._resting = idle
@@ -137,7 +137,7 @@ class Connection(plain.Connection):
             self._waiter = idle
 
     def _begin(self) -> None:
-        """Begin the request that has come, unless only the task can."""
+        """Begin the request, or wake the task if only it can run the request."""
         self._is_last = self._outbox.begun()
         message, payload = self._messages[0]
         task, handler, idle = self._task_handler, self._request_handler, self._resting
@@ -151,7 +151,7 @@ class Connection(plain.Connection):
             self._rest()
 
     def _run(self, running: _Running) -> None:
-        """Run a request to its next wait, or to its end."""
+        """Run a request until it waits or ends."""
         request, payload = running.request, running.payload
         _enter_task(self._loop, running.task)
         try:
@@ -173,14 +173,15 @@ class Connection(plain.Connection):
         self._rest()
 
     def _run_on(self, done: "asyncio.Future[Any] | None" = None) -> None:
-        """A wait is over. Who cancelled the task meanwhile meant the request: it takes that on."""
+        """Continue a request after its wait. If the task was cancelled meanwhile, the task
+        continues the request instead, because the cancellation was meant for the request."""
         running = self._running
         if running is not None and running.waits is done and not self._resting.done():
             self._running = self._current_request = None
             self._run(running)
 
     def _rest(self) -> None:
-        """Wait for the next request, or wake the task for what only it can do."""
+        """Wait for the next request, or wake the task for work that only it can do."""
         idle = self._waiter = self._resting
         if idle.done():
             self._waiter = None
@@ -202,7 +203,7 @@ class Connection(plain.Connection):
             self._taken = _Taken(request, payload, _returning(answer))
 
     def _sent(self, request: web.BaseRequest, answer: web.StreamResponse) -> bool:
-        """Whether an answer can be written without a wait."""
+        """Write a response if that needs no wait. Returns whether it was written."""
         transport = self.transport
         if self._paused or transport is None or transport.is_closing():
             return False
@@ -215,19 +216,19 @@ class Connection(plain.Connection):
         return True
 
     def force_close(self) -> None:
-        """See aiohttp. What was answered before is sent before."""
+        """See aiohttp. Sends earlier responses first."""
         self._outbox.send()
         super().force_close()
 
     async def start(self) -> None:
-        """Run requests until the connection is to be closed."""
+        """Run requests until the connection closes."""
         while self._taken is not None or not self._force_close:
             if self._taken is None and not self._messages:
                 await self._idle()
             taken, self._taken = self._taken or self._next(), None
             if not await self._finish(*taken):
                 break
-            if self._messages:  # the next came with it: others are to have their turns
+            if self._messages:  # pipelined requests: let other connections run
                 await asyncio.sleep(0)
         if not self._force_close:
             self._task_handler = None
@@ -235,7 +236,7 @@ class Connection(plain.Connection):
                 self.transport.close()
 
     async def _idle(self) -> None:
-        """Wait for a request that is not answered where it arrives."""
+        """Wait for a request that the task must run."""
         self._waiter = self._loop.create_future()
         try:
             await self._waiter
@@ -245,12 +246,12 @@ class Connection(plain.Connection):
                 raise
             self._taken = _Taken(running.request, running.payload, running.answered)
             running.task.uncancel()
-            running.task.cancel()  # it is meant, which runs in the name of this task
+            running.task.cancel()  # meant for the request, which runs as this task
         finally:
             self._waiter = None
 
     def _next(self) -> _Taken:
-        """The oldest request that has not begun."""
+        """Return the oldest request that has not begun."""
         message, payload = self._messages.popleft()
         task = asyncio.current_task()
         handler = self._request_handler
@@ -261,7 +262,7 @@ class Connection(plain.Connection):
         return _Taken(self._request(message, payload, task), payload, handler)
 
     def _request(self, message: Any, payload: StreamReader, task: Any) -> web.BaseRequest:
-        if _COUNTS_MESSAGES:  # the parser stops when too many wait
+        if _COUNTS_MESSAGES:  # the parser pauses while too many requests wait
             if self._parser is not None:
                 self._parser.message_consumed()
             if self._buffer_paused and len(self._messages) <= self._msg_queue_resume_size:
@@ -278,7 +279,7 @@ class Connection(plain.Connection):
         payload: StreamReader,
         answered: Callable[[Any], Awaitable[web.StreamResponse]],
     ) -> bool:
-        """Bring a request to its end; whether the connection stays open."""
+        """Run a request to its end. Returns whether the connection stays open."""
         try:
             answer, gone = await self._handle_request(request, None, answered)
             if gone:
@@ -300,8 +301,8 @@ class Connection(plain.Connection):
             request._task = None  # type: ignore[assignment] # noqa: SLF001 # a cycle
 
     async def _linger(self, payload: StreamReader) -> None:
-        """Read for a while what nobody wanted: who hears of a closed connection while it still
-        sends may never read the answer."""
+        """Read the rest of an unread body for a limited time. A client that finds the connection
+        closed while it sends may never read the response."""
         try:
             async with asyncio.timeout(0 if self._force_close else self._lingering_time):
                 while not payload.is_eof():
@@ -310,7 +311,7 @@ class Connection(plain.Connection):
             self.close()
 
     def _stays(self, payload: StreamReader, answer: web.StreamResponse) -> bool:
-        """Whether another request may come after an answer that was sent."""
+        """End a request whose response was sent. Returns whether another request can follow."""
         payload.set_exception(_IS_OVER)
         self._keepalive = bool(answer.keep_alive)
         if not self._keepalive or self._close or self._force_close:

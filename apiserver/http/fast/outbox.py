@@ -1,9 +1,9 @@
-"""Answers that are made in one turn of the event loop are sent one after the other.
+"""Responses that are made in one turn of the event loop are sent together.
 
-To send is a system call, and one that wakes up the client: who works on the next request meanwhile
-sends each answer to somebody who has just fallen asleep again. 16 clients whose creates are refused
-take a sixth less processor time of the server when their answers leave together, GETs a tenth less
-(`python -m benchmarks costs`). Who comes alone is answered at once.
+To send a response is a system call that wakes the client. If the server handles the next request
+between two sends, each client falls asleep and must wake again. With 16 clients, sending together
+saves a sixth of the server's processor time for refused creates, and a tenth for GETs
+(`python -m benchmarks costs`). The response to a single request is sent at once.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 TOGETHER = 16
-"""Answers that wait for others at most, each shorter than `httpresponse.PIECE`."""
+"""Most responses that wait for others. Each is shorter than `httpresponse.PIECE`."""
 
 
 class _Sent(NamedTuple):
@@ -20,30 +20,31 @@ class _Sent(NamedTuple):
 
 
 class Outbox:
-    """What the connections of a server have to send.
+    """The unsent responses of a server's connections.
 
-    An answer waits until the last of the requests that came with it has begun and been answered,
-    until as many as `TOGETHER` wait, or until the next turn: whichever comes first. What is
-    scheduled after `put` finds it sent; who closes a connection in the same turn calls `send`.
+    A response waits until the last request that arrived with it has its response, until `TOGETHER`
+    responses wait, or until the next turn, whichever comes first. It is sent before any callback
+    that was scheduled after `put`. Code that closes a connection in the same turn calls `send`
+    first.
     """
 
     def __init__(self, call_soon: Callable[[Callable[[], None]], object]) -> None:
         self._call_soon = call_soon
-        """Do something in the next turn, as a loop does."""
+        """Schedules a callback for the next turn, as an event loop does."""
         self._waiting: list[_Sent] = []
         self._coming = 0
 
     def expect(self) -> None:
-        """A request has come, which is to begin in the next turn."""
+        """Note that a request has arrived, which begins in the next turn."""
         self._coming += 1
 
     def begun(self) -> bool:
-        """One of them begins; whether it is the last."""
+        """Note that one of these requests begins. Returns whether it is the last."""
         self._coming -= 1
         return not self._coming
 
     def put(self, transport: asyncio.Transport, answer: bytes, *, is_last: bool) -> None:
-        """Send an answer: if it is the last of those that came together, with all that wait."""
+        """Add a response. If its request is the last of a turn, send all waiting responses."""
         waiting = self._waiting
         if is_last and not waiting:
             transport.write(answer)
@@ -55,8 +56,8 @@ class Outbox:
             self._call_soon(self.send)
 
     def send(self) -> None:
-        """Send what waits, in the order in which it was put."""
+        """Send all waiting responses, in the order of `put`."""
         waiting, self._waiting = self._waiting, []
         for transport, answer in waiting:
-            if not transport.is_closing():  # else who has gone meanwhile
+            if not transport.is_closing():  # else the client has disconnected
                 transport.write(answer)
