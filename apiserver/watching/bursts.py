@@ -1,9 +1,9 @@
-"""When streams write what they gathered: at once, or in a burst of changes together.
+"""The time at which streams write gathered changes: at once, or several changes in one burst.
 
-A write to a socket costs about the same for one event as for twenty, so with many readers a burst
-is told in fewer and longer writes: 200 readers of 100 changes took 240 ms of processor time one by
-one and take 70 so. A change that comes alone is told as soon as the loop's turn is over, and so is
-every change while readers are few.
+A write to a socket costs about the same for one event as for twenty. With many readers, a burst
+therefore needs fewer and longer writes: 200 readers of 100 changes took 240 ms of processor time
+one by one, and take 70 ms in bursts. A single change is written in the next turn of the event loop,
+as is every change while there are few readers.
 """
 
 import asyncio
@@ -12,13 +12,13 @@ from collections.abc import Callable
 
 from inkube.apiserver.watching.frames import SharedFrames
 
-PER_READER = 50e-6  # some eight times what a write takes
-LONGEST = 0.01  # nobody is kept waiting longer, however many read
-TURN = 0.001  # a timer is no finer than this
+PER_READER = 50e-6  # seconds, some eight times the time of a write
+LONGEST = 0.01  # seconds: the longest wait, with any number of readers
+TURN = 0.001  # seconds: the resolution of timers
 
 
 class Bursts:
-    """One for all streams of a server."""
+    """The bursts of all streams of a server."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -26,7 +26,7 @@ class Bursts:
         self._quiet_until = 0.0
 
     def add(self, write: Callable[[SharedFrames], None]) -> None:
-        """Call `write` soon, once."""
+        """Call `write` once, with the next burst."""
         if not self._waiting:
             wait = self._quiet_until - time.monotonic()
             if wait < TURN:
@@ -40,5 +40,5 @@ class Bursts:
         quiet = min(len(waiting) * PER_READER, LONGEST)
         self._quiet_until = time.monotonic() + quiet
         told: SharedFrames = {}
-        for write in waiting:  # each by itself: one that fails keeps nothing from the others
+        for write in waiting:  # separate calls, so that an error does not affect other streams
             self._loop.call_soon(write, told)

@@ -1,4 +1,4 @@
-"""A watch that a Fault ends: its events are counted, and after the last there is nothing."""
+"""A watch that a Fault ends after a number of events."""
 
 from collections.abc import Iterable, Iterator
 
@@ -6,22 +6,22 @@ from inkube.apiserver.faults import Watching
 
 
 class Ending:
-    """Counts the events of one watch; `how` it ends once the last one is told: `Cut`, `Close` or
+    """Counts the events of one watch. `how` is the end after the last one: `Cut`, `Close` or
     `Expired`."""
 
     def __init__(self, trouble: Watching) -> None:
         self._left = trouble.events
         self.how = trouble.end
         self.bookmarks = not trouble.without_bookmarks
-        """Whether the watch says how far it is."""
+        """Whether the watch sends bookmarks."""
 
     @property
     def is_due(self) -> bool:
-        """Whether the last event is told."""
+        """Whether the last event is written."""
         return self._left == 0
 
     def until(self, frames: Iterable[bytes]) -> Iterator[bytes]:
-        """The frames up to the last; each is one event, and counts when it is taken."""
+        """Yield the frames up to the last event. Each is one event, and counts when it is taken."""
         if self._left is None:
             yield from frames
             return

@@ -1,8 +1,8 @@
-"""What was made of changes lately, kept for the next watcher who is told the same.
+"""A cache of encoded changes, for the next watcher that receives the same event.
 
-Watchers of the same sort are told a change at about the same time, so little is enough: beyond the
-bound the oldest change is forgotten with all that was made of it, and is worked out again for a
-watcher who comes late. One for all streams of a server.
+Watchers with the same options receive a change at about the same time, so a small cache is enough.
+Above the limit, the oldest change is dropped with all its results. They are computed again for a
+late watcher. All streams of a server share one cache.
 """
 
 from collections.abc import Callable, Hashable
@@ -13,13 +13,13 @@ from inkube.storage import Change
 T = TypeVar("T", bytes, str)
 
 MOST = 8 * 2**20
-"""Bytes that are kept, together with what keeps them."""
+"""The limit in bytes, including the memory of the cache itself."""
 EACH = 256
-"""Bytes of memory that one result takes beside its own: a key and its place."""
+"""Bytes of memory for the key and the entry of one result, in addition to the result."""
 
 
 class _Made:
-    """All that was made of one change."""
+    """All results for one change."""
 
     __slots__ = ("forms", "weight")
 
@@ -29,17 +29,18 @@ class _Made:
 
 
 class FrameCache:
-    """Results by change and form, of `most` bytes at most."""
+    """Results by change and form, at most `most` bytes."""
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
         self._made: dict[int, _Made] = {}
-        """By revision, which no two changes share."""
+        """Keys: revisions, which are unique for each change."""
         self.weight = 0
-        """Bytes that are kept now."""
+        """Current bytes, with those of the cache itself."""
 
     def get(self, change: Change, form: Hashable, make: Callable[[Change], T]) -> T:
-        """What `make` makes of a change; `form` tells apart what is made of the same change."""
+        """Return the result of `make` for a change. `form` is the key among results of the same
+        change."""
         made = self._made.get(change.revision)
         found: T | None = None if made is None else made.forms.get(form)
         if found is None:

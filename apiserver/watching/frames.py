@@ -1,5 +1,5 @@
-"""Watch events as bytes: whole objects, tables or metadata, as lines of JSON or frames of protobuf;
-each made once for all its watchers."""
+"""Watch events as bytes: whole objects, tables or metadata, as lines of JSON or frames of protobuf.
+Each event is encoded once for all its watchers."""
 
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -22,7 +22,7 @@ from inkube.storage import Change, Entry
 
 TYPES = ("ADDED", "MODIFIED", "DELETED")
 SharedFrames = dict[Hashable, tuple[Sequence[Change], bytes]]
-"""By sort of watcher: the changes told last, and their bytes on the wire."""
+"""Keys: selector, form and wire of watchers. Values: the last changes, and their packed bytes."""
 
 
 def _unmarked(revision: int) -> bytes:
@@ -30,10 +30,11 @@ def _unmarked(revision: int) -> bytes:
 
 
 class Wire(NamedTuple):
-    """How a frame lies on a connection: `pack` puts it there, `name` tells wires apart.
+    """The encoding of frames on a connection. `pack` encodes a frame, `name` identifies the wire.
 
-    `mark`: what stands before a frame and tells from which revision a client goes on that has read
-    it; 0 where it has to begin anew. `begun` tells it after what was there already.
+    `mark` returns the bytes before a frame that contain the revision from which a client resumes
+    after it; 0 means that the client must begin again. `begun` returns the same after the initial
+    events.
     """
 
     name: str
@@ -43,7 +44,7 @@ class Wire(NamedTuple):
 
 
 def chunked(data: bytes) -> bytes:
-    """One HTTP chunk."""
+    """Return the data as one HTTP chunk."""
     return b"%x\r\n%b\r\n" % (len(data), data)
 
 
@@ -62,18 +63,18 @@ def _id_alone(revision: int) -> bytes:
 PLAIN = Wire("", bytes)
 CHUNKS = Wire("chunk", chunked)
 EVENTS = Wire("event", _event, mark=_id, begun=_id_alone)
-"""Server-Sent Events of HTTP/1.0, where the end of the connection is the end of the answer."""
+"""Server-Sent Events for HTTP/1.0, where the end of the connection ends the response."""
 CHUNKED_EVENTS = Wire(
     "chunked event",
     lambda frame: chunked(_event(frame)),
     mark=lambda revision: chunked(_id(revision)),
     begun=lambda revision: chunked(_id_alone(revision)),
 )
-"""Server-Sent Events. An EventSource that connects again sends the last id that it was told."""
+"""Server-Sent Events. An EventSource that connects again sends the last id that it received."""
 
 
 class Framer:
-    """Turns what a watcher sees into lines or frames, packed as they lie on its connection."""
+    """Encodes a watcher's events as lines or frames, packed for its connection."""
 
     def __init__(
         self, watcher: Watcher, form: Form, stamps: Stamps, cache: FrameCache, *, wire: Wire
@@ -86,21 +87,22 @@ class Framer:
         self._pack = wire.pack
         self._mark = wire.mark
         self.begun = wire.begun
-        """What follows on all that was there at a revision."""
+        """Returns the bytes after the initial events of a revision."""
         self._keys = {kind: (kind, self._call.served, form, wire.name) for kind in TYPES}
         self._makers = {kind: partial(self._make, kind) for kind in TYPES}
         self._first = form.kind == "Table"
         self._sort = (watcher.selector, form, wire.name)
 
     def changes(self, changes: Iterable[Change]) -> Iterator[bytes]:
-        """The events of some changes, in order; of those that do not concern the watcher none."""
+        """Return the events of the changes in order, without changes that the watcher does not
+        select."""
         return filter(None, map(self._change, changes))
 
     def burst(self, changes: Sequence[Change], told: SharedFrames) -> bytes:
-        """The same, joined.
+        """Return the events of the changes as joined bytes.
 
-        `told` has what watchers of the same sort were just told: those who are told the same
-        changes share the bytes.
+        `told` contains the last bytes for watchers with the same selector, form and wire. Watchers
+        of the same changes share them.
         """
         if self._first:
             return b"".join(map(self._change, changes))
@@ -112,7 +114,7 @@ class Framer:
         return data
 
     def _change(self, change: Change) -> bytes:
-        """The event of one change, empty when it does not concern the watcher."""
+        """Return the event of one change, or b"" if the watcher does not select it."""
         kind = self._type_of(change)
         if not kind:
             return b""
@@ -121,14 +123,14 @@ class Framer:
         return self._cache.get(change, self._keys[kind], self._makers[kind])
 
     def _type_of(self, change: Change) -> str:
-        """See `Watcher.type_of`; worked out once for all watchers with the same selector."""
+        """See `Watcher.type_of`; computed once for all watchers with the same selector."""
         watcher = self._watcher
         if watcher.selects_all:
             return change.type
         return self._cache.get(change, watcher.selector, watcher.type_of)
 
     def added(self, entries: Iterable[Entry]) -> Iterable[bytes]:
-        """What is there already, as ADDED events."""
+        """Yield ADDED events for the existing objects."""
         for entry in entries:
             if self._first:
                 yield self._headed("ADDED", self._call.view(entry))
@@ -138,7 +140,7 @@ class Framer:
                 yield self._stored("ADDED", entry)
 
     def bookmark(self, revision: int, *, end: bool = False) -> bytes:
-        """A BOOKMARK event."""
+        """Return a BOOKMARK event. `end` marks the end of the initial events."""
         shown = bookmark(self._call, revision, end=end)
         if self._form.kind == "Table":
             shown = self._bookmark_table(shown)
@@ -147,7 +149,7 @@ class Framer:
         return self._mark(revision) + self._frame("BOOKMARK", shown)
 
     def error(self, error: StatusError) -> bytes:
-        """An ERROR event; the stream ends after it."""
+        """Return an ERROR event, the last event of a stream."""
         return self._mark(0) + self._frame("ERROR", error.body())
 
     def _state(self, change: Change, kind: str) -> Object:
@@ -163,7 +165,7 @@ class Framer:
         return self._mark(change.revision) + frame
 
     def _headed(self, kind: str, value: Object) -> bytes:
-        """The first event of a table, which alone tells the columns."""
+        """Return the first event of a table, the only one with column definitions."""
         self._first = False
         return self._frame(kind, self._table(value))
 
@@ -179,7 +181,8 @@ class Framer:
         return tables.table(self._call, [value], form, self._now(), include=form.include)
 
     def _bookmark_table(self, shown: Object) -> Object:
-        """A row without an object's cells: the name is "", all others are null."""
+        """Return a table with a row that does not show an object: the first cell is "", all others
+        are null."""
         columns = len(tables.columns(self._call))
         cells = ["", *itertools.repeat(None, columns - 1)]
         row: Object = {"cells": cells, "object": None}
@@ -208,7 +211,7 @@ class Framer:
         return self._pack(frame)
 
     def _stored(self, kind: str, entry: Entry) -> bytes:
-        """The event of an entry that is told as it is stored."""
+        """Return the event of an entry, from its stored bytes."""
         if self._form.protobuf:
             packed = handlers.packed.entry(self._call, entry)
             frame = protobuf.envelopes.watch_event(kind, packed)

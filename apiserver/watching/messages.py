@@ -1,8 +1,8 @@
 """Watches over WebSocket: every event is a message, of text for JSON and of bytes for protobuf.
 
-Browsers and proxies that know no streams of HTTP watch so. What a client sends is read and thrown
-away. Follows apiserver/pkg/endpoints/handlers/watch.go (HandleWS) and golang.org/x/net/websocket,
-whose handshake it takes: an Origin, and one subprotocol at most, which is said back whatever it is.
+For browsers and proxies that do not support streams of HTTP. Messages of the client are ignored.
+Follows apiserver/pkg/endpoints/handlers/watch.go (HandleWS) and the handshake of
+golang.org/x/net/websocket: an Origin, and at most one subprotocol, which the response repeats.
 """
 
 import asyncio
@@ -17,13 +17,13 @@ from inkube.apiserver.watching.frames import Wire
 from inkube.schemas import status
 
 FAREWELL = 1.0
-"""Seconds that a client has to answer when a stream is closed."""
+"""Seconds to wait for the client's closing handshake."""
 
 TEXT = Wire("text", sockets.message)
 
 
 def _binary(frame: bytes) -> bytes:
-    """A message has its length: the one before the frame is left out."""
+    """Return a frame as a message, without its length prefix: a message has a length itself."""
     return sockets.message(frame[4:], WSMsgType.BINARY)
 
 
@@ -31,7 +31,7 @@ BINARY = Wire("binary", _binary)
 
 
 class Socket:
-    """See `streams.Connection`. Raises StatusError 400 and 403 for a handshake that cannot be."""
+    """See `streams.Connection`. Raises StatusError 400 and 403 for an invalid handshake."""
 
     def __init__(self, request: web.BaseRequest, *, is_text: bool) -> None:
         self.wire = TEXT if is_text else BINARY

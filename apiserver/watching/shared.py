@@ -1,7 +1,7 @@
 """Many watches over one connection: a WebSocket or Server-Sent Events at `/inkube/v1/watch`.
 
-A browser opens six connections to a server, so the seventh watch of a page would hold up all its
-requests. On a shared stream the client opens and closes watches by messages, JSON objects:
+A browser opens at most six connections to a server, so the seventh watch of a page would block all
+its requests. On a shared stream the client opens and closes watches by messages, JSON objects:
 
     client    {"open": ID, "path": "/api/v1/pods?labelSelector=a", "accept": MEDIA_TYPE}
               {"close": ID}
@@ -11,10 +11,10 @@ requests. On a shared stream the client opens and closes watches by messages, JS
               {"watch": ID, "closed": STATUS}     refused, over, cut off, or closed by the client
               {"refused": STATUS}                 a message that cannot be understood
 
-Over a WebSocket both sides send text messages. An `EventSource`, or `fetch`, reads the server's as
-events; its own messages are the bodies of `POST /inkube/v1/watch/NAME`, or stand in the address as
-`open=ID=PATH`. Each watch is a request by itself to all of the server: authorized, counted, logged
-and met by Faults like any other. kube-apiserver has no such thing.
+Over a WebSocket both sides send text messages. An `EventSource`, or `fetch`, receives the server's
+messages as events. Its own messages are bodies of `POST /inkube/v1/watch/NAME`, or `open=ID=PATH`
+in the query. The server treats each watch as a separate request: it is authorized, counted, logged
+and subject to Faults like any other. kube-apiserver does not have this endpoint.
 """
 
 import asyncio
@@ -57,11 +57,11 @@ LONGEST_NAME = 64
 LARGEST = 64 * 1024
 """Bytes of one message of a client."""
 LOOK = 2.0
-"""Seconds after which a stream of events looks whether its client is still there, …"""
+"""Seconds between checks whether the client of a stream of events is still connected."""
 BEAT = 15.0
-"""… and after which it sends a line that means nothing, so that proxies keep it open."""
+"""Seconds after which the stream sends an empty comment, so that proxies keep it open."""
 FAREWELL = 1.0
-"""Seconds that a client has to answer when its WebSocket is closed."""
+"""Seconds to wait for the client's closing handshake of a WebSocket."""
 _OF_CONNECTION = (
     hdrs.UPGRADE,
     hdrs.CONNECTION,
@@ -71,14 +71,14 @@ _OF_CONNECTION = (
     hdrs.SEC_WEBSOCKET_PROTOCOL,
     "Last-Event-ID",
 )
-"""Headers of a stream's request that say nothing about its watches."""
+"""Headers of a stream's request that do not apply to its watches."""
 
 Serve = Callable[[Request], Awaitable[web.StreamResponse]]
 Take = Callable[[bytes], None]
 
 
 class Message(NamedTuple):
-    """What a client asks for: to open a watch, or to close it where there is no path."""
+    """A message of a client: open a watch, or close it if `path` is empty."""
 
     watch: str
     path: str = ""
@@ -86,29 +86,29 @@ class Message(NamedTuple):
 
 
 class Carrier(Protocol):
-    """How messages lie on a connection."""
+    """The protocol of messages on a connection."""
 
     name: str
 
     def pack(self, message: bytes) -> bytes:
-        """A message as it is written to the transport."""
+        """Return a message in the form that is written to the transport."""
         ...
 
     async def open(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer. Raises StatusError."""
+        """Start the response. Raises StatusError."""
         ...
 
     async def listen(self, take: Take, over: asyncio.Event) -> None:
-        """Hand over each message of the client, until it leaves or `over` is set."""
+        """Pass each message of the client to `take`, until it disconnects or `over` is set."""
         ...
 
     async def close(self) -> None:
-        """Say that this was all. Raises ConnectionError."""
+        """End the response. Raises ConnectionError."""
         ...
 
 
 class Events:
-    """See Carrier: `text/event-stream`, as the HTML standard has it."""
+    """See Carrier: `text/event-stream`, as in the HTML standard."""
 
     def __init__(self, request: web.BaseRequest) -> None:
         self._request = request
@@ -126,11 +126,11 @@ class Events:
         if self._is_chunked:
             self._response.enable_chunked_encoding()
         await self._response.prepare(request)
-        await self._response.write(b": \n\n")  # the headers go with the first bytes
+        await self._response.write(b": \n\n")  # sends the headers at once
         return self._response
 
     async def listen(self, take: Take, over: asyncio.Event) -> None:
-        """See Carrier: the client's messages come as requests of their own."""
+        """See Carrier: the client's messages arrive as separate requests."""
         loop = asyncio.get_running_loop()
         beat = loop.time() + BEAT
         while not over.is_set() and self._is_there:
@@ -212,12 +212,12 @@ class Channel:
         self.wire = Wire(f"{stream.carrier.name} {name}", self._packed)
 
     def start(self, request: Request, serve: Serve, done: Callable[[], None]) -> None:
-        """Have the watch served; `done` is called when it is over."""
+        """Start to serve the watch. `done` is called when it ends."""
         self._task = asyncio.create_task(self._run(request, serve))
         self._task.add_done_callback(lambda _: done())
 
     def leave(self) -> None:
-        """End it, as the client wishes."""
+        """End the watch at the client's request."""
         self._is_leaving = True
         if self._stop is not None:
             self._stop()
@@ -225,7 +225,7 @@ class Channel:
             self._task.cancel()
 
     async def ended(self) -> None:
-        """End it, and wait until it has."""
+        """End the watch, and wait for its end."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -257,7 +257,7 @@ class Channel:
         return self._stream.unsent
 
     def abort(self) -> None:
-        """See Sink: this watch is cut off, and no other."""
+        """See Sink. Disconnects this watch only."""
         self._is_cut = True
         if self._task is not None and self._task is not asyncio.current_task():
             self._task.cancel()
@@ -267,7 +267,7 @@ class Channel:
         self._is_cut = True
 
     async def finish(self) -> None:
-        """See Connection: `closed` is told when the request is over."""
+        """See Connection: `closed` is sent when the request ends."""
 
     def release(self) -> None:
         """See Connection."""
@@ -304,7 +304,7 @@ class Stream:
         self.carrier = carrier
         self.user = user.name
         self.name = f"{os.getpid()}-{secrets.token_urlsafe(16)}"
-        """Nobody guesses it; the process is named first, for other workers."""
+        """A random name, after the name of the process, which other workers need."""
         self._request = request
         self._serve = serve
         self._channels: dict[str, Channel] = {}
@@ -313,7 +313,8 @@ class Stream:
         """Set when the server stops."""
 
     async def run(self, first: Sequence[Message]) -> web.StreamResponse:
-        """Serve until the client leaves or the server stops. Raises StatusError before that."""
+        """Serve until the client disconnects or the server stops. Raises StatusError if the
+        response cannot start."""
         response = await self.carrier.open(self._request)
         try:
             self.tell({"stream": self.name})
@@ -321,7 +322,7 @@ class Stream:
                 self.obey(message)
             await self.carrier.listen(self._take, self.over)
         except (ConnectionError, TimeoutError):
-            pass  # the client is gone
+            pass  # the client has disconnected
         finally:
             await asyncio.gather(*(channel.ended() for channel in self._channels.values()))
         if not self.is_closing():
@@ -345,7 +346,7 @@ class Stream:
         self.write(self.carrier.pack(orjson.dumps(message)))
 
     def write(self, data: bytes) -> None:
-        """Send what is packed already; nothing where the client has gone."""
+        """Send packed bytes. Does nothing if the client has disconnected."""
         transport, protocol = self._request.transport, self._request.protocol
         if transport is not None and not transport.is_closing():
             transport.write(data)
@@ -353,20 +354,20 @@ class Stream:
                 protocol.recount()
 
     async def drain(self) -> None:
-        """Wait until the transport is not full any more. Whoever gives up waiting leaves the others
-        waiting. Raises ConnectionError."""
+        """Wait while the transport is full. A cancelled wait does not end other waits. Raises
+        ConnectionError."""
         if self._draining is None or self._draining.done():
             self._draining = asyncio.create_task(self._request.writer.drain())
         await asyncio.shield(self._draining)
 
     def is_closing(self) -> bool:
-        """Whether the client has gone."""
+        """Whether the client has disconnected."""
         transport = self._request.transport
         return transport is None or transport.is_closing()
 
     @property
     def unsent(self) -> int:
-        """Bytes that wait in the transport."""
+        """Unsent bytes in the transport."""
         transport = self._request.transport
         return 0 if transport is None else transport.get_write_buffer_size()
 
@@ -392,7 +393,7 @@ class Stream:
         del self._channels[name]
 
     def _request_of(self, message: Message) -> Request:
-        """The request that one watch is. Raises StatusError 400 or 406."""
+        """Return the request for one watch. Raises StatusError 400 or 406."""
         path, _, query = message.path.partition("?")
         if requests.parse("GET", path, query).verb == "list":
             query = f"{query}&watch=true" if query else "watch=true"
@@ -418,11 +419,11 @@ class Stream:
 
 
 class Elsewhere(Writer):
-    """The writer of a watch that is not to be answered on the connection by anything but its
-    channel."""
+    """The writer of a watch's request. It refuses responses, because only the channel of the watch
+    may write to the connection."""
 
     async def write_headers(self, status_line: str, headers: "CIMultiDict[str]") -> None:
-        """Refuse, whoever answers. Raises StatusError 501."""
+        """Refuse every response. Raises StatusError 501."""
         raise status.StatusError(
             501,
             status.Reason.NOT_IMPLEMENTED,
@@ -431,7 +432,7 @@ class Elsewhere(Writer):
 
 
 class SharedStreams:
-    """Every shared stream of a server; an endpoint of `app`. `serve` answers a request."""
+    """All shared streams of a server; an endpoint of `app`. `serve` handles a request."""
 
     def __init__(self, serve: Serve) -> None:
         self._serve = serve
@@ -440,8 +441,8 @@ class SharedStreams:
     async def __call__(
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
-        """Open a stream, or take a message for one. Raises StatusError: 400, 404, 405, 413,
-        and those of `Stream.obey`."""
+        """Open a stream, or receive a message for one. Raises StatusError 400, 404, 405, 413, and
+        those of `Stream.obey`."""
         assert isinstance(request, Request), "as webserver makes them"
         name = info.path.rstrip("/").removeprefix(watching.SHARED).removeprefix("/")
         if info.method == "GET" and not name:
@@ -480,7 +481,7 @@ class SharedStreams:
 
 
 def read(data: bytes) -> Message:
-    """A message of a client. Raises StatusError 400."""
+    """Decode a message of a client. Raises StatusError 400."""
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError as error:
@@ -499,7 +500,7 @@ def read(data: bytes) -> Message:
 
 
 def _of_query(text: str) -> Message:
-    """A watch that stands in the address. Raises StatusError 400."""
+    """Parse a watch in the query of the address. Raises StatusError 400."""
     watch, mark, path = text.partition("=")
     if not mark or not path:
         raise status.bad_request(f"open={text}: write open=ID=PATH, such as open=pods=/api/v1/pods")
@@ -515,7 +516,7 @@ def _checked(message: Message) -> Message:
 
 
 def _status_of(answer: web.StreamResponse) -> Object:
-    """What an answer says that is no stream: a Status, whatever its body is."""
+    """Return a response that is not a stream as a Status."""
     body: Any = getattr(answer, "body", None)
     text = body if isinstance(body, bytes) else b""
     with contextlib.suppress(orjson.JSONDecodeError):

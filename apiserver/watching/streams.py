@@ -1,10 +1,10 @@
 """Watches as streams: frames written straight to the transport, as soon as changes are published.
 
-    initial events → what waits in the subscription → attached: changes gathered → written in bursts
-                          ↑ the reader is slow: back to the queue, until it caught up ↓
+    initial events → queued changes of the subscription → attached: gathered → written in bursts
+                          ↑ the client is slow: back to the queue, until it caught up ↓
 
-A reader that lets even the queue run full is cut off; it resumes from the last version it saw. All
-streams end at once when the server stops.
+The server disconnects a client whose queue is full. The client resumes from the last version that
+it received. All streams end at once when the server stops.
 """
 
 import asyncio
@@ -48,12 +48,12 @@ from inkube.storage import errors as storage_errors
 
 logger = logging.getLogger(__name__)
 
-GATHERED = 256 * 1024  # bytes of changes that wait for their burst
+GATHERED = 256 * 1024  # bytes of gathered changes before a burst
 SHORTEST = 1800.0  # --min-request-timeout: a watch without a timeout ends after 1 to 2 times this
-LOOK = 2.0  # how often an idle stream looks whether its client is still there
+LOOK = 2.0  # seconds between checks whether the client of an idle stream is connected
 BOOKMARK = 60.0
 LAST_TOLD = "Last-Event-ID"
-BEFORE_END = 2.0  # a bookmark is sent so long before the timeout
+BEFORE_END = 2.0  # seconds between the last bookmark and the timeout
 
 
 class OpenWatch(NamedTuple):
@@ -70,57 +70,57 @@ class OpenWatch(NamedTuple):
 
 
 class Sink(Protocol):
-    """What packed frames are written to: a transport (asyncio.Transport), or a part of one."""
+    """The target of packed frames: a transport (asyncio.Transport), or a part of one."""
 
     def write(self, data: bytes) -> None:
         """Write without waiting."""
         ...
 
     def is_closing(self) -> bool:
-        """Whether nothing arrives any more."""
+        """Whether writes no longer reach the client."""
         ...
 
     def get_write_buffer_size(self) -> int:
-        """Bytes that wait for the reader."""
+        """Return the number of unsent bytes."""
         ...
 
     def abort(self) -> None:
-        """Cut the reader off."""
+        """Disconnect the client at once."""
         ...
 
     def close(self) -> None:
-        """End, once what was written has arrived."""
+        """Close after all written bytes are sent."""
         ...
 
 
 class Connection(Protocol):
-    """How a watch is answered: by a body of HTTP, a WebSocket (`messages`), or a part of a
-    connection (`shared`).
+    """The response to a watch: a body of HTTP, a WebSocket (`messages`), or a part of a connection
+    (`shared`).
 
-    Once it is open the stream alone writes to its sink, frames packed by `wire`.
+    After `open`, only the stream writes to its sink. Frames are packed by `wire`.
     """
 
     wire: Wire
     response: web.StreamResponse
 
     def sink(self, request: web.BaseRequest) -> Sink | None:
-        """Where frames are written once it is open; None where the client has gone."""
+        """Return the target of frames after `open`; None if the client has disconnected."""
         ...
 
     async def open(self, request: web.BaseRequest, gone: Callable[[], None]) -> None:
-        """Answer; `gone` is called when the client says that it leaves. Raises StatusError."""
+        """Start the response. `gone` is called when the client closes it. Raises StatusError."""
         ...
 
     async def drain(self) -> None:
-        """Wait for a reader who does not keep up. Raises ConnectionError."""
+        """Wait while the client reads too slowly. Raises ConnectionError."""
         ...
 
     async def finish(self) -> None:
-        """Say that this was all. Raises ConnectionError."""
+        """End the response. Raises ConnectionError."""
         ...
 
     def release(self) -> None:
-        """Let go of everything; it is over, one way or another."""
+        """Release all resources after the end of the watch."""
         ...
 
 
@@ -148,7 +148,7 @@ class _Http:
         await self.response.write_eof()
 
     def release(self) -> None:
-        pass  # aiohttp looks after an answer
+        pass  # aiohttp releases a response
 
 
 def _reads_events(request: web.BaseRequest) -> bool:
@@ -164,7 +164,7 @@ def _over_http(request: web.BaseRequest, warnings: Collection[str], form: Form) 
 
 
 class Streams:
-    """Every open watch of a server."""
+    """All open watches of a server."""
 
     def __init__(self, registry: Registry, stamps: Stamps) -> None:
         self._registry = registry
@@ -174,19 +174,19 @@ class Streams:
         self._open: set[_Stream] = set()
         self._closed = False
         self.closing: list[Callable[[], None]] = []
-        """What else ends with all streams: the connections that some of them share."""
+        """Functions that end the shared connections. `close` calls them."""
 
     @property
     def count(self) -> int:
-        """How many are open."""
+        """The number of open watches."""
         return len(self._open)
 
     def open(self) -> list[OpenWatch]:
-        """The watches that are open; may be called from another thread."""
+        """Return the open watches. Safe in other threads."""
         return [_told(stream) for stream in tuple(self._open)]
 
     async def serve(self, exchange: Exchange) -> web.StreamResponse:
-        """Answer a watch request; returns when the stream is over."""
+        """Serve a watch request. Returns at the end of the stream."""
         call, request = exchange.call, exchange.request
         options = read_list_options(
             exchange.query,
@@ -201,7 +201,7 @@ class Streams:
                 f"only the following media types are accepted: {negotiation.JSON}"
             )
         watcher = Watcher(self._registry, call, options)
-        form = exchange.form._replace(pretty=False)  # lines are what the client reads
+        form = exchange.form._replace(pretty=False)  # the client reads lines
         connection: Connection
         if isinstance(request, Request) and request.channel is not None:
             connection = request.channel
@@ -243,7 +243,7 @@ class Streams:
         return stream.connection.response
 
     def close(self) -> None:
-        """End every stream, and each that would still begin."""
+        """End every stream, also those that begin later."""
         self._closed = True
         for close in self.closing:
             close()
@@ -252,7 +252,7 @@ class Streams:
 
 
 class _Stream:
-    """One watch being written."""
+    """One watch, written to its connection."""
 
     def __init__(
         self,
@@ -289,8 +289,8 @@ class _Stream:
         self._initial = self._framer.added(found)
 
     async def run(self, sink: Sink, failure: status.StatusError | None = None) -> None:
-        """Write until the client leaves, the time is over, or it is cut off; where there is a
-        `failure`, why nothing is told."""
+        """Write until the client leaves, the timeout, or a disconnection by the server. If there is
+        a `failure`, write only that error."""
         self._sink = sink
         if failure is not None:
             await self._fail(failure)
@@ -315,12 +315,12 @@ class _Stream:
             raise
 
     async def _fail(self, error: status.StatusError) -> None:
-        """Tell why there is nothing to tell."""
+        """Write an ERROR event."""
         self._send(self._framer.error(error))
         await self._drained()
 
     def stop(self) -> None:
-        """End now; a reader who is being waited for is cut off."""
+        """End now. A client whose transport is full is disconnected."""
         self._over = True
         self._flush({})
         self._pause()
@@ -328,7 +328,7 @@ class _Stream:
             self._sink.abort()
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Release all resources of the stream."""
         self.connection.release()
         self.watcher.call.resource.watchers.discard(self.stop)
         if self._timer is not None:
@@ -337,7 +337,7 @@ class _Stream:
             self._subscription.close()
 
     async def _tell_initial(self) -> None:
-        """Write what is there already, as fast as the reader reads."""
+        """Write the initial events, as fast as the client reads."""
         initial, self._initial = self._initial, ()
         if self._ending is not None:
             initial = self._ending.until(initial)
@@ -353,7 +353,7 @@ class _Stream:
             self._send(self._framer.bookmark(self.watcher.start, end=True))
 
     def _end_as_told(self) -> None:
-        """End as a Fault wants it, once so many events are told."""
+        """End as a Fault requires, after its number of events."""
         ending = self._ending
         if ending is None or not ending.is_due or self._over:
             return
@@ -362,7 +362,7 @@ class _Stream:
             start = self.watcher.start
             self._send(self._framer.error(too_old(start, start + 1)))
         elif ending.how == "Cut":
-            self._sink.close()  # what was written arrives, the end of the answer does not
+            self._sink.close()  # written bytes arrive, but not the end of the response
         self.stop()
 
     @property
@@ -370,8 +370,8 @@ class _Stream:
         return self._ending is None or self._ending.bookmarks
 
     async def _catch_up(self, subscription: Subscription) -> None:
-        """Write what waits, as fast as the reader reads."""
-        await self._drained()  # until then changes wait where all watchers share them
+        """Write the queued changes, as fast as the client reads."""
+        await self._drained()  # until then, changes wait in the shared history
         while not self._over:
             waiting = await subscription.waiting(PIECE)
             if not waiting:
@@ -385,7 +385,7 @@ class _Stream:
         await self._drained()
 
     async def _hold(self, subscription: Subscription) -> None:
-        """Wait for changes that have to be converted before they can be written."""
+        """Wait for changes that must be converted first, then write them."""
         held: list[Change] = []
 
         def hold(changes: Sequence[Change]) -> None:
@@ -398,7 +398,8 @@ class _Stream:
         await self._tell(held)
 
     async def _follow(self, subscription: Subscription) -> None:
-        """Let changes come by themselves, until the reader is slow or all is over."""
+        """Receive changes as they are published, until the client reads slowly or the stream
+        ends."""
         self._woken = self._loop.create_future()
         if self.watcher.call.resource.converter is not None:
             await self._hold(subscription)
@@ -407,12 +408,12 @@ class _Stream:
         await self._woken
 
     def _missed(self, error: storage_errors.StorageError) -> None:
-        """What was told before is written, and then why there is no more."""
+        """Write the gathered changes, then the error that ends the stream."""
         self._flush({})
         self._pause()
 
     def _gather(self, changes: Sequence[Change]) -> None:
-        """Keep what was just published until the burst it belongs to is written."""
+        """Keep published changes until their burst is written."""
         if not self._gathered:
             self._bursts.add(self._flush)
         self._gathered += changes
@@ -422,7 +423,7 @@ class _Stream:
             self._flush({})
 
     def _flush(self, told: SharedFrames) -> None:
-        """Write what was gathered; before anything else is written, and before the end."""
+        """Write the gathered changes. Called before every other write, and before the end."""
         if not self._gathered:
             return
         changes, self._gathered, self._gathered_bytes = self._gathered, [], 0
@@ -436,7 +437,7 @@ class _Stream:
             self._pause()
 
     def _tell_changes(self, changes: Sequence[Change], told: SharedFrames) -> None:
-        """Write changes as events; `told` has what watchers of the same sort were just told."""
+        """Write changes as events. See `Framer.burst` for `told`."""
         if self._ending is None:
             self._send(self._framer.burst(changes, told))
         else:
@@ -444,7 +445,7 @@ class _Stream:
             self._end_as_told()
 
     def _send(self, data: bytes) -> None:
-        """Write frames; all that is written goes through here."""
+        """Write frames. All writes of the stream go through this method."""
         if self._sink.is_closing():
             self.stop()
         elif data:
@@ -456,7 +457,7 @@ class _Stream:
         self._wake()
 
     async def _drained(self) -> None:
-        """Wait until the transport is not full any more."""
+        """Wait while the transport is full."""
         self._writing = True
         await self.connection.drain()
         self._writing = False
@@ -466,7 +467,7 @@ class _Stream:
             self._woken.set_result(None)
 
     def _look(self) -> None:
-        """From time to time: is the client there, is the time over, is a bookmark due?"""
+        """Check regularly for a disconnected client, the timeout, and a due bookmark."""
         now = self._loop.time()
         subscription = self._subscription
         ended = subscription is not None and subscription.over
@@ -480,7 +481,7 @@ class _Stream:
         self._timer = self._loop.call_later(wait, self._look)
 
     def _tell_bookmark(self) -> None:
-        self._flush({})  # which may be the last that this watch tells
+        self._flush({})  # can contain the last event of this watch
         subscription = self._subscription
         following = self._woken is not None and not self._woken.done()
         wanted = self.watcher.options.bookmarks and self._tells_bookmarks
@@ -488,7 +489,7 @@ class _Stream:
             self._send(self._framer.bookmark(subscription.revision))
 
     def _next_bookmark(self) -> float:
-        """In a minute, or shortly before the end."""
+        """Return the time of the next bookmark: in a minute, or shortly before the timeout."""
         now = self._loop.time()
         before_end = self._until - BEFORE_END
         due = now + BOOKMARK
@@ -510,12 +511,12 @@ def _told(stream: _Stream) -> OpenWatch:
 
 
 def _default_timeout() -> float:
-    """Spread, so that watches begun together do not end together."""
+    """Return a random timeout, so that watches that began together do not end together."""
     return random.uniform(SHORTEST, 2 * SHORTEST)  # noqa: S311 # no secret
 
 
 def _pieces(frames: Iterable[bytes]) -> Iterator[bytes]:
-    """Frames joined to pieces of about PIECE bytes."""
+    """Join frames to pieces of about PIECE bytes."""
     waiting: list[bytes] = []
     size = 0
     for frame in frames:

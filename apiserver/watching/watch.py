@@ -1,4 +1,4 @@
-"""What one watch tells: where it begins, what is there already, how changes look to it.
+"""The content of one watch: its start, the initial events, and its view of changes.
 
 HTTP streams and the in-process client read the same `Watcher`. Follows
 apiserver/pkg/storage/cacher.
@@ -18,7 +18,7 @@ SLOW = "the watcher was too slow; resume"
 
 
 class Watcher:
-    """One watch request. Raises StatusError 400 or 500 for selectors and versions that are none."""
+    """One watch request. Raises StatusError 400 for invalid selectors, 500 for invalid versions."""
 
     def __init__(self, registry: Registry, call: Call, options: ListOptions) -> None:
         self.call = call
@@ -30,10 +30,10 @@ class Watcher:
         self.start = 0
 
     async def begin(self) -> tuple[Subscription, Sequence[Entry]]:
-        """The subscription, and what is there already where that is wanted.
+        """Return the subscription, and the existing objects if the options request them.
 
-        Both are of one moment. Raises StatusError: 410 for a version too old, 504 for initial
-        events of a version that is not there yet.
+        Both have the same revision. Raises StatusError 410 for a version that is too old, and 504
+        for initial events of a version that does not exist yet.
         """
         store, options = self._registry.store, self.options
         version = options.resource_version
@@ -59,12 +59,12 @@ class Watcher:
 
     @property
     def selects_all(self) -> bool:
-        """Whether every change under the prefix concerns this watcher, as what it is."""
+        """Whether the watcher selects every change under the prefix, with its own type."""
         return self._matches is None
 
     @property
     def tells_end(self) -> bool:
-        """Whether a bookmark marks the end of what is there already."""
+        """Whether a bookmark marks the end of the initial events."""
         options = self.options
         if not options.bookmarks:
             return False
@@ -73,7 +73,7 @@ class Watcher:
         )
 
     def type_of(self, change: Change) -> str:
-        """How a change looks to this watcher; "" when neither state matches."""
+        """Return the type of a change for this watcher, or "" if neither state matches."""
         if self._matches is None:
             return change.type
         now = change.type != "DELETED" and self._selects(change.entry)
@@ -88,7 +88,8 @@ class Watcher:
 
 
 def last_state(call: Call, change: Change) -> Object:
-    """What a DELETED event shows: the state before, finalizers and all, under the new version."""
+    """Return the object of a DELETED event: the state before (for example, with finalizers) with
+    the resourceVersion of the deletion."""
     entry = change.previous or change.entry
     value = call.view(entry)
     metadata = {**value["metadata"], "resourceVersion": str(change.revision)}
@@ -96,13 +97,13 @@ def last_state(call: Call, change: Change) -> Object:
 
 
 def copy_of(value: Object) -> Object:
-    """A copy that its receiver may change."""
+    """Return a copy that the caller can change."""
     copy: Object = orjson.loads(orjson.dumps(value))
     return copy
 
 
 def bookmark(call: Call, revision: int, *, end: bool = False) -> Object:
-    """The object of a BOOKMARK event; `end` marks the end of the initial events."""
+    """Return the object of a BOOKMARK event. `end` marks the end of the initial events."""
     metadata: Object = {"resourceVersion": str(revision)}
     if end:
         metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
@@ -111,5 +112,5 @@ def bookmark(call: Call, revision: int, *, end: bool = False) -> Object:
 
 
 def too_old(start: int, compacted: int) -> status.StatusError:
-    """410: what happened since is not known any more."""
+    """Return the error 410 for a version whose later changes are compacted."""
     return status.expired(f"too old resource version: {start} ({compacted})")
