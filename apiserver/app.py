@@ -56,10 +56,10 @@ WRITE_SECONDS = 60.0  # --request-timeout
 
 
 class Defaults(Protocol):
-    """Objects that are made when one of their kind is first asked for (`root.defaults`)."""
+    """Default objects, created at the first request for their kind (`root.defaults`)."""
 
     def is_wanted(self, group: str, plural: str, name: str) -> bool:
-        """Whether `make` has something to do first; `name` "" stands for all objects."""
+        """Whether `make` must run before the request. `name` "" means all objects."""
         ...
 
     async def make(self, group: str, plural: str, name: str) -> None:
@@ -81,17 +81,18 @@ class Parts:
     origins: Origins
     metrics: Metrics
     endpoints: dict[str, Endpoint]
-    """Exact paths that are no resources, such as `/healthz`; a key ending in `/` is a prefix."""
+    """Exact paths outside resources, such as `/healthz`. A key that ends with `/` is a prefix."""
     pages: Endpoint
     """The handler for paths below `console.ROOT`: files that are served without authentication."""
     faults: Faults | None
-    """None where requests have met them before they come here."""
+    """None if faults were applied before requests arrive here."""
     sleep: Callable[[float], Awaitable[None]]
-    """Seconds of the server's clock."""
+    """Waits a number of seconds on the server's clock."""
     before_request: Callable[[], Awaitable[bool]] | None = None
-    """Awaited before each request is looked at; whether the store has come to the newest."""
+    """Awaited before each request is processed. Returns whether the store contains the newest
+    revision."""
     before_write: Callable[[], Awaitable[None]] | None = None
-    """Awaited before each request that may write is served."""
+    """Awaited before each request that can write."""
     elsewhere: Callable[[RequestInfo], Endpoint | None] | None = None
     """A function that returns the handler if another process must serve the request."""
     logs_requests: bool = True
@@ -112,7 +113,7 @@ class App:
         self._run = f"{time.time_ns() & 0xFFFFFFFF:08x}"
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer one request, whatever happens."""
+        """Respond to one request. Errors become responses."""
         assert isinstance(request, Request), "as webserver makes them"
         started = time.perf_counter()
         request_id = f"{self._run}-{next(self._numbers)}"
@@ -282,14 +283,14 @@ class App:
         heard: "http.audit.Heard | None",
         trouble: Trouble,
     ) -> web.StreamResponse:
-        """Let a request meet what a Fault has for it. Raises StatusError."""
+        """Apply the Faults for a request. Raises StatusError."""
         request.faults = trouble.names
         serve = partial(self._serve_admitted, request, info, user, heard, trouble)
         long = info.verb in WATCHES or info.subresource in STREAMED
         return await faults.effects.endure(trouble, serve, self._parts.sleep, long=long)
 
     async def _labels(self, request: Request, info: RequestInfo) -> dict[str, str] | None:
-        """The labels of the object a request is about: as stored, or as a new one is sent."""
+        """Return the labels of a request's object: the stored one, or the new one in the body."""
         resource = self._parts.resources.get(info.group, info.resource)
         if resource is None:
             return None
@@ -346,7 +347,7 @@ class App:
     async def _unserved(
         self, request: Request, info: RequestInfo, user: User
     ) -> web.StreamResponse:
-        """Answer a request to a kind that is none."""
+        """Respond to a request for an unknown kind."""
         resources = self._parts.resources
         endpoint = resources.endpoint(info.group, info.version, info.resource)
         if endpoint is not None and info.namespace and not info.name:
@@ -355,7 +356,8 @@ class App:
         return responses.unknown_path(plain=resources.wording(info.group).unknown_is_plain)
 
     def _admit(self, request: Request, info: RequestInfo) -> User:
-        """The user of a request. Raises StatusError, unless the path is open to all users."""
+        """Authenticate and authorize a request, and return its user. Raises StatusError, unless the
+        path is open to all users."""
         try:
             return self._parts.access.admit(request, info)
         except status.StatusError:
@@ -368,14 +370,15 @@ class App:
             raise
 
     def _is_open(self, info: RequestInfo) -> bool:
-        """Whether it is a subresource that is served without authentication."""
+        """Whether the request is for a subresource that is served without authentication."""
         resource = info.subresource and self._parts.resources.get(info.group, info.resource)
         served = resource.served(info.version) if resource else None
         found = served.version.subresource(info.subresource) if served is not None else None
         return found is not None and found.is_open
 
     def _delegate(self, info: RequestInfo) -> Delegate | None:
-        """The aggregated API server that a path belongs to, `/apis/GROUP/VERSION` and below."""
+        """Return the aggregated API server for a path at or below `/apis/GROUP/VERSION`, or
+        None."""
         group, version = info.group, info.version
         if not info.is_resource:
             parts = info.path.split("/", 4)
@@ -412,7 +415,7 @@ class App:
 
 
 def _name_flow(response: "Answer | web.Response", schema: str, level: str) -> None:
-    """Tell which flow schema and priority level a request fell under."""
+    """Add headers with the flow schema and priority level of a request."""
     response.headers["X-Kubernetes-PF-FlowSchema-UID"] = schema
     response.headers["X-Kubernetes-PF-PriorityLevel-UID"] = level
 

@@ -1,4 +1,4 @@
-"""The composition root: which parts a server has, and how they start and stop.
+"""The composition root: the parts of a server, their start and their stop.
 
 In come options, out comes a running server: `parts` builds, `lifespan` runs. Only here and in
 `testing` does apiserver know `controllers`. `server.APIServer` calls it.

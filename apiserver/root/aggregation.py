@@ -1,4 +1,4 @@
-"""Aggregated API servers: the part that is put together when there is one.
+"""Aggregated API servers: the part that the first APIService for another server creates.
 
 An APIService that leads elsewhere brings the room `aggregation` and the controller of availability
 into being; handlers of this process get an APIService each.
@@ -29,14 +29,15 @@ def make(
     identity: Callable[[], Identity],
     publish: Callable[[], Awaitable[None]],
 ) -> "aggregation.Aggregator":
-    """An aggregator whose servers are looked after; to be started and closed by the caller."""
+    """Return an aggregator and start to watch its servers' availability. The caller starts and
+    closes it."""
     made = aggregation.Aggregator(store, services, resources, identity, publish)
     apiservices.add(manager, made)
     return made
 
 
 def check(handlers: Mapping[str, Any]) -> None:
-    """Refuse names that are none of APIServices. Raises ValueError."""
+    """Check that the names are names of APIServices. Raises ValueError."""
     for name in handlers:
         version, _, group = name.partition(".")
         if not version or not group:
@@ -44,7 +45,7 @@ def check(handlers: Mapping[str, Any]) -> None:
 
 
 async def register(client: Client, handlers: Mapping[str, Any]) -> None:
-    """Make the APIService of each handler that has none, and remove those of handlers before."""
+    """Create the missing APIService of each handler, and remove those of earlier handlers."""
     for old in (await client.list(apiservices.RESOURCE)).items:
         meta = old["metadata"]
         if (meta.get("labels") or {}).get(MANAGED) == "true" and meta["name"] not in handlers:

@@ -1,4 +1,4 @@
-"""What a new server starts with: the built-in kinds and the namespaces every cluster has."""
+"""The initial content of a server: the built-in kinds and the namespaces of every cluster."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +36,7 @@ def install_builtin(
 
 
 def services_of(store: Store, cidr: str, minor: int) -> Strategy:
-    """The strategy of services whose cluster IPs are from a range; it knows what is allocated.
+    """Return the strategy of services with cluster IPs from `cidr`, which contains their allocator.
 
     Made when the first service is written or judged. Raises ValueError.
     """
@@ -80,7 +80,7 @@ def claims_of(store: Store, minor: int) -> Mapping[tuple[str, str], MakeStrategy
 
 
 async def first_objects(client: InProcessClient) -> None:
-    """Make the namespaces that are missing."""
+    """Create the missing namespaces."""
     namespaces = [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in NAMESPACES
     ]

@@ -1,6 +1,7 @@
 """`controllers.core.catalog.Catalog` over the live table and what is heard of the store.
 
-Most objects are bound to nothing: their bytes show it, and they are not even decoded.
+Most objects have no owner references and are not being deleted. Their bytes show that without
+being decoded.
 """
 
 import logging
@@ -17,11 +18,11 @@ _COUNTED = tuple(
     keys.prefix(plural)
     for plural in ("persistentvolumeclaims", "pods", "resourceclaims", "services")
 )
-"""Objects whose changes are told even if they are bound to nothing: quotas count them anew."""
+"""Kinds whose changes are always reported, because quotas count their objects again."""
 
 
 class _Follower(NamedTuple):
-    """One who follows; see `Catalog.follow`."""
+    """A follower; see `Catalog.follow`."""
 
     follower: Follower
     anew: Callable[[], None]
@@ -29,7 +30,7 @@ class _Follower(NamedTuple):
 
 
 class LiveCatalog:
-    """What is served now, and what binds the objects of it."""
+    """The served kinds, and the owner references and finalizers of their objects."""
 
     def __init__(self, store: Store, resources: Resources) -> None:
         self._store = store
@@ -111,7 +112,7 @@ class LiveCatalog:
         return Step(old, new) if old is not None or new is not None else None
 
     def _item(self, entry: Entry) -> Item | None:
-        """None for an object whose kind is served no longer."""
+        """Return the item of an entry, or None if its kind is no longer served."""
         value = entry.value
         group, _ = split_api_version(value["apiVersion"])
         resource = self._resources.by_kind(group, value["kind"])
@@ -120,7 +121,8 @@ class LiveCatalog:
 
 
 def _kind(resource: Resource, version: str = "") -> Kind | None:
-    """In that version, or in the stored one if it is served, or in the first that is."""
+    """Return the kind in that version; without one, in the storage version if it is served, else in
+    the first served version."""
     served = resource.served(version or resource.storage.name)
     if served is None and not version:
         served = next(filter(None, map(resource.served, resource.versions)), None)

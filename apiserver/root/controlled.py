@@ -1,4 +1,4 @@
-"""What `/inkube/v1/…` does to a server; see `control.Actions`.
+"""The actions of `/inkube/v1/…` on a server; see `control.Actions`.
 
 A state is restored by ordinary changes in one commit: watchers are told of every object that comes,
 goes or changes, and revisions go on. Nothing of it is admitted or validated, for it was before.
@@ -24,23 +24,23 @@ from inkube.schemas.objects import Object
 from inkube.storage import Store, errors, writes
 
 SNAPSHOTS = 20
-"""How many are kept, …"""
+"""Most snapshots that are kept."""
 SNAPSHOT_BYTES = 256 * 1024 * 1024
-"""… and the bytes of their objects together."""
+"""Most bytes of all objects in these snapshots."""
 FORKS = 10
 ATTEMPTS = 20
-"""So often a state is restored that others change meanwhile."""
+"""Attempts to restore a state while other writes change the store."""
 TURNS = 20
-"""So many turns of the loop let everything that a moved clock wakes begin to work."""
+"""Turns of the event loop after which all timers of a moved clock have begun their work."""
 
 State = Mapping[str, bytes]
-"""What is stored, by key."""
+"""Stored objects, by key."""
 _VERSION = "resourceVersion"
 _decode = JSONCodec().decode
 
 
 class Controlled(control.Actions):
-    """One server; `start` starts another."""
+    """The actions on one server. `start` starts another server."""
 
     def __init__(self, parts: Parts, start: Start) -> None:
         base = parts.core.base
@@ -54,7 +54,7 @@ class Controlled(control.Actions):
         self._snapshots: dict[str, Snapshot] = {}
         self._forks: dict[str, tuple[Fork, contextlib.AsyncExitStack]] = {}
         self._one = asyncio.Lock()
-        """Held by what changes the state or the clock: one after the other."""
+        """Held while the state or the clock changes, so that only one action runs at a time."""
 
     async def close(self) -> None:
         """Stop every fork."""
@@ -206,7 +206,7 @@ def _why_uncontrolled(parts: Parts) -> str:
 
 
 def _options_of_a_fork(parts: Parts, taken: Snapshot) -> Options:
-    """Those of the server, in memory and on a free port."""
+    """Return the options of the server, with a store in memory and a free port."""
     clock = parts.core.base.clock
     return replace(
         parts.core.options,
@@ -237,7 +237,7 @@ def _size(taken: Snapshot) -> int:
 
 
 def _changes(store: Store, wanted: State) -> Iterable[writes.Write]:
-    """The writes that make the state what is wanted; revisions apart."""
+    """Yield the writes that change the stored state to `wanted`, apart from revisions."""
     for entry in store.list(keys.ROOT):
         data = wanted.get(entry.key)
         if data is None:

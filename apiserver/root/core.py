@@ -1,4 +1,4 @@
-"""What every request and every controller of a server needs, built over an open store.
+"""The parts that every request and every controller needs, built over an open store.
 
 `parts` builds the rest on it. Nothing is started here.
 """
@@ -25,17 +25,17 @@ from inkube.schemas.lazy import Late
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Webhooks:
-    """What asks webhooks, loaded with the first one that is to be asked."""
+    """The code that calls webhooks, loaded with the first webhook."""
 
     dispatcher: "Late[webhooks.Dispatcher]"
-    """Asks those of admission."""
+    """Calls admission webhooks."""
     converter: Callable[[dict[str, Any]], Converter]
-    """What converts with the webhook that a definition names."""
+    """Returns the converter for the conversion webhook of a definition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Core:
-    """See the module."""
+    """The core of a server."""
 
     options: Options
     door: Door
@@ -48,20 +48,20 @@ class Core:
     """Admission of kinds declared in Python."""
     registry: Registry
     client: InProcessClient
-    """The client of those who embed the server; its requests meet no faults."""
+    """The client for programs that embed the server. Faults do not apply to its requests."""
     faults: Faults
     manager: Manager
     closing: contextlib.AsyncExitStack
-    """Takes what must be closed after the last request and after the controllers."""
+    """The parts that must be closed after the last request and after the controllers."""
 
     @property
     def read_only(self) -> bool:
-        """Whether a moment of the past is shown, which takes no writes."""
+        """Whether the server shows a past state, which cannot be written."""
         return self.options.at is not None
 
 
 def build(options: Options, door: Door, base: Foundation) -> Core:
-    """The core of a server. Raises ValueError or OSError for options that cannot be."""
+    """Build the core of a server. Raises ValueError or OSError for invalid options."""
     store, stamps, clock = base.store, base.stamps, base.clock
     closing = contextlib.AsyncExitStack()
     guards = security.build(options, store, stamps, base.keys, door.certificate)

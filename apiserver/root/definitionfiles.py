@@ -41,7 +41,7 @@ class Name(NamedTuple):
 
 
 class DefinitionFiles:
-    """The files of some sources, and what of them a server has."""
+    """The files of some sources, and their objects that were applied to the server."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class DefinitionFiles:
         self._applied: dict[Name, Manifest] = {}
 
     def begin(self, applied: Iterable[Manifest]) -> None:
-        """Take the files as they are now for applied. Raises ManifestError, OSError."""
+        """Treat the current content of the files as applied. Raises ManifestError, OSError."""
         self._found = {path: manifests.read([path]) for path in self._files.stamps}
         self._applied = {self._name(each): each for each in applied}
 
@@ -78,7 +78,8 @@ class DefinitionFiles:
                 yield from manifests.files(source)
 
     async def _take(self, before: Stamps, now: Stamps) -> None:
-        """Read the files that changed, and bring the server to what all files say."""
+        """Read the changed files, then apply and remove objects until the server matches all
+        files."""
         for path in [path for path in self._found if path not in now]:
             del self._found[path]
         is_whole = True
@@ -126,7 +127,7 @@ class DefinitionFiles:
         await self._recorder.normal(stored, "Applied", f"{manifest.where}: {what}")
 
     async def _remove(self) -> None:
-        """Delete objects that no file has any longer; without `prune`, only log them."""
+        """Delete objects that are no longer in any file; without `prune`, only log them."""
         wanted = {self._name(each) for found in self._found.values() for each in found}
         gone = [each for name, each in self._applied.items() if name not in wanted]
         for manifest in sorted(gone, key=lambda each: -each.order):
@@ -145,7 +146,7 @@ class DefinitionFiles:
                 logger.info("%s is no longer in the files and was deleted", name)
 
     def _placed(self, obj: Object) -> Object:
-        """An object that events can be about, whatever it lacks."""
+        """Return the object with the members that an event needs."""
         placed = manifests.placed(self._client, obj)
         return {**placed, "metadata": {"name": "unnamed", **(placed.get("metadata") or {})}}
 

@@ -1,8 +1,8 @@
-"""A CustomResourceDefinition takes effect before its writer is answered.
+"""A CustomResourceDefinition takes effect before the response to its writer.
 
-`controllers.core.crds` accepts names and keeps conditions, in its own time. What is served of a
-definition that is established follows the store: who changed a schema and writes an object next
-meets the new one.
+`controllers.core.crds` accepts names and updates conditions later. The served schema of an
+established definition follows the store, so a client that changes a schema and then writes an
+object finds the new schema in effect.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,14 +13,15 @@ from inkube.storage import Change, Following, Store
 
 _PREFIX = keys.prefix("customresourcedefinitions")
 _ESTABLISHED = b'"Established"'
-"""In the stored bytes of each definition that may be served; most writes of a start have none."""
+"""Part of the stored bytes of each definition that can be served; most writes at a start lack
+it."""
 
 
 def serve_stored(
     store: Store, serve: Callable[[Object], None], forget: Callable[[], None]
 ) -> Following:
-    """Serve each definition as it is stored, and forget what was served last where the store is
-    read anew; to be closed."""
+    """Serve each definition as it is stored. If the whole store is read again, drop the cached
+    state. The caller closes the result."""
 
     def hear(changes: Sequence[Change]) -> None:
         for change in changes:

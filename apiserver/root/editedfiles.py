@@ -1,4 +1,4 @@
-"""Files that somebody edits while a server runs: when they changed, and to what.
+"""Detects changes of files while a server runs.
 
 They are looked at, not subscribed to: that works on every system, in containers and on network
 drives.
@@ -17,15 +17,15 @@ Stamps = Mapping[Path, tuple[int, int]]
 
 
 class EditedFiles:
-    """The files that `list_files` lists, which are looked at in another thread."""
+    """The files that `list_files` returns. Another thread reads their times and sizes."""
 
     def __init__(self, list_files: Callable[[], Iterable[Path]]) -> None:
         self._list_files = list_files
         self.stamps = self._look()
-        """As they were when the last change was returned."""
+        """The stamps of the last reported change."""
 
     async def changed(self) -> Stamps:
-        """Wait for a change; the stamps then. Raises OSError."""
+        """Wait for a change, and return the new stamps. Raises OSError."""
         seen = self.stamps
         while True:
             await asyncio.sleep(EVERY)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 NAME = "inkube"
 _WORD = re.compile(r"[a-zA-Z](?:[\w./-]|:(?=[\w/]))*", re.ASCII)
 _OTHERS = frozenset({"false", "n", "no", "null", "off", "on", "true", "y", "yes"})
-"""Words that YAML 1.1 takes for a truth value or null."""
+"""Words that are booleans or null in YAML 1.1."""
 _SERVER = re.compile(r"^    server: (\S+)$", re.MULTILINE)
 _ANYBODY = "anybody"
 """kubectl asks people for a name and a password where it has no credentials to send over TLS; an
@@ -30,12 +30,12 @@ class Access(NamedTuple):
     authority: bytes = b""
     namespace: str = "default"
     certificate: bytes = b""
-    """A client's, and its key: PEM."""
+    """A client certificate and its key, as PEM."""
     key: bytes = b""
 
 
 def render(access: Access) -> str:
-    """YAML that kubectl and every client library read."""
+    """Return YAML that kubectl and all client libraries can read."""
     cluster = [f"server: {_text(access.url)}"]
     if access.authority:
         authority = base64.b64encode(access.authority).decode()
@@ -82,7 +82,7 @@ def _text(value: str) -> str:
 
 
 def server_of(path: Path) -> str:
-    """The address in a kubeconfig that was written here, "" where there is no such file."""
+    """Return the address in a kubeconfig of this module, or "" without such a file."""
     try:
         found = _SERVER.search(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
@@ -91,7 +91,8 @@ def server_of(path: Path) -> str:
 
 
 def write(path: Path, text: str) -> None:
-    """Put it in place for its owner only: it may hold a token. Raises OSError."""
+    """Write the file, readable only for its owner, because it can contain a token. Raises
+    OSError."""
     handle, draft = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.absolute().parent)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

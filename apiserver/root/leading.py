@@ -1,4 +1,4 @@
-"""Which of several servers on one log runs the controllers, and the fence that keeps others out.
+"""The election of the server that runs controllers on a shared log, and the fence against others.
 
 The Lease `inkube-controllers` in kube-system says who leads (`controllers.election`). Everything
 that controllers begin works behind a fence on it (`storage.fences`): a write lands only if, at the
@@ -30,11 +30,11 @@ KEY = keys.LEADER
 PLACE = LeaseName(*KEY.split("/")[-2:])
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _GONE_STATES = "ZX"
-"""Of a process that has ended, and whose parent has not asked for how."""
+"""States of a process that has ended, but whose parent has not read its exit status."""
 
 
 class Fence:
-    """Lets writes pass as long as the Lease tells of one term; see `storage.fences`."""
+    """Allows writes while the Lease names the same term; see `storage.fences`."""
 
     key = KEY
 
@@ -42,10 +42,10 @@ class Fence:
         self._elector = elector
         self._term = term
         self._known = 0
-        """The newest revision of the Lease that was looked at, and told of the term."""
+        """The newest checked revision of the Lease that still names the term."""
 
     def check(self, entry: Entry | None) -> None:
-        """Raises StatusError 409 for a write of a term that is over."""
+        """Check the Lease. Raises StatusError 409 if the term has ended."""
         if entry is not None and entry.revision == self._known:
             return
         if entry is None or Term.of(entry.value) != self._term:
@@ -66,7 +66,7 @@ class Process(NamedTuple):
 
     @classmethod
     def own(cls) -> "Process":
-        """The process that asks."""
+        """Return the current process."""
         pid = os.getpid()
         if not sys.platform.startswith("linux"):
             return cls("", "", pid, "")
@@ -79,7 +79,7 @@ class Process(NamedTuple):
 
     @classmethod
     def of(cls, holder: str) -> "Process | None":
-        """The process of a holder; None where its name does not tell."""
+        """Return the process of a holder, or None if its name does not contain it."""
         parts = holder.rpartition("_")[0].rpartition("_")[2].split(".")
         if len(parts) != len(cls._fields) or not parts[2].isdigit():
             return None
@@ -107,14 +107,14 @@ class Process(NamedTuple):
 
 
 def _state(pid: int) -> tuple[str, str]:
-    """State and start of a process (proc_pid_stat(5)). Raises OSError."""
+    """Return the state and start time of a process (proc_pid_stat(5)). Raises OSError."""
     # what stands in parentheses is a name, which may hold anything
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return fields[0], fields[19]
 
 
 def identity() -> str:
-    """A name for a holder that no other has."""
+    """Return a unique name for a holder."""
     return f"{socket.gethostname()}_{Process.own()}_{secrets.token_hex(4)}"
 
 
@@ -142,7 +142,7 @@ class Leadership:
 
     @property
     def leading_process(self) -> int:
-        """The process that leads, where that is another one on this machine; else 0."""
+        """The pid of the leader if it is another process on this machine, else 0."""
         found = None if self.is_leading else Process.of(self.elector.holder)
         if found is None or not found.boot or found[:2] != self._own[:2]:
             return 0
@@ -150,7 +150,8 @@ class Leadership:
 
     @contextlib.asynccontextmanager
     async def taken(self) -> AsyncIterator[None]:
-        """Take part while the block lasts; it begins once this server leads or another does."""
+        """Take part in the election during the block. The block begins when this or another server
+        leads."""
         known = asyncio.Event()
         job = self.elector.run(self._lead, self._rest, self._manager.informers, known.set)
         running = asyncio.create_task(job, name="leader election")

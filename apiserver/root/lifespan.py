@@ -1,4 +1,4 @@
-"""How a server starts and stops: in which order its parts are opened, and closed again."""
+"""The start and stop of a server: the order in which its parts open and close."""
 
 import asyncio
 import contextlib
@@ -56,7 +56,7 @@ async def lifespan(
 
 
 async def _fork(options: Options) -> tuple[Parts, contextlib.AsyncExitStack]:
-    """Start another server; what is returned with its parts stops it."""
+    """Start another server. Returns its parts, and the stack that stops it."""
     progress = Progress()
     async with contextlib.AsyncExitStack() as stack:
         door = await listening.opened(options, progress, stack)
@@ -73,7 +73,8 @@ def _close_at_the_end(core: Core, stack: contextlib.AsyncExitStack) -> None:
 
 
 def _defer_kinds(made: Parts) -> None:
-    """Leave kinds declared in Python out until they are asked for, unless there is work."""
+    """Defer kinds declared in Python until the first request for them, unless they have work to
+    do."""
     core, options = made.core, made.core.options
     groups = options.module_groups
 
@@ -98,7 +99,8 @@ async def _make_first_objects(made: Parts) -> None:
 
 
 async def _aggregation(made: Parts) -> list[Trigger]:
-    """Pass requests on where an APIService says so; what waits for the first of them."""
+    """Forward requests for APIServices of other servers. Returns the triggers for the first of
+    them."""
     handlers = made.core.options.aggregated
     if made.core.read_only:
         return []
@@ -118,7 +120,7 @@ async def _aggregation(made: Parts) -> list[Trigger]:
 async def _install_what_is_wanted(
     made: Parts, progress: Progress, stack: contextlib.AsyncExitStack
 ) -> None:
-    """Kinds stored before and those of the options: served once controllers have seen them."""
+    """Serve stored kinds and those of the options. Controllers must read them first."""
     core, options = made.core, made.core.options
     stored = core.base.snapshot is not None and core.base.store.count(requestwaits.DEFINITIONS)
     if options.workloads or stored:
@@ -155,7 +157,7 @@ async def _follow(
 
 
 async def _end(task: asyncio.Task[None]) -> None:
-    """Cancel a task and wait for its end. Raises what ended it before."""
+    """Cancel a task and wait for its end. Raises an earlier error of the task."""
     task.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await task

@@ -1,7 +1,7 @@
-"""Where requests come in: a port of the server's own, or what the parent of workers hands over.
+"""The source of requests: the server's own port, or connections from the parent of workers.
 
-The port is taken first of all, so that who waits for `/readyz` is told how far the start is.
-`lifespan` opens it and hands requests over to the application once there is one.
+The port opens first, so that clients that wait for `/readyz` see the progress of the start.
+`lifespan` opens it, and passes requests to the application when that is built.
 """
 
 import contextlib
@@ -22,27 +22,28 @@ from inkube.apiserver.root import security
 from inkube.apiserver.root.progress import Progress
 
 BACKLOG = 128  # as aiohttp's own
-STOP_SECONDS = 1.5  # how long requests under way may still take when the server stops
+STOP_SECONDS = 1.5  # limit for running requests when the server stops
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Door:
-    """Where the requests of one server come in. They are told that it starts until `serve`."""
+    """The source of a server's requests. Until `serve`, responses report the progress of the
+    start."""
 
     host: str
     port: int
     certificate: Certificate | None
-    """What the server shows; None without TLS."""
+    """The server's certificate; None without TLS."""
     tls: ssl.SSLContext | None
     origins: Origins
-    """The web pages that may ask."""
+    """The allowed origins of web pages."""
     budget: Budget
-    """What waits for clients who do not read, over all connections."""
+    """Counts unsent bytes for clients that do not read, over all connections."""
     server: web.Server
     runner: web.ServerRunner
     starting: Starting
     intake: "workers.Intake | None"
-    """Where connections come from, in one of several workers."""
+    """The source of connections in a worker, else None."""
 
     @property
     def url(self) -> str:
@@ -51,7 +52,7 @@ class Door:
         return f"{'https' if self.tls else 'http'}://{name}:{self.port}"
 
     def serve(self, app: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]) -> None:
-        """From now on the application answers, also on connections that came before."""
+        """Let the application handle requests, also on connections that are already open."""
         self.server.request_handler = app
         self.starting.hand_over(app)
 
@@ -99,8 +100,8 @@ def site(
 ) -> web.BaseSite:
     """The site to start, for a name or an address. Raises OSError when the port is taken.
 
-    An address needs nobody to look it up: the loop's lookup starts four threads, loads the tables
-    of international names and leaves 0.25 MiB behind.
+    An address is used without a lookup: the event loop's lookup starts four threads, loads the
+    tables of international names and keeps 0.25 MiB.
     """
     try:
         version = ipaddress.ip_address(host).version

@@ -9,7 +9,7 @@ from inkube.schemas.meta import GVK
 
 
 class LiveSchemas:
-    """The schemas of what is served, for the type checking of policies."""
+    """The schemas of served kinds, for the type checking of policies."""
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources

@@ -1,4 +1,4 @@
-"""Files and folders of CRDs and objects, and how a starting server takes them in.
+"""Files and folders of CRDs and objects, and how a starting server creates them.
 
 CRDs come first and are served before the other objects are made. A CRD that is stored already
 follows its file; another object that is stored already stays as it is, unless it is applied.
@@ -42,7 +42,7 @@ class Manifest:
 
     @property
     def order(self) -> int:
-        """Definitions before namespaces before what lives in them."""
+        """The order of creation: definitions, then namespaces, then other objects."""
         return _FIRST.get(self.object["kind"], _OTHERS)
 
 
@@ -80,7 +80,7 @@ def _decode(where: str, document: documents.Document) -> Any:
 
 
 def _objects(where: str, value: Any) -> Iterator[Manifest]:
-    """The object, or those of a List."""
+    """Yield the object, or the items of a List."""
     if value is None:
         return
     if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
@@ -121,7 +121,7 @@ async def install(
 
 
 async def _check_served(client: InProcessClient, manifest: Manifest) -> None:
-    """Refuse a CRD whose names another one has."""
+    """Raise ManifestError for a CRD whose names belong to another one."""
     crd = await client.get(CRDS, manifest.object["metadata"]["name"])
     condition = conditions.find(crd["status"], conditions.NAMES_ACCEPTED)
     if condition is not None and condition["status"] == "False":
@@ -181,7 +181,7 @@ async def _replace_crd(client: InProcessClient, obj: Object) -> None:
 
 
 def placed(client: InProcessClient, obj: Object, namespace: str = "default") -> Object:
-    """The object in that namespace, where it must be in one and says none."""
+    """Return the object with that namespace, if it needs one and has none."""
     group, _ = split_api_version(obj.get("apiVersion") or "")
     metadata = obj.get("metadata") or {}
     if not client.is_namespaced(group, obj.get("kind", "")) or metadata.get("namespace"):

@@ -24,28 +24,29 @@ from inkube.storage import Entry
 
 @dataclass(slots=True)
 class Beginning:
-    """What was stored when the start was over; None where it is kept elsewhere, too."""
+    """The stored objects at the end of the start; None if the data outlives the process."""
 
     entries: Sequence[Entry] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Parts:
-    """What one server is made of."""
+    """The parts of one server."""
 
     core: Core
     streams: Streams
     defaults: Defaults
     aggregator: "Late[aggregation.Aggregator]"
-    """Made with the first APIService that leads to another server."""
+    """Created with the first APIService for another server."""
     environment: "Late[root.declared.Environment]"
-    """What kinds declared in Python work with; they are served from when it is made."""
+    """The environment of kinds declared in Python. Its creation starts to serve them."""
     client_authority: "Late[auth.tls.Authority]"
-    """Who signs certificates of clients; trusted, where clients may show any, once it is made."""
+    """The authority that signs client certificates. After its creation it is trusted, if clients
+    can use certificates."""
     leadership: "root.leading.Leadership | None"
-    """The part taken in the election of who runs controllers; None where nobody else may."""
+    """This server's part in the election of the leader; None if it is alone on its log."""
     cluster: "root.Cluster | None"
-    """Nodes and what runs on them, where workloads live."""
+    """The nodes and their pods; None without workloads."""
     beginning: Beginning
 
     async def settled(self, within: float = 60.0) -> None:
@@ -55,13 +56,13 @@ class Parts:
             await self.core.manager.settled()
 
     async def snapshot(self) -> "root.snapshots.Snapshot":
-        """The state as it is now, for other servers to begin with. Raises LogError."""
+        """Return the current state, from which other servers can start. Raises LogError."""
         base = self.core.base
         log = await base.store.snapshot()
         return root.snapshots.Snapshot(log, base.keys.kept(), base.clock.now())
 
     def kubeconfig(self, namespace: str = "default") -> str:
-        """A kubeconfig for this server, as YAML text; `namespace` is that of its context."""
+        """Return a kubeconfig for this server as YAML. `namespace` is that of its context."""
         guards = self.core.security
         authority = guards.certificate.authority if guards.certificate else b""
         certificate = key = b""
@@ -74,7 +75,7 @@ class Parts:
 
 
 Start = Callable[[Options], Awaitable[tuple[Parts, contextlib.AsyncExitStack]]]
-"""Starts another server; what it returns beside its parts stops it."""
+"""Starts another server. Returns its parts, and the stack that stops it."""
 
 
 def build(options: Options, door: Door, base: Foundation) -> Parts:

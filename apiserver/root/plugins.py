@@ -1,4 +1,4 @@
-"""The built-in admission plugins of a server, in the order in which they are asked.
+"""The built-in admission plugins of a server, in the order in which they run.
 
 Follows pkg/kubeapiserver/options/plugins.go, AllOrderedPlugins. `core` makes the chain of them.
 """
@@ -22,7 +22,7 @@ _REQUESTS = ("certificates.k8s.io", "certificatesigningrequests")
 _INGRESSES = ("networking.k8s.io", "ingresses")
 
 OPTIONAL = frozenset({"ServiceAccount"})
-"""Plugins that are not asked unless they are enabled: pods of tests need no accounts."""
+"""Plugins that run only if they are enabled: pods of tests need no accounts."""
 
 
 def in_order(

@@ -1,6 +1,6 @@
-"""How far the start of a server is: what `/readyz` and the command line tell until it is over.
+"""The progress of a server's start, which `/readyz` and the command line show.
 
-`lifespan` and what it calls say what they are busy with; `server` hands it to who waits.
+`lifespan` and the functions that it calls report their steps. `server` gives access to them.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ class Progress:
 
     @property
     def stage(self) -> Stage | None:
-        """What the start is busy with, and how far that is; None once it is over."""
+        """The current step of the start, with its progress; None after the start."""
         read = None if self._store is None else self._store.progress
         if read is None:
             return self._stage
@@ -27,7 +27,7 @@ class Progress:
 
     @contextlib.contextmanager
     def reading(self, store: Store) -> Iterator[None]:
-        """While the block lasts, the store reads what is there."""
+        """Report during the block that the store reads its data."""
         self._store = store
         try:
             yield
@@ -35,10 +35,10 @@ class Progress:
             self._store = None
 
     def importing(self, done: int, total: int) -> None:
-        """So many of the definitions that the options name are served."""
+        """Report that `done` of `total` definitions from the options are served."""
         told = f"{done} of {total}"
         self._stage = Stage(IMPORTING, "importing definitions", done, total, told)
 
     def finish(self) -> None:
-        """The server is ready."""
+        """Report that the server is ready."""
         self._stage = None

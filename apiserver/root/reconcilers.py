@@ -1,4 +1,4 @@
-"""Which controllers of Kubernetes a server runs, and which of them only once there is work.
+"""The controllers of Kubernetes that a server runs, at once or when they have work.
 
 Those of kinds declared in Python and of workloads come with their kinds (`declared`, `workloads`).
 """
@@ -18,7 +18,7 @@ from inkube.storage import Entry
 
 
 def add(core: Core) -> None:
-    """Let the manager run what the options ask for."""
+    """Add the controllers that the options require to the manager."""
     options, manager = core.options, core.manager
     installer = Installer(core.resources, core.webhooks.converter, options.release.minor)
     served = crds.add(manager, installer)
@@ -38,7 +38,7 @@ def add(core: Core) -> None:
 
 
 def at_first_object(core: Core) -> list[Trigger]:
-    """What adds the controllers that have nothing to do before there is an object of a sort."""
+    """Return the triggers that add each controller at the first object that it needs."""
     options, manager = core.options, core.manager
     client = manager.client
     found: list[tuple[str, Callable[[Entry], bool], Callable[[], None]]] = []

@@ -1,10 +1,9 @@
-"""What each request waits for before it is looked at (`app.Parts.before_request`); most wait for
-nothing.
+"""The waits of requests before they are processed (`app.Parts.before_request`); most do not wait.
 
-With a seed it is the controllers, so that revisions do not depend on who is faster. Where several
-servers share what is stored it is what others have written: a client that made a definition there
-may come here next. With workloads a write waits for the controllers, if not for long
-(`app.Parts.before_write`).
+With a seed, requests wait for the controllers, so that revisions do not depend on timing. If
+several servers share a store, requests wait for the writes of others: a client can create a
+definition on one server and use it on another. With workloads, a write waits a short time for the
+controllers (`app.Parts.before_write`).
 """
 
 import asyncio
@@ -17,35 +16,35 @@ from inkube.controllers.manager import Manager
 from inkube.storage import Change, StorageError, Store
 
 CONTROLLERS_SECONDS = 2.0
-CATCH_UP_SECONDS = 0.02  # how long a write waits for what writes before it set going
-INSTALL_SECONDS = 1.0  # how long a request waits for definitions that another server stored
+CATCH_UP_SECONDS = 0.02  # longest wait of a write for the controllers
+INSTALL_SECONDS = 1.0  # longest wait of a request for definitions that another server stored
 DEFINITIONS = keys.prefix("customresourcedefinitions")
 
 
 async def _at_most(seconds: float, work: Awaitable[None]) -> None:
-    """Wait for something, but no longer: who asks is then served all the same."""
+    """Wait for `work` at most `seconds`. The request then continues."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await work
 
 
 def of_controllers(manager: Manager) -> Callable[[], Awaitable[bool]]:
-    """Let the controllers finish. A webhook that asks while one of them waits for it is not kept
-    waiting."""
+    """Wait until the controllers are idle. A request of a webhook that a controller waits for does
+    not wait."""
 
     async def wait() -> bool:
         await _at_most(CONTROLLERS_SECONDS, manager.settled())
-        return False  # of the store it has not asked
+        return False  # it did not check the store
 
     return wait
 
 
 def of_workloads(manager: Manager) -> Callable[[], Awaitable[None]]:
-    """Let the controllers do what earlier writes gave them to do, as far as that is a matter of
-    milliseconds.
+    """Wait some milliseconds for the controllers to process earlier writes.
 
-    On a cluster a write waits for a disk and takes longer than they do. So who labels a pod and
-    deletes the ReplicaSet that now takes it finds both gone there, and here.
+    On a cluster, a write waits for a disk, which takes longer than the controllers. A client that
+    labels a pod and then deletes the ReplicaSet that adopts it therefore finds both deleted, on a
+    cluster and here.
     """
 
     async def wait() -> None:
@@ -56,11 +55,12 @@ def of_workloads(manager: Manager) -> Callable[[], Awaitable[None]]:
 
 
 class OtherServers:
-    """Knows the rights and serves the definitions that other servers have stored; to be closed.
+    """Applies the authorization rules and serves the definitions that other servers have stored.
+    The owner closes it.
 
-    Requests that begin in one turn of the loop came before it (`http.webserver`), so what the
-    first of them finds to be the newest was the newest after all of them were sent: the others need
-    not ask. Alone to ask takes a shared file 5 µs, a tenth of a GET.
+    Requests that begin in one turn of the event loop arrived before that turn (`http.webserver`).
+    The newest revision that the first of them finds is therefore recent enough for all of them, and
+    the others do not query it. A query takes 5 µs on a shared file, a tenth of a GET.
     """
 
     def __init__(self, store: Store, manager: Manager) -> None:
@@ -72,7 +72,7 @@ class OtherServers:
         self._is_current = False  # as the first of this turn found it
 
     def close(self) -> None:
-        """Follow no longer."""
+        """Stop following the store."""
         self._following.close()
 
     def _hear(self, changes: Sequence[Change]) -> None:
@@ -85,8 +85,8 @@ class OtherServers:
         self._stored = self._store.revision
 
     async def caught_up(self) -> bool:
-        """Wait until this server has what was stored; for one slow to install, not long. Whether
-        its store has come to the newest."""
+        """Wait until this server has read all stored changes, and at most INSTALL_SECONDS for the
+        installation of definitions. Returns whether its store contains the newest revision."""
         is_current = self._has_looked and self._is_current
         if not is_current:
             if not self._has_looked:
@@ -107,7 +107,7 @@ class OtherServers:
         revision = self._store.revision
         try:
             found = await self._store.look()
-        except StorageError:  # who needs the newest state is told
+        except StorageError:  # code that needs the newest state raises it
             return False
-        self._is_current = found and revision == self._store.revision  # nothing was waited for
+        self._is_current = found and revision == self._store.revision  # no wait was needed
         return found

@@ -1,4 +1,4 @@
-"""The scripted world as a scenario wants it, in a server of this process or in another.
+"""Loads the objects of a scenario into a server of this process or into another one.
 
 `commands` lists and loads scenarios, `lifespan` begins with one, `testing` loads them for tests.
 """
@@ -22,13 +22,13 @@ from inkube.schemas.status import Reason, StatusError
 __all__ = ["SCENARIOS", "Remote", "Scenario", "UnknownScenario", "Unloadable", "find", "load"]
 WORLD = "/apis/world.inkube.dev/v1"
 TIMEOUT = 10.0
-"""Seconds that a server may take to answer."""
+"""Seconds to wait for a response of a server."""
 TRIES = 5
-"""So often an object is written anew because another write came before."""
+"""Attempts to write an object that other writes change."""
 
 
 class Unloadable(Exception):
-    """A server cannot be asked, or refuses; the text says why."""
+    """A server cannot be reached, or refuses. The message contains the reason."""
 
 
 async def load(client: Client, name: str) -> Scenario:
@@ -64,7 +64,7 @@ def _plural(obj: Object) -> str:
 
 
 class Remote:
-    """A server elsewhere, as a kubeconfig names it. Raises Unloadable."""
+    """Another server, from a kubeconfig. Raises Unloadable."""
 
     def __init__(self, url: str, token: str = "", authority: str = "") -> None:
         if not url.startswith(("http://", "https://")):
@@ -78,7 +78,7 @@ class Remote:
         self._context = ssl.create_default_context(cadata=authority) if authority else None
 
     def load(self, name: str) -> Scenario:
-        """As `load` above. Raises UnknownScenario, Unloadable."""
+        """Create or replace the objects of a scenario. Raises UnknownScenario, Unloadable."""
         found = find(name)
         for obj in found.world:
             self._put(obj)

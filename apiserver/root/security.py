@@ -1,4 +1,4 @@
-"""From options to doors: who may come in, over what. Used by the composition root.
+"""Authentication, authorization and TLS from the options. Used by the composition root.
 
 A server without credentials is open, to loopback only; any other address takes a token file or an
 authority of clients.
@@ -37,7 +37,7 @@ _ANSWERS_PLAINLY = 34
 
 @dataclass(frozen=True, slots=True)
 class Security:
-    """What guards one server."""
+    """The security of one server."""
 
     access: Access
     authenticator: Authenticator
@@ -46,21 +46,22 @@ class Security:
     token: str
     """A token of the administrator, for the kubeconfig; "" on an open server."""
     rights: tuple[Plugin, ...]
-    """What asks the authorizer again before other validators are asked."""
+    """Plugins that call the authorizer again before other validators."""
     escalation: tuple[Plugin, ...]
-    """What looks at roles and bindings after they were changed by others."""
+    """Plugins that check roles and bindings after other plugins have changed them."""
     certificate: tls.Certificate | None
 
 
 def certificate(options: Options) -> tls.Certificate | None:
-    """What the server shows; None without TLS. Raises ValueError or OSError."""
+    """Return the server's certificate; None without TLS. Raises ValueError or OSError."""
     if options.tls_cert_file is not None and options.tls_private_key_file is not None:
         return tls.read(options.tls_cert_file, options.tls_private_key_file)
     return auth.certificates.make([options.host]) if options.tls else None
 
 
 def shared(options: Options) -> tls.Certificate | None:
-    """The same for several processes, with the authority of clients that all of them trust."""
+    """Return the certificate for several processes, with the client authority that all of them
+    trust."""
     shown = certificate(options)
     if shown is None or options.client_ca_file is None:
         return shown
@@ -68,14 +69,15 @@ def shared(options: Options) -> tls.Certificate | None:
 
 
 def new_authority() -> tls.Authority:
-    """The server's own authority of clients."""
+    """Create the server's own authority for client certificates."""
     return auth.signers.new_authority("inkube-clients")
 
 
 def client_authority(
     shown: tls.Certificate | None, context: ssl.SSLContext | None, options: Options
 ) -> tls.Authority:
-    """Who signs certificates of clients; trusted from now on where clients may show any."""
+    """Return the authority that signs client certificates. The server trusts it from now on, if
+    clients can use certificates."""
     if shown is not None and shown.clients is not None:
         return shown.clients
     made = new_authority()
@@ -85,13 +87,13 @@ def client_authority(
 
 
 def administrator(authority: tls.Authority) -> tuple[bytes, bytes]:
-    """A client certificate of the administrator and its key, as PEM."""
+    """Return a client certificate of the administrator and its key, as PEM."""
     groups = [group for group in ADMIN.groups if group != AUTHENTICATED]
     return auth.signers.client(authority, ADMIN.name, groups)
 
 
 def context(options: Options, shown: tls.Certificate | None) -> ssl.SSLContext | None:
-    """For TLS; None without. Raises ValueError or OSError."""
+    """Return the TLS context; None without TLS. Raises ValueError or OSError."""
     return None if shown is None else tls.context(shown, options.client_ca_file)
 
 
@@ -102,7 +104,7 @@ def build(
     keys: Keys,
     shown: tls.Certificate | None,
 ) -> Security:
-    """Put the parts together; `check` comes first. Raises ValueError or OSError."""
+    """Build the security of a server, after `check`. Raises ValueError or OSError."""
     authorizer, rights, escalation = _authority(options, store)
     is_open = not has_credentials(options)
     token = "" if is_open else keys.admin_token
@@ -134,7 +136,8 @@ def build(
 def _authority(
     options: Options, store: BaseStore
 ) -> tuple[Authorizer, tuple[Plugin, ...], tuple[Plugin, ...]]:
-    """The authorizer and its admission; RBAC is loaded where it is wanted."""
+    """Return the authorizer and its admission plugins. Loads RBAC only if the options require
+    it."""
     if options.authorization_mode != "RBAC":
         return AlwaysAllow(), (), ()
     authorizer = auth.RBAC(store)
@@ -144,18 +147,18 @@ def _authority(
 
 
 def has_credentials(options: Options) -> bool:
-    """Whether the server knows users."""
+    """Whether the server authenticates users."""
     return options.token_auth_file is not None or options.client_ca_file is not None
 
 
 def origins(options: Options) -> Origins:
-    """Which web pages may ask; others may not send where browsers come in without a token."""
+    """Return the allowed origins. Other origins cannot even send if browsers need no token."""
     trusts = not has_credentials(options) or options.client_ca_file is not None
     return Origins(options.allow_origins, protects=trusts)
 
 
 def check(options: Options) -> None:
-    """Refuse what would be unsafe or cannot be. Raises ValueError."""
+    """Check the options. Raises ValueError for unsafe or contradictory ones."""
     if options.authorization_mode not in MODES:
         names = ", ".join(MODES)
         raise ValueError(
@@ -177,7 +180,8 @@ def _wants_tls(options: Options) -> bool:
 
 
 def _fallback(options: Options, *, is_open: bool) -> User | None:
-    """Who comes without credentials; as in kube, nobody may where everybody may everything."""
+    """Return the user of requests without credentials. As in kube-apiserver, None if all requests
+    are authorized."""
     if is_open:
         return ADMIN
     return ANONYMOUS if options.authorization_mode == "RBAC" else None

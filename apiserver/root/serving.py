@@ -1,4 +1,4 @@
-"""From parts to answers: the application, and the requests of other workers.
+"""From parts to responses: the application, and the requests of other workers.
 
 `lifespan` calls `begin` when everything that requests need is there.
 """
@@ -35,13 +35,13 @@ _NO_ORIGINS = Origins((), protects=False)
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Streaming:
-    """What may be under way for as long as it likes, and is ended when the server stops."""
+    """The parts with unlimited requests, which end when the server stops."""
 
     sessions: "Late[subresources.containers.Sessions]"
     request_log: "Late[console.RequestLog]"
 
     def close(self) -> None:
-        """End it."""
+        """End these requests."""
         for each in (self.request_log.made, self.sessions.made):
             if each is not None:
                 each.close()
@@ -50,7 +50,7 @@ class Streaming:
 async def begin(
     parts: Parts, progress: Progress, stack: contextlib.AsyncExitStack, start: Start
 ) -> None:
-    """Answer requests until `stack` is left. Raises OSError or ValueError of the audit log."""
+    """Serve requests until `stack` is left. Raises OSError or ValueError of the audit log."""
     core, door = parts.core, parts.core.door
     options, worker = core.options, core.options.worker
     listeners: list[http.audit.Listener] = []
@@ -84,7 +84,7 @@ async def begin(
 
 
 async def _hang_up(parts: Parts) -> None:
-    """Cut what is passed on: no watch of another server ends by itself."""
+    """Disconnect forwarded requests, because watches of other servers do not end by themselves."""
     aggregator = parts.aggregator.made
     if aggregator is not None:
         await aggregator.close()
@@ -131,7 +131,7 @@ def _application(
 def _before_request(
     parts: Parts, others: requestwaits.OtherServers | None
 ) -> Callable[[], Awaitable[bool]] | None:
-    """What each request waits for before it is looked at."""
+    """Return the function that each request awaits before it is processed, or None."""
     if parts.core.options.seed is not None:
         return requestwaits.of_controllers(parts.core.manager)
     return None if others is None else others.caught_up
@@ -164,7 +164,8 @@ def _endpoints(core: Core, progress: Progress, siblings: "workers.Siblings | Non
 def _paths(
     parts: Parts, plain: Endpoints, streaming: Streaming, start: Start
 ) -> dict[str, Endpoint]:
-    """What answers at paths that are no resources; one that ends in a slash at those below."""
+    """Return the endpoints at paths outside resources. A path that ends with a slash includes all
+    paths below."""
     core = parts.core
     documents = issuer.Issuer(core.security.authenticator.accounts, lambda: core.door.url)
     minor = core.options.release.minor
@@ -200,7 +201,7 @@ def _paths(
 
 
 def _control(parts: Parts, start: Start) -> "control.Control":
-    """What answers below `/inkube/`."""
+    """Return the endpoint below `/inkube/`."""
     actions = root.Controlled(parts, start)
     parts.core.closing.push_async_callback(actions.close)
     shared = made_late(Late(lambda: _shared_streams(parts)))
@@ -235,7 +236,7 @@ def _subresources(parts: Parts, handlers: Handlers, streaming: Streaming) -> Sub
 
 
 def _running(parts: Parts) -> dict[str, bool]:
-    """Which components of a cluster this server is beside an API server, by name."""
+    """Return the components of a cluster by name, and whether this server runs them."""
     cluster = parts.cluster
     return {
         "controller-manager": parts.core.options.controllers,
@@ -290,7 +291,8 @@ def _audit_log(options: Options) -> "http.audit.AuditLog | None":
 def _telling(
     listeners: "list[http.audit.Listener]",
 ) -> "Callable[[http.audit.Listener], Callable[[], None]]":
-    """Adds one who is told of finished requests, until what is returned is called."""
+    """Return a function that adds a listener for finished requests, and returns a function that
+    removes it."""
 
     def listen(listener: "http.audit.Listener") -> Callable[[], None]:
         listeners.append(listener)

@@ -1,4 +1,4 @@
-"""Secret keys that every server on one database has to share, kept in the database.
+"""Secret keys that all servers on one database share, stored in the database.
 
 They stand beside what they protect: who can read the database can read everything. Whoever comes
 first makes them; servers on a file of their own have them in files instead (`auth.keyfiles`).
@@ -32,7 +32,7 @@ class SharedKeys:
 
     @classmethod
     async def read(cls, store: Store) -> Self:
-        """The keys of the database, made where they are missing. Raises LogError."""
+        """Read the keys of the database, and create missing ones. Raises LogError."""
         await store.current()
         return cls({name: await _key(store, name) for name in NAMES})
 

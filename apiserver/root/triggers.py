@@ -1,4 +1,4 @@
-"""Acts at the first object of a sort, so that a start loads nothing for objects to come.
+"""Actions at the first object of a kind, so that a start does not load code for later objects.
 
 Most servers never have an APIService that leads elsewhere, or a flow schema of their own.
 """
@@ -26,12 +26,12 @@ class Trigger:
         self._following: Following | None = None
 
     def start(self) -> None:
-        """Look at what there is, and follow the store from now on."""
+        """Check the stored objects, and follow the store."""
         self._following = self._store.follow(self._prefix, self._hear, anew=self._look)
         self._look()
 
     def close(self) -> None:
-        """Follow the store no longer."""
+        """Stop following the store."""
         if self._following is not None:
             self._following.close()
             self._following = None
@@ -49,20 +49,21 @@ class Trigger:
 
 
 def leads_elsewhere(entry: Entry) -> bool:
-    """By its bytes: may an APIService be of another server, or of a group nobody here serves?"""
+    """Whether an APIService can be for another server or for a group that is not served here (from
+    its bytes)."""
     return _OWN not in entry.data or _SERVICE in entry.data or _URL in entry.data
 
 
 def says_nothing(entry: Entry) -> bool:
-    """By its bytes: has nobody looked whether the level of a flow schema is there?"""
+    """Whether the priority level of a flow schema is still unchecked (from its bytes)."""
     return b'"Dangling"' not in entry.data
 
 
 def is_identity(entry: Entry) -> bool:
-    """By its bytes: does a Lease tell of an API server?"""
+    """Whether a Lease is the identity of an API server (from its bytes)."""
     return b'"apiserver.kubernetes.io/identity"' in entry.data
 
 
 def is_to_go(entry: Entry) -> bool:
-    """By its bytes: is an object being deleted, and does a finalizer keep it?"""
+    """Whether an object is being deleted and has a finalizer (from its bytes)."""
     return b'"deletionTimestamp"' in entry.data

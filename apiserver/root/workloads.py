@@ -1,4 +1,4 @@
-"""Workloads on a server: what `controllers.workloads` needs of it. Imported only where wanted."""
+"""The parts of a server that `controllers.workloads` needs. Imported only with workloads."""
 
 import base64
 from collections.abc import Callable
@@ -58,7 +58,7 @@ def _client(registry: Registry, resources: Resources, manager: str) -> Client:
 
 
 async def _bind(binder: Binder, resources: Resources, pod: Object, node: str) -> None:
-    """Put a pod on a node. Raises StatusError as `Binder.bind`."""
+    """Bind a pod to a node. Raises StatusError as `Binder.bind`."""
     resource = resources.get("", "pods")
     assert resource is not None, "pods are built in"
     meta = pod["metadata"]

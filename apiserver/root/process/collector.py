@@ -1,12 +1,12 @@
-"""When Python looks for garbage in cycles: seldom, but before it takes much memory.
+"""The schedule of Python's garbage collector: rare, but before garbage uses much memory.
 
-What a server keeps is bytes, which are no work for the collector, and what requests make is freed
-by counting references; full collections stop everything and find next to nothing. But what little
-is in cycles may hold large buffers, so their schedule follows memory and not the number of objects
-alone: a full collection for every STEP by which the process has grown, of what is new since the
-last one, and of everything whenever memory has doubled. What was freed since, and is kept by the C
-library for later, is given back in the same steps. Used by `inkube serve`, whose process is
-its own; a server inside of somebody's process leaves their collector alone.
+A server stores bytes, which the collector skips, and reference counting frees the objects of
+requests. Full collections stop the process and find almost no garbage. But the few reference cycles
+can keep large buffers alive, so the schedule depends on memory, not only on the number of objects:
+a collection of new objects for every STEP by which the process has grown, and of all objects
+whenever memory has doubled. In the same steps, freed memory that the C library keeps is returned to
+the system. Only `inkube serve` uses this. A server embedded in another program does not change the
+program's collector.
 """
 
 import asyncio
@@ -18,15 +18,15 @@ from typing import Self
 
 from inkube.apiserver import root
 
-YOUNG = (25_000, 25, 100)  # young objects are looked at after so many allocations
+YOUNG = (25_000, 25, 100)  # allocations before a collection of young objects
 STEP = 16 * 2**20
 LOOK = 0.5  # seconds
-LARGE = 64 * 2**20  # from here on what the C library keeps is worth to be given back
+LARGE = 64 * 2**20  # bytes above which freed memory is returned to the system
 _STATM = "/proc/self/statm"
 
 
 class Collector:
-    """Looks at the process's memory now and then; `resident` gives it in bytes."""
+    """Checks the memory of the process regularly. `resident` returns it in bytes."""
 
     def __init__(self, resident: Callable[[], int]) -> None:
         self._resident = resident
@@ -35,7 +35,8 @@ class Collector:
         self._next = self._whole = 0
         self._is_large = False
         self._free = 0
-        """Bytes that were freed and are kept for later: the fewest since some were given back."""
+        """The minimum of freed bytes that the C library keeps, since the last time they were
+        returned."""
 
     def __enter__(self) -> Self:
         gc.set_threshold(*YOUNG)
@@ -69,7 +70,7 @@ class Collector:
         self._whole = self._next - STEP
 
     def _give_back(self, least: int) -> None:
-        """Give back what was freed since the last time, if it is so much."""
+        """Return freed memory to the system if it is at least `least` bytes more than last time."""
         if not self._is_large:
             self._is_large = True
             root.trimming.return_large_blocks()
@@ -94,8 +95,8 @@ class Collector:
 
 @contextlib.contextmanager
 def seldom() -> Iterator[None]:
-    """As long as a server starts and serves: what a start imports and makes stays, and to look for
-    garbage in it again and again took a tenth of the start's processor time."""
+    """Collect rarely during the start and the life of a server. The objects of a start stay alive,
+    and repeated searches for garbage in them took a tenth of the start's processor time."""
     old = gc.get_threshold()
     gc.set_threshold(*YOUNG)
     try:
@@ -106,8 +107,8 @@ def seldom() -> Iterator[None]:
 
 @contextlib.contextmanager
 def paused() -> Iterator[None]:
-    """As long as a server starts: reading a log makes millions of objects and no cycle; looking for
-    cycles among them, again and again, takes two fifths of the start."""
+    """Pause the collector during a start. Reading a log creates millions of objects without cycles,
+    and repeated searches for cycles take two fifths of the start."""
     gc.disable()
     try:
         yield
@@ -116,7 +117,8 @@ def paused() -> Iterator[None]:
 
 
 def of_process() -> "Collector | None":
-    """The collector to enter; None where a process cannot see its memory: Python's own stays."""
+    """Return the collector to enter, or None if a process cannot read its memory usage. Python's
+    own schedule then stays."""
     if not os.path.exists(_STATM):
         return None
     return Collector(_resident)

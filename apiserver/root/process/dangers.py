@@ -1,4 +1,4 @@
-"""What is allowed and yet dangerous about the options of a server: a line each, and what to do.
+"""Warnings about allowed but dangerous options of a server: one line each, with a remedy.
 
 What would be unsafe in any case is refused by `security.check`. Told by `inkube serve`.
 """
@@ -14,7 +14,7 @@ from inkube.apiserver.root import security
 
 
 def found(options: Options) -> Iterator[str]:
-    """The warnings, in the order of how much they matter; none about what is refused anyway."""
+    """Yield the warnings by importance. Refused options do not cause warnings."""
     try:
         security.check(options)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The event loop of a server that is a process of its own."""
+"""The event loop of `inkube serve`."""
 
 import asyncio
 import sys
@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 SWITCH = 0.001
-"""Seconds until the loop gets its turn while another thread works."""
+"""Seconds until the event loop runs while another thread works."""
 _run: Callable[[Coroutine[Any, Any, None]], None]
 """asyncio.run, on uvloop where it is installed, on Windows on winloop."""
 try:
@@ -21,6 +21,6 @@ else:
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:
-    """Run a server to its end, in a process that is its own."""
+    """Run a server to its end, in a process that contains nothing else."""
     sys.setswitchinterval(SWITCH)
     _run(main)

@@ -1,4 +1,4 @@
-"""Memory that was freed and that the C library keeps for later, given back to the system.
+"""Returns freed memory that the C library keeps to the system.
 
 glibc does so by itself only at the end of its heap: a start that sorts a million objects leaves up
 to 50 MiB of holes, and so do crowds of clients when they go. Loaded by `collector` where a server
@@ -31,7 +31,7 @@ if _figures is not None:
 
 
 def return_large_blocks() -> None:
-    """Have large blocks taken from the system and given back one by one, from now on.
+    """Allocate each large block from the system, and return it when it is freed, from now on.
 
     glibc begins so, and keeps them once it has seen a few: 400 bodies of 1 MB, of which 60 were
     alive, took 390 MiB.
@@ -42,11 +42,11 @@ def return_large_blocks() -> None:
 
 
 def free() -> int:
-    """Bytes that the C library keeps for later, those that it gave back among them."""
+    """Return the freed bytes that the C library keeps, including those already returned."""
     return 0 if _figures is None else int(_figures().fordblks)
 
 
 def give_back() -> None:
-    """Give back what can be: some milliseconds of a large heap."""
+    """Return free memory to the system. Takes some milliseconds for a large heap."""
     if _trim is not None:
         _trim(0)
