@@ -1,4 +1,4 @@
-"""What a pod's affinity asks of other pods."""
+"""The terms of a pod's affinity to other pods."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,8 @@ from inkube.schemas.objects import Object
 
 
 def pod_terms(spec: Object) -> Iterator[Object]:
-    """Every PodAffinityTerm of a PodSpec: of affinity and anti-affinity, required and preferred."""
+    """Yield every PodAffinityTerm of a PodSpec: affinity and anti-affinity, required and
+    preferred."""
     affinity = spec.get("affinity") or {}
     for member in ("podAffinity", "podAntiAffinity"):
         given = affinity.get(member) or {}

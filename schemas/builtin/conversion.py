@@ -12,7 +12,7 @@ import orjson
 from inkube.schemas.objects import Object
 
 STORED = {"Event": "v1", "HorizontalPodAutoscaler": "autoscaling/v2"}
-"""Which apiVersion objects of these kinds are stored in."""
+"""The apiVersion in which objects of these kinds are stored."""
 _EVENT_FIELDS = {
     "count": "deprecatedCount",
     "firstTimestamp": "deprecatedFirstTimestamp",
@@ -37,7 +37,8 @@ _CONDITIONS = "autoscaling.alpha.kubernetes.io/conditions"
 
 
 def convert(obj: Object, api_version: str) -> Object:
-    """The object in another apiVersion of its kind; the same object where nothing is to do."""
+    """Return the object in another apiVersion of its kind, or the same object if nothing
+    changes."""
     if obj.get("apiVersion") == api_version:
         return obj
     kind = (obj.get("kind"), api_version)
@@ -74,7 +75,7 @@ def _is_plain_cpu(metric: Object) -> bool:
 
 
 def _to_v1(obj: Object) -> Object:
-    """v1 knows CPU utilisation alone; the rest travels in annotations."""
+    """Convert to v1, which has a field only for CPU utilisation. Annotations contain the rest."""
     spec, status = dict(obj.get("spec") or {}), dict(obj.get("status") or {})
     annotations = dict(obj["metadata"].get("annotations") or {})
     metrics = spec.pop("metrics", None) or []
@@ -121,7 +122,7 @@ def _put(annotations: Object, key: str, value: Any) -> None:
 
 
 def _take(annotations: Object, key: str) -> Any:
-    """What an annotation carries; one that is no JSON is left where it is."""
+    """Remove an annotation and return its JSON value. One that is not JSON stays."""
     text = annotations.get(key)
     if text is None:
         return None

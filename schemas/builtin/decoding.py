@@ -21,7 +21,7 @@ _SCHEMES = {
     "apiextensions.k8s.io": "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55",
     "apiregistration.k8s.io": "k8s.io/kube-aggregator/pkg/apiserver/scheme/scheme.go:36",
 }
-"""Where the reference keeps its types, as its errors say."""
+"""Names of the reference's packages of types, as in its errors."""
 _OLDER: dict[str, tuple[str, ...]] = {
     "admissionregistration.k8s.io": ("v1alpha1", "v1beta1"),
     "apiextensions.k8s.io": ("v1beta1",),
@@ -44,7 +44,7 @@ _OLDER: dict[str, tuple[str, ...]] = {
     "scheduling.k8s.io": ("v1alpha1", "v1beta1"),
     "storage.k8s.io": ("v1alpha1", "v1beta1"),
 }
-"""Versions that are no longer served, but that its scheme still has."""
+"""Versions that are no longer served, but are still in the reference's scheme."""
 
 
 def decode(obj: Object, gvk: GVK, minor: int = releases.NEWEST.minor) -> Decoded:
@@ -110,7 +110,7 @@ def check_type(obj: Object, gvk: GVK, minor: int = releases.NEWEST.minor) -> Non
 
 
 def _is_registered(group: str, version: str, kind: str, minor: int) -> bool:
-    """Whether the reference's scheme knows the type, served or not."""
+    """Whether the reference's scheme contains the type, served or not."""
     older = _OLDER.get(group, ())
     return any(
         found.group == group and found.kind == kind and version in (*found.versions, *older)
@@ -119,7 +119,8 @@ def _is_registered(group: str, version: str, kind: str, minor: int) -> bool:
 
 
 def _check_readable(obj: Object, sent: GVK, kind: str, minor: int) -> None:
-    """A body is decoded as what it says it is before that is held against the address."""
+    """Decode a body as the kind that it names, before that is compared with the address. Raises
+    StatusError 400."""
     try:
         if table.table(minor).of(sent) is not None:
             decode(obj, sent, minor)
@@ -128,20 +129,21 @@ def _check_readable(obj: Object, sent: GVK, kind: str, minor: int) -> None:
 
 
 def empty(gvk: GVK, minor: int = releases.NEWEST.minor) -> Object:
-    """An object of the kind before anything is set: what Go sends for its zero value."""
+    """Return the zero value of the kind, as Go encodes it."""
     name = table.table(minor).of(gvk)
     return {} if name is None else decoding.zero(types.of(name, minor))
 
 
 def zero(gvk: GVK, member: str, minor: int = releases.NEWEST.minor) -> Object | None:
-    """What Go sends for an empty struct member, such as the status; None where it sends none."""
+    """Return an empty struct member, such as the status, as Go encodes it, or None if Go omits
+    it."""
     name = table.table(minor).of(gvk)
     known = types.of(name, minor).fields.get(member) if name else None
     return decoding.zero(known.type) if known is not None and known.value else None
 
 
 def refusal(gvk: GVK, error: Exception | str) -> status.StatusError:
-    """The 400 that answers a POST or PUT whose body does not decode."""
+    """Return the error 400 for a POST or PUT whose body cannot be decoded."""
     return bodies.cannot_handle(gvk.api_version, gvk.kind, gvk.kind, str(error))
 
 

@@ -1,4 +1,4 @@
-"""The definitions of built-in kinds, their schemas and columns made when first read."""
+"""The definitions of built-in kinds. Their schemas and columns are created at the first access."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ _DEPRECATED = {
     ),
     "componentstatuses": (19, "v1 ComponentStatus is deprecated in v1.19+"),
 }
-"""Kinds of the core group that are deprecated, with the minor since which they say so."""
+"""Deprecated kinds of the core group, with the first minor that warns about them."""
 _UNDECIDED = {
     "jobs": (
         "child pods are preserved by default when jobs are deleted; set "
@@ -28,7 +28,7 @@ _SCALE = Scale(".spec.replicas", ".status.replicas", ".status.selector")
 
 
 class LazyVersion(Version):
-    """A version of which `makers` make some attributes when they are first read."""
+    """A version with attributes that `makers` create at the first access."""
 
     __slots__ = ("_makers",)
 
@@ -53,13 +53,13 @@ _MINORS = len(releases.RECORDED)
 
 @caches.of_values(_MINORS)
 def definitions(minor: int = releases.NEWEST.minor) -> tuple[Definition, ...]:
-    """Every built-in kind of a minor, groups in discovery's order."""
+    """Return the definition of every built-in kind of a minor, groups in the order of discovery."""
     return tuple(_definition(resource, minor) for resource in resources.read(minor))
 
 
 @caches.of_values(_MINORS)
 def by_name(minor: int = releases.NEWEST.minor) -> dict[tuple[str, str], Definition]:
-    """The same by (group, plural)."""
+    """Return the definitions of `definitions`, by (group, plural)."""
     return {(found.group, found.names.plural): found for found in definitions(minor)}
 
 

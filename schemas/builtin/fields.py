@@ -1,4 +1,4 @@
-"""Which fields of built-in kinds a field selector may name, and what they read when absent.
+"""The fields of built-in kinds that field selectors can use, and their values when absent.
 
 A word of the table is `label`, `label=zero` or `label:path=zero`: where the value stands when not
 under the label itself, and what Go's zero value reads. Follows the field label conversions of
@@ -46,7 +46,7 @@ def of(group: str, plural: str, *, namespaced: bool) -> tuple[SelectableField, .
 
 
 def refusal(group: str, plural: str, version: str) -> str:
-    """What a selector by another field is told; `{label}` stands for the field."""
+    """Return the error text for a selector with another field. `{label}` stands for the field."""
     known = (group, plural)
     text = _REFUSALS.get(known, _OWN if known in _TABLE else _NONE)
     return text.replace("{version}", version)

@@ -1,4 +1,4 @@
-"""Limit ranges: what containers of a new pod get, what pods and claims may not ask for.
+"""Limit ranges: defaults for the containers of new pods, limits of the requests of pods and claims.
 
 Pure functions. Follows plugin/pkg/admission/limitranger/admission.go.
 """
@@ -12,7 +12,7 @@ _ANNOTATION = "kubernetes.io/limit-ranger"
 
 
 def fill(pod: Object, limit_range: Object) -> None:
-    """Give a new pod's containers the defaults of a range, and note that in an annotation."""
+    """Set the defaults of a range in a new pod's containers, and note that in an annotation."""
     limits, notes = _limits(limit_range), []
     for role, container in _containers(pod):
         resources = container.setdefault("resources", {})
@@ -30,7 +30,7 @@ def fill(pod: Object, limit_range: Object) -> None:
 
 
 def violations(obj: Object, limit_range: Object) -> list[str]:
-    """What of a pod or a claim lies outside a range, in the plugin's words."""
+    """Return the errors of a pod or a claim outside a range, with the plugin's texts."""
     if obj.get("kind") == "PersistentVolumeClaim":
         limits = _limits(limit_range, "PersistentVolumeClaim")
         return list(_outside((obj.get("spec") or {}).get("resources") or {}, limits))
@@ -44,7 +44,7 @@ def violations(obj: Object, limit_range: Object) -> list[str]:
 
 
 def _pod_outside(pod: Object, limits: list[Object]) -> Iterator[str]:
-    """The same for the sum of a pod's containers."""
+    """Yield the errors for the sum of a pod's containers."""
     if not limits:
         return
     sums = {
@@ -58,7 +58,7 @@ def _pod_outside(pod: Object, limits: list[Object]) -> Iterator[str]:
 
 
 def _limits(limit_range: Object, kind: str = "Container") -> list[Object]:
-    """What the range says of containers, pods or claims."""
+    """Return the limits of the range for containers, pods or claims."""
     limits = (limit_range.get("spec") or {}).get("limits") or []
     return [limit for limit in limits if limit.get("type") == kind]
 
@@ -72,7 +72,7 @@ def _containers(pod: Object) -> Iterator[tuple[str, Object]]:
 
 
 def _fill(resources: Object, member: str, defaults: list[Object]) -> list[str]:
-    """Add what is missing; the names of what was added, sorted."""
+    """Add missing amounts. Returns the sorted names of added ones."""
     present = resources.get(member) or {}
     wanted = {name: amount for default in reversed(defaults) for name, amount in default.items()}
     added = sorted(name for name in wanted if name not in present)

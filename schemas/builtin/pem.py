@@ -1,4 +1,4 @@
-"""PEM blocks as encoding/pem finds them, in texts that a member holds in base64."""
+"""PEM blocks as encoding/pem finds them, in base64 texts of members."""
 
 import base64
 import binascii
@@ -11,13 +11,13 @@ _PEM = re.compile(
 
 
 def first_block(encoded: str | None) -> tuple[bytes, bytes] | None:
-    """Type and bytes of the first PEM block in base64 text."""
+    """Return the type and bytes of the first PEM block in base64 text, or None."""
     found = next(iter(blocks(encoded)), None)
     return None if found is None else (found[1], base64.b64decode(b"".join(found["data"].split())))
 
 
 def blocks(encoded: str | None) -> list[re.Match[bytes]]:
-    """Every block: its type, `headers` and `data`; none where the base64 is none."""
+    """Return a match with type, `headers` and `data` for every block; empty for invalid base64."""
     try:
         return list(_PEM.finditer(base64.b64decode(encoded or "")))
     except binascii.Error:

@@ -1,4 +1,4 @@
-"""Resource quotas: what an object uses of them, which quotas are about it, what they demand.
+"""Resource quotas: the usage of an object, the quotas that apply to it, and their requirements.
 
 Amounts are `Quantity`, by the names quotas have for them. A name belongs to one kind; `counted`
 says to which. Follows apiserver/pkg/quota/v1 and pkg/quota/v1/evaluator/core.
@@ -17,7 +17,7 @@ _CORE = frozenset({
     "configmaps", "persistentvolumeclaims", "pods", "replicationcontrollers", "resourcequotas",
     "secrets", "services",
 })  # fmt: skip
-"""Plurals of the core group that are quota names themselves."""
+"""Plurals of the core group that are also names in quotas."""
 _SERVICES = ("services.nodeports", "services.loadbalancers")
 _COMPUTE = ("cpu", "memory", "ephemeral-storage")
 _REQUESTS, _LIMITS, _HUGE = "requests.", "limits.", "hugepages-"
@@ -28,22 +28,23 @@ _STORAGE = "requests.storage"
 _SAID = frozenset({
     "cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory",
 })  # fmt: skip
-"""What every container has to say where a quota limits it."""
+"""Amounts that every container must set if a quota limits them."""
 _BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 _MAX_DEVICES = 32  # what a request for all devices may get: AllocationResultsMaxSize
 _ONE = Quantity(1)
 _CHANGING = frozenset({("", "services"), ("", "persistentvolumeclaims"), _CLAIMS})
-"""Kinds that updates are charged for too."""
+"""Kinds whose updates are charged, too."""
 _ENDED = ("Succeeded", "Failed")
 
 
 def hard(quota: Object) -> dict[str, str]:
-    """What a quota limits."""
+    """Return the limits of a quota, by name."""
     return (quota.get("spec") or {}).get("hard") or {}
 
 
 def counted(name: str) -> tuple[str, str] | None:
-    """The group and plural whose objects a quota name is about; None for an unknown name."""
+    """Return the group and plural of the objects that a quota name counts; None for an unknown
+    name."""
     if name.startswith(_COUNT):
         plural, _, group = name.removeprefix(_COUNT).partition(".")
         return group, plural
@@ -68,17 +69,17 @@ def _is_compute(name: str) -> bool:
 
 
 def charges_updates(group: str, plural: str) -> bool:
-    """Whether an update of such an object may use more than it did."""
+    """Whether an update of such an object can increase its usage."""
     return (group, plural) in _CHANGING
 
 
 def about(quota: Object, group: str, plural: str) -> list[str]:
-    """The names a quota limits that are about objects of a kind."""
+    """Return the names in a quota that count objects of a kind."""
     return [name for name in hard(quota) if counted(name) == (group, plural)]
 
 
 def usage(group: str, plural: str, obj: Object) -> Amounts:
-    """What one object uses of every name it may count for."""
+    """Return the usage of one object, for every name that counts its kind."""
     count = f"{_COUNT}{plural}.{group}" if group else f"{_COUNT}{plural}"
     used = {count: _ONE}
     if (group, plural) == ("", "pods"):
@@ -96,7 +97,7 @@ def usage(group: str, plural: str, obj: Object) -> Amounts:
 
 
 def total(quota: Object, name: str, objects: Iterable[Object]) -> Quantity:
-    """How much of a name all objects use that the quota is about."""
+    """Return the usage of a name by all objects that match the quota."""
     place = counted(name)
     amount = quantity.ZERO
     for obj in objects:
@@ -189,7 +190,7 @@ def _of_claim(claim: Object) -> Amounts:
 
 
 def _of_devices(spec: Object) -> Amounts:
-    """Devices by class; of alternatives the one that asks for most."""
+    """Return the number of devices by class. Of alternatives, the largest request counts."""
     used: Amounts = {}
     for request in (spec.get("devices") or {}).get("requests") or ():
         if request.get("exactly") is not None:
@@ -210,7 +211,7 @@ def _devices(request: Object) -> Amounts:
 
 
 def matches(quota: Object, group: str, plural: str, obj: Object) -> bool:
-    """Whether every scope of the quota is one of the object."""
+    """Whether the object matches every scope of the quota."""
     spec = quota.get("spec") or {}
     wanted = [{"scopeName": name, "operator": "Exists"} for name in spec.get("scopes") or ()]
     wanted += (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
@@ -253,7 +254,7 @@ def _selects(requirement: Object, value: str) -> bool:
 
 
 def _looks_elsewhere(spec: Object) -> bool:
-    """Whether affinity looks at pods of other namespaces (usesCrossNamespacePodAffinity)."""
+    """Whether affinity selects pods of other namespaces (usesCrossNamespacePodAffinity)."""
     return any(
         term.get("namespaces") or term.get("namespaceSelector") is not None
         for term in affinity.pod_terms(spec)
@@ -261,7 +262,8 @@ def _looks_elsewhere(spec: Object) -> bool:
 
 
 def unsaid(names: Iterable[str], pod: Object) -> str:
-    """What containers do not say of names that a quota limits; "" if nothing is missing."""
+    """Return an error text for limited names that containers do not set, with the containers; "" if
+    all are set."""
     wanted = sorted(_SAID.intersection(names))
     spec = pod.get("spec") or {}
     missing: dict[str, list[str]] = {}
@@ -281,7 +283,7 @@ def _said(container: Object) -> set[str]:
 
 
 def exceeded(bounds: Mapping[str, str], used: Amounts, requested: Amounts) -> list[str]:
-    """The names of which there would be more than there may be."""
+    """Return the names whose usage would exceed the limits."""
     return [
         name
         for name, amount in sorted(requested.items())
@@ -292,7 +294,7 @@ def exceeded(bounds: Mapping[str, str], used: Amounts, requested: Amounts) -> li
 def refusal(
     quota: str, beyond: list[str], requested: Amounts, used: Amounts, bounds: Mapping[str, str]
 ) -> str:
-    """The reference's words for it."""
+    """Return the reference's text for exceeded names."""
     shown: tuple[dict[str, str], ...] = (
         {name: quantity.canonical(requested[name]) for name in beyond},
         {name: quantity.canonical(used[name]) for name in beyond},

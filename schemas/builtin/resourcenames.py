@@ -1,4 +1,4 @@
-"""Names and amounts of resources: what containers, quotas and limit ranges may speak of.
+"""Names and amounts of resources that containers, quotas and limit ranges can contain.
 
 Follows pkg/apis/core/helper and core validation (validateResourceName and its siblings).
 """
@@ -11,7 +11,7 @@ COUNTED = frozenset({
     "pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps",
     "persistentvolumeclaims", "services.nodeports", "services.loadbalancers",
 })  # fmt: skip
-"""Of which there are whole ones only (integerResources)."""
+"""Resources with integer amounts (integerResources)."""
 OF_QUOTAS = COUNTED | {
     "cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory", "requests.storage",
     "requests.ephemeral-storage", "limits.cpu", "limits.memory", "limits.ephemeral-storage",
@@ -23,7 +23,7 @@ _NOT_NEGATIVE = "must be greater than or equal to 0"
 
 
 def is_huge(name: str) -> bool:
-    """Whether it is about huge pages, or a quota of them."""
+    """Whether the name is a size of huge pages, or a quota of one."""
     return name.startswith((HUGE, f"requests.{HUGE}"))
 
 
@@ -33,14 +33,14 @@ def is_native(name: str) -> bool:
 
 
 def is_extended(name: str) -> bool:
-    """Whether somebody else does (IsExtendedResourceName)."""
+    """Whether the resource is not defined by Kubernetes (IsExtendedResourceName)."""
     if is_native(name) or name.startswith("requests."):
         return False
     return not names.label_key(f"requests.{name}")
 
 
 def may_overcommit(name: str) -> bool:
-    """Whether limits may be above requests (IsOvercommitAllowed)."""
+    """Whether limits can be greater than requests (IsOvercommitAllowed)."""
     return is_native(name) and not name.startswith(HUGE)
 
 
@@ -81,7 +81,8 @@ def check_of_quota(name: str, path: str) -> list[FieldError]:
 
 
 def check_amount(name: str, amount: str, path: str) -> list[FieldError]:
-    """Not negative, and whole where parts make no sense (ValidateResourceQuantityValue)."""
+    """Check that an amount is not negative, and whole for integer resources
+    (ValidateResourceQuantityValue)."""
     parsed = quantity.parse(amount)
     errors = []
     if parsed.sign < 0:

@@ -1,4 +1,4 @@
-"""The index of built-in resources: names, scope, verbs and subresources, as discovery tells them.
+"""The index of built-in resources: names, scope, verbs and subresources, as in discovery.
 
 `resources.txt` is the data; its head says how a line reads. Schemas are elsewhere (`types`), so
 that the index alone costs a server's start a millisecond.
@@ -15,7 +15,7 @@ from inkube.schemas.definitions import ALL_VERBS, Subresource
 _RANGED = re.compile(r"\[([0-9.]+)\]")
 _VERSIONS, _FLAGS = 1, 8
 _DIVIDERS = {_VERSIONS: ",", _FLAGS: ";"}
-"""What stands between the words of a column that may have ranges of their own."""
+"""Separators of words in columns whose words can have their own ranges of minors."""
 _INDEX = Path(__file__).with_name("resources.txt")
 
 
@@ -33,7 +33,7 @@ class Resource(NamedTuple):
     verbs: tuple[str, ...]
     subresources: tuple[Subresource, ...]
     flags: dict[str, Any]
-    """Members of the kind's `Definition` that are not as they are with most built-in kinds."""
+    """Members of the kind's `Definition` that differ from those of most built-in kinds."""
 
 
 _MINORS = len(releases.RECORDED)
@@ -50,12 +50,12 @@ def read(minor: int = releases.NEWEST.minor) -> tuple[Resource, ...]:
 
 @caches.of_values(_MINORS)
 def by_name(minor: int = releases.NEWEST.minor) -> dict[tuple[str, str], Resource]:
-    """The same by (group, plural)."""
+    """Return the resources of `read`, by (group, plural)."""
     return {(resource.group, resource.plural): resource for resource in read(minor)}
 
 
 def _of_minor(line: str, minor: int) -> str:
-    """The line as it reads in a minor, without ranges; "" where no version is served."""
+    """Return the line for a minor, without ranges; "" if no version is served."""
     if "[" not in line:
         return line
     columns = line.split()

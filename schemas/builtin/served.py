@@ -1,4 +1,4 @@
-"""The versions of built-in kinds: decoded by their Go types, converted at once.
+"""The versions of built-in kinds: decoded by their Go types, converted by code.
 
 CustomResourceDefinitions are read by `schemas.crds`, as apiextensions-apiserver does.
 """
@@ -71,13 +71,13 @@ class DefinitionServed(BuiltinServed):
 
 @caches.of_values(2048)
 def of(definition: Definition, version: Version) -> BuiltinServed:
-    """One for all servers of the process: they come and go with tests, what is compiled stays."""
+    """Return a shared object for all servers of the process: tests start many, and compile once."""
     make = DefinitionServed if definition.names.plural == _DEFINITIONS else BuiltinServed
     return make(definition, version)
 
 
 def _keep_empty(sent: Object, made: Object, path: list[str]) -> None:
-    """Give a decoded object an empty list that was sent, which decoding leaves out."""
+    """Add an empty list of the sent object to a decoded object, because decoding omits it."""
     for member in path[:-1]:
         inner, target = sent.get(member), made.get(member)
         if not isinstance(inner, dict) or not isinstance(target, dict):

@@ -1,4 +1,4 @@
-"""Tolerations: which covers which, merging, and those every pod gets.
+"""Tolerations: comparison, merging, and the defaults of every pod.
 
 Follows k8s.io/kubernetes/pkg/util/tolerations/tolerations.go and
 plugin/pkg/admission/defaulttolerationseconds.
@@ -13,7 +13,8 @@ _CONDITIONS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 
 
 def with_defaults(present: Sequence[Object]) -> list[Object]:
-    """These, and five minutes for each condition of a node that none of them speaks of."""
+    """Return these, and one of five minutes for each condition of a node that they do not
+    contain."""
     missing = [
         {
             "key": condition,
@@ -31,7 +32,7 @@ def with_defaults(present: Sequence[Object]) -> list[Object]:
 
 
 def merge(first: Sequence[Object], second: Sequence[Object]) -> list[Object]:
-    """Both lists without what others in them cover."""
+    """Return both lists, without tolerations that others in them cover."""
     everything = [*first, *second]
     merged: list[Object] = []
     for index, one in enumerate(everything):
@@ -45,7 +46,7 @@ def merge(first: Sequence[Object], second: Sequence[Object]) -> list[Object]:
 
 
 def _covers(wide: Object, narrow: Object) -> bool:
-    """Whether whatever the narrow one tolerates the wide one does."""
+    """Whether `wide` tolerates everything that `narrow` tolerates."""
     if wide == narrow:
         return True
     operator = wide.get("operator", "") or "Equal"

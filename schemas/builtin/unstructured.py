@@ -1,4 +1,4 @@
-"""Why a strategic patch's outcome is no object of its kind, in the words of Go's converter.
+"""Errors of a strategic patch whose result does not fit its kind, with the texts of Go's converter.
 
 Strategic patches are merged as maps and then set into the Go type by reflection, whose errors name
 no place. Follows apimachinery/pkg/runtime/converter.go.
@@ -18,7 +18,7 @@ _SIMPLE = {name: name for name in ("int32", "int64", "string", "bool")} | {"floa
 
 
 def trouble(obj: Object, gvk: GVK) -> str:
-    """The first value of a wrong type; "" where the types are right or set by other means."""
+    """Return the error for the first value of a wrong type; "" without one."""
     name = table.table().of(gvk)
     return "" if name is None else next(_value(types.of(name), obj), "")
 
@@ -63,7 +63,7 @@ def _simple(wanted: str, given: Any, found: str, name: str) -> Iterator[str]:
 
 
 def _kind(value: Any) -> str:
-    """The Go kind of a decoded JSON value."""
+    """Return the Go kind of a decoded JSON value."""
     if isinstance(value, dict):
         return "map"
     return "slice" if isinstance(value, list) else gotext.type_name(value)

@@ -1,4 +1,4 @@
-"""metadata of objects: how it is decoded, which names are names, what may change.
+"""metadata of objects: its decoding, valid names, allowed changes.
 
 In comes the `metadata` of any object, out come a typed form, errors and warnings. Every behaviour
 of a kind calls it; what a kind adds to it stands with the kind.

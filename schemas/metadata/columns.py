@@ -1,4 +1,4 @@
-"""The two columns that nearly every table has: an object's name and how old it is."""
+"""The two columns of nearly every table: the name and the age of an object."""
 
 from inkube.schemas.definitions import Column
 

@@ -17,7 +17,7 @@ _TYPE = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 def decode(
     value: Any, unknown: list[str], *, path: str = "metadata", lenient: bool = False
 ) -> Object:
-    """A new metadata object. Raises DecodeError unless `lenient`."""
+    """Return a new metadata object. Raises DecodeError unless `lenient`."""
     if value is None:
         return {}
     if type(value) is not dict:
@@ -64,7 +64,7 @@ _ONLY_TEXT = frozenset({str})
 
 
 def _readable(value: Object) -> Object:
-    """The members that decode."""
+    """Return the members that can be decoded."""
     found = {}
     for name in sorted(value):
         try:

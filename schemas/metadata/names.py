@@ -1,4 +1,4 @@
-"""What names, labels and keys may look like: the texts of what is wrong, none when all is well.
+"""Checks of names, labels and keys. They return texts of errors, an empty list for valid ones.
 
 Follows apimachinery/pkg/util/validation, pkg/api/validate/content and pkg/api/validation.
 """
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from inkube.schemas import caches
 
 Check = Callable[[str, bool], list[str]]
-"""(name, whether it is only a prefix) → what is wrong."""
+"""(name, whether it is only a prefix) → texts of errors."""
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
@@ -109,12 +109,12 @@ _KEY_EXAMPLES = ("MyName", "my.name", "123-abc")
 
 
 def is_label(text: str) -> bool:
-    """Whether `dns1123_label` finds nothing; texts asked about again and again cost little."""
+    """Whether `dns1123_label` finds no error. Results are cached."""
     return len(text) <= _MAX_LABEL and _is_label(text)
 
 
 def is_label_pair(key: str, value: str) -> bool:
-    """Whether neither `label_key` nor `label_value` finds anything; remembered like `is_label`."""
+    """Whether `label_key` and `label_value` find no error; cached like `is_label`."""
     short = len(value) <= _MAX_LABEL and len(key) <= _MAX_SUBDOMAIN + 1 + _MAX_LABEL
     return short and _is_label_pair(key, value)
 
@@ -152,7 +152,8 @@ def path_segment(name: str, prefix: bool = False) -> list[str]:
 
 
 def _masked(prefix: str) -> str:
-    """A prefix may end in a dash: the random suffix follows."""
+    """Return a prefix in a form that the checks accept: a final dash is valid, because a random
+    suffix follows."""
     return f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
 
 

@@ -34,7 +34,7 @@ _IMMUTABLE = "field is immutable"
 def validate(
     meta: Meta, *, namespaced: bool, name_check: names.Check, path: str = "metadata"
 ) -> list[FieldError]:
-    """ValidateObjectMeta: everything that can be said of metadata without its history."""
+    """ValidateObjectMeta: the checks of metadata that do not need the old object."""
     found = _name_errors(meta, name_check, path) + _namespace_errors(meta, namespaced, path)
     generation = meta.get("generation") or 0
     if generation < 0:
@@ -49,7 +49,7 @@ def validate(
 
 
 def validate_changes(meta: Meta, old: Meta, *, path: str = "metadata") -> list[FieldError]:
-    """ValidateObjectMetaUpdate: what may not change, and what is checked again."""
+    """ValidateObjectMetaUpdate: the checks of immutable members, and repeated checks."""
     found: list[FieldError] = []
     if old.get("deletionTimestamp"):
         found += _new_finalizers(meta, old, path)
@@ -71,7 +71,7 @@ def validate_changes(meta: Meta, old: Meta, *, path: str = "metadata") -> list[F
 
 
 def validate_update(meta: Meta, old: Meta, *, namespaced: bool) -> list[FieldError]:
-    """All that rest.BeforeUpdate and the strategy of a custom resource say of metadata."""
+    """Return all errors of rest.BeforeUpdate and the strategy of a custom resource for metadata."""
     changes = validate_changes(meta, old)
     common = validate(meta, namespaced=namespaced, name_check=names.path_segment)
     return [*common, *changes, *changes]
@@ -123,7 +123,7 @@ def _namespace_errors(meta: Meta, namespaced: bool, path: str) -> list[FieldErro
 
 
 def _marks(meta: Meta, path: str) -> list[FieldError]:
-    """Labels, annotations and owners, which every pass checks."""
+    """Check labels, annotations and owners, as every pass does."""
     found: list[FieldError] = []
     if labels := meta.get("labels"):
         found.extend(label_errors(labels, f"{path}.labels"))
@@ -173,7 +173,7 @@ def _owner_errors(owners: Sequence[Meta], path: str) -> Iterator[FieldError]:
 
 
 def _all_owners(owners: Sequence[Meta]) -> Sourced:
-    """The whole list, as an error about it shows it."""
+    """Return the whole list in the form of an error."""
     source = ", ".join(map(_owner_source, owners))
     return sourced(f"[{','.join(map(_owner_json, owners))}]", f"[]v1.OwnerReference{{{source}}}")
 
@@ -195,14 +195,14 @@ _OWNER_MEMBERS = ("apiVersion", "kind", "name", "uid", "controller", "blockOwner
 
 
 def _owner_json(owner: Meta) -> str:
-    """An owner as Go prints the struct: in declared order."""
+    """Return an owner as Go prints the struct, in the declared order."""
     members = (name for name in _OWNER_MEMBERS if owner.get(name) is not None)
     texts = (f'"{name}":{gotext.compact_json(owner[name])}' for name in members)
     return "{" + ",".join(texts) + "}"
 
 
 def _owner_source(owner: Meta) -> str:
-    """An owner as Go source."""
+    """Return an owner as Go source."""
     texts = (
         f"{go}:{gotext.quote(str(owner.get(name) or ''))}"
         for go, name in (

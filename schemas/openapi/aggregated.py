@@ -14,7 +14,7 @@ _DEFINITIONS = "#/definitions/"
 
 
 def paths_of(index: Any, prefix: str) -> dict[str, str]:
-    """Of an index of OpenAPI v3 what is at the path of a version: path → relative URL.
+    """Return the entries of an OpenAPI v3 index at the path of a version: path → relative URL.
 
     `prefix` is `/apis/GROUP/VERSION`.
     """
@@ -25,7 +25,8 @@ def paths_of(index: Any, prefix: str) -> dict[str, str]:
 
 
 def of_group(document: Object, prefix: str) -> Object:
-    """Of an OpenAPI v2 document the paths below a prefix, and what they lead to."""
+    """Return the paths of an OpenAPI v2 document below a prefix, with the definitions that they
+    use."""
     paths = {
         path: item
         for path, item in _members(document, "paths").items()
@@ -44,7 +45,7 @@ def of_group(document: Object, prefix: str) -> Object:
 
 
 def join(document: Object, other: Object) -> Object:
-    """A document of v2 with another's paths and definitions; neither is changed.
+    """Return a document of v2 that also has another's paths and definitions. Neither changes.
 
     Paths that are there already stay as they are.
     """

@@ -1,4 +1,4 @@
-"""Go's string types that are enumerations: their values, and the fields that are of them.
+"""Go's string types that are enumerations: their values, and the fields of these types.
 
 For documents only: what is refused is said by validation. `enums.json` has, by Go type, each value
 with what a document says of it, as far as recordings show that, and the fields. Follows
@@ -13,17 +13,17 @@ from inkube.schemas import caches
 from inkube.schemas.objects import Object
 
 Texts = dict[str, str]
-"""By value, what follows it in the list of values."""
+"""Keys: values. Values: the texts after them in the list of values."""
 _PREFIX = "io.k8s.api."
 
 
 def of_type(name: str) -> dict[str, Texts]:
-    """The fields of a type that are enumerations."""
+    """Return the fields of a type that are enumerations."""
     return _fields().get(name, {})
 
 
 def apply(node: Object, texts: Texts) -> None:
-    """Name the values in a field's schema, or in that of its items or members."""
+    """Add the values to a field's schema, or to that of its items or members."""
     values = sorted(texts)
     for inner in ("items", "additionalProperties"):
         if inner in node:

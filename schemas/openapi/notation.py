@@ -28,7 +28,7 @@ PATCH: Schema = {
     "type": "object",
 }
 _DROPPED = frozenset({"example", "externalDocs", "id", "$schema"})
-"""What a structural schema does not keep."""
+"""Keywords that a structural schema does not keep."""
 _PUBLISHED_OTHERWISE = tuple(
     f'"{keyword}":'.encode()
     for keyword in (*_DROPPED, _INT_OR_STRING, "x-kubernetes-embedded-resource")
@@ -37,14 +37,14 @@ _NOT_IN_V2 = frozenset({"oneOf", "anyOf", "allOf", "not", "nullable", "default"}
 
 
 def reference(name: str, description: str = "") -> Schema:
-    """A reference, wrapped where a text stands beside it."""
+    """Return a reference to a schema, inside `allOf` if it has a description."""
     if not description:
         return {"$ref": SCHEMAS + name}
     return {"allOf": [{"$ref": SCHEMAS + name}], "description": description}
 
 
 def custom(definition: Definition, version: str) -> Schema:
-    """The schema of a kind that is not built in, with apiVersion, kind and metadata."""
+    """Return the schema of a kind that is not built in, with apiVersion, kind and metadata."""
     served = definition.version(version)
     declared = served.schema if served is not None else {}
     made: Schema = {"type": "object", PRESERVE: True}
@@ -60,7 +60,7 @@ def custom(definition: Definition, version: str) -> Schema:
 
 
 def list_of(definition: Definition, version: str, name: str) -> Schema:
-    """The schema of a kind's list; the kind's own has that name."""
+    """Return the schema of a kind's list. `name` is that of the kind's own schema."""
     kind = definition.names.kind
     list_kind = definition.names.list_kind or f"{kind}List"
     items = f"List of {definition.names.plural}. More info: {_CONVENTIONS}"
@@ -78,7 +78,7 @@ def list_of(definition: Definition, version: str, name: str) -> Schema:
 
 
 def gvk_of(definition: Definition, version: str) -> Schema:
-    """Group, version and kind, as extensions name them."""
+    """Return group, version and kind in the form of the extension."""
     return {"group": definition.group, "kind": definition.names.kind, "version": version}
 
 
@@ -92,13 +92,14 @@ def _type_meta() -> Schema:
 
 
 def _needs_changes(schema: Schema) -> bool:
-    """Whether a keyword that is published otherwise may stand anywhere in a schema."""
+    """Whether a schema can contain a keyword that is published in another form."""
     text = orjson.dumps(schema)
     return any(keyword in text for keyword in _PUBLISHED_OTHERWISE)
 
 
 def _published(node: Schema) -> Schema:
-    """A structural schema as it is published: references for the metadata of embedded objects."""
+    """Return a structural schema as it is published: references for the metadata of embedded
+    objects."""
     made = {key: value for key, value in node.items() if key not in _DROPPED}
     if node.get("properties"):
         made["properties"] = {k: _published(v) for k, v in node["properties"].items()}
@@ -115,13 +116,13 @@ def _published(node: Schema) -> Schema:
 
 
 def type_to_v2(name: str, node: Schema) -> Schema:
-    """A type in the notation of version 2, which knows no alternatives."""
+    """Return a type in the notation of version 2, which does not have alternatives."""
     made = to_v2(node)
     return {**made, "type": "string"} if name in (INT_OR_STRING, QUANTITY) else made
 
 
 def to_v2(node: Schema) -> Schema:
-    """A schema in the notation of version 2, without the keywords that it does not have."""
+    """Return a schema in the notation of version 2, without keywords of version 3 only."""
     if "$ref" in node:
         return {"$ref": _moved(node["$ref"])}
     made = {key: value for key, value in node.items() if key not in _NOT_IN_V2}

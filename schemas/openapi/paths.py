@@ -71,12 +71,12 @@ _OPTIONS = {
         "sinceSeconds", "stream", "tailLines", "timestamps",
     ),
 }  # fmt: skip
-"""What is asked of kubelets and proxies, by subresource."""
+"""Operations on kubelets and proxies, by subresource."""
 _CONNECTS = {"get": "get", "create": "post", "update": "put", "patch": "patch", "delete": "delete"}
 
 
 def paths(definition: Definition, version: str) -> Object:
-    """The path items of one kind at one version."""
+    """Return the path items of one kind in one version."""
     plural, verbs = definition.names.plural, definition.verbs
     root = f"/apis/{definition.group}/{version}" if definition.group else f"/api/{version}"
     inner = f"{root}/namespaces/{{namespace}}/{plural}" if definition.namespaced else None
@@ -118,7 +118,7 @@ class Texts:
         self._known: dict[Hashable, bytes] = {}
 
     def of(self, definition: Definition) -> bytes:
-        """The members of the object that `paths` gives, without its braces."""
+        """Return the members of the object of `paths` as JSON, without its braces."""
         names, served = definition.names, definition.version(self._version)
         assert served is not None, "a document has the kinds that its version serves"
         facts = (getattr(definition, name) for name in _FACTS)
@@ -135,7 +135,7 @@ class Texts:
 
 _VARYING = ("names", "versions", "webhook")
 _KIND, _PLURAL = "\u241fkind", "\u241fplural"
-"""What stands for a name, and cannot be a part of one."""
+"""Placeholders for names, which names cannot contain."""
 _FACTS = [each.name for each in fields(Definition) if each.name not in _VARYING]
 
 
@@ -144,7 +144,7 @@ def _of(verbs: Iterable[str], *wanted: str) -> list[str]:
 
 
 class _Shown(NamedTuple):
-    """What the operations of one path are about."""
+    """The kind and the form of the operations of one path."""
 
     definition: Definition
     version: str
@@ -162,7 +162,7 @@ class _Shown(NamedTuple):
 
     @property
     def connects(self) -> bool:
-        """Whether requests are passed on to a kubelet or what is behind a proxy."""
+        """Whether requests are forwarded to a kubelet or through a proxy."""
         return self.sub in _OPTIONS and self.sub != "log"
 
 
@@ -183,7 +183,7 @@ def _put(found: Object, path: str, shown: _Shown, verbs: Sequence[str]) -> None:
 
 
 def _parameters(path: str, shown: _Shown, names: Iterable[str]) -> list[Object]:
-    """Those of the path, `pretty` and these, by name."""
+    """Return the parameters of the path, `pretty` and `names`, sorted by name."""
     found = [_parameter(name) for name in names]
     if not shown.connects:
         found.append(_parameter("pretty"))
@@ -242,12 +242,12 @@ def _phrase(shown: _Shown, verb: str) -> str:
 
 
 def _vowel(kind: str) -> bool:
-    """Where Go's GetArticleForNoun says "an"."""
+    """Whether Go's GetArticleForNoun returns "an"."""
     return kind[:1].lower() in "aeio"
 
 
 def _connection(path: str, shown: _Shown, verb: str) -> Object:
-    """An operation that is passed on: its answer is whatever comes back."""
+    """Return a forwarded operation, whose response is that of the other server."""
     method = _METHODS[verb]
     word = method.upper()
     ending = "WithPath" if "{path}" in path else ""
@@ -270,7 +270,7 @@ def _connection(path: str, shown: _Shown, verb: str) -> Object:
 
 
 def _responses(shown: _Shown, verb: str) -> Object:
-    """What comes back, by code."""
+    """Return the responses, by status code."""
     schema, media = _answered(shown, verb), shown.wording.media
     if verb in ("list", "watch", "watchlist"):
         media = shown.wording.list_media(shown.definition)
@@ -297,7 +297,7 @@ def _answered(shown: _Shown, verb: str) -> str:
 
 
 def answer(text: str, schema: str, media: Iterable[str] = MEDIA) -> Object:
-    """A response whose content is of that schema, a text where there is none."""
+    """Return a response with that schema, or a text without a schema."""
     content = reference(schema) if schema else {"type": "string"}
     return {"description": text, "content": {name: {"schema": content} for name in media}}
 
@@ -326,7 +326,7 @@ def _group(definition: Definition) -> str:
 
 
 def _operation_id(path: str, shown: _Shown, verb: str) -> str:
-    """Such as `readStableExampleComV1NamespacedWidgetStatus`."""
+    """Return an id such as `readStableExampleComV1NamespacedWidgetStatus`."""
     group, version, kind = _group(shown.definition), shown.version.title(), shown.kind
     inside = "Namespaced" if "{namespace}" in path else ""
     everywhere = "ForAllNamespaces" * (shown.definition.namespaced and not inside)
@@ -343,7 +343,7 @@ def _camel(text: str) -> str:
 
 
 def of_version(definitions: Sequence[Definition], version: str) -> Object:
-    """The path of a built-in group's version itself."""
+    """Return the path item of the version of a built-in group."""
     group = definitions[0].group
     path = f"/apis/{group}/{version}/" if group else f"/api/{version}/"
     name = f"get{_group(definitions[0])}{version.title()}APIResources"
@@ -352,20 +352,20 @@ def of_version(definitions: Sequence[Definition], version: str) -> Object:
 
 
 def of_group(definition: Definition) -> Object:
-    """The path of a built-in group."""
+    """Return the path item of a built-in group."""
     name = f"get{_group(definition)}APIGroup"
     made = plain("get information of a group", name, f"{META}.APIGroup")
     return {f"/apis/{definition.group}/": {"get": {**made, "tags": [tag(definition)]}}}
 
 
 def plain(text: str, name: str, schema: str, media: Iterable[str] = MEDIA) -> Object:
-    """An operation that reads what is no object; `tags` are left to the caller."""
+    """Return an operation that reads something other than an object. The caller adds `tags`."""
     responses = {"200": answer("OK", schema, media), "401": {"description": "Unauthorized"}}
     return {"description": text, "operationId": name, "responses": responses}
 
 
 def to_v2(item: Object) -> Object:
-    """A path item in the notation of version 2."""
+    """Return a path item in the notation of version 2."""
     made: Object = {}
     if "parameters" in item:
         made["parameters"] = [_parameter_v2(each) for each in item["parameters"]]

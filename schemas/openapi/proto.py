@@ -16,7 +16,8 @@ MEDIA_TYPES = (
     "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
     "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
 )
-"""What clients ask with; the last is how answers are marked, since an `@` is no media type."""
+"""Media types of clients. The last is that of responses, because a media type must not contain
+`@`."""
 _STRINGS = {"$ref": 1, "format": 2, "title": 3, "description": 4, "pattern": 13}
 _NUMBERS = {
     "maxLength": 11, "minLength": 12, "maxItems": 14, "minItems": 15, "maxProperties": 17,
@@ -25,7 +26,7 @@ _NUMBERS = {
 _METHODS = {"get": 2, "put": 3, "post": 4, "delete": 5, "patch": 8}
 _EXTENSIONS = 31
 _PLAIN = re.compile(r"[A-Za-z_][\w./-]*\Z", re.ASCII)
-"""Texts that need no quotes, if they are none of the words that mean something else."""
+"""Texts that need no quotes, unless they are reserved words."""
 _WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 
 
@@ -47,7 +48,7 @@ def encode(document: Object) -> bytes:
 
 
 def _named(schemas: Object) -> bytes:
-    """A list of NamedSchema, as Definitions and Properties have it."""
+    """Return a list of NamedSchema, as in Definitions and Properties."""
     return b"".join(
         _message(1, _text(1, name) + _message(2, _schema(schema)))
         for name, schema in sorted(schemas.items())
@@ -90,7 +91,7 @@ def _operation(operation: Object) -> bytes:
 
 
 def _parameters(parameters: Iterable[Object]) -> Iterable[bytes]:
-    """Those of query (3) and path (4) as ParametersItem."""
+    """Return the parameters in query (3) and path (4) as ParametersItem."""
     for each in parameters:
         if each["in"] == "query":
             fields = [_text(2, "query"), _text(3, each["description"]), _text(4, each["name"])]
@@ -119,7 +120,8 @@ def _any(value: Any) -> bytes:
 
 
 def _yaml(value: Any) -> str:
-    """A scalar, or a list or mapping of scalars, one to a line; what is deeper is YAML as JSON."""
+    """Return a scalar, or a list or mapping of scalars, one per line. Deeper values are JSON, which
+    is YAML."""
     if isinstance(value, list) and value:
         items = [_yaml(item).rstrip("\n").replace("\n", "\n  ") for item in value]
         return "".join(f"- {item}\n" for item in items)

@@ -19,7 +19,7 @@ from inkube.schemas.openapi.notation import META
 
 _ALWAYS = (f"{META}.DeleteOptions", f"{META}.Status", f"{META}.ListMeta", f"{META}.ObjectMeta")
 ROOTS = ("api", "apis", "version", ".well-known/openid-configuration", "openid/v1/jwks")
-"""Documents of what belongs to no group."""
+"""Documents for paths outside groups."""
 _WRITTEN: dict[str, Object] = {
     f"{META}.MicroTime": {"type": "string", "format": "date-time"},
     notation.INT_OR_STRING: {
@@ -31,7 +31,7 @@ _WRITTEN: dict[str, Object] = {
     },
     notation.QUANTITY: {"oneOf": [{"type": "string"}, {"type": "number"}]},
 }
-"""Go types with an OpenAPI definition of their own."""
+"""Go types with their own OpenAPI definition."""
 _SECURITY = {
     "BearerToken": {
         "description": "Bearer Token authentication",
@@ -44,7 +44,7 @@ _CUSTOM: Object = {
     "openapi": "3.0.0",
     "info": {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"},
 }
-"""How documents begin whose kinds are not built in."""
+"""The start of documents for kinds that are not built in."""
 
 
 def document(definitions: Sequence[Definition], version: str) -> Object:
@@ -75,7 +75,7 @@ def group_document(definition: Definition) -> Object:
 
 
 def root_documents(minor: int) -> dict[str, Object]:
-    """The documents of what belongs to no group, by their paths."""
+    """Return the documents for paths outside groups, by their paths."""
     plain = openapipaths.plain
     json = ("application/json",)
     found = {
@@ -117,7 +117,7 @@ def root_documents(minor: int) -> dict[str, Object]:
 
 
 def _kubernetes(paths: Object, groups: Iterable[tuple[str, str]], minor: int) -> Object:
-    """A document of Kubernetes' own, with the schemas that its paths lead to."""
+    """Return a document of built-in paths, with the schemas that these use."""
     names = sorted(set(_references(paths)) - {f"{META}.Patch"})
     known = table.table(minor).types
     found = table.components((name for name in names if name in known), minor=minor)
@@ -194,7 +194,7 @@ def _mark(found: Object, groups: Iterable[tuple[str, str]], minor: int) -> None:
 
 
 def merged(documents: Iterable[Object]) -> Object:
-    """OpenAPI v2 of everything: the same definitions and paths in the older notation."""
+    """Return OpenAPI v2 for all documents: the same definitions and paths in the older notation."""
     definitions: Object = {}
     paths: Object = {}
     for each in documents:
