@@ -1,4 +1,4 @@
-"""What built-in types demand of their fields, as text: defaults, checks, warnings, gates.
+"""The rules of built-in types as text: defaults, checks, warnings and gates of fields.
 
 The `.rules` files are the table, one per API group (`core` in several); docs/rules.md says how to
 read them. `table` reads paragraphs, `words` makes a check of each word, `compiler` closures of

@@ -1,7 +1,7 @@
-"""Paragraphs of the table as closures: a line is a step, a type its steps in order.
+"""Paragraphs of the table as closures: each line becomes a step, each type its steps in order.
 
-A type is compiled when an object first has one, so nothing is paid for what nobody uses, and types
-may stand in themselves.
+A type is compiled when an object first contains it. Unused types therefore cost nothing, and types
+can contain themselves.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,14 +18,14 @@ from inkube.schemas.objects import Object
 from inkube.schemas.objects import semantically_same as same
 
 Findings = list[Any]
-"""FieldErrors, or texts where warnings are asked for."""
+"""FieldErrors, or texts in a paragraph of warnings."""
 Step = Callable[[Frame, Findings], None]
 PerList = Callable[[Frame], Check]
-"""A check of items that keeps something from one to the next: made anew for each list."""
+"""Makes a check of items that keeps state between items. Called once for each list."""
 
 
 class Part(NamedTuple):
-    """A word of a line, ready to run; `per_list` where `check` is none."""
+    """A compiled word of a line, with either `check` or `per_list`."""
 
     check: Check | None
     per_list: PerList | None = None
@@ -34,7 +34,7 @@ class Part(NamedTuple):
 
 
 class Rules:
-    """What a type demands on an occasion; empty where the table does not say."""
+    """The rules of a type on an occasion; empty if the table does not contain them."""
 
     __slots__ = ("_minor", "_name", "_occasion", "_steps")
 
@@ -46,8 +46,8 @@ class Rules:
 
     @property
     def steps(self) -> list[tuple[str, Step]]:
-        """The lines, compiled at the first use, each with the member without which it says nothing,
-        if there is one: most lines are about members that most objects do without. Raises
+        """Return the lines, compiled at the first use. Each has the member without which it does
+        nothing, or "": most lines are for members that most objects do not have. Raises
         RuleError."""
         if self._steps is None:
             found = table.paragraph(self._name, self._occasion, self._minor)
@@ -57,7 +57,7 @@ class Rules:
         return self._steps
 
     def run(self, frame: Frame) -> Findings:
-        """Everything wrong with a struct, in the table's order."""
+        """Return all findings for a struct, in the table's order."""
         findings: Findings = []
         obj = frame.obj
         for member, step in self.steps if self._steps is None else self._steps:
@@ -66,8 +66,8 @@ class Rules:
         return findings
 
     def _is_later(self, line: Line) -> bool:
-        """Whether the line is about a field that came with a later minor, or of items, which says
-        what is dropped alone."""
+        """Whether the line is for a field of a later minor, or only controls the removal of fields
+        of items."""
         return "[]." in line.field or shapes.is_later(self._name, line.path, self._minor)
 
     def _step(self, line: Line) -> tuple[str, Step] | None:
@@ -79,17 +79,17 @@ class Rules:
 
 
 _MADE: Final[caches.Table[tuple[str, str, int], Rules]] = caches.Table(__name__, "_MADE", 8192)
-"""Whole types on their occasions: fewer than 600 of them, in six minors."""
+"""The rules of types on their occasions: fewer than 600, in each of six minors."""
 
 
 def rules(name: str, occasion: str = "", minor: int = table.NEWEST) -> Rules:
-    """The rules of a type, such as `core.v1.PodSpec`."""
+    """Return the rules of a type, such as `core.v1.PodSpec`."""
     key = (name, occasion, minor)
     return _MADE.get(key) or _MADE.keep(key, Rules(*key))
 
 
 class _LineCompiler:
-    """One line on its way to a step."""
+    """The compilation of one line to a step."""
 
     def __init__(self, name: str, occasion: str, minor: int, line: Line) -> None:
         self._name = name
@@ -104,13 +104,14 @@ class _LineCompiler:
         self._shape = self._found()
 
     def _found(self) -> Shape:
-        """The type of the line's field. Raises KeyError."""
+        """Return the type of the line's field. Raises KeyError."""
         if self._field == "self":
             return Shape("struct", self._name, "", pointer=False, keys=())
         return shapes.at(self._name, self._path, self._minor)
 
     def step(self) -> tuple[str, Step] | None:
-        """What the line does, and the member without which it does nothing, or ""."""
+        """Return the step of the line, and the member without which it does nothing, or "". None
+        without a step."""
         parts = list(self._parts())
         if not parts:
             return None
@@ -161,7 +162,7 @@ class _LineCompiler:
             yield from self._descent(value.struct, self._occasion)
 
     def _only_gates(self) -> bool:
-        """Whether nothing is said but which gate the field is behind: other lines validate it."""
+        """Whether the line contains only the gate of the field, which other lines validate."""
         said = self._line.words
         gated = any(word.name == "gate" for word in said)
         return gated and all(word.name in table.SILENT for word in said)
@@ -192,7 +193,7 @@ class _LineCompiler:
         return Part(check, unset=rule.unset, ends=rule.ends)
 
     def _value(self) -> Shape:
-        """The type of what the words are said of: the field, or what it holds."""
+        """The type that the words apply to: that of the field, or of its items or values."""
         if self._element == "{keys}":
             return Shape("string", "", "", pointer=False, keys=())
         if self._element:
@@ -212,16 +213,16 @@ class _LineCompiler:
             yield Part(_valid(inner, self._path))
 
     def _keys(self) -> tuple[str, ...]:
-        """The members by which items are found in the list as it was before an update."""
+        """The members that identify an item in the list before an update."""
         word = self._line.find("set")
         own = word is not None and word.value and not word.value.startswith("@")
         return (word.value,) if word is not None and own else self._shape.keys
 
     def _union(self, word: Word) -> Check:
-        """Of `self`: the first member that is there is valid, each after it one too many.
+        """For `self`: check the first member that is set, and refuse each one after it.
 
-        `cephfs>cephFS` is refused under another name, `disk@persistentDisk` checked under one;
-        `flexVolume+` may stand beside one that came before it.
+        `cephfs>cephFS` is refused under another name, `disk@persistentDisk` is checked under one.
+        `flexVolume+` is allowed next to an earlier member.
         """
         known = shapes.fields(self._name, self._minor)
         members = []
@@ -265,7 +266,8 @@ class _LineCompiler:
         return lambda obj: words.at(obj, path)
 
     def _place(self) -> Callable[[Frame], str]:
-        """Where errors are: the field, or what `at=` says of the struct that it stands in."""
+        """Return a function for the path of errors: the field, or the path of `at=` in its
+        struct."""
         word = self._line.find("at")
         name = self._field if word is None or word.value == "[]" else word.value
         if name == ".":
@@ -321,12 +323,13 @@ class _LineCompiler:
         return step
 
     def _most(self) -> int | None:
-        """`maxItems` of a line of items or entries: of more of them nothing else is said."""
+        """Return `maxItems` of a line of items or entries. A longer list has no other findings."""
         word = self._line.find("maxItems")
         return None if word is None else int(word.value)
 
     def _distinct(self) -> Callable[[list[Any], str], Findings] | None:
-        """`set`, `set=name`, `set=@call`: what stands twice, told when all items were judged."""
+        """Return the check for duplicates (`set`, `set=name`, `set=@call`), which runs after the
+        checks of items."""
         word = self._line.find("set")
         if word is None:
             return None
@@ -378,7 +381,7 @@ class _LineCompiler:
 
 
 def _shortened(key: str, longest: int) -> str:
-    """A key in the middle of which dots stand where it is too long for a path."""
+    """Return a key, shortened with dots in the middle if it is too long for a path."""
     if len(key) <= longest:
         return key
     left = longest - len("...")
@@ -386,7 +389,7 @@ def _shortened(key: str, longest: int) -> str:
 
 
 _OF_THE_WHOLE = frozenset({"maxItems", "set"})
-"""What a line of items or entries says of their list or map."""
+"""Words in a line of items or entries that apply to the whole list or map."""
 _ZEROS: dict[str, Any] = {
     "string": "", "bool": False, "int32": 0, "int64": 0, "float": 0, "struct": {},
 }  # fmt: skip
@@ -429,7 +432,7 @@ def _valid(inner: Rules, path_in: list[str]) -> Check:
 
 
 def _items_valid(inner: Rules, path_in: list[str], keys: tuple[str, ...]) -> PerList:
-    """Items against their own type; before an update they are found by their keys, or place."""
+    """Check items by the rules of their type. Their old state is found by keys, or by index."""
 
     def make(frame: Frame) -> Check:
         before = words.at(frame.old, path_in) or ()
@@ -452,7 +455,7 @@ def _items_valid(inner: Rules, path_in: list[str], keys: tuple[str, ...]) -> Per
 
 
 def _unique(key: str) -> PerList:
-    """Each item, or with a key each item's member, stands once."""
+    """Check that each item, or with a key each item's member, occurs only once."""
 
     def make(_frame: Frame) -> Check:
         seen: list[Any] | set[Any] = set()
@@ -473,7 +476,7 @@ def _unique(key: str) -> PerList:
 
 
 def _ratcheted(check: Check, path_in: list[str]) -> Check:
-    """Nothing is wrong with what an update leaves as it was."""
+    """Return a check that ignores values that an update does not change."""
 
     def unless_same(value: Any, path: str, frame: Frame) -> Any:
         if frame.updates and same(value, words.at(frame.old, path_in)):

@@ -13,7 +13,7 @@ Condition = Callable[[Frame], bool]
 
 
 def make(text: str, type_name: str, file: str, where: str) -> Condition:
-    """A condition on the struct a line stands in."""
+    """Return the condition of a line on its struct. Raises RuleError."""
     parts = [_part(part, type_name, file, where) for part in text.split(",")]
     if len(parts) == 1:
         return parts[0]

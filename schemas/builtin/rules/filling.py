@@ -1,8 +1,8 @@
-"""Defaults of the table, and fields that go because their feature gate is off.
+"""Defaults of the table, and the removal of fields whose feature gate is off.
 
-Both walk an object along its Go types, in which every field is looked at whether or not a line of
-validation leads there. Follows the generated SetObjectDefaults of upstream: a struct's own
-defaults first, then those of what it holds.
+Both walk an object along its Go types, and reach every field, also fields without rules of
+validation. Follows the generated SetObjectDefaults of upstream: a struct's own defaults first, then
+those of the structs inside it.
 """
 
 import copy
@@ -24,7 +24,7 @@ _HOLDS = {"struct": 0, "list": 1, "map": 2}
 
 
 class Filler:
-    """The defaults of one type and of all it holds."""
+    """The defaults of one type and of all types inside it."""
 
     __slots__ = ("_minor", "_name", "_parts")
 
@@ -34,7 +34,7 @@ class Filler:
         self._parts: tuple[list[Own], list[tuple[str, int, Filler]]] | None = None
 
     def fill(self, obj: Object) -> None:
-        """Set what is missing, in place; idempotent."""
+        """Set missing fields in place. A second call changes nothing."""
         own, inner = self._parts or self._compile()
         for apply in own:
             apply(obj)
@@ -66,18 +66,18 @@ class Filler:
 
 
 _FILLERS: Final[caches.Table[tuple[str, int], Filler]] = caches.Table(__name__, "_FILLERS", 4096)
-"""Fewer than 600 types, in six minors."""
+"""Fewer than 600 types, in each of six minors."""
 
 
 def filler(name: str, minor: int = table.NEWEST) -> Filler:
-    """The defaults of a type, such as `core.v1.PodSpec`."""
+    """Return the defaults of a type, such as `core.v1.PodSpec`."""
     key = (name, minor)
     return _FILLERS.get(key) or _FILLERS.keep(key, Filler(*key))
 
 
 @caches.of_values(2048 * len(releases.RECORDED))
 def _reaches(name: str, minor: int) -> bool:
-    """Whether the table has a default for the type or for anything it holds."""
+    """Whether the table has a default for the type or a type inside it."""
     for each in _held(name, minor):
         said = table.paragraphs(table.package_of(each)).get((each, ""), [])
         if any(" default" in text for paragraph in said for _, text in paragraph.body):
@@ -86,7 +86,7 @@ def _reaches(name: str, minor: int) -> bool:
 
 
 def _held(name: str, minor: int) -> Iterator[str]:
-    """The type and the types of all that it holds, each once."""
+    """Yield the type and all types inside it, each once."""
     pending, seen = [name], set(_UNTOUCHED)
     while pending:
         each = pending.pop()
@@ -122,7 +122,7 @@ def _own(name: str, line: Line, minor: int) -> Own | None:
 
 
 def _inside(path: list[str], apply: Own) -> Own:
-    """The same of a struct at a path, where there is one."""
+    """Return a function that applies `apply` to the struct at a path, if it exists."""
     if not path:
         return apply
 
@@ -135,7 +135,7 @@ def _inside(path: list[str], apply: Own) -> Own:
 
 
 def _default(field: str, shape: Shape, word: Word, file: str, where: str) -> Own:
-    """A pointer has its default where it is nil, another field where it is zero."""
+    """Set a default: for a pointer if it is nil, for another field if it is zero."""
     make = _maker(word.value, shape, file, where)
     keeps_zero = shape.pointer or shape.kind == "struct"
 
@@ -162,7 +162,7 @@ def _maker(text: str, shape: Shape, file: str, where: str) -> Callable[[Object],
 
 
 class Dropper:
-    """The fields of one type, and of all it holds, whose gate is off in a minor."""
+    """The fields of one type, and of types inside it, whose gate is off in a minor."""
 
     __slots__ = ("_calls", "_minor", "_name", "_of_items", "_parts")
 
@@ -173,10 +173,10 @@ class Dropper:
         self._of_items: list[tuple[str, str]] = []
         """Fields of items (`containers[].restartPolicy`): the list, and the field."""
         self._calls: list[Callable[[Object, Object | None], None]] = []
-        """Functions of the struct, which take away what no field says (`drop=name`)."""
+        """Functions that remove parts of the struct that are not single fields (`drop=name`)."""
 
     def drop(self, obj: Object, old: Object | None) -> None:
-        """Take away, in place, what is off and was not there before."""
+        """Remove disabled fields in place, unless the old object has them."""
         own, inner = self._parts or self._compile()
         for field in own:
             if field in obj and not (old or {}).get(field):
@@ -205,7 +205,7 @@ class Dropper:
 
     @property
     def prunes(self) -> bool:
-        """Whether a struct of which nothing is left goes as well (`prune`)."""
+        """Whether an empty struct is removed as well (`prune`)."""
         return _prunes(self._name, self._minor)
 
     def _compile(self) -> tuple[list[str], list[tuple[str, int, "Dropper"]]]:
@@ -226,11 +226,11 @@ class Dropper:
 
 
 _DROPPERS: Final[caches.Table[tuple[str, int], Dropper]] = caches.Table(__name__, "_DROPPERS", 4096)
-"""As many as fillers."""
+"""The same number as in `_FILLERS`."""
 
 
 def dropper(name: str, minor: int = table.NEWEST) -> Dropper:
-    """What goes of a type."""
+    """Return the dropper of a type."""
     key = (name, minor)
     return _DROPPERS.get(key) or _DROPPERS.keep(key, Dropper(*key))
 
@@ -266,5 +266,5 @@ def _dropping(name: str, minor: int) -> list[Callable[[Object, Object | None], N
 
 @caches.of_values(4096)
 def _reaches_off(name: str, minor: int) -> bool:
-    """Whether a gate that is off takes anything of the type, or of what it holds."""
+    """Whether a disabled gate removes fields of the type or of types inside it."""
     return any(_gated(each, minor) for each in _held(name, minor))

@@ -1,4 +1,5 @@
-"""What texts of a `format=` look like: what is wrong with one, nothing when all is well."""
+"""Checks for the texts of a `format=`. They return texts of errors, an empty list for valid
+ones."""
 
 import re
 from collections.abc import Callable
@@ -8,7 +9,7 @@ from inkube.schemas.metadata import names
 
 
 def _lower(check: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
-    """The same of a text that is made lower case first."""
+    """Return a check of the text in lower case."""
     return lambda text: check(text.lower())
 
 
@@ -22,13 +23,13 @@ def _no_backsteps(text: str) -> list[str]:
 
 
 def _descending_path(text: str) -> list[str]:
-    """validateLocalDescendingPath: one that stays below where it starts."""
+    """validateLocalDescendingPath: a relative path that does not leave its start."""
     rooted = ["must be a relative path"] if text.startswith("/") else []
     return rooted + _no_backsteps(text)
 
 
 def _local_path(text: str) -> list[str]:
-    """ValidateLocalNonReservedPath: the same, and no name that begins with two dots."""
+    """ValidateLocalNonReservedPath: such a path that does not begin with two dots."""
     reserved = text.startswith("..") and not text.startswith("../")
     return _descending_path(text) + (["must not start with '..'"] if reserved else [])
 
@@ -42,7 +43,7 @@ _SEMVER = re.compile(
 
 
 def _semver(text: str) -> list[str]:
-    """A semantic version, with no `v` before it."""
+    """Check a semantic version without a leading `v`."""
     if _SEMVER.fullmatch(text):
         return []
     return ["must be a string compatible with semver.org spec 2.0.0"]

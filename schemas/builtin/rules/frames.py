@@ -1,4 +1,4 @@
-"""Where a check stands: the struct it looks at, what it was before, and what it stands in."""
+"""The context of a check: the struct, its old state, and the structs around it."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -8,12 +8,12 @@ from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
 
 Check = Callable[[Any, str, "Frame"], Iterable[FieldError] | None]
-"""(value, its path, the struct it stands in) → what is wrong with it."""
+"""(value, its path, the frame of its struct) → errors."""
 
 
 class Frame:
-    """One struct on the way down. `old` is the same place before an update, None where there is
-    none; `prefix` is the struct's path with a dot behind it, "" at the root."""
+    """One struct during the walk through an object. `old` is its state before an update, or None.
+    `prefix` is the struct's path with a final dot, "" at the root."""
 
     __slots__ = ("_facts", "minor", "obj", "old", "prefix", "up", "updates")
 
@@ -33,34 +33,34 @@ class Frame:
         self.up = up
         self._facts: dict[str, Any] | None = None
         self.minor = minor
-        """Of whose rules the check is one."""
+        """The minor whose rules apply."""
         self.updates = updates
-        """Whether something is changed, and not created."""
+        """Whether the write is an update."""
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What checks of the struct's fields keep for those after them, by names of their own."""
+        """Values that checks of the struct's fields store for later checks, by names that they
+        choose."""
         if self._facts is None:
             self._facts = {}
         return self._facts
 
     @property
     def path(self) -> str:
-        """The struct's own path."""
+        """The path of the struct."""
         return self.prefix[:-1]
 
     @property
     def root(self) -> "Frame":
-        """The whole object."""
+        """The frame of the whole object."""
         frame = self
         while frame.up is not None:
             frame = frame.up
         return frame
 
     def firsts(self, items: str, member: str) -> dict[Any, Object]:
-        """Of each value that a member has in a list of this struct, the first item with it; a
-        member that is missing counts as "". Looked for once, so that a check of every item takes
-        no longer than the list."""
+        """Return the first item in a list of this struct for each value of a member. A missing
+        member counts as "". Computed once, so that checks of all items take linear time."""
         name = f"first {items} by {member}"
         if name not in self.facts:
             every = self.obj.get(items) or ()
@@ -69,7 +69,8 @@ class Frame:
         return found
 
     def outer(self, member: str) -> "Frame | None":
-        """The nearest struct around this one, or itself, that has a member of that name."""
+        """Return the nearest frame, from this one outwards, whose struct has that member, or
+        None."""
         frame: Frame | None = self
         while frame is not None and member not in frame.obj:
             frame = frame.up
@@ -77,7 +78,7 @@ class Frame:
 
 
 def child(obj: Object, prefix: str, old: Any, up: Frame) -> Frame:
-    """The frame of a struct inside of another."""
+    """Return the frame of a struct inside another."""
     return Frame(
         obj, prefix, old if isinstance(old, dict) else None, up, updates=up.updates, minor=up.minor
     )

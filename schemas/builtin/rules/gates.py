@@ -1,4 +1,4 @@
-"""Feature gates that the table names with `gate=`, and whether they are on unless one says so."""
+"""Feature gates that the table names with `gate=`, and their defaults."""
 
 from inkube.schemas import caches
 from inkube.schemas.builtin.rules import table
@@ -6,7 +6,7 @@ from inkube.schemas.builtin.rules import table
 
 @caches.of_values(1)
 def _stages() -> dict[str, list[tuple[int, bool]]]:
-    """Gate → (minor, whether it is on from there), the newest first."""
+    """Return gate → (minor, whether it is on from that minor), the newest first."""
     found = {}
     for line in (table.FOLDER / "gates.txt").read_text(encoding="utf-8").splitlines():
         name, *stages = line.partition("#")[0].split() or [""]

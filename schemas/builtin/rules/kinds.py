@@ -1,4 +1,4 @@
-"""What strategies ask of the table about whole objects, and about a type within one."""
+"""The table for strategies: rules of whole objects, and of types inside them."""
 
 from typing import Any
 
@@ -12,43 +12,44 @@ from inkube.schemas.objects import Object
 
 
 class Rulebook:
-    """The table as it reads in one minor."""
+    """The table of one minor."""
 
     def __init__(self, minor: int) -> None:
         self.minor = minor
 
     def defaults(self, obj: Object, gvk: GVK) -> None:
-        """Set what the object leaves out, in place."""
+        """Set the defaults of an object in place."""
         filling.filler(_name(obj, gvk), self.minor).fill(obj)
 
     def fill(self, name: str, value: Object) -> None:
-        """The same of a struct of a type."""
+        """Set the defaults of a struct of a type in place."""
         filling.filler(name, self.minor).fill(value)
 
     def drop_disabled(self, obj: Object, gvk: GVK, old: Object | None = None) -> None:
-        """Take away the fields whose gate is off, unless the old object has them."""
+        """Remove the fields whose gate is off, unless the old object has them."""
         filling.dropper(_name(obj, gvk), self.minor).drop(obj, old)
 
     def errors(self, name: str, value: Any, path: str = "", old: Any = None) -> list[FieldError]:
-        """What is wrong with a struct of a type; `old` is what it was before an update."""
+        """Return the errors of a struct of a type. `old` is its state before an update."""
         return self._run(name, "", value, path, old)
 
     def of_object(self, obj: Object, gvk: GVK, old: Object | None = None) -> list[FieldError]:
-        """What is wrong with an object, without its metadata, on create and update alike."""
+        """Return the errors of an object, without its metadata, on a create or an update."""
         return self._run(_name(obj, gvk), "", obj, "", old)
 
     def update_errors(self, obj: Object, gvk: GVK, old: Object) -> list[FieldError]:
-        """What is wrong with a change: the type's `update` paragraph, or else its only one."""
+        """Return the errors of an update, by the type's `update` paragraph, or else its only
+        one."""
         name = _name(obj, gvk)
         occasion = "update" if table.paragraph(name, "update", self.minor) else ""
         return self._run(name, occasion, obj, "", old)
 
     def part_errors(self, obj: Object, gvk: GVK, old: Object, subresource: str) -> list[FieldError]:
-        """What is wrong with a change by a subresource: the paragraph of its name."""
+        """Return the errors of an update of a subresource, by the paragraph of its name."""
         return self._run(_name(obj, gvk), subresource, obj, "", old)
 
     def warnings(self, obj: Object, gvk: GVK, old: Object | None) -> list[str]:
-        """What a client is warned of."""
+        """Return the warnings for an object."""
         frame = Frame(obj, "", old, None, updates=old is not None, minor=self.minor)
         return compiler.rules(_name(obj, gvk), "warnings", self.minor).run(frame)
 
@@ -60,12 +61,12 @@ class Rulebook:
 
 @caches.of_values(len(releases.RECORDED))
 def book(minor: int = releases.NEWEST.minor) -> Rulebook:
-    """The rules of a minor."""
+    """Return the rules of a minor."""
     return Rulebook(minor)
 
 
 def errors(name: str, value: Any, path: str = "", old: Any = None) -> list[FieldError]:
-    """What the newest rules say of a struct; see Rulebook."""
+    """Return the errors of a struct by the newest rules; see Rulebook."""
     return book().errors(name, value, path, old)
 
 
@@ -76,7 +77,7 @@ def fill(name: str, value: Object) -> None:
 
 @caches.of_values(256)
 def name_of(api_version: str, kind: str) -> str:
-    """The type of a kind: `batch/v1`, `Job` → `batch.v1.Job`. Raises KeyError."""
+    """Return the type of a kind: `batch/v1`, `Job` → `batch.v1.Job`. Raises KeyError."""
     group, version = split_api_version(api_version)
     full = gotypes.table().of(GVK(group, version, kind))
     if full is None:
@@ -85,5 +86,6 @@ def name_of(api_version: str, kind: str) -> str:
 
 
 def _name(obj: Object, gvk: GVK) -> str:
-    """The type of an object; `gvk` is its kind, of which it may be in another version."""
+    """Return the type of an object. `gvk` is its kind; the object can have another version of
+    it."""
     return name_of(obj.get("apiVersion") or gvk.api_version, gvk.kind)

@@ -1,4 +1,5 @@
-"""The Go types of `gotypes` as rules see them: which struct stands where, what is a pointer."""
+"""The Go types of `gotypes` as rules need them: the types of fields, and whether they are
+pointers."""
 
 from typing import Any, NamedTuple
 
@@ -25,7 +26,7 @@ class Shape(NamedTuple):
 
     @property
     def is_number(self) -> bool:
-        """Whether Go has a zero that a check sees where nothing is given."""
+        """Whether a missing value is a number 0 in Go, which checks see."""
         return self.kind in _NUMBERS and not self.pointer
 
 
@@ -39,13 +40,13 @@ def full_name(short: str) -> str:
 
 
 def short_name(full: str) -> str:
-    """The last three parts of a name: `core.v1.PodSpec`."""
+    """Return the last three parts of a name: `core.v1.PodSpec`."""
     return ".".join(full.split(".")[-3:])
 
 
 @caches.of_values(2048 * len(releases.RECORDED))
 def fields(short: str, minor: int = releases.NEWEST.minor) -> dict[str, Shape]:
-    """The fields of a struct in a minor. Raises KeyError for an unknown type."""
+    """Return the fields of a struct in a minor. Raises KeyError for an unknown type."""
     name = short_name(full_name(short.partition("/")[0]))
     full = full_name(name)
     made = types.of(full, minor)
@@ -54,7 +55,7 @@ def fields(short: str, minor: int = releases.NEWEST.minor) -> dict[str, Shape]:
 
 
 def at(short: str, path: list[str], minor: int = releases.NEWEST.minor) -> Shape:
-    """What stands at a path within a struct. Raises KeyError for an unknown type or field."""
+    """Return the type at a path in a struct. Raises KeyError for an unknown type or field."""
     shape = ANYTHING
     for part in path:
         shape = fields(short, minor)[part]
@@ -63,7 +64,8 @@ def at(short: str, path: list[str], minor: int = releases.NEWEST.minor) -> Shape
 
 
 def is_later(short: str, path: list[str], minor: int) -> bool:
-    """Whether a type, or a field at a path within it, is the newest minor's but not this one's."""
+    """Whether a type, or a field at a path in it, exists in the newest minor but not in this
+    one."""
     return not _has(short, path, minor) and _has(short, path, releases.NEWEST.minor)
 
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from inkube.schemas import caches, releases
 
 NEWEST = releases.NEWEST.minor
-"""The Kubernetes minor whose rules hold where nothing else is said."""
+"""The Kubernetes minor whose rules apply by default."""
 FOLDER = Path(__file__).parent
 _FILES = 64  # of the table, of which there are some twenty
 ELEMENTS = ("[]", "{}", "{keys}")
@@ -28,15 +28,15 @@ SILENT = frozenset({
     "always", "as", "at", "default", "defaults", "drop", "gate", "if", "known", "none", "prune",
     "ratchet", "shorten", "show", *_RANGES,
 })  # fmt: skip
-"""Words that say how a line is run or what else is made of it: a text is never theirs."""
+"""Words that control a line instead of checking a value. They never have a text."""
 
 
 class RuleError(Exception):
-    """A line of the table that does not read, with its file and number."""
+    """An invalid line of the table, with its file and number."""
 
 
 class Word(NamedTuple):
-    """`name=value "text"`; value and text are "" where they are not given."""
+    """`name=value "text"`; value and text are "" if they are missing."""
 
     name: str
     value: str
@@ -44,7 +44,7 @@ class Word(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A field, or `self`, and what is said of it; `where` is `core.rules:12`."""
+    """A field, or `self`, and its words. `where` is its place, such as `core.rules:12`."""
 
     field: str
     words: tuple[Word, ...]
@@ -52,17 +52,18 @@ class Line(NamedTuple):
 
     @property
     def element(self) -> str:
-        """What of the field is meant where it is not the field: `[]`, `{}` or `{keys}`."""
+        """The part of the field that the line applies to: `[]`, `{}` or `{keys}`; "" for the
+        field."""
         return next((each for each in ELEMENTS if self.field.endswith(each)), "")
 
     @property
     def path(self) -> list[str]:
-        """The field, within its struct: none for `self`."""
+        """The path of the field in its struct; empty for `self`."""
         name = self.field.removesuffix(self.element)
         return [] if name == "self" else name.split(".")
 
     def find(self, name: str) -> Word | None:
-        """The word of that name, if it is there."""
+        """Return the word with that name, or None."""
         return next((word for word in self.words if word.name == name), None)
 
 
@@ -76,7 +77,7 @@ class Paragraph(NamedTuple):
     file: str
 
     def lines(self, minor: int) -> list[Line]:
-        """The lines that hold in a Kubernetes minor."""
+        """Return the lines that apply to a Kubernetes minor."""
         return [line for line in map(self._line, _joined(self.body)) if holds(line.words, minor)]
 
     def _line(self, numbered: tuple[int, str]) -> Line:
@@ -87,7 +88,7 @@ class Paragraph(NamedTuple):
 
 
 def holds(said: tuple[Word, ...], minor: int) -> bool:
-    """Whether `since=1.34` and `until=1.35` (both inclusive) let a minor in."""
+    """Whether `since=1.34` and `until=1.35` (both inclusive) include a minor."""
     for word in said:
         if word.name in _RANGES:
             found = _SPOKEN.fullmatch(word.value)
@@ -100,7 +101,8 @@ def holds(said: tuple[Word, ...], minor: int) -> bool:
 
 
 def words(text: str, where: str) -> tuple[Word, ...]:
-    """Words of a line; a quoted text belongs to the last word before it that checks something."""
+    """Return the words of a line. A quoted text belongs to the last word before it that is a
+    check."""
     made: list[Word] = []
     at = 0
     text = text.strip()
@@ -129,7 +131,7 @@ def _plain(text: str) -> str:
 
 
 def _joined(body: tuple[tuple[int, str], ...]) -> Iterator[tuple[int, str]]:
-    """Lines with those that go on from them, which are indented further."""
+    """Yield lines joined with their continuations, which are indented further."""
     number, whole = 0, ""
     for at, text in body:
         if text.startswith("   ") and whole:
@@ -143,7 +145,8 @@ def _joined(body: tuple[tuple[int, str], ...]) -> Iterator[tuple[int, str]]:
 
 
 def files(package: str) -> list[Path]:
-    """The files that may have types of a package: `core.v1` → core.rules, core.pods.rules."""
+    """Return the files that can contain types of a package: `core.v1` → core.rules,
+    core.pods.rules."""
     stem = package.partition(".")[0]
     return sorted({*FOLDER.glob(f"{stem}.rules"), *FOLDER.glob(f"{stem}.*.rules")})
 
@@ -153,7 +156,7 @@ Paragraphs = dict[tuple[str, str], list[Paragraph]]
 
 @caches.of_values(_FILES)
 def paragraphs(package: str) -> Paragraphs:
-    """All paragraphs of a package's files, by type and occasion."""
+    """Return all paragraphs of a package's files, by type and occasion."""
     found: Paragraphs = {}
     for file in files(package):
         for each in read(file.read_text(encoding="utf-8"), file.name):
@@ -162,7 +165,7 @@ def paragraphs(package: str) -> Paragraphs:
 
 
 def read(text: str, file: str) -> Iterator[Paragraph]:
-    """The paragraphs of a file's text."""
+    """Yield the paragraphs of a file's text."""
     package = ""
     head: tuple[str, str, tuple[Word, ...]] | None = None
     body: list[tuple[int, str]] = []
@@ -206,7 +209,8 @@ def package_of(name: str) -> str:
 
 
 def paragraph(name: str, occasion: str, minor: int) -> Paragraph | None:
-    """What is said of a type on an occasion, in a minor. Raises RuleError where two are."""
+    """Return the paragraph of a type and an occasion in a minor, or None. Raises RuleError for
+    two."""
     known = paragraphs(package_of(name)).get((name, occasion), [])
     found = [each for each in known if holds(each.words, minor)]
     if len(found) > 1:

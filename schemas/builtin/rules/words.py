@@ -1,6 +1,6 @@
-"""The words of the table: each makes a check, with the text kube-apiserver has for it.
+"""The words of the table: each makes a check, with kube-apiserver's text.
 
-A maker gets the word and what it is said of, and returns a check. `WORDS` names them all;
+A maker receives the word and its subject, and returns a check. `WORDS` contains all makers;
 docs/rules.md explains each. Texts given in the table replace the usual ones; `{path}` and
 `{value}` in them stand for the field's.
 """
@@ -21,7 +21,7 @@ IMMUTABLE = "field is immutable"
 
 
 class Subject(NamedTuple):
-    """What a word is said of: a field of a type, or with `element` what a list or map holds.
+    """The subject of a word: a field of a type, or with `element` the items or values of a field.
 
     `name` is the member's name, `shape` the value's type, `file` the stem of the table's file.
     """
@@ -33,15 +33,15 @@ class Subject(NamedTuple):
     file: str
     where: str
     goes: bool = False
-    """Whether a struct is shown as Go shows its internal type (`show=go`)."""
+    """Whether errors show a struct as Go prints its internal type (`show=go`)."""
 
 
 Maker = Callable[[Word, Subject], Check]
 
 
 class Rule(NamedTuple):
-    """A word: its maker, whether the check also sees a field that is not set, and whether what it
-    finds ends the line."""
+    """A word: its maker, whether the check also runs for a field that is not set, and whether an
+    error ends the line."""
 
     make: Maker
     unset: bool = False
@@ -49,7 +49,7 @@ class Rule(NamedTuple):
 
 
 def is_set(value: Any, shape: Shape) -> bool:
-    """Whether Go code would say that something was given: no zero value and no nil."""
+    """Whether Go code treats the value as set: not the zero value and not nil."""
     if value is None:
         return False
     return bool(value) or shape.pointer or shape.kind == "struct"
@@ -98,7 +98,7 @@ def _invalid(word: Word, subject: Subject) -> Check:
 
 
 def _internal_name(subject: Subject) -> str:
-    """The internal type of a struct that is shown (`show=go`). Raises KeyError for none."""
+    """Return the internal type of a struct for `show=go`. Raises KeyError without one."""
     if not subject.goes:
         return ""
     package, _, name = subject.shape.struct.rpartition(".")
@@ -129,7 +129,8 @@ def _enum(word: Word, _subject: Subject) -> Check:
 
 
 def _bound(word: Word, subject: Subject, usual: str, fails: Callable[[int], bool]) -> Check:
-    """A bound on a number or a quantity; `fails` sees the sign of what it lies off the bound."""
+    """Return a check of a bound on a number or a quantity. `fails` receives the sign of the
+    difference."""
     text = word.text or usual.format(word.value)
     if subject.shape.kind == "quantity":
         bound = quantity.parse(word.value)
@@ -184,7 +185,7 @@ def _max_length(word: Word, _subject: Subject) -> Check:
 
 
 def _max_bytes(word: Word, _subject: Subject) -> Check:
-    """Too long, or with a text of its own invalid."""
+    """Return a check of the length. Its error is "too long", or with its own text "invalid"."""
     limit, text = int(word.value), word.text
 
     def check(value: Any, path: str, _frame: Frame) -> Iterable[FieldError] | None:
@@ -223,8 +224,8 @@ def _format(word: Word, subject: Subject) -> Check:
 
 
 def _immutable(word: Word, subject: Subject) -> Check:
-    """`immutable`, `immutable=forbidden "…"`; `immutable=once-set` lets a first value in,
-    `immutable=once-cleared` the removal of one."""
+    """Return a check for `immutable`, `immutable=forbidden "…"`; `immutable=once-set` allows to set
+    a first value, `immutable=once-cleared` to remove a value."""
     how = word.value.split("|")
     text = word.text or IMMUTABLE
     path_in = subject.name.split(".")
@@ -246,14 +247,14 @@ def _immutable(word: Word, subject: Subject) -> Check:
 
 
 def at(obj: Any, path: list[str]) -> Any:
-    """What stands at the path within a struct; None where nothing does."""
+    """Return the value at a path in a struct, or None."""
     for key in path:
         obj = obj.get(key) if isinstance(obj, dict) else None
     return obj
 
 
 def _one_of(word: Word, _subject: Subject) -> Check:
-    """Of `self`: one of these members has to be there. The text says what is wrong with none."""
+    """For `self`: one of these members is required. The text is the error without any."""
     members = word.value.split("|")
 
     def check(value: Any, path: str, _frame: Frame) -> Iterable[FieldError] | None:
@@ -265,7 +266,7 @@ def _one_of(word: Word, _subject: Subject) -> Check:
 
 
 def _at_most_one(word: Word, _subject: Subject) -> Check:
-    """Of `self`: every member beyond the first is forbidden."""
+    """For `self`: every member after the first is forbidden."""
     members = word.value.split("|")
 
     def check(value: Any, _path: str, frame: Frame) -> Iterable[FieldError] | None:
@@ -281,7 +282,7 @@ def _call(word: Word, subject: Subject) -> Check:
 
 
 def _expressions(_word: Word, _subject: Subject) -> Check:
-    """How much CEL stands in it all together; asked before any is compiled."""
+    """Return a check of the total size of CEL expressions, before any is compiled."""
 
     def check(value: Any, path: str, _frame: Frame) -> Iterable[FieldError] | None:
         return expressionsize.errors(value, path)
