@@ -1,8 +1,8 @@
-"""How Go reads and writes: JSON, YAML, times, numbers, URLs, addresses, regular expressions.
+"""Go's parsing and formatting of JSON, YAML, times, numbers, URLs, addresses, regular expressions.
 
-In come bytes and texts of clients, out go plain values of Python or a refusal in Go's own words.
-The twin of a language: nothing here knows Kubernetes, its objects or a server. Everybody who has
-to answer as a program in Go would calls it.
+Input is bytes and texts of clients. Output is plain values of Python, or an error with Go's text.
+The code depends only on the language Go, not on Kubernetes, its objects or a server. All code that
+must respond like a program in Go uses it.
 """
 
 from inkube.schemas import lazy

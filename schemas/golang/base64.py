@@ -12,7 +12,7 @@ _BREAKS = re.compile(rb"[\r\n]*")
 
 
 def canonical(text: str) -> str:
-    """The same bytes without line breaks. Raises DecodeError with Go's text."""
+    """Return the text without line breaks. Raises DecodeError with Go's text."""
     plain = text.replace("\r", "").replace("\n", "")
     try:
         return base64.b64encode(base64.b64decode(plain, validate=True)).decode()
@@ -21,7 +21,7 @@ def canonical(text: str) -> str:
 
 
 def _place(text: bytes) -> int:
-    """Where Go's decoder stops: it reads four digits at a time."""
+    """Return the offset at which Go's decoder stops. It reads four digits at a time."""
     at = 0
     while found := _QUANTUM.match(text, at):
         at = found.end()

@@ -1,7 +1,7 @@
-"""JSON as Go's encoding/json takes it, and its errors where it does not.
+"""JSON as Go's encoding/json reads it, with its errors.
 
-orjson reads nearly every body. This module is for the rest: it says what is wrong in Go's words,
-and reads what Go forgives: bytes that are no UTF-8 and halves of surrogate pairs become U+FFFD.
+orjson reads nearly every body. This module is for the rest: it returns Go's texts for errors, and
+reads input that Go accepts: bytes that are not UTF-8 and lone surrogates become U+FFFD.
 Follows encoding/json/scanner.go.
 """
 
@@ -27,17 +27,17 @@ _HEX = re.compile(rb"[0-9a-fA-F]{0,4}")
 _NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _POINT, _EXPONENT = b".0", orjson.dumps(1e16)[1:-1]
 _WHOLE = re.compile(b"(?:%b|%b[6-9])[,}\\]]" % (re.escape(_POINT), re.escape(_EXPONENT)))
-"""How a whole float ends that orjson writes and 64 bits hold; so do some texts."""
+"""The end of a whole float of at most 64 bits in orjson's output. Some strings match as well."""
 _LITERALS = {ord("t"): b"true", ord("f"): b"false", ord("n"): b"null"}
 _FLAT = bytes.maketrans(b"123456789[", b"000000000{")
 _LONG = b"0" * 19
-"""Fewer digits always fit into an int64."""
+"""An integer with fewer digits always fits into an int64."""
 _INT64 = 2**63
 _EXACT = 2**53
 
 
 def loads(body: bytes) -> Any:
-    """The value. Integers beyond int64 become floats. Raises DecodeError with Go's text."""
+    """Return the value. Integers beyond int64 become floats. Raises DecodeError with Go's text."""
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -51,16 +51,16 @@ def loads(body: bytes) -> Any:
 
 
 def may_hold_floats(data: bytes) -> bool:
-    """Whether `settle_numbers` may change the value that has this text by orjson."""
+    """Whether `settle_numbers` can change the value with this text, which orjson wrote."""
     # the pattern is slow, and few objects have either in them
     return (_POINT in data or _EXPONENT in data) and _WHOLE.search(data) is not None
 
 
 def settle_numbers(value: Any) -> Any:
-    """The value as Go writes it: whole floats without fraction or exponent. In place.
+    """Return the value with numbers as Go writes them: without fraction or exponent if whole.
 
-    What int64 cannot hold stays an unsigned integer as far as that goes, so that it is written in
-    digits; read again it is a float.
+    Changes the value in place. A number above int64 stays an unsigned integer if that is possible,
+    so that it is written in digits. Read again, it is a float.
     """
     if type(value) is float:
         return _settled(value)
@@ -83,7 +83,8 @@ def _settled(value: float) -> int | float:
 
 
 def _filled_up(value: float) -> int:
-    """The shortest digits, filled up with zeros: 9223372036854775808.0 is 9223372036854776000."""
+    """Return the shortest digits, padded with zeros: 9223372036854775808.0 is
+    9223372036854776000."""
     mantissa, _, exponent = repr(value).partition("e")
     whole, _, fraction = mantissa.partition(".")
     zeros = int(exponent or 0) - len(fraction)
@@ -137,7 +138,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _shortened(value: Any) -> Any:
-    """Integers that no int64 holds, as floats."""
+    """Return the value with integers outside int64 as floats."""
     if type(value) is int:
         return value if -_INT64 <= value < _INT64 else float(value)
     if type(value) is dict:
@@ -146,7 +147,7 @@ def _shortened(value: Any) -> Any:
 
 
 def _depth(value: Any) -> int:
-    """How many containers lie within each other, counted level by level up to the limit."""
+    """Return the depth of nested containers, counted level by level up to the limit."""
     level, depth = [value], 0
     while depth <= MAX_DEPTH:
         level = [below for below in level if type(below) is dict or type(below) is list]
@@ -163,7 +164,8 @@ def _depth(value: Any) -> int:
 
 
 class _SyntaxError(Exception):
-    """Found at `at`; `context` is Go's phrase, of no use at the end of the input."""
+    """A syntax error at the offset `at`. `context` is Go's phrase, unused at the end of the
+    input."""
 
     def __init__(self, at: int, context: str) -> None:
         super().__init__(context)
@@ -172,7 +174,8 @@ class _SyntaxError(Exception):
 
 
 def syntax_error(body: bytes, *, depth: int = _GO_DEPTH) -> str:
-    """Go's message about the first error, or "" for a JSON text no deeper than `depth`."""
+    """Return Go's message for the first error, or "" for valid JSON that is not deeper than
+    `depth`."""
     try:
         end = _Scanner(body, depth).scan()
     except _SyntaxError as error:
@@ -203,7 +206,7 @@ _GO_ESCAPES = {
 
 
 class _Scanner:
-    """A walk over the text that keeps what is open on a stack."""
+    """A scanner with a stack of open containers."""
 
     def __init__(self, body: bytes, depth: int) -> None:
         self._body = body
@@ -211,7 +214,7 @@ class _Scanner:
         self._depth = depth
 
     def scan(self) -> int:
-        """Where something follows the value, -1 if nothing does."""
+        """Scan the text. Returns the offset of bytes after the value, or -1 without any."""
         stack: list[int] = []
         while True:
             self._value(stack)
@@ -220,7 +223,7 @@ class _Scanner:
                 return self._at if self._at < len(self._body) else -1
 
     def _value(self, stack: list[int]) -> None:
-        """Read up to the next value's end, with all that ends there."""
+        """Read the next value, and the ends of all containers that it closes."""
         self._space()
         byte = self._peek()
         if byte in b"[{":
@@ -244,7 +247,7 @@ class _Scanner:
             self._key()
 
     def _close(self, stack: list[int]) -> None:
-        """After a value: a comma and what follows, or the ends of what is open."""
+        """Read a comma, or the ends of open containers, after a value."""
         while stack:
             self._space()
             in_list = stack[-1] == ord("[")

@@ -1,4 +1,4 @@
-"""Go's way of printing values, as the reference's messages show them (`%q`, `%v`, JSON)."""
+"""Go's formatting of values in the reference's messages (`%q`, `%v`, JSON)."""
 
 import json
 from typing import Any
@@ -58,7 +58,7 @@ def compact_json(value: Any) -> str:
 
 
 def escaped_html(text: str) -> str:
-    """JSON as `json.Marshal` writes it: what HTML or JavaScript could misread is escaped."""
+    """Return JSON with the escapes of `json.Marshal` for HTML and JavaScript."""
     for char in "<>&\u2028\u2029":
         if char in text:
             text = text.replace(char, f"\\u{ord(char):04x}")
@@ -66,7 +66,7 @@ def escaped_html(text: str) -> str:
 
 
 def json_kind(value: Any) -> str:
-    """The word `encoding/json` has for a value it cannot unmarshal, such as object or array."""
+    """Return the name of a value's type in errors of `encoding/json`, such as object or array."""
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, int | float):
@@ -89,14 +89,14 @@ def plain(value: Any) -> str:
 
 
 def as_text(value: Any) -> str:
-    """`%s` of a JSON value: what is no text is told apart, `%!s(bool=true)`."""
+    """`%s` of a JSON value. Values other than strings are marked: `%!s(bool=true)`."""
     if isinstance(value, str | dict | list):
         return plain(value)
     return "%!s(<nil>)" if value is None else f"%!s({type_name(value)}={plain(value)})"
 
 
 def type_name(value: Any) -> str:
-    """The Go type a JSON value decodes to, as `%T` prints it."""
+    """Return the Go type of a decoded JSON value, as `%T` prints it."""
     names = {
         "object": "map[string]interface {}", "array": "[]interface {}", "string": "string",
         "bool": "bool", "null": "<nil>",
@@ -106,7 +106,7 @@ def type_name(value: Any) -> str:
 
 
 def pointer(value: Any) -> str:
-    """`%v` of a pointer to a struct that holds only this value: `&{[a]}`."""
+    """`%v` of a pointer to a struct with this value as its only field: `&{[a]}`."""
     return f"&{{{plain(value)}}}"
 
 

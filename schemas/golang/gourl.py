@@ -54,12 +54,12 @@ class URL:
 
     @property
     def port(self) -> str:
-        """Port, or nothing."""
+        """Port; "" without one."""
         return _split_port(self.host)[1]
 
     @property
     def escaped_path(self) -> str:
-        """EscapedPath: as written where that is a valid encoding, else escaped anew."""
+        """EscapedPath: the path as written if its encoding is valid, else escaped again."""
         data = self.path.encode("utf-8", "surrogatepass")
         if self.path == "*" or all(byte in _IN_ENCODED_PATH for byte in data):
             return self.path
@@ -91,7 +91,7 @@ def parse(text: str) -> URL:
 
 
 def parse_request_uri(text: str) -> URL:
-    """`url.ParseRequestURI`: absolute URLs and absolute paths; `#` is no fragment here."""
+    """`url.ParseRequestURI`: absolute URLs and absolute paths. `#` does not begin a fragment."""
     try:
         return _parsed(text, via_request=True)
     except ValueError as error:
@@ -227,7 +227,8 @@ def _encoded(char: str) -> bytes:
 
 
 def _escaped_byte(escape: str, mode: _Mode) -> int:
-    """The byte; in hosts only of non-ASCII characters, in zones only where it must be escaped."""
+    """Return the byte of an escape. Hosts allow only non-ASCII bytes, zones only necessary
+    escapes."""
     if not _ESCAPE.fullmatch(escape):
         raise ValueError(f"invalid URL escape {gotext.quote(escape)}")
     byte = int(escape[1:], 16)

@@ -31,14 +31,14 @@ _TAG = "tag:yaml.org,2002:"
 
 @dataclass(slots=True)
 class Document:
-    """A document's value and, per repeated key, `line N: key "k" already set in map`."""
+    """A document's value, and for each repeated key `line N: key "k" already set in map`."""
 
     value: Any = None
     duplicates: list[str] = field(default_factory=list)
 
 
 def loads(body: bytes) -> Document:
-    """The first document. Raises DecodeError with the text of Go's yaml."""
+    """Return the first document. Raises DecodeError with the text of Go's yaml."""
     builder = _Builder()
     try:
         parser = yaml.CSafeLoader(body)
@@ -59,7 +59,8 @@ def _events(parser: Any) -> Iterator[Any]:
 
 
 def _problem(error: yaml.MarkedYAMLError) -> str:
-    """parser.fail: Go counts lines from nought, scanner errors from one."""
+    """Return the text of parser.fail. Go counts lines from 0, but those of scanner errors from
+    1."""
     line = 0
     if error.problem_mark and error.problem_mark.line:
         line = error.problem_mark.line + isinstance(error, yaml.scanner.ScannerError)
@@ -71,7 +72,7 @@ def _problem(error: yaml.MarkedYAMLError) -> str:
 
 @dataclass(slots=True)
 class _Frame:
-    """A container that is being filled."""
+    """An open container."""
 
     value: dict[Any, Any] | list[Any]
     anchor: str | None
@@ -91,7 +92,7 @@ class _Builder:
         self._decoded = self._aliased = 0
 
     def feed(self, event: Any) -> bool:
-        """Take one event; true when the document is complete."""
+        """Process one event. Returns whether the document is complete."""
         if isinstance(event, events.ScalarEvent):
             self._scalar(event)
         elif isinstance(event, events.MappingStartEvent):
@@ -111,7 +112,7 @@ class _Builder:
         self._frames.append(_Frame(value, event.anchor, line=event.start_mark.line + 1))
 
     def _count(self) -> None:
-        """One more value. Raises DecodeError for what is too many."""
+        """Count one more value. Raises DecodeError above the limit."""
         self._decoded += 1
         if self._decoded > _MOST:
             raise DecodeError(f"yaml: document contains more than {_MOST} values")
@@ -143,7 +144,7 @@ class _Builder:
         self._add(self._copy(self._anchors[event.anchor]), event.start_mark.line + 1)
 
     def _copy(self, value: Any) -> Any:
-        """What an alias stands for, as a value of its own."""
+        """Return a copy of the value of an alias."""
         self._count()
         self._aliased += 1
         if self._aliased > 100 and self._decoded > 1000:
@@ -153,7 +154,8 @@ class _Builder:
         return [self._copy(item) for item in value] if isinstance(value, list) else value
 
     def _check_ratio(self) -> None:
-        """Refuse a document that is mostly aliases, the larger it is (allowedAliasRatio)."""
+        """Limit the share of values from aliases, which is smaller for larger documents
+        (allowedAliasRatio)."""
         over = min(max(self._decoded - _FEW, 0), _MANY - _FEW) / (_MANY - _FEW)
         if self._aliased > self._decoded * (0.99 - 0.89 * over):
             raise DecodeError("yaml: document contains excessive aliasing")
@@ -185,7 +187,7 @@ class _Builder:
 
 
 def _merge(target: dict[Any, Any], value: Any) -> None:
-    """`<<: *base`: what the mapping does not have itself."""
+    """Process `<<: *base`: add members that the mapping does not have itself."""
     if isinstance(value, dict):
         for key, item in value.items():
             target.setdefault(key, item)
@@ -227,11 +229,11 @@ _INTEGER = re.compile(
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z", re.ASCII)
 _BASES = (16, 2, 8, 10)
 _LONGEST = 70
-"""Longer than any integer of 64 bits, in whatever base."""
+"""More characters than any integer of 64 bits in any base."""
 
 
 def resolve(text: str, tag: str | None, *, plain: bool) -> Any:
-    """The value of a scalar; `plain` is one without quotes and without a tag."""
+    """Return the value of a scalar. `plain` means without quotes and without a tag."""
     if tag is None or tag == "!":
         return _resolve_plain(text) if plain and tag is None else text
     name = tag.removeprefix(_TAG) if tag.startswith(_TAG) else ""

@@ -1,4 +1,4 @@
-"""What Go's mail.ParseAddress accepts: `jane@example.com`, `Jane <jane@example.com>`."""
+"""The addresses that Go's mail.ParseAddress accepts, such as `Jane <jane@example.com>`."""
 
 import re
 
@@ -8,7 +8,7 @@ _COMMENT_TEXT = re.compile(r"[^()\\]*")
 
 
 class _Malformed(Exception):
-    """The text is no address."""
+    """The text is not an address."""
 
 
 def is_address(text: str) -> bool:
@@ -30,11 +30,11 @@ class _Parser:
         self._at = 0
 
     def at_end(self) -> bool:
-        """Nothing is left."""
+        """Whether the whole text is read."""
         return self._at >= len(self._text)
 
     def mailbox(self, *, or_group: bool = True) -> None:
-        """addr-spec, a display name and `<addr-spec>`, or a group of one."""
+        """Read an addr-spec, a display name and `<addr-spec>`, or a group of one address."""
         self._spaces()
         start = self._at
         try:
@@ -55,7 +55,7 @@ class _Parser:
         self._expect(">")
 
     def skip_comments(self) -> None:
-        """Spaces and `(comments)`."""
+        """Skip spaces and `(comments)`."""
         self._spaces()
         while self._take("("):
             self._comment()

@@ -13,7 +13,7 @@ _FRACTION = re.compile(r"[.,][0-9]{6}")
 
 
 def canonical(text: str) -> str:
-    """The same moment in UTC with six digits. Raises DecodeError with Go's text."""
+    """Return the same time in UTC with six digits. Raises DecodeError with Go's text."""
     try:
         moment = rfc3339.parse(text)
     except DecodeError as error:

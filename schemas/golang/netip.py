@@ -65,7 +65,7 @@ class Addr:
 
     @property
     def is_global_unicast(self) -> bool:
-        """IsGlobalUnicast: none of the special ones; private addresses are global here."""
+        """IsGlobalUnicast: not one of the special addresses. Private addresses are global here."""
         if self.bits == 32 and self.value in (0, 0xFFFFFFFF):
             return False
         return not (
@@ -78,7 +78,7 @@ class Addr:
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """An address and how many of its first bits count."""
+    """An address and the number of its first bits that form the prefix."""
 
     addr: Addr
     length: int
@@ -87,19 +87,19 @@ class Prefix:
         return f"{self.addr}/{self.length}"
 
     def masked(self) -> "Prefix":
-        """Masked: the bits beyond the length cleared."""
+        """Masked: the prefix with all bits after its length cleared."""
         shift = self.addr.bits - self.length
         return Prefix(Addr(self.addr.value >> shift << shift, self.addr.bits), self.length)
 
     def contains(self, addr: Addr) -> bool:
-        """Contains: of the same family and with the same first bits."""
+        """Contains: whether the address has the same family and the same first bits."""
         if addr.bits != self.addr.bits or addr.zone:
             return False
         shift = addr.bits - self.length
         return addr.value >> shift == self.addr.value >> shift
 
     def contains_prefix(self, other: "Prefix") -> bool:
-        """Whether every address of the other lies in this one."""
+        """Whether this prefix contains every address of the other."""
         return self.length <= other.length and self.contains(other.addr)
 
 
@@ -143,7 +143,7 @@ def _wrong_prefix(text: str, why: str) -> ValueError:
 
 
 def _ipv4(text: str, part: str) -> int:
-    """Four decimal fields; `part` is where in `text` they stand."""
+    """Parse four decimal fields. `part` is the part of `text` that contains them."""
     fields: list[int] = []
     value = digits = 0
     for index, char in enumerate(part):
@@ -210,7 +210,7 @@ def _group(text: str, rest: str) -> str:
 
 
 def _embedded(text: str, rest: str, *, groups: int, elided: bool) -> list[int]:
-    """The two groups an IPv4 address at the end stands for."""
+    """Return the two groups for an IPv4 address at the end of an IPv6 address."""
     if not elided and groups != 6:
         raise _wrong(
             text, "embedded IPv4 address must replace the final 2 fields of the address", rest

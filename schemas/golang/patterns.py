@@ -21,21 +21,22 @@ PatternError = regexp.RegexError
 _LONGEST, _SHORTEST = 300, 8
 """The longest text `re` is asked about, and the least length that makes asking it worthwhile."""
 _MOST_STEPS = 2_000_000
-"""What a text made to hurt may cost: some ten milliseconds."""
+"""The limit of steps for a hostile text: some ten milliseconds."""
 _ODD = re.compile(
     r"[^\x20-\x7e]|\\[^dw./\-+^$|?*(){}\[\]]|\(\?[^:]|\[\[:|[*+?}][+?]|\{,|&&|--|~~|\|\|"
 )
-"""What RE2 and `re` may read differently: flags, \\b, \\s, classes of Unicode, lazy repeats…"""
+"""Syntax with another meaning in RE2 and `re`: flags, \\b, \\s, classes of Unicode, lazy
+repeats…"""
 
 
 def matcher(pattern: str) -> Matcher:
-    """A function telling whether a text contains a match. Raises PatternError."""
+    """Return a function that tests whether a text contains a match. Raises PatternError."""
     return regexp.compile(pattern).matches
 
 
 @caches.of_texts(4096)
 def short_matcher(pattern: str) -> tuple[Callable[[str], object], int] | None:
-    """A faster search and the longest text it may be asked about; None where there is none."""
+    """Return a faster search and the longest text that it accepts, or None without one."""
     if _ODD.search(pattern) or len(pattern) > _LONGEST:
         return None
     try:
@@ -64,7 +65,8 @@ _WILD = (99, 99)
 
 
 def _freedom(tree: Any) -> tuple[int, int]:
-    """How often `re` may try again: (unbounded repeats, choices), _WILD when they are nested."""
+    """Return the number of retries of `re`: (unbounded repeats, choices), or _WILD if they are
+    nested."""
     repeats = options = 0
     for index, (op, value) in enumerate(tree):
         more = (0, 0)
@@ -87,7 +89,7 @@ def _freedom(tree: Any) -> tuple[int, int]:
 
 
 def _is_settled(tree: Any, index: int) -> bool:
-    """A repeated class whose end the next character decides, such as the digits in `[0-9]+m`."""
+    """Whether the next character ends a repeated class, such as the digits in `[0-9]+m`."""
     item = tree[index]
     while item[0] is ops.SUBPATTERN and len(item[1][3]) == 1:
         item = item[1][3][0]
@@ -108,7 +110,7 @@ def _freedom_of_repeat(value: Any) -> tuple[int, int]:
 
 
 def _one_way(body: Any) -> bool:
-    """Only one part varies in length, so a given text can be matched in one way at most."""
+    """Whether only one part has a variable length, so that a text matches in one way at most."""
     while len(body) == 1 and body[0][0] is ops.SUBPATTERN:
         body = body[0][1][3]
     varying = [value for op, value in body if op is ops.MAX_REPEAT and value[0] != value[1]]
@@ -130,7 +132,7 @@ def _single(body: Any) -> bool:
 
 
 def _separated(body: Any) -> bool:
-    """The group starts with a character that nothing else in it can match."""
+    """Whether the group starts with a character that no other part of it can match."""
     while len(body) == 1 and body[0][0] is ops.SUBPATTERN:
         body = body[0][1][3]
     if not body or body[0][0] is not ops.LITERAL:

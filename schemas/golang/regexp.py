@@ -17,8 +17,8 @@ _OPTIONS.log_errors = False
 _BINDING: Final = re2._re2.RE2  # noqa: SLF001 - see above
 _UNANCHORED: Final = _BINDING.Anchor.UNANCHORED
 
-# Where RE2's automaton grows too large it tries every state of the program for every byte: 80
-# million of these took a second.
+# If RE2's automaton grows too large, RE2 tries every state of the program for every byte: 80
+# million steps took a second.
 _MOST_STEPS: Final = 200_000_000
 _HIGHEST: Final = 1000  # regexp/syntax/parse.go: maxHeight
 _CODES: Final = {
@@ -45,11 +45,11 @@ _REPEATS: Final = frozenset("*+?")
 
 
 class RegexError(ValueError):
-    """Not a pattern: `error parsing regexp: missing closing ): …`, Go's text."""
+    """An invalid pattern, with Go's text: `error parsing regexp: missing closing ): …`."""
 
 
 class StepsError(RegexError):
-    """A text that would take this pattern too many steps."""
+    """A text for which this pattern needs too many steps."""
 
     def __init__(self, pattern: str) -> None:
         super().__init__(f"matching takes too many steps: `{pattern}`")
@@ -111,12 +111,12 @@ def _next_character(data: bytes, position: int) -> int:
 
 @caches.of_texts(4096)
 def compile(text: str) -> Pattern:  # noqa: A001 - read as regexp.compile
-    """The pattern, cached. Raises RegexError."""
+    """Return the compiled pattern, cached. Raises RegexError."""
     return Pattern(text)
 
 
 def error(text: str) -> str | None:
-    """Why the pattern does not compile, or None."""
+    """Return the error of a pattern, or None."""
     try:
         compile(text)
     except RegexError as why:
@@ -134,7 +134,7 @@ def _compiled(text: str) -> Any:
 
 
 def _height(text: str) -> int:
-    """How many operators of a pattern stand in each other (regexp/syntax: calcHeight)."""
+    """Return the depth of nested operators in a pattern (regexp/syntax: calcHeight)."""
     levels = [_Level()]
     for token in _TOKENS.findall(text):
         if token in ("(", "(?:"):
@@ -156,7 +156,7 @@ def _height(text: str) -> int:
 
 
 class _Level:
-    """What stands between two parentheses: alternatives, each a sequence of items."""
+    """The content of parentheses: alternatives, each a sequence of items."""
 
     __slots__ = ("_highest", "_item", "_items", "_repeated", "choices", "is_group")
 
@@ -169,24 +169,24 @@ class _Level:
         self._repeated = ""
 
     def add(self, height: int) -> None:
-        """One more item of the sequence."""
+        """Add an item to the sequence."""
         self._item = max(self._item, height)
         self._items += 1
         self._repeated = ""
 
     def repeat(self, how: str) -> None:
-        """The item before, repeated: one operator more, once for each way to repeat."""
+        """Repeat the last item, which adds one operator for each kind of repeat."""
         if how != self._repeated:
             self._item += 1
         self._repeated = how
 
     def close(self) -> None:
-        """The end of an alternative."""
+        """End an alternative."""
         self._highest = max(self._highest, self._item + (self._items > 1))
         self._items = self._item = 0
 
     def height(self) -> int:
-        """Of all of it, as one item."""
+        """The height of the whole content, as one item."""
         self.close()
         return max(self._highest, 1) + self.choices + self.is_group
 

@@ -31,7 +31,7 @@ _RANGES: Final = (
 
 
 def parse(text: str) -> datetime:
-    """The moment, in UTC. Raises DecodeError with Go's text."""
+    """Return the time in UTC. Raises DecodeError with Go's text."""
     try:
         return _EPOCH + timedelta(microseconds=nanoseconds(text) // 1000)
     except OverflowError as error:
@@ -104,7 +104,7 @@ def _ordinal(year: int, month: int, day: int) -> int:
 
 
 def _offset(text: str, zone: str) -> int:
-    """Seconds east of UTC."""
+    """Return the offset in seconds east of UTC."""
     if zone == "Z":
         return 0
     hours, minutes = int(zone[1:3]), int(zone[4:])

@@ -18,7 +18,7 @@ _WORD: Final = re.compile(r"[0-9A-Za-z-]*", re.ASCII)
 @total_ordering
 @dataclass(frozen=True, slots=True, eq=False)
 class Version:
-    """A version; `pre` holds ints and words, build metadata takes no part in the order."""
+    """A version. `pre` contains ints and words. The order ignores build metadata."""
 
     major: int
     minor: int
@@ -27,7 +27,7 @@ class Version:
     build: tuple[str, ...] = ()
 
     def compare(self, other: "Version") -> int:
-        """-1, 0 or 1: a pre-release comes before its release, numbers before words."""
+        """Return -1, 0 or 1. A pre-release precedes its release, numbers precede words."""
         mine, theirs = _key(self), _key(other)
         return (mine > theirs) - (mine < theirs)
 
@@ -69,7 +69,7 @@ def parse(text: str, *, normalize: bool = False) -> Version:
 
 
 def is_valid(text: str, *, normalize: bool = False) -> bool:
-    """Whether `parse` would read it."""
+    """Whether `parse` accepts the text."""
     try:
         parse(text, normalize=normalize)
     except ValueError:

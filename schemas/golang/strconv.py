@@ -13,7 +13,7 @@ _SIGNED: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE: Final = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 _DIGITS_MAX: Final = 40
-"""No 64-bit number has more digits than this, leading zeros aside."""
+"""More digits than any 64-bit number has, without leading zeros."""
 
 
 def parse_int(text: str) -> int:
@@ -59,7 +59,7 @@ def failed(function: str, text: str, why: str) -> ValueError:
 
 
 def _bounded(text: str) -> int:
-    """The number, or one as surely out of range where the digits are too many to read."""
+    """Return the number, or another number out of range if it has too many digits."""
     digits = text.lstrip("+-").lstrip("0")
     if len(digits) > _DIGITS_MAX:
         return -(2**64) if text.startswith("-") else 2**64

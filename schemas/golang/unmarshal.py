@@ -1,4 +1,4 @@
-"""Go's words for JSON that does not fit a Go type, and the error they travel in."""
+"""Go's texts for JSON that does not fit a Go type, and their exception."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from inkube.schemas.golang import gotext
 
 
 class DecodeError(Exception):
-    """A body, or a part of it, cannot be read; `text` is the bare Go error."""
+    """A body, or a part of it, cannot be decoded. `text` is Go's error without a prefix."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -14,7 +14,7 @@ class DecodeError(Exception):
 
 
 def kind(value: Any) -> str:
-    """What encoding/json calls a value: string, number, bool, array, object."""
+    """Return the name of a value in encoding/json: string, number, bool, array, object."""
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, str):

@@ -13,7 +13,7 @@ _BROKEN: Final = re.compile(r"%(?![0-9a-fA-F]{2})", re.ASCII)
 
 
 def pairs(text: str) -> Iterator[tuple[str, str]]:
-    """Names and values in their order."""
+    """Yield names and values in their order."""
     for pair in text.split("&"):
         if not pair or ";" in pair or _BROKEN.search(pair):
             continue
@@ -22,7 +22,7 @@ def pairs(text: str) -> Iterator[tuple[str, str]]:
 
 
 def truthy(value: str | None) -> bool:
-    """A query value as a bool: false is only what is missing, "0" or "false".
+    """Return a query value as a bool: only a missing one, "0" and "false" are False.
 
     apimachinery/pkg/runtime/conversion.go: Convert_Slice_string_To_bool.
     """

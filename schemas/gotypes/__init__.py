@@ -1,9 +1,9 @@
-"""The Go types of Kubernetes' API: a table of all built-in ones, and what decodes by it.
+"""The Go types of Kubernetes' API: a table of all built-in types, and a decoder that uses it.
 
-In comes a JSON value and the name of a type, out comes the value as Go's encoding/json would write
-it back, with the unknown fields named, or a DecodeError in Go's words. ObjectMeta of any object,
-CustomResourceDefinitions and built-in kinds are decoded here and nowhere else; OpenAPI is made
-from the same table. What a kind does with its objects stands with the kind.
+Input is a JSON value and the name of a type. Output is the value as Go's encoding/json would encode
+it again, with the unknown fields, or a DecodeError with Go's text. ObjectMeta of any object,
+CustomResourceDefinitions and built-in kinds are decoded only here. OpenAPI documents use the same
+table. The code of each kind is elsewhere (`schemas.builtin`).
 """
 
 from inkube.schemas import lazy

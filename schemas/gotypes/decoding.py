@@ -1,4 +1,4 @@
-"""JSON taken through a Go type and back: the same errors, the same zeros gone.
+"""JSON decoded to a Go type and encoded again: the same errors, the same zero values omitted.
 
 Unknown fields are dropped and named, a wrong JSON type is an error, what `omitempty` leaves out is
 left out, what Go always sends is there, times and quantities are canonical. Follows
@@ -14,7 +14,7 @@ from inkube.schemas.gotypes.types import GoField, GoType
 from inkube.schemas.objects import Empty, NoEntries, Object
 
 MAX_UNKNOWN = 100
-"""How many strict errors the reference collects."""
+"""Most strict errors that the reference collects."""
 _INT_BITS = {"int32": 31, "int64": 63, "intstr": 31}
 _STRINGS = GoType("list", "[]string", GoType("string", "string"))
 _OPTIONAL = (
@@ -28,7 +28,7 @@ _ZEROS: dict[str, Any] = {
 
 
 class Decoded(NamedTuple):
-    """A value of its type, and the paths of unknown fields: `spec.foo`."""
+    """A decoded value, and the paths of unknown fields: `spec.foo`."""
 
     object: Object
     unknown: list[str]
@@ -36,7 +36,7 @@ class Decoded(NamedTuple):
 
 
 class _MistypedError(DecodeError):
-    """A value its Go type cannot hold; outside of structs where no `place` is given."""
+    """A value that does not fit its Go type. Without `place` it is outside structs."""
 
     def __init__(self, what: str, go_type: str, place: str = "") -> None:
         self.what = what
@@ -46,7 +46,7 @@ class _MistypedError(DecodeError):
 
 
 def decode(go: GoType, given: Any, path: str = "", *, keep_empty: bool = False) -> Decoded:
-    """The value as its type holds it; the input is left alone. Raises DecodeError.
+    """Return the decoded value. The input does not change. Raises DecodeError.
 
     `path` is where the value stands, for the unknown fields. Lists and maps without items stay
     where they are required only if `keep_empty`: what is stored as protobuf forgets them.
@@ -59,12 +59,12 @@ def decode(go: GoType, given: Any, path: str = "", *, keep_empty: bool = False) 
 
 
 def zero(go: GoType) -> Object:
-    """A struct before anything is set: what Go sends for its zero value."""
+    """Return the zero value of a struct, as Go encodes it."""
     return {key: _zero_of(known) for key, known in go.always}
 
 
 def _placed(whole: Any, empties: list[tuple[Object, str, Any]]) -> list[Empty]:
-    """Where the structs without empty members stand: few objects have any."""
+    """Return the places of structs whose empty members were omitted. Few objects have any."""
     if not empties:
         return []
     found: list[Empty] = []
@@ -84,7 +84,8 @@ def _placed(whole: Any, empties: list[tuple[Object, str, Any]]) -> list[Empty]:
 
 
 class _Walk:
-    """One decoding: the first type error, the unknown fields, and where Go thinks it is."""
+    """The state of one decoding: the first type error, the unknown fields, and Go's current
+    field."""
 
     __slots__ = ("_keep_empty", "_owner", "_stack", "empties", "error", "unknown")
 
@@ -97,7 +98,7 @@ class _Walk:
         self._owner = ""
 
     def value(self, go: GoType, given: Any, path: str) -> Any:
-        """A value of any type; its zero where it is of another JSON type."""
+        """Decode a value of any type. Returns the zero value for another JSON type."""
         kind = go.kind
         if kind == "struct":
             return self.struct(go, given, path)
@@ -106,7 +107,7 @@ class _Walk:
         return _READERS[kind](self, go, given, path)
 
     def struct(self, go: GoType, given: Any, path: str) -> Object:
-        """A struct's members in the order given, then those Go always sends."""
+        """Decode a struct: members in the given order, then those that Go always encodes."""
         made: Object = {}
         if not isinstance(given, dict):
             if given is not None:
@@ -169,7 +170,7 @@ class _Walk:
         return given if isinstance(given, bool) else self.mistyped(given, go, zero=False)
 
     def number(self, go: GoType, given: Any, _path: str) -> Any:
-        """Whole numbers are written without a fraction."""
+        """Decode a number. Whole numbers are encoded without a fraction."""
         if isinstance(given, bool) or not isinstance(given, int | float):
             return self.mistyped(given, go, 0)
         return gojson.settle_numbers(float(given))
@@ -222,7 +223,7 @@ class _Walk:
         return self.apart(go.item, given)
 
     def schema_or_list(self, go: GoType, given: Any, _path: str) -> Any:
-        """One schema or several; what is neither, and no schema at all, is nothing."""
+        """Decode one schema or a list of schemas. Other values, and an empty list, become None."""
         if isinstance(given, list):
             return [self.apart(go.item, each) for each in given] or None
         return self.apart(go.item, given) if isinstance(given, dict) else None
@@ -233,8 +234,8 @@ class _Walk:
         return self.apart(go.item, given) if isinstance(given, dict) else None
 
     def apart(self, go: GoType | None, given: Any) -> Any:
-        """A value that its type decodes by itself: no unknown fields are named, and an error is
-        placed where the whole stands."""
+        """Decode a value by its type's own UnmarshalJSON: unknown fields are not reported, and an
+        error has the place of the whole value."""
         assert go is not None, "unions have one"
         try:
             return decode(go, given, keep_empty=self._keep_empty).object
@@ -245,7 +246,7 @@ class _Walk:
         return f"{self._owner}.{'.'.join(self._stack)}" if self._stack else ""
 
     def mistyped(self, given: Any, go: GoType, zero: Any = None, *, what: str = "") -> Any:
-        """Note the first type error as encoding/json words it; answers the zero."""
+        """Note the first type error with the text of encoding/json. Returns the zero value."""
         if self.error is None:
             what = what or gotext.json_kind(given)
             self.error = _MistypedError(what, go.name, self.place())
@@ -274,7 +275,7 @@ _READERS: dict[str, Callable[[_Walk, GoType, Any, str], Any]] = {
 
 
 def _settled(value: Any) -> Any:
-    """A copy of JSON of any shape, its numbers as Go writes them back."""
+    """Return a copy of any JSON value, with numbers as Go encodes them."""
     if isinstance(value, dict):
         return {key: _settled(item) for key, item in value.items()}
     if isinstance(value, list):

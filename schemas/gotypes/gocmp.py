@@ -1,4 +1,4 @@
-"""What changed of a value of an internal type, as errors of minors before 1.34 tell it.
+"""The difference of two values of an internal type, as errors of minors before 1.34 show it.
 
     spec: Forbidden: pod updates may not change fields other than …
       core.PodSpec{
@@ -6,10 +6,10 @@
     -   NodeName: "a",
     +   NodeName: "b",
 
-Those errors end with what go-cmp's reporter prints. A `_Value` is a Go value with its types, a
-`_Node` the comparison of two, a text is built of `_Line`, `_Wrap` and `_Records`; what is equal is
-told in few words, what differs in more. Follows cmp/{compare,report_compare,report_reflect,
-report_slices,report_text}.go and cmp/internal/diff of version 0.7.
+Those errors end with the output of go-cmp's reporter. A `_Value` is a Go value with its types, a
+`_Node` the comparison of two values. Texts consist of `_Line`, `_Wrap` and `_Records`. Equal parts
+are shortened, differing parts are shown in detail. Follows cmp/{compare,report_compare,
+report_reflect,report_slices,report_text}.go and cmp/internal/diff of version 0.7.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +35,7 @@ _MAX_CHUNKS: Final = 32
 
 
 def diff(name: str, old: Object | None, new: Object | None, minor: int) -> str:
-    """What changed of two v1 values shown as that internal type; "" where nothing did."""
+    """Return the difference of two v1 values, shown as that internal type; "" for equal ones."""
     values = [_Reader(minor).pointed(name, given) for given in (old, new)]
     node = _compared(values[0], values[1])
     if not node.differs:
@@ -60,9 +60,9 @@ class _Value:
     held: Any
     is_zero: bool
     stringer: str = ""
-    """What its method String says, where it has one."""
+    """The result of its method String; "" without one."""
     equal: Any = None
-    """What its method Equal compares, where it has one."""
+    """The value that its method Equal compares; None without one."""
 
 
 class _Reader:
@@ -72,7 +72,7 @@ class _Reader:
         self._minor = minor
 
     def pointed(self, name: str, given: Object | None) -> _Value:
-        """The value that the caller compares: the struct itself."""
+        """Return the struct itself, which the caller compares."""
         return self._struct(name, given or {})
 
     def _struct(self, name: str, given: Object) -> _Value:
@@ -141,7 +141,7 @@ class _Reader:
 
 
 def _said(go: GoType, given: Any) -> str:
-    """What a pointer's String says."""
+    """Return the result of a pointer's String."""
     match go.kind:
         case "quantity":
             return str(given)
@@ -223,13 +223,13 @@ class _Node:
 
     @property
     def value(self) -> _Value:
-        """One of the two, for what they have in common."""
+        """One of the two values, for properties that both have."""
         found = self.old or self.new
         assert found is not None, "both are never missing"
         return found
 
     def add(self, name: str, child: "_Node") -> None:
-        """Take in a child."""
+        """Add a child."""
         self.records.append((name, child))
         self.same += child.same
         self.differs += child.differs
@@ -273,7 +273,7 @@ def _pairs(old: _Value, new: _Value) -> Iterator[tuple[str, _Value | None, _Valu
 def _matched(
     items: Sequence[_Value], others: Sequence[_Value]
 ) -> Iterator[tuple[int | None, int | None]]:
-    """Which items of two lists stand for each other; None where one stands alone."""
+    """Yield pairs of corresponding items of two lists; None for a missing counterpart."""
     known: dict[tuple[int, int], tuple[int, int]] = {}
 
     def judge(at: int, to: int) -> tuple[int, int]:
@@ -295,8 +295,8 @@ _CHANGED: Final = "~"
 
 
 def _edits(count: int, others: int, judge: Callable[[int, int], tuple[int, int]]) -> str:
-    """How a list becomes another: one letter for each item. `judge` says of two items how many of
-    their parts are the same and how many differ."""
+    """Return the edits that turn a list into another: one letter for each item. `judge` returns the
+    numbers of equal and of different parts of two items."""
     if count + others > MAX_COMPARED:
         return _edits_of_long(count, others, judge)
     ahead, behind = _Way(1, 0, 0, judge), _Way(-1, count, others, judge)
@@ -354,7 +354,7 @@ class _Way:
         return budget
 
     def take(self, edit: str) -> None:
-        """Go one step."""
+        """Take one step."""
         self.edits.append(edit)
         if edit != _ADDED:
             self.x += self.step
@@ -362,7 +362,8 @@ class _Way:
             self.y += self.step
 
     def reach(self, x: int, y: int) -> None:
-        """Go to a place, by changes where two items are alike."""
+        """Move to a place. Two similar items count as one changed item, others as removed and
+        added."""
         first, second = (_REMOVED, _ADDED) if self.step > 0 else (_ADDED, _REMOVED)
         while self.x != x and self.y != y:
             same, differs = self._judged(self.x, self.y)
@@ -424,7 +425,7 @@ _DOTS: Final = _Record(" ", "", _Line("..."), "", has_comma=False)
 
 
 def _flat(text: _Text) -> str:
-    """All of it on one line."""
+    """Return the text on one line."""
     if isinstance(text, str):
         return text
     if isinstance(text, _Wrap):
@@ -435,7 +436,7 @@ def _flat(text: _Text) -> str:
 
 
 def _compact(text: _Text, mark: str) -> _Text:
-    """The same with everything on one line that may be."""
+    """Return the text with all parts on one line that are allowed to be."""
     if isinstance(text, str):
         return text
     if isinstance(text, _Wrap):
@@ -456,7 +457,7 @@ def _compact(text: _Text, mark: str) -> _Text:
 
 
 def _expand(text: _Text, mark: str, depth: int, out: list[str]) -> None:
-    """Write it, with lists over several lines."""
+    """Append the text to `out`, with lists over several lines."""
     if isinstance(text, str):
         out.append(text)
     elif isinstance(text, _Wrap):
@@ -491,7 +492,7 @@ def _expand_list(records: _Records, mark: str, depth: int, out: list[str]) -> No
 
 
 def _batches(lines: list[str]) -> Iterator[str]:
-    """Short texts, as many on a line as fit."""
+    """Yield lines, each with as many short texts as fit."""
     batch = ""
     for line in lines:
         if batch and len(batch.encode()) + len(line.encode()) + 2 > _WIDTH:
@@ -513,7 +514,7 @@ def _text_width(record: _Record) -> int | None:
 
 
 def _padding(records: _Records, width: Callable[[_Record], int | None]) -> list[str]:
-    """Blanks that align neighbours; those without a width part them."""
+    """Return the spaces that align neighbours. Records without a width separate groups."""
     made: list[str] = []
     group: list[int] = []
     for record in (*records, None):
@@ -533,19 +534,19 @@ def _padding(records: _Records, width: Callable[[_Record], int | None]) -> list[
 
 @dataclass(frozen=True, slots=True)
 class _Format:
-    """How much is told. `mark` is what values are told as: both (""), equal (" "), removed or
-    added; `types` whether types are named: "always", "composite" or "never"; `detail` how deep."""
+    """The options of the output. `mark` is the side: both (""), equal (" "), removed or added.
+    `types` is "always", "composite" or "never": the types that are named. `detail` is the depth."""
 
     mark: str = ""
     types: str = "always"
     detail: int = 0
     is_limited: bool = False
-    """Whether `detail` bounds what is told."""
+    """Whether `detail` limits the output."""
     plain: bool = False
-    """Whether values are told as they are, though they have a method String."""
+    """Whether values are printed with their fields although they have a method String."""
 
     def of(self, node: _Node) -> _Text:
-        """Two values."""
+        """Return the text for two values."""
         if self.mark == " ":
             opts = replace(self, detail=1, is_limited=True)
         elif self.detail < 3:
@@ -561,7 +562,7 @@ class _Format:
         return opts.typed(node.value, opts._list(node))
 
     def leaf(self, node: _Node) -> _Text:
-        """Two values that are compared as a whole."""
+        """Return the text for two values that are compared as a whole."""
         if self.mark == "-" or (self.mark in ("", " ") and node.new is None):
             return self.value(node.old)
         if self.mark == "+" or (self.mark in ("", " ") and node.old is None):
@@ -576,7 +577,7 @@ class _Format:
         )
 
     def typed(self, value: _Value, text: _Text) -> _Text:
-        """The text within its type's name, where that is told."""
+        """Return the text with the name of its type, if types are printed."""
         is_composite = value.kind in ("struct", "slice", "map")
         if self.types == "never" or (
             self.types == "composite" and (not is_composite or text == _NIL or self.mark == " ")
@@ -587,7 +588,7 @@ class _Format:
         return _Wrap(f"{value.type}(", text, ")")
 
     def _list(self, node: _Node) -> _Text:
-        """The records of a struct, a list or a map."""
+        """Return the records of a struct, a list or a map."""
         kind = node.value.kind
         limit = (1 << self.detail >> 1) << 2 if self.mark == " " else 2 << self.detail
         opts = replace(
@@ -600,7 +601,7 @@ class _Format:
         return _Wrap("{", opts.differing(node, limit), "}")
 
     def united(self, node: _Node, limit: int) -> _Records:
-        """The records of one side only."""
+        """Return the records of only one side."""
         made: list[_Record] = []
         for name, child in node.records:
             if len(made) == limit:
@@ -613,7 +614,7 @@ class _Format:
         return tuple(made)
 
     def differing(self, node: _Node, limit: int) -> _Records:
-        """What differs, with two equal records around each."""
+        """Return the differing records, with two equal records before and after each."""
         made: list[_Record] = []
         names = {"struct": "field", "map": "entry"}
         left = _Stats(names.get(node.value.kind, "element"))
@@ -676,7 +677,7 @@ class _Format:
     # ------------------------------------------------------------------- single values
 
     def value(self, value: _Value | None) -> _Text:
-        """One value."""
+        """Return the text for one value."""
         if value is None:
             return _NIL
         if value.stringer and not self.plain:
@@ -718,7 +719,7 @@ class _Format:
     # ---------------------------------------------------------------------- long texts
 
     def compares_text(self, node: _Node) -> bool:
-        """Whether two texts are told by their characters."""
+        """Whether two texts are compared by characters."""
         if self.mark or not node.differs or node.old is None or node.new is None:
             return False
         return node.value.kind == "string" and min(len(node.old.held), len(node.new.held)) >= _SHORT
