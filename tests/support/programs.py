@@ -31,7 +31,7 @@ def markers(item: pytest.Function) -> Iterator[str]:
     for function in _functions(item):
         reached |= _reached(function)
     parameters = getattr(item, "callspec", None)
-    if parameters is not None and "postgresql" in parameters.params.values():
+    if parameters is not None and "postgresql" in map(_word, parameters.params.values()):
         reached.add("postgresql")
     for marker, module in MARKERS.items():
         if module in reached:
@@ -58,6 +58,10 @@ def _is_exempt(frame: FrameType | None) -> bool:
             return True
         frame = frame.f_back
     return False
+
+
+def _word(parameter: object) -> str:
+    return parameter.lower() if isinstance(parameter, str) else ""
 
 
 def _functions(item: pytest.Function) -> Iterator[FunctionType]:
