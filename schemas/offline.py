@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from inkube.schemas import bodies, builtin, crds, empties, releases
-from inkube.schemas.builtin import behaviours, keep, served
+from inkube.schemas.builtin import keep, served, strategies
 from inkube.schemas.cel import NOT_CHECKED, RuleSet, blocks_rules
 from inkube.schemas.definitions import Definition, Version
 from inkube.schemas.documents import Document
@@ -194,7 +194,7 @@ class Kinds:
             served_as = crds.CustomServed(definition, version)
             yield from self._check_served(read, served_as, own.strategy(), own.mutate)
         elif custom is None:
-            strategy = behaviours.of(gvk.group, definition.names.plural, definition.minor)
+            strategy = strategies.of(gvk.group, definition.names.plural, definition.minor)
             yield from self._check_served(read, served.of(definition, version), strategy)
         else:
             if gvk not in self.schemas:

@@ -7,7 +7,7 @@ from functools import partial
 from inkube.apiserver.registry import Resource, Resources, keys
 from inkube.apiserver.root.client import InProcessClient
 from inkube.schemas import builtin, releases, status
-from inkube.schemas.builtin import behaviours, served
+from inkube.schemas.builtin import served, strategies
 from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Strategy
 from inkube.storage import Change, Store
@@ -29,7 +29,7 @@ def install_builtin(
     made: dict[tuple[str, str], Resource] = {}
     for definition in builtin.definitions(minor):
         name = definition.group, definition.names.plural
-        make = (own or {}).get(name) or partial(behaviours.of, *name, minor)
+        make = (own or {}).get(name) or partial(strategies.of, *name, minor)
         stored_as = made["", "events"] if name == ("events.k8s.io", "events") else None
         made[name] = Resource(definition, make, serve=served.of, stored_as=stored_as)
     resources.install(*made.values())
@@ -40,7 +40,7 @@ def services_of(store: Store, cidr: str, minor: int) -> Strategy:
 
     Made when the first service is written or judged. Raises ValueError.
     """
-    prefix, allocator = keys.prefix("services"), behaviours.allocators.Allocator(cidr)
+    prefix, allocator = keys.prefix("services"), strategies.allocators.Allocator(cidr)
 
     def load() -> None:
         allocator.load(entry.value for entry in store.list(prefix))
@@ -53,7 +53,7 @@ def services_of(store: Store, cidr: str, minor: int) -> Strategy:
 
     store.follow(prefix, hear, anew=load)
     load()
-    return behaviours.services.Services(builtin.by_name(minor)["", "services"], allocator)
+    return strategies.services.Services(builtin.by_name(minor)["", "services"], allocator)
 
 
 def claims_of(store: Store, minor: int) -> Mapping[tuple[str, str], MakeStrategy]:
@@ -68,13 +68,13 @@ def claims_of(store: Store, minor: int) -> Mapping[tuple[str, str], MakeStrategy
         return found
 
     def claims() -> Strategy:
-        return behaviours.devices.Claims(
+        return strategies.devices.Claims(
             builtin.by_name(minor)[_DEVICES, "resourceclaims"], labels_of
         )
 
     def templates() -> Strategy:
         definition = builtin.by_name(minor)[_DEVICES, "resourceclaimtemplates"]
-        return behaviours.devices.Templates(definition, labels_of)
+        return strategies.devices.Templates(definition, labels_of)
 
     return {(_DEVICES, "resourceclaims"): claims, (_DEVICES, "resourceclaimtemplates"): templates}
 

@@ -1,7 +1,7 @@
 """Built-in kinds: their definitions as data, their strategies, columns and typed decoding.
 
 In come objects of a kind, typed by `decoding`; out come defaulted ones, errors, warnings and cells
-of tables. The registry asks `behaviours`, discovery `definitions`, tables `columns`.
+of tables. The registry asks `strategies`, discovery `definitions`, tables `columns`.
 """
 
 from inkube.schemas import lazy

@@ -1,4 +1,3 @@
-from inkube.schemas.builtin import behaviours as behaviours
 from inkube.schemas.builtin import columns as columns
 from inkube.schemas.builtin import decoding as decoding
 from inkube.schemas.builtin import limitranges as limitranges
@@ -10,10 +9,9 @@ from inkube.schemas.builtin import quotas as quotas
 from inkube.schemas.builtin import resources as resources
 from inkube.schemas.builtin import rules as rules
 from inkube.schemas.builtin import served as served
+from inkube.schemas.builtin import strategies as strategies
 from inkube.schemas.builtin import tolerations as tolerations
 from inkube.schemas.builtin import unstructured as unstructured
-from inkube.schemas.builtin.behaviours.allocators import ServiceRange as ServiceRange
-from inkube.schemas.builtin.behaviours.base import keep as keep
 from inkube.schemas.builtin.decoding import patch_refusal as patch_refusal
 from inkube.schemas.builtin.definitions import by_name as by_name
 from inkube.schemas.builtin.definitions import definitions as definitions
@@ -24,3 +22,5 @@ from inkube.schemas.builtin.podsecurity.standards import Standard as Standard
 from inkube.schemas.builtin.protobuf import envelopes as envelopes
 from inkube.schemas.builtin.resources import Resource as Resource
 from inkube.schemas.builtin.rules import gates as gates
+from inkube.schemas.builtin.strategies.allocators import ServiceRange as ServiceRange
+from inkube.schemas.builtin.strategies.base import keep as keep

@@ -7,7 +7,7 @@ says to which. Follows apiserver/pkg/quota/v1 and pkg/quota/v1/evaluator/core.
 from collections.abc import Iterable, Mapping
 
 from inkube.schemas import quantity
-from inkube.schemas.builtin import affinity, behaviours, resourcenames
+from inkube.schemas.builtin import affinity, resourcenames, strategies
 from inkube.schemas.objects import Object
 from inkube.schemas.quantity import Quantity
 
@@ -238,7 +238,7 @@ def _in_scope(requirement: Object, group: str, plural: str, obj: Object) -> bool
     if scope in ("Terminating", "NotTerminating"):
         return bool(ends == (scope == "Terminating"))
     if scope in ("BestEffort", "NotBestEffort"):
-        best: bool = behaviours.pods.qos_class(spec) == "BestEffort"
+        best: bool = strategies.pods.qos_class(spec) == "BestEffort"
         return best is (scope == "BestEffort")
     return scope == "CrossNamespacePodAffinity" and _looks_elsewhere(spec)
 

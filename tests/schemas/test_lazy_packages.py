@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from inkube.schemas import crds, lazy
-from inkube.schemas.builtin import behaviours, resources
+from inkube.schemas.builtin import resources, strategies
 from inkube.schemas.strategy import Strategy
 
 ROOT = Path(__file__).parents[2]
@@ -138,4 +138,4 @@ def test_what_data_names_is_found() -> None:
 
 @pytest.mark.parametrize("resource", resources.read(), ids=lambda r: f"{r.plural}.{r.group}")
 def test_every_built_in_kind_has_its_strategy(resource: resources.Resource) -> None:
-    assert isinstance(behaviours.of(resource.group, resource.plural), Strategy)
+    assert isinstance(strategies.of(resource.group, resource.plural), Strategy)

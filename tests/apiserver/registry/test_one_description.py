@@ -12,7 +12,7 @@ from inkube.apiserver.registry.resources import Resource
 from inkube.controllers.endpoints import Reply, Subresource
 from inkube.controllers.kinds import KindModule
 from inkube.schemas import crds, definitions
-from inkube.schemas.builtin import behaviours, served
+from inkube.schemas.builtin import served, strategies
 from inkube.schemas.builtin.definitions import by_name
 from inkube.schemas.crds.definition import to_definition
 from inkube.schemas.definitions import Definition, Version
@@ -34,7 +34,7 @@ def changed(definition: Definition) -> Definition:
 
 def builtin() -> Resource:
     definition = changed(by_name()["", "configmaps"])
-    return Resource(definition, lambda: behaviours.of("", "configmaps"), serve=served.of)
+    return Resource(definition, lambda: strategies.of("", "configmaps"), serve=served.of)
 
 
 def custom() -> Resource:

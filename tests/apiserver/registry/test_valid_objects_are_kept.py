@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 import validstructs
 
-from inkube.schemas.builtin.behaviours import strategies
-from inkube.schemas.builtin.behaviours.base import BuiltinStrategy
 from inkube.schemas.builtin.definitions import by_name
 from inkube.schemas.builtin.rules.kinds import name_of
+from inkube.schemas.builtin.strategies import strategies
+from inkube.schemas.builtin.strategies.base import BuiltinStrategy
 from inkube.schemas.definitions import Definition
 from inkube.schemas.objects import Object
 

@@ -5,8 +5,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from inkube.schemas.builtin.behaviours import allocation
-from inkube.schemas.builtin.behaviours.allocators import (
+from inkube.schemas.builtin.strategies import allocation
+from inkube.schemas.builtin.strategies.allocators import (
     NODE_PORTS,
     Allocator,
     ServiceRange,

@@ -4,8 +4,8 @@ import re
 from typing import Any
 
 from inkube.schemas import fielderrors
-from inkube.schemas.builtin.behaviours import naming, requirements
 from inkube.schemas.builtin.rules.frames import Frame
+from inkube.schemas.builtin.strategies import naming, requirements
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.gotypes import internal
 from inkube.schemas.objects import Object

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from inkube.schemas import fielderrors, quantity
 from inkube.schemas.builtin import affinity
-from inkube.schemas.builtin.behaviours import addresses, metadata, requirements
 from inkube.schemas.builtin.rules import formats
 from inkube.schemas.builtin.rules.calls.core_containers import blanks, claims_of, spec_of
 from inkube.schemas.builtin.rules.frames import Frame
+from inkube.schemas.builtin.strategies import addresses, metadata, requirements
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.gotypes import internal
 from inkube.schemas.metadata import names

@@ -3,10 +3,10 @@
 import posixpath
 
 from inkube.schemas import fielderrors, quantity
-from inkube.schemas.builtin.behaviours.pods import warnings as podwarnings
 from inkube.schemas.builtin.rules.calls import core_volumes
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.builtin.rules.words import IMMUTABLE
+from inkube.schemas.builtin.strategies.pods import warnings as podwarnings
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.gotypes import internal
 from inkube.schemas.metadata import names

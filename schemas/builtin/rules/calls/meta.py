@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from inkube.schemas.builtin import rules
-from inkube.schemas.builtin.behaviours import checks
 from inkube.schemas.builtin.rules.frames import Frame
+from inkube.schemas.builtin.strategies import checks
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import objectmeta
 from inkube.schemas.objects import Object

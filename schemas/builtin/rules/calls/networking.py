@@ -5,8 +5,8 @@ import re
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin import rules
-from inkube.schemas.builtin.behaviours import addresses, checks, naming
 from inkube.schemas.builtin.rules.frames import Frame
+from inkube.schemas.builtin.strategies import addresses, checks, naming
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object

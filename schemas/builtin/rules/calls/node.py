@@ -1,9 +1,9 @@
 """What is irregular in node.k8s.io."""
 
 from inkube.schemas import fielderrors
-from inkube.schemas.builtin.behaviours import requirements
 from inkube.schemas.builtin.rules import compiler
 from inkube.schemas.builtin.rules.frames import Frame, child
+from inkube.schemas.builtin.strategies import requirements
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.gotypes import internal
 from inkube.schemas.objects import Object

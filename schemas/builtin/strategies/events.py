@@ -6,8 +6,8 @@ Follows pkg/apis/core/validation/events.go.
 from typing import Any
 
 from inkube.schemas import fielderrors
-from inkube.schemas.builtin.behaviours import checks, metadata, naming
-from inkube.schemas.builtin.behaviours.base import BuiltinStrategy
+from inkube.schemas.builtin.strategies import checks, metadata, naming
+from inkube.schemas.builtin.strategies.base import BuiltinStrategy
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.gotypes import internal
 from inkube.schemas.metadata import names

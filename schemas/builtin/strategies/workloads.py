@@ -4,9 +4,9 @@ apps.rules and core.rules contain the rules for fields. Follows pkg/registry/app
 pkg/registry/core/replicationcontroller.
 """
 
-from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, was_counted
-from inkube.schemas.builtin.behaviours.pods import warnings as podwarnings
 from inkube.schemas.builtin.rules.calls import apps
+from inkube.schemas.builtin.strategies.base import BuiltinStrategy, was_counted
+from inkube.schemas.builtin.strategies.pods import warnings as podwarnings
 from inkube.schemas.objects import Object
 from inkube.schemas.objects import semantically_same as same
 from inkube.schemas.strategy import Context

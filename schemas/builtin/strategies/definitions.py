@@ -4,7 +4,7 @@ Follows apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.g
 """
 
 from inkube.schemas import crds
-from inkube.schemas.builtin.behaviours.base import BuiltinStrategy
+from inkube.schemas.builtin.strategies.base import BuiltinStrategy
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.metadata import objectmeta

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from inkube.schemas import quantity
 from inkube.schemas.builtin import resourcenames
-from inkube.schemas.builtin.behaviours import naming
+from inkube.schemas.builtin.strategies import naming
 from inkube.schemas.golang import gotext
 from inkube.schemas.objects import Object
 

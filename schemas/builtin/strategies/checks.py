@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from inkube.schemas import fielderrors
-from inkube.schemas.builtin.behaviours import naming
+from inkube.schemas.builtin.strategies import naming
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
 

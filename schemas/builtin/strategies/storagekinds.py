@@ -1,7 +1,7 @@
 """Persistent volumes and claims, as stored objects. core.storage.rules contains the rules for
 fields."""
 
-from inkube.schemas.builtin.behaviours.base import BuiltinStrategy
+from inkube.schemas.builtin.strategies.base import BuiltinStrategy
 from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Context
 

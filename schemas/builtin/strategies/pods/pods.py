@@ -4,15 +4,15 @@ Follows pkg/registry/core/pod/strategy.go and core validation ValidatePodUpdate.
 """
 
 from inkube.schemas import quantity
-from inkube.schemas.builtin.behaviours.base import (
+from inkube.schemas.builtin.rules.calls import core_pods
+from inkube.schemas.builtin.strategies.base import (
     BuiltinStrategy,
     keep,
     reset_metadata,
     was_counted,
 )
-from inkube.schemas.builtin.behaviours.pods import updates as podupdates
-from inkube.schemas.builtin.behaviours.pods import warnings as podwarnings
-from inkube.schemas.builtin.rules.calls import core_pods
+from inkube.schemas.builtin.strategies.pods import updates as podupdates
+from inkube.schemas.builtin.strategies.pods import warnings as podwarnings
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.objects import Object

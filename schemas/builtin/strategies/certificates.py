@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin import pem
-from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, keep
+from inkube.schemas.builtin.strategies.base import BuiltinStrategy, keep
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotext
 from inkube.schemas.lazyproperty import cached_property

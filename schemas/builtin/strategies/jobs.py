@@ -3,9 +3,9 @@
 Follows pkg/registry/batch and pkg/api/job/warnings.go.
 """
 
-from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, was_counted
-from inkube.schemas.builtin.behaviours.pods import warnings as podwarnings
 from inkube.schemas.builtin.rules.calls import batch
+from inkube.schemas.builtin.strategies.base import BuiltinStrategy, was_counted
+from inkube.schemas.builtin.strategies.pods import warnings as podwarnings
 from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Context
 

@@ -5,9 +5,9 @@ Follows pkg/registry/core/service. core.services.rules contains the rules for fi
 
 from typing import Any
 
-from inkube.schemas.builtin.behaviours import allocation
-from inkube.schemas.builtin.behaviours.allocators import Allocator
-from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, keep
+from inkube.schemas.builtin.strategies import allocation
+from inkube.schemas.builtin.strategies.allocators import Allocator
+from inkube.schemas.builtin.strategies.base import BuiltinStrategy, keep
 from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names

@@ -1,6 +1,6 @@
 """Nodes, whose create can set the status. Follows pkg/registry/core/node/strategy.go."""
 
-from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, keep
+from inkube.schemas.builtin.strategies.base import BuiltinStrategy, keep
 from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Context
 

@@ -4,8 +4,8 @@ Follows pkg/registry/core/namespace/strategy.go and ValidateNamespace of core va
 """
 
 from inkube.schemas import fielderrors
-from inkube.schemas.builtin.behaviours import metadata
-from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, keep
+from inkube.schemas.builtin.strategies import metadata
+from inkube.schemas.builtin.strategies.base import BuiltinStrategy, keep
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Context

@@ -6,7 +6,7 @@ Hooks must preserve this.
 """
 
 from inkube.schemas.builtin import decoding, rules
-from inkube.schemas.builtin.behaviours import metadata, statuses
+from inkube.schemas.builtin.strategies import metadata, statuses
 from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.lazyproperty import cached_property

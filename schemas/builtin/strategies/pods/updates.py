@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from inkube.schemas import fielderrors
-from inkube.schemas.builtin.behaviours import addresses, checks, naming
-from inkube.schemas.builtin.behaviours.base import keep
 from inkube.schemas.builtin.rules.calls import core_containers
+from inkube.schemas.builtin.strategies import addresses, checks, naming
+from inkube.schemas.builtin.strategies.base import keep
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotext
 from inkube.schemas.gotypes import internal

@@ -7,8 +7,8 @@ Follows pkg/registry/resource/*/strategy.go and pkg/registry/resource/utils.go.
 from collections.abc import Callable, Iterable, Mapping
 
 from inkube.schemas import fielderrors
-from inkube.schemas.builtin.behaviours.base import BuiltinStrategy
 from inkube.schemas.builtin.rules.calls.resource import allocated_devices, identity
+from inkube.schemas.builtin.strategies.base import BuiltinStrategy
 from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object

@@ -1,6 +1,6 @@
 """ServiceAccounts, whose references to secrets contain only names."""
 
-from inkube.schemas.builtin.behaviours.base import BuiltinStrategy
+from inkube.schemas.builtin.strategies.base import BuiltinStrategy
 from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Context
 

@@ -2,7 +2,7 @@
 apiregistration.rules contains the rules for fields."""
 
 from inkube.schemas.aggregation import registrations
-from inkube.schemas.builtin.behaviours.base import BuiltinStrategy
+from inkube.schemas.builtin.strategies.base import BuiltinStrategy
 from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Context
 

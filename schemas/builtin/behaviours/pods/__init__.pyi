@@ -1,3 +1,0 @@
-from inkube.schemas.builtin.behaviours.pods.pods import Pods as Pods
-from inkube.schemas.builtin.behaviours.pods.pods import PodTemplates as PodTemplates
-from inkube.schemas.builtin.behaviours.pods.pods import qos_class as qos_class

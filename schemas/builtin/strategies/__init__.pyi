@@ -1,0 +1,16 @@
+from inkube.schemas.builtin.strategies import allocators as allocators
+from inkube.schemas.builtin.strategies import apiservices as apiservices
+from inkube.schemas.builtin.strategies import certificates as certificates
+from inkube.schemas.builtin.strategies import configuration as configuration
+from inkube.schemas.builtin.strategies import definitions as definitions
+from inkube.schemas.builtin.strategies import devices as devices
+from inkube.schemas.builtin.strategies import events as events
+from inkube.schemas.builtin.strategies import jobs as jobs
+from inkube.schemas.builtin.strategies import namespaces as namespaces
+from inkube.schemas.builtin.strategies import nodes as nodes
+from inkube.schemas.builtin.strategies import pods as pods
+from inkube.schemas.builtin.strategies import services as services
+from inkube.schemas.builtin.strategies import storagekinds as storagekinds
+from inkube.schemas.builtin.strategies import workloads as workloads
+from inkube.schemas.builtin.strategies.base import BuiltinStrategy as BuiltinStrategy
+from inkube.schemas.builtin.strategies.lookup import of as of

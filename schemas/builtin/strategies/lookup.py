@@ -1,0 +1,58 @@
+"""The strategies of built-in kinds. A strategy with its own code is loaded with its kind."""
+
+from collections.abc import Callable, Mapping
+
+from inkube.schemas import caches, releases
+from inkube.schemas.builtin import strategies
+from inkube.schemas.builtin.definitions import by_name
+from inkube.schemas.builtin.strategies.base import BuiltinStrategy
+from inkube.schemas.definitions import Definition
+
+_Make = Callable[[Definition], BuiltinStrategy]
+_Family = Mapping[str, Callable[[], _Make]]
+"""Plural → a function that returns the class of its strategy, and loads it at the first use."""
+_CORE: _Family = {
+    "events": lambda: strategies.events.CoreEvents,
+    "namespaces": lambda: strategies.namespaces.Namespaces,
+    "nodes": lambda: strategies.nodes.Nodes,
+    "persistentvolumeclaims": lambda: strategies.storagekinds.Claims,
+    "persistentvolumes": lambda: strategies.storagekinds.Volumes,
+    "pods": lambda: strategies.pods.Pods,
+    "podtemplates": lambda: strategies.pods.PodTemplates,
+    "replicationcontrollers": lambda: strategies.workloads.ReplicationControllers,
+    "serviceaccounts": lambda: strategies.configuration.Accounts,
+    "services": lambda: strategies.services.Services,
+}
+_APPS: _Family = {
+    "daemonsets": lambda: strategies.workloads.DaemonSets,
+    "deployments": lambda: strategies.workloads.Deployments,
+    "replicasets": lambda: strategies.workloads.ReplicaSets,
+    "statefulsets": lambda: strategies.workloads.StatefulSets,
+}
+_GROUPS: Mapping[str, _Family] = {
+    "": _CORE,
+    "apiextensions.k8s.io": {
+        "customresourcedefinitions": lambda: strategies.definitions.Definitions
+    },
+    "apiregistration.k8s.io": {"apiservices": lambda: strategies.apiservices.Registrations},
+    "apps": _APPS,
+    "batch": {"cronjobs": lambda: strategies.jobs.CronJobs, "jobs": lambda: strategies.jobs.Jobs},
+    "certificates.k8s.io": {
+        "certificatesigningrequests": lambda: strategies.certificates.SigningRequests
+    },
+    "discovery.k8s.io": {"endpointslices": lambda: strategies.services.EndpointSlices},
+    "events.k8s.io": {"events": lambda: strategies.events.Events},
+    "resource.k8s.io": {
+        "resourceclaims": lambda: strategies.devices.Claims,
+        "resourceclaimtemplates": lambda: strategies.devices.Templates,
+        "resourceslices": lambda: strategies.devices.Slices,
+    },
+}
+
+
+@caches.of_values(512)
+def of(group: str, plural: str, minor: int = releases.NEWEST.minor) -> BuiltinStrategy:
+    """The strategy of a built-in resource in a minor version. Raises KeyError if it is unknown."""
+    definition = by_name(minor)[group, plural]
+    found = _GROUPS.get(group, {}).get(plural)
+    return BuiltinStrategy(definition) if found is None else found()(definition)
