@@ -8,7 +8,7 @@ from inkube.apiserver import handlers
 from inkube.apiserver.handlers import listed, rows, stored, tables
 from inkube.apiserver.handlers.stored import data_of
 from inkube.apiserver.http import YAML, Answer, Body, Form, responses
-from inkube.apiserver.registry import Call, Page, Stamps
+from inkube.apiserver.registry import Call, Page, SystemFields
 from inkube.schemas.objects import Object
 from inkube.storage import Entry
 
@@ -20,8 +20,8 @@ bytes."""
 class Renderer:
     """Turns entries and pages into responses; the clock is for ages in tables."""
 
-    def __init__(self, stamps: Stamps) -> None:
-        self._stamps = stamps
+    def __init__(self, system_fields: SystemFields) -> None:
+        self._system_fields = system_fields
 
     def entry(self, call: Call, entry: Entry, form: Form, *, code: int = 200) -> Answer:
         """One object."""
@@ -32,7 +32,9 @@ class Renderer:
             return responses.data(body, code=code, warnings=call.warnings, media=form.media)
         value = call.view(entry)
         if form.kind:
-            value = tables.transform(call, [value], form, self._stamps.now(), include=form.include)
+            value = tables.transform(
+                call, [value], form, self._system_fields.now(), include=form.include
+            )
         return responses.render(value, form, code=code, warnings=call.warnings)
 
     async def page(self, call: Call, page: Page, form: Form) -> Answer:
@@ -48,17 +50,17 @@ class Renderer:
         if form.protobuf and not form.kind:
             return await handlers.packed.page(call, page)
         if form.compact_table and call.subresource != "scale":
-            return rows.body(call, page, form, self._stamps.now())
+            return rows.body(call, page, form, self._system_fields.now())
         if stored.is_long(page.entries):
             if form.protobuf:
-                return await handlers.packed.metadata(call, page, form, self._stamps.now())
+                return await handlers.packed.metadata(call, page, form, self._system_fields.now())
             return listed.begun(self._pieces(call, page, form))
         if form.kind:
             value = tables.transform(
                 call,
                 [call.view(entry) for entry in page.entries],
                 form,
-                self._stamps.now(),
+                self._system_fields.now(),
                 metadata=page.metadata(call),
                 include=form.include,
             )
@@ -70,7 +72,7 @@ class Renderer:
         """A long list of objects, rows or metadata, but no messages."""
         objects: Iterator[Object]
         if form.kind:
-            metadata, now = page.metadata(call), self._stamps.now()
+            metadata, now = page.metadata(call), self._system_fields.now()
             head, member, make = tables.transformed(
                 call, form, now, metadata=metadata, include=form.include
             )

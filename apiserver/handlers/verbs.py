@@ -169,7 +169,7 @@ class Handlers:
         document = await exchange.worker.run(
             call.weight, partial(bodies.decode_patch, kind, body, strict=strict)
         )
-        change = changes.from_patch(call, kind, document, self._registry.stamps)
+        change = changes.from_patch(call, kind, document, self._registry.system_fields)
         outcome = await self._registry.update(call, change)
         if repeat is not None:
             self._registry.repeats.note(call, repeat, outcome)

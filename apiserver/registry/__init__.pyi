@@ -37,9 +37,9 @@ from inkube.apiserver.registry.resources import Resources as Resources
 from inkube.apiserver.registry.scales import SCALE as SCALE
 from inkube.apiserver.registry.serviceaddresses import ServiceAddresses as ServiceAddresses
 from inkube.apiserver.registry.serviceaddresses import UnresolvedError as UnresolvedError
-from inkube.apiserver.registry.stamps import Stamps as Stamps
 from inkube.apiserver.registry.storecache import StoreCache as StoreCache
 from inkube.apiserver.registry.storedbytes import may_be_bound as may_be_bound
+from inkube.apiserver.registry.systemfields import SystemFields as SystemFields
 from inkube.apiserver.registry.transactions import Pending as Pending
 from inkube.apiserver.registry.worker import HEAVY as HEAVY
 from inkube.apiserver.registry.worker import Worker as Worker

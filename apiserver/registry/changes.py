@@ -10,7 +10,7 @@ import orjson
 from inkube.apiserver.registry import conversions, intake, ownership
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.preparation import uid_without_object
-from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.registry.systemfields import SystemFields
 from inkube.apiserver.registry.update import Update
 from inkube.schemas import bodies as decoding
 from inkube.schemas import patch as patches
@@ -133,7 +133,7 @@ def _of_steps(steps: list[Any]) -> _OfVersion:
     return _OfVersion(named, read)
 
 
-def apply(call: Call, body: Object, stamps: Stamps) -> Update:
+def apply(call: Call, body: Object, system_fields: SystemFields) -> Update:
     """Server-side apply of a decoded body. Raises StatusError 400 if it names another object.
 
     The checks have the order of applyPatcher and patcher.applyPatch in handlers/patch.go.
@@ -151,7 +151,7 @@ def apply(call: Call, body: Object, stamps: Stamps) -> Update:
             old,
             body,
             typed=call.served.typed,
-            writer=ownership.writer(call, stamps.timestamp()),
+            writer=ownership.writer(call, system_fields.timestamp()),
             force=force,
             versions=ownership.versions(call.resource),
         )
@@ -176,11 +176,11 @@ def apply(call: Call, body: Object, stamps: Stamps) -> Update:
     )
 
 
-def from_patch(call: Call, kind: str, document: Patch, stamps: Stamps) -> Update:
+def from_patch(call: Call, kind: str, document: Patch, system_fields: SystemFields) -> Update:
     """Return the update for a decoded PATCH. Raises StatusError 400."""
     if kind == "apply":
         if call.options.validation != "Ignore":
             for text in document.duplicates:
                 call.warn(text)
-        return apply(call, document.value, stamps)
+        return apply(call, document.value, system_fields)
     return patch(call, kind, document)

@@ -58,7 +58,7 @@ async def create(parts: Parts, write: WriteRequest) -> Outcome:
         except storage_errors.AlreadyExists as error:
             if not call.generated or attempt == GENERATE_RETRIES - 1:
                 raise _taken(write) from error
-            name = parts.stamps.generate_name(call.generated)
+            name = parts.system_fields.generate_name(call.generated)
             obj["metadata"]["name"] = call.name = name
     raise AssertionError("unreachable: the loop returns or raises")
 

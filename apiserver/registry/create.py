@@ -30,7 +30,7 @@ def begin(parts: Parts, write: WriteRequest) -> None:
     call, obj = write.call, write.object
     assert obj is not None, "a create has an object"
     preparation.metadata(obj)
-    preparation.give_name(call, obj, parts.stamps)
+    preparation.give_name(call, obj, parts.system_fields)
     if call.resource.definition.terminating:
         why = "create not allowed while custom resource definition is terminating"
         raise status.forbidden(call.resource.group, call.resource.plural, call.name, why)

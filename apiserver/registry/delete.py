@@ -52,7 +52,7 @@ async def admit(parts: Parts, write: WriteRequest) -> None:
 
 def plan(parts: Parts, write: WriteRequest, shown: Entry, options: DeleteOptions) -> deletion.Plan:
     """Decide about the grace period, finalizers and dependents."""
-    return deletion.plan(write.call, write.call.copy(shown), options, parts.stamps)
+    return deletion.plan(write.call, write.call.copy(shown), options, parts.system_fields)
 
 
 def store(parts: Parts, write: WriteRequest, decided: deletion.Plan) -> Awaitable[Outcome]:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from inkube.apiserver.registry.calls import Call, DeleteOptions
-from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.registry.systemfields import SystemFields
 from inkube.schemas import meta as metadata
 from inkube.schemas import status
 from inkube.schemas.objects import Object
@@ -54,18 +54,18 @@ def check_preconditions(call: Call, entry: Entry, options: DeleteOptions) -> Non
     raise status.conflict(resource.group, resource.kind, call.name, text)
 
 
-def plan(call: Call, obj: Object, options: DeleteOptions, stamps: Stamps) -> Plan:
+def plan(call: Call, obj: Object, options: DeleteOptions, system_fields: SystemFields) -> Plan:
     """Decide between a removal and a deletionTimestamp. Changes the object in place."""
     meta = obj["metadata"]
     meta.pop("resourceVersion", None)
     resource = call.resource
     phased = resource.definition.deletes_in_phases
-    if phased and resource.strategy.prepare_for_delete(obj, stamps.timestamp()):
+    if phased and resource.strategy.prepare_for_delete(obj, system_fields.timestamp()):
         return Plan(obj, goes=False)
     held = bool(meta.get("deletionGracePeriodSeconds")) and "deletionTimestamp" in meta
     if held and not _is_shorter(meta, options.grace):
         return Plan(obj, goes=False)
-    graceful = _graceful(call, obj, options, stamps)
+    graceful = _graceful(call, obj, options, system_fields)
     before = meta.get("finalizers") or []
     finalizers = _finalizers(call, before, options)
     if finalizers:
@@ -73,7 +73,7 @@ def plan(call: Call, obj: Object, options: DeleteOptions, stamps: Stamps) -> Pla
     else:
         meta.pop("finalizers", None)
     if finalizers and not graceful:
-        _mark(meta, stamps)
+        _mark(meta, system_fields)
     if not finalizers and not graceful:
         return Plan(None, goes=True)
     return Plan(obj, goes=not finalizers and not meta["deletionGracePeriodSeconds"])
@@ -85,7 +85,7 @@ def _is_shorter(meta: Object, asked: int | None) -> bool:
     return asked is not None and (asked if asked >= 0 else 1) < meta["deletionGracePeriodSeconds"]
 
 
-def _graceful(call: Call, obj: Object, options: DeleteOptions, stamps: Stamps) -> bool:
+def _graceful(call: Call, obj: Object, options: DeleteOptions, system_fields: SystemFields) -> bool:
     """Set the times of a graceful deletion. Returns False if the kind or the object does not have a
     grace period."""
     meta = obj["metadata"]
@@ -102,7 +102,7 @@ def _graceful(call: Call, obj: Object, options: DeleteOptions, stamps: Stamps) -
     period = call.resource.strategy.check_graceful_delete(obj, asked)
     if period is None:
         return False
-    end = stamps.now() + _seconds(period)
+    end = system_fields.now() + _seconds(period)
     meta["deletionTimestamp"] = metadata.format_time(end)
     meta["deletionGracePeriodSeconds"] = period
     _count(meta)
@@ -115,11 +115,11 @@ def _seconds(count: int) -> timedelta:
     return timedelta(microseconds=nanoseconds // 1000)
 
 
-def _mark(meta: Object, stamps: Stamps) -> None:
+def _mark(meta: Object, system_fields: SystemFields) -> None:
     """Set the deletionTimestamp to now, without a grace period (store.go, markAsDeleting)."""
     if meta.get("deletionGracePeriodSeconds") is None:
         _count(meta)
-    now = stamps.timestamp()
+    now = system_fields.timestamp()
     if meta.get("deletionTimestamp", "~") > now:
         meta["deletionTimestamp"] = now
     meta["deletionGracePeriodSeconds"] = 0

@@ -9,7 +9,7 @@ from typing import Any
 
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.requests import WriteRequest
-from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.registry.systemfields import SystemFields
 from inkube.schemas import empties, fielderrors, status
 from inkube.schemas.definitions import Definition
 from inkube.schemas.golang import strconv
@@ -29,7 +29,7 @@ def metadata(obj: Object) -> Object:
     return meta
 
 
-def give_name(call: Call, obj: Object, stamps: Stamps) -> None:
+def give_name(call: Call, obj: Object, system_fields: SystemFields) -> None:
     """Give an object without a name the name that its kind computes or generates.
 
     Runs before admission, so plugins see the name.
@@ -42,25 +42,25 @@ def give_name(call: Call, obj: Object, stamps: Stamps) -> None:
     if not meta.get("name"):
         prefix = meta.get("generateName") or call.resource.strategy.name_prefix(obj)
         if prefix and isinstance(prefix, str):
-            meta["name"] = stamps.generate_name(prefix)
+            meta["name"] = system_fields.generate_name(prefix)
             call.generated = prefix
     call.name = meta.get("name") or ""
 
 
-def before_create(write: WriteRequest, stamps: Stamps) -> None:
+def before_create(write: WriteRequest, system_fields: SystemFields) -> None:
     """Set the system fields of a new object, prepare and validate it. Raises StatusError 422."""
-    call, obj, time = write.call, write.object, stamps.timestamp()
+    call, obj, time = write.call, write.object, system_fields.timestamp()
     assert obj is not None, "a create has an object"
     resource, meta = call.resource, obj["metadata"]
     strategy = resource.strategy
     for member in NOT_AT_FIRST:
         meta.pop(member, None)
     _place(call, meta)
-    meta["uid"] = stamps.uid()
+    meta["uid"] = system_fields.uid()
     meta["creationTimestamp"] = time
     call.name = meta.get("name") or ""
     if resource.definition.named_by_uid and not call.name:
-        meta["name"] = call.name = stamps.uid()
+        meta["name"] = call.name = system_fields.uid()
     context = Context(call.served, time, "", call.user, call.warn, write.reservation)
     shown = empties.show(obj, call.empties)
     strategy.prepare_for_create(context, obj)
@@ -74,7 +74,7 @@ def before_create(write: WriteRequest, stamps: Stamps) -> None:
     strategy.canonicalize(obj)
 
 
-def before_update(write: WriteRequest, stamps: Stamps) -> None:
+def before_update(write: WriteRequest, system_fields: SystemFields) -> None:
     """Copy the system fields from the old object, then prepare and validate the new one.
 
     Raises StatusError 409 if the object names another version than the stored one, and 422.
@@ -101,7 +101,12 @@ def before_update(write: WriteRequest, stamps: Stamps) -> None:
     _place(call, meta)
     resource, strategy = call.resource, call.resource.strategy
     context = Context(
-        call.served, stamps.timestamp(), call.subresource, call.user, call.warn, write.reservation
+        call.served,
+        system_fields.timestamp(),
+        call.subresource,
+        call.user,
+        call.warn,
+        write.reservation,
     )
     shown = empties.show(obj, call.empties)
     strategy.prepare_for_update(context, obj, old)

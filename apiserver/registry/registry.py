@@ -21,7 +21,7 @@ from inkube.apiserver.registry.delete import delete
 from inkube.apiserver.registry.repeats import Repeats
 from inkube.apiserver.registry.requests import Commit, Parts, WriteRequest
 from inkube.apiserver.registry.selections import Selections
-from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.registry.systemfields import SystemFields
 from inkube.apiserver.registry.update import Update, update
 from inkube.apiserver.registry.worker import Worker
 from inkube.schemas import status
@@ -37,16 +37,16 @@ class Registry:
     """The registry of all kinds. The Call names the kind. See `attempts` for `pipelined`."""
 
     def __init__(
-        self, store: Store, chain: Chain, stamps: Stamps, *, pipelined: bool = True
+        self, store: Store, chain: Chain, system_fields: SystemFields, *, pipelined: bool = True
     ) -> None:
         self.store = store
         self.chain = chain
-        self.stamps = stamps
+        self.system_fields = system_fields
         self.selections = Selections(store)
         self.repeats = Repeats(store, chain)
         self.worker = Worker()
         """The thread for long computations. The owner of the registry closes it."""
-        self._parts = Parts(chain, stamps, self.worker)
+        self._parts = Parts(chain, system_fields, self.worker)
         self._attempts = Pipelined(store, chain) if pipelined else Attempts(store)
         # the registry itself checks for newer writes when a request arrives
         self._rehearsals = Attempts(store.dry_run(asks=False))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from inkube.apiserver.registry.admission import Attributes, Chain, Effect
-from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.registry.systemfields import SystemFields
 from inkube.apiserver.registry.worker import Worker
 from inkube.schemas.strategy import Reservation
 from inkube.storage import BaseStore, Entries, Entry, writes
@@ -22,7 +22,7 @@ class Parts(NamedTuple):
     """The parts of a server that the stages of every write use."""
 
     chain: Chain
-    stamps: Stamps
+    system_fields: SystemFields
     worker: Worker
 
 

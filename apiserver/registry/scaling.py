@@ -13,7 +13,7 @@ import orjson
 from inkube.apiserver.registry import changes, ownership, scales
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.scales import SCALE
-from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.registry.systemfields import SystemFields
 from inkube.apiserver.registry.update import Update
 from inkube.schemas import bodies, caches, status
 from inkube.schemas.builtin import decoding as builtin_decoding
@@ -35,7 +35,7 @@ def _typed() -> TypedSchema:
     return TypedSchema(table.schema(SCALE), custom=False)
 
 
-def put(call: Call, scale: Object, stamps: Stamps) -> Update:
+def put(call: Call, scale: Object, system_fields: SystemFields) -> Update:
     """Return the update that replaces the Scale. Raises StatusError 400 if it is not a Scale."""
     try:
         found = builtin_decoding.decode(scale, SCALE)
@@ -45,43 +45,45 @@ def put(call: Call, scale: Object, stamps: Stamps) -> Update:
             raise status.bad_request(UNREGISTERED) from error
         raise builtin_decoding.refusal(SCALE, error) from error
     _tell_unknown(call, found.unknown)
-    return _change(call, lambda old: decoded(scale), stamps)
+    return _change(call, lambda old: decoded(scale), system_fields)
 
 
-def patch(call: Call, kind: str, document: Any, stamps: Stamps) -> Update:
+def patch(call: Call, kind: str, document: Any, system_fields: SystemFields) -> Update:
     """Return the update for a `json`, `merge`, `strategic` or `apply` patch of the Scale."""
     if kind == "apply":
         # an apply records ownership together with the fields
-        return _change(call, lambda old: _applied(call, old, document, stamps), None)
-    return _change(call, lambda old: _patched(call, kind, old, document), stamps)
+        return _change(call, lambda old: _applied(call, old, document, system_fields), None)
+    return _change(call, lambda old: _patched(call, kind, old, document), system_fields)
 
 
-def _change(call: Call, make: Callable[[Object], Object], stamps: Stamps | None) -> Update:
+def _change(
+    call: Call, make: Callable[[Object], Object], system_fields: SystemFields | None
+) -> Update:
     """Return an update that copies the replicas of the Scale that `make` returns for the object.
 
-    With `stamps`, the update also records the owners of changed fields.
+    With `system_fields`, the update also records the owners of changed fields.
     """
 
     def transform(old: Object | None) -> Object:
         assert old is not None, "a scale never creates"
         scale = make(old)
         _check(call, scale)
-        if stamps is not None:
-            _track(call, old, scale, stamps)
+        if system_fields is not None:
+            _track(call, old, scale, system_fields)
         return _carried_back(call, old, scale)
 
     return Update(transform, retry=True, tracks=False)
 
 
-def _track(call: Call, old: Object, scale: Object, stamps: Stamps) -> None:
-    writer = ownership.writer(call, stamps.timestamp(), api_version=SCALE.api_version)
+def _track(call: Call, old: Object, scale: Object, system_fields: SystemFields) -> None:
+    writer = ownership.writer(call, system_fields.timestamp(), api_version=SCALE.api_version)
     before = scales.to_scale(call, old, lenient=True, owned=True)
     scale.setdefault("metadata", {}).pop("managedFields", None)
     managedfields.track_update(before, scale, typed=_typed(), writer=writer)
 
 
-def _applied(call: Call, old: Object, body: Object, stamps: Stamps) -> Object:
-    writer = ownership.writer(call, stamps.timestamp(), api_version=SCALE.api_version)
+def _applied(call: Call, old: Object, body: Object, system_fields: SystemFields) -> Object:
+    writer = ownership.writer(call, system_fields.timestamp(), api_version=SCALE.api_version)
     before = scales.to_scale(call, old, lenient=True, owned=True)
     force = call.options.force
     return apply_rules.apply(before, body, typed=_typed(), writer=writer, force=force)

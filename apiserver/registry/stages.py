@@ -5,7 +5,7 @@ from functools import partial
 
 from inkube.apiserver.registry import ownerreferences, ownership
 from inkube.apiserver.registry.requests import Parts, WriteRequest
-from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.registry.systemfields import SystemFields
 from inkube.schemas.ownership import managedfields
 from inkube.schemas.status import StatusError
 
@@ -22,7 +22,7 @@ async def own(parts: Parts, write: WriteRequest) -> None:
     if obj["metadata"].get("ownerReferences") and not write.is_patch:
         await _deduplicate(parts, write)
     if not write.is_owned and not ownership.may_wait(write, parts.chain):
-        await _record_owners(parts, write, parts.stamps.timestamp())
+        await _record_owners(parts, write, parts.system_fields.timestamp())
 
 
 async def mutate(parts: Parts, write: WriteRequest) -> None:
@@ -41,12 +41,12 @@ async def mutate(parts: Parts, write: WriteRequest) -> None:
 
 
 async def prepared(
-    parts: Parts, write: WriteRequest, prepare: Callable[[WriteRequest, Stamps], None]
+    parts: Parts, write: WriteRequest, prepare: Callable[[WriteRequest, SystemFields], None]
 ) -> None:
     """Run `prepare`, which prepares and validates the object. If the kind's own rules refuse it,
     plugins can add further errors to the refusal. Raises StatusError."""
     try:
-        await parts.worker.run(write.call.effort, prepare, write, parts.stamps)
+        await parts.worker.run(write.call.effort, prepare, write, parts.system_fields)
     except StatusError as refusal:
         if refusal.field_errors:
             await parts.chain.supplement(write, refusal)

@@ -62,9 +62,9 @@ class Core:
 
 def build(options: Options, door: Door, base: Foundation) -> Core:
     """Build the core of a server. Raises ValueError or OSError for invalid options."""
-    store, stamps, clock = base.store, base.stamps, base.clock
+    store, system_fields, clock = base.store, base.system_fields, base.clock
     closing = contextlib.AsyncExitStack()
-    guards = security.build(options, store, stamps, base.keys, door.certificate)
+    guards = security.build(options, store, system_fields, base.keys, door.certificate)
     addresses = ServiceAddresses(store, options.given_services)
     resources = _builtin_kinds(options, base)
     asked = _webhooks(options, base, guards, addresses, closing)
@@ -75,11 +75,11 @@ def build(options: Options, door: Door, base: Foundation) -> Core:
         guards,
         declared=declared,
         dispatcher=asked.dispatcher,
-        generate_name=stamps.generate_name,
+        generate_name=system_fields.generate_name,
         enabled=options.enable_admission_plugins,
         disabled=options.disable_admission_plugins,
     )
-    registry = Registry(store, Chain(chain), stamps, pipelined=options.pipelined_writes)
+    registry = Registry(store, Chain(chain), system_fields, pipelined=options.pipelined_writes)
     client, faults = InProcessClient(registry, resources), Faults(store)
     return Core(
         options=options,
@@ -121,11 +121,11 @@ def _webhooks(
 
     def dispatcher() -> "webhooks.Dispatcher":
         return webhooks.Dispatcher(
-            base.store, one(), authorizer=guards.authorizer, uid=base.stamps.review_uid
+            base.store, one(), authorizer=guards.authorizer, uid=base.system_fields.review_uid
         )
 
     def converter(webhook: dict[str, Any]) -> Converter:
-        return webhooks.WebhookConverter(webhook, one(), base.stamps)
+        return webhooks.WebhookConverter(webhook, one(), base.system_fields)
 
     one = Late(caller)
     return Webhooks(Late(dispatcher), converter)

@@ -89,7 +89,7 @@ def build(options: Options, door: Door, base: Foundation) -> Parts:
     authority = Late(lambda: security.client_authority(door.certificate, door.tls, options))
     return Parts(
         core=core,
-        streams=Streams(core.registry, base.stamps),
+        streams=Streams(core.registry, base.system_fields),
         defaults=defaults,
         aggregator=Late(lambda: _aggregator(core, front_proxy, defaults)),
         environment=Late(lambda: root.declared.install(core)),
@@ -105,7 +105,7 @@ def _defaults(core: Core, front_proxy: "Late[auth.frontproxy.Identity]") -> Defa
     authority = door.certificate.authority.decode() if door.certificate else ""
     return Defaults(
         core.base.store,
-        core.base.stamps,
+        core.base.system_fields,
         address=(options.advertise_address or door.host, door.port),
         cidr=options.service_cluster_ip_range,
         authority=authority,

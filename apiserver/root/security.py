@@ -26,7 +26,7 @@ from inkube.apiserver.auth import (
 )
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.http import Origins, is_loopback
-from inkube.apiserver.registry import ADMIN, Plugin, Stamps, User
+from inkube.apiserver.registry import ADMIN, Plugin, SystemFields, User
 from inkube.schemas.builtin import gates
 from inkube.storage import BaseStore
 
@@ -100,7 +100,7 @@ def context(options: Options, shown: tls.Certificate | None) -> ssl.SSLContext |
 def build(
     options: Options,
     store: BaseStore,
-    stamps: Stamps,
+    system_fields: SystemFields,
     keys: Keys,
     shown: tls.Certificate | None,
 ) -> Security:
@@ -112,7 +112,7 @@ def build(
     if options.token_auth_file is not None:
         tokens |= auth.read_tokens(options.token_auth_file)
     authenticator = Authenticator(
-        _accounts(options, store, stamps, keys),
+        _accounts(options, store, system_fields, keys),
         fallback=_fallback(options, is_open=is_open),
         tokens=tokens,
         certificates=options.client_ca_file is not None,
@@ -188,7 +188,7 @@ def _fallback(options: Options, *, is_open: bool) -> User | None:
 
 
 def _accounts(
-    options: Options, store: BaseStore, stamps: Stamps, keys: Keys
+    options: Options, store: BaseStore, system_fields: SystemFields, keys: Keys
 ) -> ServiceAccountTokens:
     own = options.service_account_signing_key_file
     # read at the start, so that a file that is not there is told at once
@@ -199,4 +199,4 @@ def _accounts(
         return SigningKeys(private or keys.load("tokens.key", auth.signing.new_key), public)
 
     issuing = Issuing(tuple(options.service_account_issuer) or (ISSUER,), options.api_audiences)
-    return ServiceAccountTokens(store, load, lambda: stamps.now().timestamp(), issuing)
+    return ServiceAccountTokens(store, load, lambda: system_fields.now().timestamp(), issuing)

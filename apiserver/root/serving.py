@@ -99,7 +99,7 @@ def _application(
     start: Start,
 ) -> apps.Parts:
     core, options = parts.core, parts.core.options
-    handlers = Handlers(core.registry, Renderer(core.base.stamps))
+    handlers = Handlers(core.registry, Renderer(core.base.system_fields))
     return apps.Parts(
         registry=core.registry,
         resources=core.resources,
@@ -225,7 +225,7 @@ def _subresources(parts: Parts, handlers: Handlers, streaming: Streaming) -> Sub
         registry,
         core.resources,
         handlers,
-        stamps=core.base.stamps,
+        system_fields=core.base.system_fields,
         authenticator=guards.authenticator,
         authorizer=guards.authorizer,
         streams=subresources.containers.PodStreams(registry, guards.authorizer, kubelet, sessions),

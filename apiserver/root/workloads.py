@@ -7,7 +7,7 @@ from typing import Any
 
 from inkube.apiserver import auth
 from inkube.apiserver.auth import PREFIX, ServiceAccountTokens
-from inkube.apiserver.registry import Call, Registry, Resource, Resources, Stamps
+from inkube.apiserver.registry import Call, Registry, Resource, Resources, SystemFields
 from inkube.apiserver.root.catalog import LiveCatalog
 from inkube.apiserver.root.client import CONTROLLER, InProcessClient
 from inkube.apiserver.root.core import Core
@@ -37,14 +37,14 @@ def install(
 ) -> Cluster:
     """Serve the kinds of workloads, and let the manager run the controllers that `config` names."""
     registry, resources = core.registry, core.resources
-    tokens, stamps = core.security.authenticator.accounts, core.base.stamps
+    tokens, system_fields = core.security.authenticator.accounts, core.base.system_fields
     for module in kinds.modules():
         make = partial(crds.CustomStrategy, module.validate)
         resources.install(Resource(module.definition, make, since=core.base.store.revision))
     outside = Outside(
         client_as=partial(_client, registry, resources),
         bind=partial(_bind, Binder(registry), resources),
-        issue_token=partial(_issue_token, tokens, stamps),
+        issue_token=partial(_issue_token, tokens, system_fields),
         authority=Late(lambda: _authority(core.door.certificate)),
         sign=partial(_sign, client_authority),
         find_kind=LiveCatalog(core.base.store, resources).find,
@@ -99,17 +99,17 @@ def _serve_metrics(resources: Resources) -> None:
 
 
 def _issue_token(
-    tokens: ServiceAccountTokens, stamps: Stamps, account: Object, secret: Object
+    tokens: ServiceAccountTokens, system_fields: SystemFields, account: Object, secret: Object
 ) -> str:
     """A token bound to a Secret lives as long as that does; it is dated to end in a century."""
-    now = int(stamps.now().timestamp())
+    now = int(system_fields.now().timestamp())
     own, namespace = account["metadata"], account["metadata"]["namespace"]
     claims = {
         "aud": list(tokens.audiences),
         "exp": now + _CENTURY,
         "iat": now,
         "iss": tokens.issuer,
-        "jti": stamps.uid(),
+        "jti": system_fields.uid(),
         "kubernetes.io": {
             "namespace": namespace,
             "secret": {name: secret["metadata"][name] for name in ("name", "uid")},

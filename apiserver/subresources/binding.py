@@ -74,7 +74,7 @@ class Binder:
                 "type": "PodScheduled",
                 "status": "True",
                 "lastProbeTime": None,
-                "lastTransitionTime": self._registry.stamps.timestamp(),
+                "lastTransitionTime": self._registry.system_fields.timestamp(),
             },
         )
 

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from inkube.apiserver.handlers import Exchange, tables
 from inkube.apiserver.http import responses
-from inkube.apiserver.registry import Stamps
+from inkube.apiserver.registry import SystemFields
 from inkube.apiserver.subresources import posted
 from inkube.apiserver.subresources.metrics import selected
 from inkube.schemas import status
@@ -24,9 +24,11 @@ _PORTS: Final = {"controller-manager": 10257, "scheduler": 10259}
 class ComponentStatuses:
     """Answers get and list; `running` says which components run in this server, by name."""
 
-    def __init__(self, running: Callable[[], Mapping[str, bool]], stamps: Stamps) -> None:
+    def __init__(
+        self, running: Callable[[], Mapping[str, bool]], system_fields: SystemFields
+    ) -> None:
         self._running = running
-        self._stamps = stamps
+        self._system_fields = system_fields
 
     def handlers(self) -> Mapping[tuple[str, str, str], Callable[[Exchange], Any]]:
         """(group, plural, "") → handler."""
@@ -47,7 +49,7 @@ class ComponentStatuses:
             found = list(selected(exchange, found))
         value: Object
         if form.kind:
-            now, metadata = self._stamps.now(), metadata or {"resourceVersion": ""}
+            now, metadata = self._system_fields.now(), metadata or {"resourceVersion": ""}
             value = tables.transform(call, found, form, now, metadata=metadata)
         elif call.name:
             value = found[0]

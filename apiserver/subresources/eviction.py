@@ -121,7 +121,7 @@ class EvictionHandler:
         changed = _charged(
             entry.value,
             call.name,
-            registry.stamps.timestamp(),
+            registry.system_fields.timestamp(),
             counts_always=self._counts_always,
         )
         try:
@@ -149,7 +149,7 @@ class EvictionHandler:
                     "observedGeneration": generation,
                     "status": "True",
                     "lastProbeTime": None,
-                    "lastTransitionTime": registry.stamps.timestamp(),
+                    "lastTransitionTime": registry.system_fields.timestamp(),
                     "reason": "EvictionByEvictionAPI",
                     "message": "Eviction API: evicting",
                 },

@@ -11,7 +11,7 @@ from aiohttp import web
 from inkube.apiserver.auth import Attributes, Authenticator, Authorizer, TokenRefused
 from inkube.apiserver.handlers import Exchange, tables
 from inkube.apiserver.http import bodies, responses
-from inkube.apiserver.registry import Call, Stamps, User, intake, ownership
+from inkube.apiserver.registry import Call, SystemFields, User, intake, ownership
 from inkube.apiserver.subresources import reviewchecks
 from inkube.schemas import status
 from inkube.schemas.objects import Object
@@ -25,11 +25,11 @@ class Reviews:
     """Answers reviews by the server's own authenticator and authorizer."""
 
     def __init__(
-        self, authenticator: Authenticator, authorizer: Authorizer, stamps: Stamps
+        self, authenticator: Authenticator, authorizer: Authorizer, system_fields: SystemFields
     ) -> None:
         self._authenticator = authenticator
         self._authorizer = authorizer
-        self._stamps = stamps
+        self._system_fields = system_fields
 
     def handlers(self) -> dict[tuple[str, str, str], "ReviewHandler"]:
         """(group, plural, "") → what answers a create."""
@@ -42,13 +42,13 @@ class Reviews:
             (_AUTHORIZATION, "localsubjectaccessreviews"): self.may_they_here,
         }
         return {
-            (group, plural, ""): ReviewHandler(review, self._stamps)
+            (group, plural, ""): ReviewHandler(review, self._system_fields)
             for (group, plural), review in table.items()
         }
 
     def who_am_i(self, call: Call, obj: Object) -> Object:
         """SelfSubjectReview."""
-        meta = {"creationTimestamp": self._stamps.timestamp()}
+        meta = {"creationTimestamp": self._system_fields.timestamp()}
         return _envelope(call, meta, status={"userInfo": call.user.info()})
 
     def may_i(self, call: Call, obj: Object) -> Object:
@@ -119,9 +119,9 @@ class Reviews:
 class ReviewHandler:
     """A create that stores nothing: decode, ask, answer 201."""
 
-    def __init__(self, review: Review, stamps: Stamps) -> None:
+    def __init__(self, review: Review, system_fields: SystemFields) -> None:
         self._review = review
-        self._stamps = stamps
+        self._system_fields = system_fields
 
     async def __call__(self, exchange: Exchange) -> web.StreamResponse:
         """Answer one request. Raises StatusError."""
@@ -131,7 +131,7 @@ class ReviewHandler:
         media = bodies.media_type(request)
         obj = await exchange.worker.run(len(body), bodies.read_object, call, body, media)
         intake.check_namespace(call, obj)
-        steps = ownership.track(call, None, obj, self._stamps.timestamp())
+        steps = ownership.track(call, None, obj, self._system_fields.timestamp())
         await exchange.worker.finish(len(body), steps, waits=False)
         answer = self._review(call, obj)
         form = exchange.form

@@ -4,7 +4,15 @@ from aiohttp import web
 
 from inkube.apiserver.handlers import Exchange, tables
 from inkube.apiserver.http import bodies, responses
-from inkube.apiserver.registry import SCALE, Registry, Stamps, intake, listing, scales, scaling
+from inkube.apiserver.registry import (
+    SCALE,
+    Registry,
+    SystemFields,
+    intake,
+    listing,
+    scales,
+    scaling,
+)
 from inkube.schemas import status
 from inkube.schemas.objects import Object
 from inkube.storage import Entry
@@ -13,9 +21,9 @@ from inkube.storage import Entry
 class ScaleHandler:
     """GET, PUT and PATCH of /scale."""
 
-    def __init__(self, registry: Registry, stamps: Stamps) -> None:
+    def __init__(self, registry: Registry, system_fields: SystemFields) -> None:
         self._registry = registry
-        self._stamps = stamps
+        self._system_fields = system_fields
 
     async def __call__(self, exchange: Exchange) -> web.StreamResponse:
         """Answer one request. Raises StatusError 404 where the kind has no scale."""
@@ -44,7 +52,7 @@ class ScaleHandler:
             (None, None),
         ):
             raise status.bad_request(scaling.UNREGISTERED)
-        change = scaling.put(call, scale, self._stamps)
+        change = scaling.put(call, scale, self._system_fields)
         intake.check_namespace(call, scale)
         intake.check_name(call, scale)
         outcome = await self._registry.update(call, change)
@@ -56,7 +64,7 @@ class ScaleHandler:
         exchange.read_options("PatchOptions", apply=kind == "apply")
         body = await bodies.read(exchange.request)
         document = (await exchange.worker.run(len(body), bodies.decode_patch, kind, body)).value
-        change = scaling.patch(call, kind, document, self._stamps)
+        change = scaling.patch(call, kind, document, self._system_fields)
         outcome = await self._registry.update(call, change)
         return await self._shown(exchange, outcome.entry)
 
@@ -69,6 +77,6 @@ class ScaleHandler:
         form = exchange.form
         scale = scales.to_scale(call, obj, owned=True)
         if form.kind:
-            now = self._stamps.now()
+            now = self._system_fields.now()
             scale = tables.transform(call, [scale], form, now, include=form.include)
         return responses.render(scale, form, warnings=call.warnings)

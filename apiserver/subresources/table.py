@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from inkube.apiserver.auth import Authenticator, Authorizer
 from inkube.apiserver.handlers import Handler, Handlers
-from inkube.apiserver.registry import Registry, Resource, Resources, Stamps
+from inkube.apiserver.registry import Registry, Resource, Resources, SystemFields
 from inkube.apiserver.subresources.binding import BindingHandler
 from inkube.apiserver.subresources.components import ComponentStatuses
 from inkube.apiserver.subresources.containers import PodStreams
@@ -26,7 +26,7 @@ def table(
     resources: Resources,
     handlers: Handlers,
     *,
-    stamps: Stamps,
+    system_fields: SystemFields,
     authenticator: Authenticator,
     authorizer: Authorizer,
     streams: PodStreams,
@@ -35,12 +35,12 @@ def table(
     usage: Callable[[], Usage | None],
 ) -> dict[tuple[str, str, str], Handler]:
     """(group, plural, subresource) → handler, as `app.Parts` has it."""
-    reviews = Reviews(authenticator, authorizer, stamps)
+    reviews = Reviews(authenticator, authorizer, system_fields)
     minor = _pods(resources).definition.minor
     tokens = TokenRequestHandler(
         registry,
         authenticator.accounts,
-        stamps,
+        system_fields,
         names_uid=minor >= _TOKENS_NAME_UID,
     )
     binding = BindingHandler(
@@ -48,7 +48,7 @@ def table(
     )
     part = PartHandler(handlers)
     return {
-        ("*", "*", "scale"): ScaleHandler(registry, stamps),
+        ("*", "*", "scale"): ScaleHandler(registry, system_fields),
         ("", "bindings", ""): binding,
         ("", "namespaces", "finalize"): PartHandler(handlers, "update"),
         ("", "pods", "binding"): binding,
@@ -61,8 +61,8 @@ def table(
         ("", "serviceaccounts", "token"): tokens,
         **streams.handlers(),
         **proxies.handlers(),
-        **ComponentStatuses(running, stamps).handlers(),
-        **Metrics(registry, usage, stamps.now).handlers(),
+        **ComponentStatuses(running, system_fields).handlers(),
+        **Metrics(registry, usage, system_fields.now).handlers(),
         **reviews.handlers(),
     }
 

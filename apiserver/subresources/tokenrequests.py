@@ -10,7 +10,7 @@ from aiohttp import web
 from inkube.apiserver.auth import ServiceAccountTokens
 from inkube.apiserver.handlers import Exchange
 from inkube.apiserver.http import bodies, responses
-from inkube.apiserver.registry import Attributes, Call, Registry, Stamps, keys
+from inkube.apiserver.registry import Attributes, Call, Registry, SystemFields, keys
 from inkube.schemas import bodies as decoding
 from inkube.schemas import fielderrors, meta, status
 from inkube.schemas.builtin import decoding as builtin_decoding
@@ -32,14 +32,14 @@ class TokenRequestHandler:
         self,
         registry: Registry,
         tokens: ServiceAccountTokens,
-        stamps: Stamps,
+        system_fields: SystemFields,
         *,
         names_uid: bool = True,
     ) -> None:
         self._registry = registry
         self._names_uid = names_uid
         self._tokens = tokens
-        self._stamps = stamps
+        self._system_fields = system_fields
 
     async def __call__(self, exchange: Exchange) -> web.StreamResponse:
         """Answer one request. Raises StatusError."""
@@ -61,7 +61,7 @@ class TokenRequestHandler:
         account = self._registry.get(call).value
         spec["audiences"] = spec.get("audiences") or list(self._tokens.audiences)
         spec["expirationSeconds"] = seconds = spec.get("expirationSeconds") or _HOUR
-        created = self._stamps.now()
+        created = self._system_fields.now()
         names |= {
             "name": call.name,
             "namespace": call.namespace,
@@ -79,14 +79,14 @@ class TokenRequestHandler:
         return {**asked, "status": told}
 
     def _claims(self, account: Object, spec: Object, bound: Object) -> Object:
-        now = int(self._stamps.now().timestamp())
+        now = int(self._system_fields.now().timestamp())
         own, namespace = account["metadata"], account["metadata"]["namespace"]
         return {
             "aud": spec["audiences"],
             "exp": now + spec["expirationSeconds"],
             "iat": now,
             "iss": self._tokens.issuer,
-            "jti": self._stamps.uid(),
+            "jti": self._system_fields.uid(),
             "kubernetes.io": {
                 "namespace": namespace,
                 **bound,

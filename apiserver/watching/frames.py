@@ -12,7 +12,7 @@ import orjson
 from inkube.apiserver import handlers
 from inkube.apiserver.handlers import data_of, tables
 from inkube.apiserver.http import Form
-from inkube.apiserver.registry import Stamps
+from inkube.apiserver.registry import SystemFields
 from inkube.apiserver.watching.framecache import FrameCache
 from inkube.apiserver.watching.watch import Watcher, bookmark, last_state
 from inkube.schemas.builtin import protobuf
@@ -77,13 +77,19 @@ class Framer:
     """Encodes a watcher's events as lines or frames, packed for its connection."""
 
     def __init__(
-        self, watcher: Watcher, form: Form, stamps: Stamps, cache: FrameCache, *, wire: Wire
+        self,
+        watcher: Watcher,
+        form: Form,
+        system_fields: SystemFields,
+        cache: FrameCache,
+        *,
+        wire: Wire,
     ) -> None:
         self._watcher = watcher
         self._cache = cache
         self._call = watcher.call
         self._form = form
-        self._stamps = stamps
+        self._system_fields = system_fields
         self._pack = wire.pack
         self._mark = wire.mark
         self.begun = wire.begun
@@ -201,7 +207,7 @@ class Framer:
         }
 
     def _now(self) -> datetime:
-        return self._stamps.now()
+        return self._system_fields.now()
 
     def _frame(self, kind: str, value: Object) -> bytes:
         if self._form.protobuf:

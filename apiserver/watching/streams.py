@@ -28,7 +28,7 @@ from inkube.apiserver.http import (
     read_list_options,
     responses,
 )
-from inkube.apiserver.registry import Registry, Stamps, conversions
+from inkube.apiserver.registry import Registry, SystemFields, conversions
 from inkube.apiserver.watching.bursts import Bursts
 from inkube.apiserver.watching.endings import Ending
 from inkube.apiserver.watching.framecache import FrameCache
@@ -166,9 +166,9 @@ def _over_http(request: web.BaseRequest, warnings: Collection[str], form: Form) 
 class Streams:
     """All open watches of a server."""
 
-    def __init__(self, registry: Registry, stamps: Stamps) -> None:
+    def __init__(self, registry: Registry, system_fields: SystemFields) -> None:
         self._registry = registry
-        self._stamps = stamps
+        self._system_fields = system_fields
         self._bursts = Bursts()
         self._frames = FrameCache()
         self._open: set[_Stream] = set()
@@ -210,7 +210,7 @@ class Streams:
             connection = watching.messages.Socket(request, is_text=not form.protobuf)
         else:
             connection = _over_http(request, call.warnings, form)
-        framer = Framer(watcher, form, self._stamps, self._frames, wire=connection.wire)
+        framer = Framer(watcher, form, self._system_fields, self._frames, wire=connection.wire)
         trouble = None if exchange.trouble is None else exchange.trouble.watching
         ending = None if trouble is None else Ending(trouble)
         stream = _Stream(watcher, framer, connection, self._bursts, ending)

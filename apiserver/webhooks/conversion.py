@@ -11,7 +11,7 @@ from hashlib import blake2b
 
 import orjson
 
-from inkube.apiserver.registry import Stamps
+from inkube.apiserver.registry import SystemFields
 from inkube.apiserver.webhooks.caller import WebhookCaller
 from inkube.schemas import status
 from inkube.schemas.objects import Object
@@ -25,11 +25,11 @@ KEPT_BYTES = 16 * 1024 * 1024
 class WebhookConverter:
     """See `registry.resources.Converter`."""
 
-    def __init__(self, webhook: Object, caller: WebhookCaller, stamps: Stamps) -> None:
+    def __init__(self, webhook: Object, caller: WebhookCaller, system_fields: SystemFields) -> None:
         self._webhook = webhook
         self._version = conversionreview.review_version(webhook["conversionReviewVersions"])
         self._caller = caller
-        self._stamps = stamps
+        self._system_fields = system_fields
         self._made: dict[bytes, bytes] = {}
         self._bytes = 0
         self._since = 0.0
@@ -67,7 +67,7 @@ class WebhookConverter:
         return made
 
     async def _ask(self, objects: list[Object], wanted: str) -> list[Object]:
-        uid, version = self._stamps.review_uid(), self._version
+        uid, version = self._system_fields.review_uid(), self._version
         body = conversionreview.build(objects, wanted, uid=uid, version=version)
         client = self._webhook["clientConfig"]
         try:

@@ -194,9 +194,9 @@ class InProcessClient:
         call.options = WriteOptions(field_manager=field_manager, validation="Ignore", force=force)
         call.manager = field_manager or self._manager
         if subresource == "scale":
-            change = registry.scaling.patch(call, type, patch, self._registry.stamps)
+            change = registry.scaling.patch(call, type, patch, self._registry.system_fields)
         elif type == "apply":
-            change = changes.apply(call, patch, self._registry.stamps)
+            change = changes.apply(call, patch, self._registry.system_fields)
         else:
             change = changes.patch(call, type, changes.Patch(patch, []))
         with _worded(call):

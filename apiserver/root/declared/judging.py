@@ -9,7 +9,7 @@ from typing import Any
 
 from inkube.apiserver.auth import KeyFiles
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.registry import Chain, JSONCodec, Registry, Resources, Stamps
+from inkube.apiserver.registry import Chain, JSONCodec, Registry, Resources, SystemFields
 from inkube.apiserver.root.client import InProcessClient
 from inkube.apiserver.root.declared.kinds import module_named
 from inkube.apiserver.root.declared.secrets import StoredSecrets
@@ -32,7 +32,7 @@ class _NoRequests:
 def judged_kinds(options: Options) -> list[KindModule[Any]]:
     """Each kind of the modules that the options name, with its rules."""
     store = Store(MemoryLog(), JSONCodec())
-    client = InProcessClient(Registry(store, Chain([]), Stamps()), Resources())
+    client = InProcessClient(Registry(store, Chain([]), SystemFields()), Resources())
     secrets, services = StoredSecrets(store, KeyFiles(None)), dict[str, Any]()
     found: list[KindModule[Any]] = []
     for name in options.module_names:

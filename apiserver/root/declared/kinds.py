@@ -94,7 +94,7 @@ def _environment(core: Core, services: Mapping[str, Any]) -> Environment:
 
 
 def _records(core: Core) -> StoredRecords:
-    return StoredRecords(core.base.store, core.resources, core.base.stamps)
+    return StoredRecords(core.base.store, core.resources, core.base.system_fields)
 
 
 def _install(core: Core, module: KindModule[Any], environment: Environment) -> None:

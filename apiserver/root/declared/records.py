@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from inkube.apiserver.registry import Pending, Resource, Resources, Stamps
+from inkube.apiserver.registry import Pending, Resource, Resources, SystemFields
 from inkube.controllers.environment import Environment
 from inkube.controllers.records import Record
 from inkube.controllers.transactions import Transaction, View, Write
@@ -23,10 +23,10 @@ _OPERATIONS: Any = {"CREATE": "create", "UPDATE": "update", "DELETE": "delete"}
 class StoredRecords:
     """See `controllers.records.Records`."""
 
-    def __init__(self, store: Store, resources: Resources, stamps: Stamps) -> None:
+    def __init__(self, store: Store, resources: Resources, system_fields: SystemFields) -> None:
         self._store = store
         self._resources = resources
-        self._stamps = stamps
+        self._system_fields = system_fields
 
     async def commit(self, records: Sequence[Record]) -> list[Object]:
         """See Records."""
@@ -44,8 +44,8 @@ class StoredRecords:
         resource, meta = self._resource(obj), obj["metadata"]
         key = resource.key(meta.get("namespace", ""), meta["name"])
         if record.change == "create":
-            meta.setdefault("uid", self._stamps.uid())
-            meta.setdefault("creationTimestamp", self._stamps.timestamp())
+            meta.setdefault("uid", self._system_fields.uid())
+            meta.setdefault("creationTimestamp", self._system_fields.timestamp())
             meta.setdefault("generation", 1)
             meta.pop("resourceVersion", None)
             return writes.Create(key, obj)

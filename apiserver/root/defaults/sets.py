@@ -8,7 +8,7 @@ RBAC its roles are made at the start, since they decide who may ask.
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 
-from inkube.apiserver.registry import Stamps, keys
+from inkube.apiserver.registry import SystemFields, keys
 from inkube.apiserver.root import defaults
 from inkube.schemas import builtin, releases
 from inkube.schemas.objects import Object
@@ -58,7 +58,7 @@ class Defaults:
     def __init__(
         self,
         store: Store,
-        stamps: Stamps,
+        system_fields: SystemFields,
         *,
         address: tuple[str, int],
         cidr: str,
@@ -69,7 +69,7 @@ class Defaults:
         proxies: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
         self._store = store
-        self._stamps = stamps
+        self._system_fields = system_fields
         self._address = address
         self._cidr = cidr
         self._minor = minor
@@ -127,7 +127,7 @@ class Defaults:
                 self._missing.discard(name)
 
     def _objects(self, name: str) -> Objects:
-        now = self._stamps.timestamp()
+        now = self._system_fields.timestamp()
         if name == ROLES:
             return defaults.roles.objects(self._minor)
         if name == PROVISIONING_ROLES:
@@ -141,7 +141,7 @@ class Defaults:
             every = defaults.objects.own_service(now, *self._address, self._cidr)
             return (one for one in every if (_NETWORK.get(one[0], ""), one[0]) in served)
         if name == IDENTITY:
-            return defaults.objects.identity(self._stamps.now(), self._stamps.uid())
+            return defaults.objects.identity(self._system_fields.now(), self._system_fields.uid())
         if name == "config":
             return defaults.objects.config_maps(now, self._authority)
         return defaults.objects.priority_classes()
@@ -152,7 +152,10 @@ class Defaults:
         if self._store.get(key) is not None:
             return
         head = {name: meta[name] for name in ("name", "namespace") if name in meta}
-        made = {"uid": self._stamps.uid(), "creationTimestamp": self._stamps.timestamp()}
+        made = {
+            "uid": self._system_fields.uid(),
+            "creationTimestamp": self._system_fields.timestamp(),
+        }
         try:
             value = {**obj, "metadata": {**head, **made, **meta}}
             self._made[key] = await self._store.create(key, value)

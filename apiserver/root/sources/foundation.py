@@ -12,7 +12,7 @@ from pathlib import Path
 from inkube.apiserver import root
 from inkube.apiserver.auth import KeyFiles, Keys
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.registry import JSONCodec, Stamps
+from inkube.apiserver.registry import JSONCodec, SystemFields
 from inkube.apiserver.root.progress import Progress
 from inkube.controllers.clock import Clock, MovableClock, RevisionClock
 from inkube.schemas import releases
@@ -25,7 +25,7 @@ class Foundation:
 
     store: Store
     clock: Clock
-    stamps: Stamps
+    system_fields: SystemFields
     keys: Keys
     snapshot: "root.snapshots.Snapshot | None"
     """What the store began with."""
@@ -41,12 +41,12 @@ async def opened(
     """Open the store, until `stack` is left. Raises StorageError, ValueError, OSError."""
     begun, playing = await snapshot(options), await player(options)
     clock = _clock(options, lambda: store.revision)
-    stamps = Stamps(now=clock.now, seed=options.seed)
+    system_fields = SystemFields(now=clock.now, seed=options.seed)
     store = Store(
         await _log(options, begun, playing),
         JSONCodec(),
         store_options(options),
-        now=lambda: stamps.now().timestamp(),
+        now=lambda: system_fields.now().timestamp(),
     )
     with progress.reading(store):
         await stack.enter_async_context(store)
@@ -57,7 +57,7 @@ async def opened(
         await stack.enter_async_context(playing)
     keys = await _keys(options, store, begun)
     shares = store.shared and options.at is None
-    return Foundation(store, clock, stamps, keys, begun, playing, shares)
+    return Foundation(store, clock, system_fields, keys, begun, playing, shares)
 
 
 def _clock(options: Options, revision: Callable[[], int]) -> Clock:

@@ -1,4 +1,4 @@
-"""Uids, times and generated names of objects. The composition root creates their sources."""
+"""Times, uids and generated names of objects: the metadata that only a server sets."""
 
 import os
 import random
@@ -54,8 +54,12 @@ def _uuid(one: str) -> str:
     return f"{one[:8]}-{one[8:12]}-4{one[13:16]}-{variant}{one[17:20]}-{one[20:]}"
 
 
-class Stamps:
-    """Clock, uid factory and name generator of one server; with a seed, the same in every run."""
+class SystemFields:
+    """Sources of the metadata that a server sets: times, uids and generated names.
+
+    With a seed, uids and names are the same in every run. Upstream fills the same fields in
+    `rest.FillObjectMetaSystemFields`.
+    """
 
     def __init__(
         self,
