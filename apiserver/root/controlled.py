@@ -1,7 +1,8 @@
 """The actions of `/inkube/v1/…` on a server; see `control.Actions`.
 
-A state is restored by ordinary changes in one commit: watchers are told of every object that comes,
-goes or changes, and revisions go on. Nothing of it is admitted or validated, for it was before.
+Ordinary writes in one commit restore a state: watchers receive an event for each object that is
+created, changed or deleted, and revisions continue to increase. These writes skip admission and
+validation, because the objects passed both before.
 """
 
 import asyncio
@@ -24,14 +25,14 @@ from inkube.schemas.objects import Object
 from inkube.storage import Store, errors, writes
 
 SNAPSHOTS = 20
-"""Most snapshots that are kept."""
+"""The largest number of stored snapshots."""
 SNAPSHOT_BYTES = 256 * 1024 * 1024
-"""Most bytes of all objects in these snapshots."""
+"""The largest size of all objects in these snapshots, in bytes."""
 FORKS = 10
 ATTEMPTS = 20
 """Attempts to restore a state while other writes change the store."""
 TURNS = 20
-"""Turns of the event loop after which all timers of a moved clock have begun their work."""
+"""Iterations of the event loop after which all timers of a moved clock have started their work."""
 
 State = Mapping[str, bytes]
 """Stored objects, by key."""
@@ -181,8 +182,8 @@ class Controlled(control.Actions):
         return found
 
     async def _return_to(self, state: State, revision: int) -> int:
-        """Make the state what it was at a revision, and wait for the controllers. Objects that
-        every server has, and that were made later, stay as they were made."""
+        """Restore the state of a revision, and wait for the controllers. Default objects that were
+        created after that revision return to their first state."""
         async with self._one:
             await self.settled(control.WITHIN)
             wanted = {**self._parts.defaults.made_after(revision), **state}

@@ -1,6 +1,7 @@
 """A kubeconfig for a running server, as text.
 
-It has one shape, so it is written line by line: a library of YAML would be loaded at every start.
+Its shape is fixed, so the code writes the lines itself: a YAML library would be loaded at every
+start.
 """
 
 import base64
@@ -15,22 +16,22 @@ from typing import NamedTuple
 NAME = "inkube"
 _WORD = re.compile(r"[a-zA-Z](?:[\w./-]|:(?=[\w/]))*", re.ASCII)
 _OTHERS = frozenset({"false", "n", "no", "null", "off", "on", "true", "y", "yes"})
-"""Words that are booleans or null in YAML 1.1."""
+"""Words that YAML 1.1 reads as booleans or null."""
 _SERVER = re.compile(r"^    server: (\S+)$", re.MULTILINE)
 _ANYBODY = "anybody"
-"""kubectl asks people for a name and a password where it has no credentials to send over TLS; an
-open server takes every token for nobody's."""
+"""The token for an open server. Without credentials to send over TLS, kubectl prompts for a user
+name and a password. An open server accepts every token as an anonymous user's."""
 
 
 class Access(NamedTuple):
-    """How to reach a server; empty members are left out."""
+    """The address of a server and the credentials for it. Empty members are omitted."""
 
     url: str
     token: str = ""
     authority: bytes = b""
     namespace: str = "default"
     certificate: bytes = b""
-    """A client certificate and its key, as PEM."""
+    """A client certificate as PEM; `key` is its private key."""
     key: bytes = b""
 
 
@@ -41,7 +42,7 @@ def render(access: Access) -> str:
         authority = base64.b64encode(access.authority).decode()
         cluster.append(f"certificate-authority-data: {authority}")
     if access.url.startswith("http:"):
-        # @kubernetes/client-node speaks plain HTTP to those alone who say this
+        # @kubernetes/client-node uses plain HTTP only with this member
         cluster.append("insecure-skip-tls-verify: true")
     token = access.token
     if not token and access.url.startswith("https:"):
@@ -74,8 +75,8 @@ preferences: {{}}
 
 
 def _text(value: str) -> str:
-    """A word that can be nothing else as it is; any other as a string of JSON, which is one of
-    YAML."""
+    """Return a word as it is if YAML reads it as a string. Return other values as JSON strings,
+    which are valid YAML."""
     if _WORD.fullmatch(value) and value.lower() not in _OTHERS:
         return value
     return json.dumps(value, ensure_ascii=False)

@@ -1,11 +1,12 @@
-"""The election of the server that runs controllers on a shared log, and the fence against others.
+"""The election of the server that runs controllers on a shared log, and the fence around its
+writes.
 
-The Lease `inkube-controllers` in kube-system says who leads (`controllers.election`). Everything
-that controllers begin works behind a fence on it (`storage.fences`): a write lands only if, at the
-revision before it, the Lease still names the same holder in the same term. What they do outside of
-the log (a push, a webhook) has no such guard: it is what `Timing` is for.
+The Lease `inkube-controllers` in kube-system names the leader (`controllers.election`). All writes
+of controllers pass a fence on it (`storage.fences`): a write is committed only if, at the revision
+before it, the Lease names the same holder in the same term. Effects outside the log (a push, a
+webhook) have no fence. `Timing` makes them unlikely to overlap.
 
-A server alone on its log leads without any of this.
+A server alone on its log leads without an election.
 """
 
 import asyncio
@@ -56,8 +57,8 @@ class Fence:
 
 
 class Process(NamedTuple):
-    """What tells a process from all others: the start of its machine, its namespace of pids, its
-    number, and when it began, as Linux counts. Empty elsewhere but for the number."""
+    """The identity of a process: the boot id of its machine, its pid namespace, its pid, and its
+    start time in clock ticks (Linux). On other systems, only the pid is set."""
 
     boot: str
     space: str
@@ -89,8 +90,8 @@ class Process(NamedTuple):
         return ".".join(map(str, self))
 
     def is_gone(self, *, seen_from: "Process", one_machine: bool) -> bool:
-        """Whether it is known to have ended. On a log of one machine, a process of another start
-        of the machine has."""
+        """Return whether the process is known to have ended. If one machine holds the log, this
+        includes every process from before the machine's last restart."""
         if not self.boot or not seen_from.boot:
             return False
         if self.boot != seen_from.boot:
@@ -108,7 +109,7 @@ class Process(NamedTuple):
 
 def _state(pid: int) -> tuple[str, str]:
     """Return the state and start time of a process (proc_pid_stat(5)). Raises OSError."""
-    # what stands in parentheses is a name, which may hold anything
+    # the name of the program, in parentheses, can contain any character
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return fields[0], fields[19]
 
@@ -119,8 +120,8 @@ def identity() -> str:
 
 
 class Leadership:
-    """The part that a server takes in the election. `duration` is that of a lease in seconds;
-    `on_one_machine` says whether every server on its log runs on this one."""
+    """A server's part in the election. `duration` is the duration of the Lease in seconds;
+    `on_one_machine` is true if every server on the log runs on this machine."""
 
     def __init__(self, manager: Manager, duration: int, *, on_one_machine: bool) -> None:
         own = self._own = Process.own()
@@ -142,7 +143,7 @@ class Leadership:
 
     @property
     def leading_process(self) -> int:
-        """The pid of the leader if it is another process on this machine, else 0."""
+        """Return the pid of the leader if it is another process on this machine, else 0."""
         found = None if self.is_leading else Process.of(self.elector.holder)
         if found is None or not found.boot or found[:2] != self._own[:2]:
             return 0

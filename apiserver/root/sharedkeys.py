@@ -1,7 +1,8 @@
 """Secret keys that all servers on one database share, stored in the database.
 
-They stand beside what they protect: who can read the database can read everything. Whoever comes
-first makes them; servers on a file of their own have them in files instead (`auth.keyfiles`).
+The keys are next to the data that they protect: anyone who can read the database can read
+everything. The first server creates them. Servers with their own data file store their keys in
+files instead (`auth.keyfiles`).
 """
 
 import base64
@@ -15,7 +16,7 @@ from inkube.storage import Store, errors
 PREFIX = "/keys"
 
 
-# How each is made; `admin.token` is the token of the kubeconfig.
+# Functions that create the keys. `admin.token` is the token of the kubeconfig.
 NAMES: Mapping[str, Callable[[], bytes]] = {
     "tokens.key": lambda: auth.signing.new_key(),  # noqa: PLW0108 # imported when it is called
     "key": lambda: auth.Fernet.generate_key(),  # noqa: PLW0108 # as above
@@ -25,7 +26,7 @@ NAMES: Mapping[str, Callable[[], bytes]] = {
 
 
 class SharedKeys:
-    """See `auth.keyfiles.Keys`; all are read before the server serves."""
+    """See `auth.keyfiles.Keys`. All keys are read before the server accepts requests."""
 
     def __init__(self, keys: Mapping[str, bytes]) -> None:
         self._keys = keys

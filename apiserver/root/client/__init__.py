@@ -1,7 +1,7 @@
-"""Clients of a server in its own process: no HTTP, and all of admission and validation.
+"""Clients of a server in its own process. They skip HTTP, but not admission and validation.
 
-In come an object or the name of one, out comes what the server answers to it. Those who embed a
-server have `InProcessClient`; its controllers have `FaultInjectingClient` around it.
+Each call takes an object or its name, and returns the server's response. Code that embeds a server
+uses `InProcessClient`. The server's controllers use `FaultInjectingClient`, which wraps it.
 """
 
 from inkube.schemas import lazy

@@ -1,4 +1,4 @@
-"""The client of the server's own controllers, which meet the faults that say so and no others."""
+"""The client of the server's own controllers, with the faults that select controllers."""
 
 from collections.abc import AsyncGenerator, Coroutine
 from typing import Any, TypeVar
@@ -25,7 +25,8 @@ CUT = "the connection was cut, by a Fault"
 
 
 class FaultInjectingClient:
-    """`controllers.client.Client` over another one. Without faults every call is that one's."""
+    """A `controllers.client.Client` that wraps another one. Without faults, it forwards every
+    call."""
 
     def __init__(self, client: InProcessClient, faults: Faults, clock: Clock) -> None:
         self._client = client
@@ -139,7 +140,7 @@ class FaultInjectingClient:
         return await self._endure(work, "delete", resource, namespace, name)
 
     def _place(self, obj: Object) -> tuple[GVR, str, str]:
-        """Resource, namespace and name of an object."""
+        """Return the resource, the namespace and the name of an object."""
         group, version = split_api_version(obj.get("apiVersion", ""))
         meta = obj.get("metadata") or {}
         plural = self._client.plural(group, obj.get("kind", ""))
@@ -178,7 +179,7 @@ class FaultInjectingClient:
         name: str = "",
         subresource: str = "",
     ) -> T:
-        """Do the work, or what a fault wants in its place. Raises StatusError."""
+        """Do the work, or what a matching fault requests instead. Raises StatusError."""
         trouble = self._met(verb, resource, namespace, name, subresource)
         if trouble is None:
             return await work

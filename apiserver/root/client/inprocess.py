@@ -1,4 +1,4 @@
-"""The in-process client: controllers' `Client` over the same registry as HTTP."""
+"""The in-process client: the `Client` of controllers, with the same registry as HTTP."""
 
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -40,14 +40,14 @@ from inkube.storage import Entry
 from inkube.storage import errors as storage_errors
 
 NAMESPACE = "default"
-"""The namespace of objects that name none."""
+"""The namespace of objects and calls without a namespace."""
 _OF_STATUS = ("apiVersion", "kind", "metadata", "status")
 CONTROLLER = User("system:apiserver", groups=("system:masters",))
 
 
 class InProcessClient:
-    """See `controllers.client.Client`. `manager` is who owns the fields it writes; `home` is the
-    namespace of all calls that name none, lists and watches included."""
+    """See `controllers.client.Client`. `manager` is the field manager of its writes. `home` is the
+    namespace of every call without one, lists and watches included."""
 
     def __init__(
         self, registry: Registry, resources: Resources, *, manager: str = "inkube", home: str = ""
@@ -58,21 +58,22 @@ class InProcessClient:
         self._home = home
 
     def in_namespace(self, home: str) -> "InProcessClient":
-        """The same client with another `home`."""
+        """Return the same client with another `home`."""
         return InProcessClient(self._registry, self._resources, manager=self._manager, home=home)
 
     def is_namespaced(self, group: str, kind: str) -> bool:
-        """Whether objects of the kind live in namespaces; False for unknown kinds."""
+        """Return whether objects of the kind belong to namespaces. Returns False for unknown
+        kinds."""
         resource = self._resources.by_kind(group, kind)
         return resource is not None and resource.namespaced
 
     def plural(self, group: str, kind: str) -> str:
-        """What a kind's resource is called; "" for unknown kinds."""
+        """Return the plural name of a kind's resource, or "" for unknown kinds."""
         resource = self._resources.by_kind(group, kind)
         return "" if resource is None else resource.plural
 
     def resource_of(self, obj: Object) -> GVR:
-        """The resource of an object, by its apiVersion and kind. Raises StatusError."""
+        """Return the resource of an object, from its apiVersion and kind. Raises StatusError."""
         group, version = split_api_version(obj.get("apiVersion", ""))
         resource = self._resources.by_kind(group, obj.get("kind", ""))
         if resource is None:
@@ -124,7 +125,7 @@ class InProcessClient:
         return self._events(Watcher(self._registry, call, options))
 
     async def _events(self, watcher: Watcher) -> AsyncGenerator[Event, None]:
-        """Events as they are published; every object is a copy of its own."""
+        """Yield events as they are published, each with a copy of the object."""
         call = watcher.call
         resource, served = call.resource, call.served
         subscription, found = await watcher.begin()
@@ -169,7 +170,7 @@ class InProcessClient:
     ) -> Object:
         is_status = subresource == "status"
         given = _plain(obj)
-        if is_status:  # no other part counts, and the kinds' definitions have a large one
+        if is_status:  # an update of status ignores other members, and the spec of a CRD is large
             given = {name: given[name] for name in _OF_STATUS if name in given}
         call, plain = self._own("update", given, subresource=subresource, dry_run=dry_run)
         plain = intake.admit(call, plain, [])
@@ -223,7 +224,7 @@ class InProcessClient:
         subresource: str = "",
         dry_run: bool = False,
     ) -> tuple[Call, Object]:
-        """The call an object names itself, and a copy of the object to work on."""
+        """Return the call for the object's own namespace and name, and a copy of the object."""
         copy: Object = orjson.loads(orjson.dumps(_plain(obj)))
         gvr = self.resource_of(copy)
         meta = copy.get("metadata") or {}
@@ -266,7 +267,7 @@ class InProcessClient:
 
 @contextmanager
 def _worded(call: Call) -> Iterator[None]:
-    """Refuse as the kind's clients over HTTP read it. Raises StatusError."""
+    """Give errors the texts that clients of the kind receive over HTTP. Raises StatusError."""
     try:
         yield
     except status.StatusError as error:

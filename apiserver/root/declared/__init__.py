@@ -1,7 +1,7 @@
-"""Kinds declared in Python on a server: what a `KindModule` needs of registry, store and HTTP.
+"""Kinds declared in Python on a server: a `KindModule` with its registry, store and HTTP.
 
-In comes what the server has made, out comes the `Environment` that checks work with; the kinds are
-served from then on. `parts` has `install` called when somebody asks for one of their groups.
+`install` takes the core of a server, serves the kinds, and returns the `Environment` for their
+checks. `parts` arranges that `install` runs at the first request for one of their groups.
 """
 
 from inkube.schemas import lazy

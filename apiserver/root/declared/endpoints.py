@@ -1,6 +1,6 @@
-"""Subresources and endpoints of kinds declared in Python: requests in, answers out.
+"""Subresources and endpoints of kinds declared in Python: handlers for their HTTP requests.
 
-`declared` gives the handlers made here to the resources; what they answer is the kinds' own.
+`declared` gives these handlers to the resources. The kinds produce the responses.
 """
 
 from aiohttp import hdrs, web
@@ -16,14 +16,14 @@ from inkube.schemas.meta import GVK
 
 
 class SubresourceHandler:
-    """One subresource of one kind. `environment` is what its answers are made with."""
+    """Serves one subresource of one kind. The kind produces its responses with `environment`."""
 
     def __init__(self, own: Subresource, environment: Environment) -> None:
         self._own = own
         self._environment = environment
 
     async def __call__(self, exchange: Exchange) -> web.StreamResponse:
-        """Answer one request. Raises StatusError, 405 for a verb it does not have."""
+        """Respond to one request. Raises StatusError, 405 for a verb that the subresource lacks."""
         call = exchange.call
         info = exchange.info
         if info.verb not in self._own.verbs:
@@ -35,7 +35,7 @@ class SubresourceHandler:
 
 
 def endpoint(own: Endpoint, environment: Environment) -> Handler:
-    """One endpoint of every namespace."""
+    """Return the handler of one endpoint, which every namespace has."""
 
     async def answer(request: web.BaseRequest, info: RequestInfo, user: User) -> web.StreamResponse:
         if request.method != "GET":

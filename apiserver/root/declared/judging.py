@@ -1,7 +1,7 @@
 """The kinds of modules without a server: their static rules.
 
-`inkube validate` loads it when a file has an object of their groups. Modules are built as a server
-builds them, over a store that is never opened: static rules ask nobody.
+`inkube validate` loads this module for files with objects of these groups. Modules are built as in
+a server, with a store that is never opened, because static rules read no other objects.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from inkube.storage import MemoryLog, Store
 
 
 class _NoRequests:
-    """Counts of faults where there are no requests."""
+    """Counts no faults, because there are no requests."""
 
     def counted(self, name: str) -> tuple[int, int] | None:
         return None
@@ -30,7 +30,7 @@ class _NoRequests:
 
 
 def judged_kinds(options: Options) -> list[KindModule[Any]]:
-    """Each kind of the modules that the options name, with its rules."""
+    """Return each kind of the modules in the options, with its rules."""
     store = Store(MemoryLog(), JSONCodec())
     client = InProcessClient(Registry(store, Chain([]), SystemFields()), Resources())
     secrets, services = StoredSecrets(store, KeyFiles(None)), dict[str, Any]()

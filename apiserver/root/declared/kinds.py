@@ -1,8 +1,8 @@
-"""Kinds declared in Python: those of modules and those of the options.
+"""Kinds declared in Python: those of modules and those in the options.
 
-A part of the composition root that is imported when somebody asks for one of these groups, or
-when objects of theirs are stored already: pydantic, the models and their checks would be half of
-what a start costs, and most servers never need them.
+This part of the composition root is imported at the first request for one of these groups, or if
+their objects are already stored. pydantic, the models and their checks would take half of the time
+of a start, and most servers do not need them.
 """
 
 from collections.abc import Mapping
@@ -24,13 +24,14 @@ _OWN = {
     "world": (world, "World"),
     "porch": (porch, "Porch"),
 }
-"""Modules that come with inkube: the room and its name there, which is loaded when it is wanted."""
+"""The modules that come with inkube: the room, and the name of the class in it. Both load late."""
 
 
 def install(core: Core) -> Environment:
-    """Serve every kind that is wanted; what their checks work with. Once for each server.
+    """Serve every configured kind, and return the environment of their checks. Call it only one
+    time for each server.
 
-    Raises ValueError for a module that has kinds of groups that it does not declare.
+    Raises ValueError if a module contains kinds of groups that it does not declare.
     """
     services: dict[str, Any] = {}
     built = []
@@ -71,7 +72,8 @@ def _build(name: str, core: Core, services: Mapping[str, Any]) -> modules.Module
 
 
 def module_named(name: str) -> modules.Module:
-    """The module of a name. Raises ValueError for a package's that cannot be loaded."""
+    """Return the module with this name. Raises ValueError if an installed package's module cannot
+    be loaded."""
     if name not in _OWN:
         return cast("modules.Module", installed.load(name))
     room, own = _OWN[name]

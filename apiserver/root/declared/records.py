@@ -1,4 +1,4 @@
-"""Records of kinds declared in Python, and what they do around their writes, over the store."""
+"""The records and transactions of kinds declared in Python, over the server's store."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -39,7 +39,7 @@ class StoredRecords:
         return [orjson.loads(entry.data) for entry in made]
 
     def write(self, record: Record) -> writes.Write:
-        """What a record asks of the store."""
+        """Return the write that a record requests."""
         obj = record.object
         resource, meta = self._resource(obj), obj["metadata"]
         key = resource.key(meta.get("namespace", ""), meta["name"])
@@ -76,7 +76,7 @@ class StoredRecords:
 def transactor(
     own: Transaction, environment: Callable[[], Environment], records: StoredRecords, store: Store
 ) -> Callable[[Pending], Any]:
-    """A kind's transaction as the registry enters it."""
+    """Return a kind's transaction in the form that the registry enters."""
 
     @asynccontextmanager
     async def entered(pending: Pending) -> AsyncIterator[None]:
@@ -102,7 +102,7 @@ def transactor(
 
 
 class Shown:
-    """What shows the objects of a view: the registry's converter of its kind."""
+    """The converter of a view's kind: it shows stored objects as objects of the view."""
 
     def __init__(self, view: View, kind: str, environment: Callable[[], Environment]) -> None:
         self._view = view
@@ -112,7 +112,7 @@ class Shown:
     async def convert(
         self, objects: Sequence[Object], api_version: str, anew: bool = False
     ) -> list[Object]:
-        """The view's objects; those that are its own already stay."""
+        """Return the objects of the view. Objects that already have its kind stay as they are."""
         made = list(objects)
         others = [at for at, obj in enumerate(objects) if obj["kind"] != self._kind]
         shown = await self._view.show([objects[at] for at in others], self._environment())

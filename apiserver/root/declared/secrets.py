@@ -1,8 +1,9 @@
-"""The store of secure values: entries of the server's own store that no resource serves.
+"""The store of secure values: entries of the server's store that no resource serves.
 
-Values are sealed (Fernet) before they are stored, with a key that lies in a file beside the data,
-readable by its owner only; a copy of the file alone gives nothing away. Servers that share a
-database have the key in it. The composition root hands it to the kinds that have secure values.
+Values are encrypted (Fernet) before they are stored. The key is in a file next to the data,
+readable only by its owner, so a copy of the data file alone does not reveal the values. Servers
+that share a database store the key in it. The composition root passes this store to kinds with
+secure values.
 """
 
 from datetime import datetime
@@ -22,11 +23,11 @@ class StoredSecrets:
 
     def __init__(self, store: Store, keys: Keys) -> None:
         self._store = store
-        # most servers never hold a secure value
+        # most servers never store a secure value
         self._seal = Late(lambda: auth.Fernet(keys.load("key", auth.Fernet.generate_key)))
 
     async def put(self, entry: Entry) -> None:
-        """Keep it, over one of the same namespace and name."""
+        """Store the entry. It replaces an entry with the same namespace and name."""
         key, value = _key(entry.namespace, entry.name), self._sealed(entry)
         while True:
             found = self._store.get(key)
@@ -40,12 +41,12 @@ class StoredSecrets:
                 continue
 
     async def get(self, namespace: str, name: str) -> Entry | None:
-        """The entry of that name."""
+        """Return the entry with that name, or None."""
         found = self._store.get(_key(namespace, name))
         return self._opened(found.value) if found is not None else None
 
     async def delete(self, namespace: str, name: str) -> None:
-        """Forget it; no error when there is none."""
+        """Delete the entry. A missing entry is not an error."""
         found = self._store.get(_key(namespace, name))
         if found is None:
             return
@@ -55,7 +56,7 @@ class StoredSecrets:
             return
 
     async def owned(self, namespace: str, owner: str) -> list[Entry]:
-        """All entries of one object."""
+        """Return all entries that belong to one object."""
         found = self._store.list(f"{PREFIX}/{namespace}/")
         return [self._opened(entry.value) for entry in found if entry.value["owner"] == owner]
 

@@ -1,7 +1,7 @@
-"""The objects that every server has: roles, priorities, fairness, versions, its own service.
+"""Default objects of every server: roles, priorities, flow control, versions, its own service.
 
-In comes the kind that somebody looks at; out come the objects of its set, stored before the look.
-`parts` makes one `sets.Defaults`, `app` asks it; what the objects are is loaded with the first.
+Before a request reads a kind, the objects of its set are stored. `parts` creates one
+`sets.Defaults`, and `app` calls it. The objects themselves are loaded with the first such request.
 """
 
 from inkube.schemas import lazy

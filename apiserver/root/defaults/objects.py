@@ -1,7 +1,7 @@
-"""What every server has beside roles: priorities, fairness, registered versions, its own service.
+"""Default objects other than roles: priorities, flow control, registered versions, own service.
 
-Each function gives the objects of one set with the plurals of their kinds, complete but for uid and
-times. Follows pkg/apis/scheduling/helpers.go, apiserver/pkg/apis/flowcontrol/bootstrap,
+Each function yields the objects of one set with the plurals of their kinds. Only the uid and the
+times are missing. Follows pkg/apis/scheduling/helpers.go, apiserver/pkg/apis/flowcontrol/bootstrap,
 pkg/controlplane (instance.go, controller/kubernetesservice, controller/defaultservicecidr).
 """
 
@@ -38,7 +38,7 @@ _PRIORITIES = {
 
 
 def priority_classes() -> Objects:
-    """The two that system pods name."""
+    """Yield the two classes that system pods use."""
     for name, (value, description) in _PRIORITIES.items():
         yield (
             "priorityclasses",
@@ -54,7 +54,8 @@ def priority_classes() -> Objects:
 
 
 def flow_control(now: str) -> Objects:
-    """The mandatory priority levels and flow schemas and the suggested: `flowcontrol.json`."""
+    """Yield the mandatory and the suggested priority levels and flow schemas
+    (`flowcontrol.json`)."""
     specs: dict[str, dict[str, Object]] = orjson.loads(_FLOW_CONTROL.read_bytes())
     for name, spec in specs["prioritylevelconfigurations"].items():
         level = _flow_object("PriorityLevelConfiguration", name, spec)
@@ -80,7 +81,7 @@ def _flow_object(kind: str, name: str, spec: Object) -> Object:
 
 
 def registered_versions(now: str, minor: int = releases.NEWEST.minor) -> Objects:
-    """An APIService for every built-in group and version of a minor."""
+    """Yield an APIService for every built-in group and version of a minor."""
     known = {(one.group, version) for one in resources.read(minor) for version in one.versions}
     for group, version in sorted(known | {("apiextensions.k8s.io", "v1")}):
         if group == "apiregistration.k8s.io":
@@ -105,12 +106,12 @@ def registered_versions(now: str, minor: int = releases.NEWEST.minor) -> Objects
 
 
 def identity(now: datetime, uid: str) -> Objects:
-    """The Lease that tells of this server."""
+    """Yield the Lease that identifies this server."""
     yield "leases", leases.lease(now, uid)
 
 
 def own_service(now: str, address: str, port: int, cidr: str) -> Objects:
-    """The service `kubernetes`, where it leads, the range its address is from."""
+    """Yield the service `kubernetes`, its endpoints, and the address range with its address."""
     own = ServiceRange(cidr).first
     leads = {"name": "https", "port": port, "protocol": "TCP"}
     yield "services", _service(own, port)
@@ -193,7 +194,8 @@ def _address(own: str) -> Object:
 
 
 def config_maps(now: str, authority: str) -> Objects:
-    """Whom extension servers may trust, and since when tokens of old are tracked."""
+    """Yield the trusted certificate authority for extension servers, and the date since which uses
+    of legacy tokens are recorded."""
     trusted = {"client-ca-file": authority} if authority else {}
     yield _config_map("extension-apiserver-authentication", trusted)
     tracked = {"since": now.partition("T")[0]}

@@ -1,7 +1,7 @@
-"""The roles and bindings of RBAC that every server has, read from `roles.txt`.
+"""The default roles and bindings of RBAC, read from `roles.txt`.
 
-`admin`, `edit` and `view` gather the rules of others and are complete from the start. Follows
-plugin/pkg/auth/authorizer/rbac/bootstrappolicy (policy.go, controller_policy.go,
+`admin`, `edit` and `view` aggregate the rules of other roles, and are complete from the start.
+Follows plugin/pkg/auth/authorizer/rbac/bootstrappolicy (policy.go, controller_policy.go,
 namespace_policy.go).
 """
 
@@ -19,7 +19,7 @@ _AGGREGATE = f"{GROUP}/aggregate-to-"
 _CONTROLLER = "system:controller:"
 _SYSTEM = "kube-system"
 _GATHERED = ("view", "edit", "admin")
-"""Each is gathered after those it gathers."""
+"""Aggregated roles, in an order in which each follows the roles that it aggregates."""
 _GROUPS = {
     "cluster-admin": ("system:masters",),
     "system:basic-user": ("system:authenticated",),
@@ -42,7 +42,8 @@ _EVENTS = ("create", "patch", "update")
 
 
 def objects(minor: int = releases.NEWEST.minor) -> Iterator[tuple[str, Object]]:
-    """Every one of a minor, with the plural of its kind. Those of namespaces say which."""
+    """Yield each role and binding of a minor, with the plural of its kind. Objects in namespaces
+    name their namespace."""
     roles = _read(minor)
     for name in _GATHERED:
         _gather(roles, name)
@@ -61,7 +62,7 @@ def objects(minor: int = releases.NEWEST.minor) -> Iterator[tuple[str, Object]]:
 
 
 def of_provisioning() -> Iterator[tuple[str, Object]]:
-    """The roles of people who provision; nobody has them until somebody binds them."""
+    """Yield the roles for users of provisioning. The server does not bind them to any user."""
     for name, role in _read(releases.NEWEST.minor, _OF_MODULES).items():
         yield "clusterroles", {**role, "metadata": {"name": name}}
 
@@ -101,7 +102,7 @@ def _rule(words: list[str]) -> Object:
 
 
 def _gather(roles: dict[str, Object], name: str) -> None:
-    """Give a role the rules of those that say they are for it."""
+    """Give a role the rules of all roles with its aggregation label."""
     label = f"{_AGGREGATE}{name}"
     rules: list[Object] = []
     for role in roles.values():
@@ -172,7 +173,7 @@ def _plain(verbs: list[str] | tuple[str, ...], plural: str, *names: str) -> Obje
 def _own(
     name: str, namespace: str, rules: list[Object], subjects: list[Object], *, binding: str = ""
 ) -> Iterator[tuple[str, Object]]:
-    """A role of a namespace and its binding."""
+    """Yield a role in a namespace and its binding."""
     meta = _metadata(name, namespace)
     yield "roles", {"apiVersion": _API, "kind": "Role", "metadata": meta, "rules": rules}
     yield (

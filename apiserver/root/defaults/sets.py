@@ -1,8 +1,8 @@
-"""Objects that every server has, made when somebody first asks for one of their kinds.
+"""Default objects, created at the first request for one of their kinds.
 
-They would cost a start more than all the rest of it, and most servers of tests never show them.
-What is there already, changed or not, stays; what was deleted comes back with the next start. With
-RBAC its roles are made at the start, since they decide who may ask.
+To create them at the start would take longer than the rest of the start, and most servers of tests
+never read them. Existing objects stay, changed or not. Deleted objects are created again at the
+next start. With RBAC, its roles are created at the start, because they decide about every request.
 """
 
 import asyncio
@@ -17,11 +17,11 @@ from inkube.storage import Entry, Store, errors
 Objects = Iterable[tuple[str, Object]]
 ROLES = "roles"
 PROVISIONING_ROLES = "roles of provisioning"
-"""Beside those that every server has, and only where it authorises."""
+"""A set in addition to the ones above, only on servers with RBAC."""
 IDENTITY = "identity"
-"""The Lease of this server."""
+"""The set with the Lease of this server."""
 TRUST = "extension-apiserver-authentication"
-"""A ConfigMap of kube-system."""
+"""The name of a ConfigMap in kube-system."""
 _RBAC, _FLOW = "rbac.authorization.k8s.io", "flowcontrol.apiserver.k8s.io"
 _SETS: Mapping[tuple[str, str], str] = {
     ("", "configmaps"): "config",
@@ -40,7 +40,7 @@ _SETS: Mapping[tuple[str, str], str] = {
     (_RBAC, "roles"): ROLES,
     ("scheduling.k8s.io", "priorityclasses"): "priorities",
 }
-"""Group and plural → the set that is made with the first look at it."""
+"""Group and plural → the set that is created at the first request for this resource."""
 
 
 _NETWORK = {
@@ -48,12 +48,13 @@ _NETWORK = {
     "ipaddresses": "networking.k8s.io",
     "servicecidrs": "networking.k8s.io",
 }
-"""The groups of kinds that describe a server's own service; others are core's."""
+"""The groups of the kinds that describe a server's own service. Other kinds are in the core
+group."""
 
 
 class Defaults:
-    """Makes each set once. `address` is the host and port of the server; `cidr` is the range that
-    addresses of services are from."""
+    """Creates each set one time. `address` is the host and the port of the server; `cidr` is the
+    address range of services."""
 
     def __init__(
         self,
@@ -83,23 +84,25 @@ class Defaults:
         self._lock = asyncio.Lock()
 
     def made_after(self, revision: int) -> Mapping[str, bytes]:
-        """What was made since then, as it was made, by key."""
+        """Return the default objects that were created after this revision, in their first state,
+        by key."""
         return {key: entry.data for key, entry in self._made.items() if entry.created > revision}
 
     def is_wanted(self, group: str, plural: str, name: str) -> bool:
-        """Whether a look at that kind, or at one object of it, has to wait for `make`."""
+        """Return whether a request for this kind, or for one object of it, must wait for `make`."""
         if name == TRUST and not self._trusts_proxies and not group and plural == "configmaps":
             return True
         return bool(self._missing) and _SETS.get((group, plural)) in self._missing
 
     async def make(self, group: str, plural: str, name: str) -> None:
-        """Make the set that a kind belongs to."""
+        """Create the set that contains a kind."""
         await self.make_set(_SETS[group, plural])
         if name == TRUST and plural == "configmaps":
             await self.trust_proxies()
 
     async def trust_proxies(self) -> None:
-        """Tell extension servers whom inkube's requests come from; makes a key for it."""
+        """Store the certificate authority of inkube's requests to extension servers, so that they
+        trust these requests. Creates its key if necessary."""
         await self.make_set(_SETS["", "configmaps"])
         async with self._lock:
             key = keys.key("configmaps", "kube-system", TRUST)
@@ -107,7 +110,8 @@ class Defaults:
                 self._trusts_proxies = await self._update(key, self._proxies())
 
     async def _update(self, key: str, data: Mapping[str, str]) -> bool:
-        """Put data into a ConfigMap; whether it is there, or nowhere to put it."""
+        """Add data to a ConfigMap. Returns False if another write was faster. Returns True if the
+        data is stored, or if the ConfigMap does not exist."""
         entry = self._store.get(key)
         if entry is None:
             return True
@@ -120,7 +124,7 @@ class Defaults:
         return True
 
     async def make_set(self, name: str) -> None:
-        """Make a set, in as few commits as there can be; others who want it wait."""
+        """Create a set in as few commits as possible. Concurrent calls wait."""
         async with self._lock:
             if name in self._missing:
                 await asyncio.gather(*(self._create(*one) for one in self._objects(name)))

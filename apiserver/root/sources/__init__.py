@@ -1,5 +1,5 @@
-"""What a server's store stands on: memory, a file, a database, a moment or a recording of one.
+"""The source of a server's store: memory, a file, a database, a past revision or a recording.
 
-In come options, out comes a log to open a store on, and what plays on top of it. `lifespan` asks
-`foundation`; snapshots, replays and moments of the past are loaded where they are asked for.
+It takes the options, and returns a log for the store and a player of recordings. `lifespan` calls
+`foundation`. Code for snapshots, replays and past revisions is loaded only if the options need it.
 """

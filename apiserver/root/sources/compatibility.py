@@ -1,8 +1,8 @@
 """Whether stored objects can be served as an older version of Kubernetes.
 
-A newer version reads what an older one stored, as with etcd. An older one would drop the kinds and
-fields that it does not know with the first write, so the data is refused before anything is
-written. Loaded only where an older version is served from data that exists.
+A newer version reads the objects of an older one, as with etcd. An older version would drop unknown
+kinds and fields with its first write, so the server refuses such data before it writes. This module
+is loaded only if an older version is served from existing data.
 """
 
 from collections.abc import Iterator
@@ -17,12 +17,13 @@ from inkube.storage import Store
 
 
 class TooNewError(ValueError):
-    """Data that a version does not know; the message names one object and the version it takes."""
+    """Data that a version does not support. The message names one object and the required
+    version."""
 
 
 def check(store: Store, minor: int) -> None:
-    """Look at all stored objects of built-in kinds. Raises TooNewError at the first that the minor
-    does not know, or of which it does not know a field."""
+    """Check all stored objects of built-in kinds. Raises TooNewError at the first object with a
+    kind or a field that the minor does not have."""
     known = builtin.by_name(minor)
     for place, definition in builtin.by_name().items():
         prefix = keys.prefix(definition.names.plural)
@@ -66,7 +67,7 @@ def _reads(value: dict[str, object], gvk: GVK, release: releases.Release) -> boo
 
 
 def _later(gvk: GVK, minor: int) -> Iterator[str]:
-    """The names of fields, anywhere in a kind, that its types do not have in a minor."""
+    """Yield the names of fields, at any depth in a kind, that its types do not have in a minor."""
     newest, older = table.table().types, table.table(minor).types
     name = table.table().of(gvk)
     pending, seen = [name] if name else [], set()

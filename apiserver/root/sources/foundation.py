@@ -1,7 +1,8 @@
-"""What a server stands on, as the options say: memory, a file, a database, a moment, a recording.
+"""The foundation of a server: its store from memory, a file, a database, a past revision or a
+recording.
 
-`lifespan` opens it and builds all other parts over it; snapshots, replays and moments of the past
-are loaded where they are asked for.
+`lifespan` opens it, and builds all other parts on it. Code for snapshots, replays and past
+revisions is loaded only if the options need it.
 """
 
 import contextlib
@@ -21,24 +22,24 @@ from inkube.storage import CompactionOptions, Log, MemoryLog, Store, StoreOption
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Foundation:
-    """What every other part of a server stands on."""
+    """The parts on which every other part of a server depends."""
 
     store: Store
     clock: Clock
     system_fields: SystemFields
     keys: Keys
     snapshot: "root.snapshots.Snapshot | None"
-    """What the store began with."""
+    """The snapshot from which the store began."""
     player: "root.replay.Player | None"
-    """Who plays what was captured, once the server is ready for it."""
+    """Replays a captured file, after the server is ready."""
     shares: bool
-    """Whether other servers may run controllers on the same log."""
+    """Whether other servers can run controllers on the same log."""
 
 
 async def opened(
     options: Options, progress: Progress, stack: contextlib.AsyncExitStack
 ) -> Foundation:
-    """Open the store, until `stack` is left. Raises StorageError, ValueError, OSError."""
+    """Open the store until `stack` is closed. Raises StorageError, ValueError, OSError."""
     begun, playing = await snapshot(options), await player(options)
     clock = _clock(options, lambda: store.revision)
     system_fields = SystemFields(now=clock.now, seed=options.seed)
@@ -86,9 +87,9 @@ async def _keys(options: Options, store: Store, begun: "root.snapshots.Snapshot 
 
 
 def checked(options: Options) -> Options:
-    """The options, without what a moment of the past or a replay goes without.
+    """Return the options, without features that a past revision or a replay cannot have.
 
-    Raises ValueError for what asks for it.
+    Raises ValueError for options that request such a feature.
     """
     if options.at is not None:
         options = root.past.checked(options)
@@ -98,7 +99,8 @@ def checked(options: Options) -> Options:
 
 
 def store_options(options: Options) -> StoreOptions:
-    """Whether the store may be written, and what it forgets."""
+    """Return the options of the store: whether it is read-only, and whether it compacts old
+    revisions."""
     read_only = options.at is not None
     forgets = not (options.keep_history or read_only)
     return StoreOptions(
@@ -108,7 +110,8 @@ def store_options(options: Options) -> StoreOptions:
 
 
 async def snapshot(options: Options) -> "root.snapshots.Snapshot | None":
-    """What an in-memory server begins with. Raises ValueError, OSError, LogError."""
+    """Return the snapshot from which an in-memory server begins. Raises ValueError, OSError,
+    LogError."""
     found = options.snapshot
     if found is None:
         return None
@@ -122,16 +125,17 @@ async def snapshot(options: Options) -> "root.snapshots.Snapshot | None":
 
 
 async def player(options: Options) -> "root.replay.Player | None":
-    """Who plays what was captured, where that is asked for. Raises StorageError, ValueError."""
+    """Return the player of a captured file, if the options name one. Raises StorageError,
+    ValueError."""
     if options.replay is None:
         return None
     return await root.replay.opened(options.replay, options.speed)
 
 
 def log(options: Options, begun: "root.snapshots.Snapshot | None") -> Log:
-    """Where revisions are kept; `begun` is what one in memory begins with.
+    """Return the log of the store. `begun` is the first state of a log in memory.
 
-    Raises ValueError for a database that cannot be asked.
+    Raises ValueError for a URL that is not PostgreSQL's, or if its driver is not installed.
     """
     if options.database:
         return _postgresql(options.database)

@@ -1,4 +1,4 @@
-"""A server that shows a moment of the past: a copy of the log up to it, and no writes.
+"""A server at a past revision: a copy of the log up to this revision, which is read-only.
 
 Loaded with the option `at`.
 """
@@ -11,7 +11,7 @@ from inkube.storage import Log, MemoryLog, past
 
 
 def checked(options: Options) -> Options:
-    """The options without what would write. Raises ValueError for what asks for it."""
+    """Return the options without controllers. Raises ValueError for options that need writes."""
     if options.data is None and not options.database:
         raise ValueError("at a revision or a time there is what a file or a database holds")
     if options.data is not None and not options.database and not options.data.exists():
@@ -25,7 +25,8 @@ def checked(options: Options) -> Options:
 
 
 async def at(log: Log, options: Options) -> MemoryLog:
-    """The moment that the options name. Raises StorageError."""
+    """Return a copy of the log up to the revision or the time in the options. Raises
+    StorageError."""
     await log.open()
     try:
         if isinstance(options.at, datetime):

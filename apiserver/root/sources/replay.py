@@ -1,8 +1,8 @@
-"""A captured file played again: what was there at first, then what happened, at its own pace.
+"""The replay of a captured file: first its initial state, then the recorded changes at their pace.
 
-The server begins with the state that the capture began with; `Player` then makes the changes
-that were recorded, after the times that lay between them divided by `speed`. What clients change
-meanwhile is overwritten when the recording comes to it. Loaded with the option `replay`.
+The server begins with the state at the start of the capture. `Player` then repeats the recorded
+changes. It divides the recorded intervals by `speed`. A recorded change overwrites changes of
+clients. Loaded with the option `replay`.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ PAGE = 500
 
 
 def checked(options: Options) -> Options:
-    """The options of a replay. Raises ValueError for what goes not with it."""
+    """Return the options of a replay. Raises ValueError for options that contradict it."""
     for name in ("data", "database", "at", "snapshot", "workloads"):
         if getattr(options, name):
             raise ValueError(f"a replay is kept in memory and goes without {name}")
@@ -33,12 +33,12 @@ def checked(options: Options) -> Options:
         raise ValueError(f"{options.replay} does not exist")
     if options.speed <= 0:
         raise ValueError("the speed of a replay is more than 0")
-    # what controllers of the cluster did is part of the recording
+    # the recording contains the changes of the cluster's controllers
     return replace(options, controllers=False)
 
 
 class Player:
-    """An open recording: `begin`, then `play`; leaving it ends both."""
+    """An open recording: call `begin`, then `play`. At the end of the context, both stop."""
 
     def __init__(self, log: Log, start: Record, speed: float) -> None:
         self._log = log
@@ -47,7 +47,7 @@ class Player:
         self._task: asyncio.Task[None] | None = None
 
     async def begin(self) -> MemoryLog:
-        """What was there at first. Raises StorageError."""
+        """Return a log with the first state. Raises StorageError."""
         try:
             return await past.copied(self._log, revision=self._start.revision)
         except BaseException:
@@ -55,7 +55,7 @@ class Player:
             raise
 
     def play(self, store: Store) -> None:
-        """Begin with what happened then."""
+        """Start to repeat the recorded changes."""
         self._task = asyncio.create_task(self._play(store), name="inkube-replay")
 
     async def __aenter__(self) -> Self:
@@ -90,7 +90,8 @@ class Player:
 
 
 async def opened(path: Path, speed: float) -> Player:
-    """The recording in a file. Raises StorageError, ValueError for what is no capture."""
+    """Return the recording in a file. Raises StorageError, and ValueError if it is not a
+    capture."""
     log: Log = root.sqlite_log(path)
     await log.open()
     try:
@@ -101,7 +102,7 @@ async def opened(path: Path, speed: float) -> Player:
 
 
 async def _start(path: Path, log: Log) -> Record:
-    """What says that everything that was there at first is written."""
+    """Return the record that marks the end of the first state."""
     marks = await log.changes(keys.CAPTURED, (await log.horizon()).compacted, 1)
     if not marks:
         raise ValueError(f"{path} is not a file of inkube capture")
@@ -109,7 +110,7 @@ async def _start(path: Path, log: Log) -> Record:
 
 
 async def _repeat(store: Store, record: Record) -> None:
-    """Make one change again, also where somebody else changes the object at this moment."""
+    """Repeat one change. If another client changes the object at the same time, try again."""
     value = orjson.loads(record.data)
     while True:
         entry = store.get(record.key)

@@ -1,8 +1,10 @@
-"""The state of a server as a value: taken in an instant, given to other servers, kept in a file.
+"""The state of a server as a value: taken at one revision, passed to other servers, saved in a
+file.
 
-`APIServer.snapshot` takes one and `APIServer(snapshot=…)` begins with it, in memory; servers that
-begin with the same share bytes that nobody changes. A file of one is a data file like any other
-(`storage.sql`): `inkube serve --data` serves it, too. Secret keys are not in the file.
+`APIServer.snapshot` takes a snapshot, and `APIServer(snapshot=…)` begins with it, in memory.
+Servers that begin with the same snapshot share its bytes, which never change. The file of a
+snapshot is a data file (`storage.sql`): `inkube serve --data` can serve it. It does not contain
+secret keys.
 """
 
 from collections.abc import Mapping
@@ -16,9 +18,10 @@ from inkube.storage import StorageError, log, store
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Every object, the past that was kept, and the keys of what is sealed or signed.
+    """Every object, the history that the log still had, and the keys for encrypted and signed
+    values.
 
-    `taken` is the time of the server's clock; None where it is not known.
+    `taken` is the time of the server's clock, or None if it is unknown.
     """
 
     log: log.Snapshot
@@ -27,11 +30,11 @@ class Snapshot:
 
     @property
     def revision(self) -> int:
-        """The revision it was taken at."""
+        """The revision of the snapshot."""
         return self.log.newest
 
     async def save(self, path: Path | str) -> None:
-        """Write it to a new file. Raises FileExistsError, LogError."""
+        """Write the snapshot to a new file. Raises FileExistsError, LogError."""
         path = Path(path)
         if path.exists():
             raise FileExistsError(f"{path} is there already")
@@ -44,8 +47,8 @@ class Snapshot:
 
 
 async def load(path: Path | str) -> Snapshot:
-    """The snapshot in a file, which may be the data of a running server. Raises FileNotFoundError,
-    LogError."""
+    """Return the snapshot in a file, which can be the data of a running server. Raises
+    FileNotFoundError, LogError."""
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such file")
@@ -58,7 +61,7 @@ async def load(path: Path | str) -> Snapshot:
 
 
 async def restore(snapshot: log.Snapshot, target: log.Log) -> None:
-    """Fill an empty, open log. Raises StorageError where it is not empty."""
+    """Fill an empty, open log. Raises StorageError if it is not empty."""
     async with target.begin() as transaction:
         if (await transaction.missed(0, 1)).records:
             raise StorageError("there are objects already: a snapshot goes where there are none")
