@@ -1,7 +1,7 @@
-"""`controllers.core.catalog.Catalog` over the live table and what is heard of the store.
+"""`controllers.core.catalog.Catalog` over the table of served kinds and the changes of the store.
 
-Most objects have no owner references and are not being deleted. Their bytes show that without
-being decoded.
+Most objects have no owner references and are not being deleted. Their bytes show that without being
+decoded.
 """
 
 import logging

@@ -1,7 +1,7 @@
 """Files of `definitions` that are applied again when they change (`watch_definitions`).
 
-Each change compares all objects of the files with those that were applied, so an object that was
-refused is tried again with the next change of any file: of its CRD, for example.
+Each change compares all objects of the files with the applied ones. An object that was refused is
+therefore tried again at the next change of any file, for example the file of its CRD.
 """
 
 import asyncio
@@ -88,7 +88,7 @@ class DefinitionFiles:
                 self._found[path] = await asyncio.to_thread(manifests.read, [path])
             except (ManifestError, OSError) as error:
                 logger.warning("%s", error)
-                is_whole = False  # what the file no longer has is not known
+                is_whole = False  # it is unknown which objects were removed from the file
         try:
             await self._apply([each for found in self._found.values() for each in found])
             if is_whole:

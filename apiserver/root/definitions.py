@@ -28,5 +28,5 @@ def serve_stored(
             if change.type != "DELETED" and _ESTABLISHED in change.entry.data:
                 serve({**change.entry.value})
 
-    # the controller lists again then, and serves what it finds
+    # the controller then lists again, and serves the definitions that it finds
     return store.follow(_PREFIX, hear, anew=forget)

@@ -29,10 +29,10 @@ from inkube.apiserver.root.triggers import Trigger
 async def lifespan(
     options: Options, door: Door, progress: Progress, stack: contextlib.AsyncExitStack
 ) -> Parts:
-    """Start a server behind an open door. Its parts are returned when all is done that the options
-    ask for; leaving `stack` stops it, after a start that failed as well.
+    """Start a server behind an open door, and return its parts when everything in the options is
+    done. Closing `stack` stops the server, also after a failed start.
 
-    Raises ValueError, TypeError, OSError, StorageError or StatusError for what cannot be started.
+    Raises ValueError, TypeError, OSError, StorageError or StatusError if a part cannot start.
     """
     base = await foundation.opened(options, progress, stack)
     made = parts.build(options, door, base)

@@ -1,7 +1,7 @@
 """Files and folders of CRDs and objects, and how a starting server creates them.
 
-CRDs come first and are served before the other objects are made. A CRD that is stored already
-follows its file; another object that is stored already stays as it is, unless it is applied.
+CRDs are created first, and are served before the other objects are created. A stored CRD is
+replaced with the one in its file. Any other stored object stays as it is, unless files are applied.
 """
 
 import copy
@@ -100,10 +100,10 @@ async def install(
     put: "Put | None" = None,
     tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> None:
-    """Make what is missing; `settled` returns once new CRDs are served. Raises ManifestError.
+    """Create the missing objects. `settled` returns when new CRDs are served. Raises ManifestError.
 
-    `put` writes one object, where that is not `create`. `tell` is called with how many are done, of
-    how many.
+    `put` writes one object; the default is `create`. `tell` is called with the number of finished
+    objects and the number of all objects.
     """
     put = put or create
     ordered = sorted(manifests, key=lambda manifest: manifest.order)
@@ -144,9 +144,10 @@ async def create(client: InProcessClient, manifest: Manifest) -> None:
 
 
 async def apply(client: InProcessClient, manifest: Manifest) -> Object:
-    """Make an object what its file says, by a forced server-side apply as MANAGER, and return it.
+    """Give an object the state in its file, by a forced server-side apply as MANAGER, and return
+    it.
 
-    A CRD is replaced, for an apply would keep the members that another start wrote. Raises
+    A CRD is replaced instead, because an apply would keep members of an earlier start. Raises
     ManifestError.
     """
     if manifest.order == 0:
@@ -181,7 +182,7 @@ async def _replace_crd(client: InProcessClient, obj: Object) -> None:
 
 
 def placed(client: InProcessClient, obj: Object, namespace: str = "default") -> Object:
-    """Return the object with that namespace, if it needs one and has none."""
+    """Return the object with that namespace, if it needs a namespace and does not name one."""
     group, _ = split_api_version(obj.get("apiVersion") or "")
     metadata = obj.get("metadata") or {}
     if not client.is_namespaced(group, obj.get("kind", "")) or metadata.get("namespace"):

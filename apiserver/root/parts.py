@@ -1,7 +1,7 @@
 """The parts of a server, built from its options over an open store; `lifespan` runs them.
 
-Pure functions decide what there is. They start nothing, and what they build is frozen; those parts
-that few servers need are `Late`.
+Pure functions decide which parts exist. They start nothing, and build frozen values. Parts that few
+servers need are `Late`.
 """
 
 import asyncio
@@ -50,8 +50,8 @@ class Parts:
     beginning: Beginning
 
     async def settled(self, within: float = 60.0) -> None:
-        """Wait until every controller that runs here has seen the newest revision and has nothing
-        to do. Raises TimeoutError after so many seconds."""
+        """Wait until every controller in this process has seen the newest revision and is idle.
+        Raises TimeoutError after `within` seconds."""
         async with asyncio.timeout(within):
             await self.core.manager.settled()
 

@@ -36,9 +36,9 @@ def in_order(
     enabled: Collection[str],
     disabled: Collection[str],
 ) -> list[Plugin | LatePlugin]:
-    """Every plugin but the disabled ones, and those of `OPTIONAL` that are enabled.
+    """Return every plugin except the disabled ones and the `OPTIONAL` ones that are not enabled.
 
-    Webhooks are called by what `dispatcher` gives. Raises ValueError for a name that no plugin has.
+    The result of `dispatcher` calls webhooks. Raises ValueError for the name of an unknown plugin.
     """
     for name in sorted({*enabled, *disabled} - names.KNOWN):
         raise ValueError(f'admission-control plugin "{name}" is unknown')
@@ -77,7 +77,7 @@ def in_order(
         ValidatingWebhooks(store, dispatcher),
         declared,
         *security.escalation,
-        QuotaAdmission(store),  # last: what it lets pass is counted
+        QuotaAdmission(store),  # last, because it counts the objects that it admits
     ]
     left_out = {*disabled, *(OPTIONAL - set(enabled))}
     return [plugin for plugin in every if plugin.name not in left_out]

@@ -1,6 +1,6 @@
-"""The controllers of Kubernetes that a server runs, at once or when they have work.
+"""The Kubernetes controllers of a server, which start at once or when they have work.
 
-Those of kinds declared in Python and of workloads come with their kinds (`declared`, `workloads`).
+The controllers of declared kinds and of workloads start with their kinds (`declared`, `workloads`).
 """
 
 from collections.abc import Callable, Mapping

@@ -32,7 +32,7 @@ from inkube.storage import BaseStore
 
 MODES = ("AlwaysAllow", "RBAC")
 _ANSWERS_PLAINLY = 34
-"""The last minor that answers headers which impersonate nobody with a plain 500."""
+"""The last minor that responds with a plain 500 to impersonation headers without a user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ def _accounts(
     options: Options, store: BaseStore, system_fields: SystemFields, keys: Keys
 ) -> ServiceAccountTokens:
     own = options.service_account_signing_key_file
-    # read at the start, so that a file that is not there is told at once
+    # read at the start, so that a missing file is an error at once
     private = own.read_bytes() if own is not None else b""
     public = tuple(path.read_bytes() for path in options.service_account_key_file)
 

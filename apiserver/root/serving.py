@@ -74,9 +74,9 @@ async def begin(
     if worker is not None:
         made = await _behind_others(parts, made, stack)
     app = App(made)
-    # once more, so that requests end while there is a store; what is cleaned up stays so
+    # a second time, so that requests end while the store is open; a second cleanup has no effect
     stack.push_async_callback(door.runner.cleanup)
-    # before the runner waits for what is under way: watches would never end by themselves
+    # before the runner waits for running requests, because watches never end by themselves
     stack.callback(parts.streams.close)
     stack.push_async_callback(_hang_up, parts)
     stack.callback(streaming.close)
@@ -248,8 +248,8 @@ def _running(parts: Parts) -> dict[str, bool]:
 async def _behind_others(
     parts: Parts, made: apps.Parts, stack: contextlib.AsyncExitStack
 ) -> apps.Parts:
-    """Answer what other workers pass on; what passes on what only the one that leads can
-    answer."""
+    """Serve requests that other workers forward. Returns parts that forward requests that only the
+    leader can serve."""
     options = parts.core.options
     own = App(
         replace(
@@ -257,7 +257,7 @@ async def _behind_others(
             access=workers.ForwardedAccess(),
             origins=_NO_ORIGINS,
             guard=Guard(loopback_only=False),
-            # what a request is counted and told as, and meets, it did where it came from
+            # the worker that forwards a request has counted and logged it, and applied faults
             metrics=Metrics(),
             faults=None,
             listeners=[],
@@ -281,8 +281,8 @@ async def _behind_others(
 
 
 def _audit_log(options: Options) -> "http.audit.AuditLog | None":
-    """The audit log, where one is asked for; a policy is read in any case. Raises OSError,
-    ValueError."""
+    """Return the audit log, or None without the option. Reads the audit policy in any case. Raises
+    OSError, ValueError."""
     path = options.audit_policy_file
     policy = None if path is None else http.audit.read_policy(path)
     return None if options.audit_log is None else http.audit.AuditLog(options.audit_log, policy)

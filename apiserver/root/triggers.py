@@ -1,6 +1,6 @@
 """Actions at the first object of a kind, so that a start does not load code for later objects.
 
-Most servers never have an APIService that leads elsewhere, or a flow schema of their own.
+Most servers never store an APIService for another server, or a flow schema of their own.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -13,8 +13,8 @@ _OWN, _SERVICE, _URL = MANAGED.encode(), b'"service":', URL.encode()
 
 
 class Trigger:
-    """Calls `act` once, at the first object of a kind that is `wanted`, before its writer is
-    answered; at once where there is one when the store is looked at first."""
+    """Calls `act` one time, at the first object of a kind that `wanted` accepts, before its writer
+    receives the response. If such an object is already stored, calls it at the start."""
 
     def __init__(
         self, store: Store, plural: str, wanted: Callable[[Entry], bool], act: Callable[[], object]

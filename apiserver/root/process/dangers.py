@@ -1,6 +1,6 @@
 """Warnings about allowed but dangerous options of a server: one line each, with a remedy.
 
-What would be unsafe in any case is refused by `security.check`. Told by `inkube serve`.
+`inkube serve` prints them. `security.check` refuses options that are never safe.
 """
 
 import os
@@ -49,5 +49,5 @@ def _is_wide(path: Path) -> bool:
     try:
         mode = stat.S_IMODE(path.stat().st_mode)
     except OSError:
-        return False  # whoever reads it says so
+        return False  # the code that reads the file reports the error
     return os.name != "nt" and bool(mode & 0o077)

@@ -31,10 +31,10 @@ if _figures is not None:
 
 
 def return_large_blocks() -> None:
-    """Allocate each large block from the system, and return it when it is freed, from now on.
+    """From now on, allocate each large block from the system, and return it when it is freed.
 
-    glibc begins so, and keeps them once it has seen a few: 400 bodies of 1 MB, of which 60 were
-    alive, took 390 MiB.
+    glibc does this at first, but after a few large blocks it keeps freed ones: 400 bodies of 1 MB,
+    with at most 60 in use at a time, took 390 MiB.
     """
     set_option = getattr(_LIBRARY, "mallopt", None)
     if set_option is not None:
