@@ -32,7 +32,8 @@ class Recheck:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """All data and services outside an object. `services` are selected by parameter name."""
+    """The data and services outside an object. A check receives one of the `services` by the name
+    of its parameter."""
 
     client: Client
     clock: Clock
@@ -50,13 +51,14 @@ class Environment:
 
 
 class Memo:
-    """Results that the checks of one run share, so that equal requests are sent once."""
+    """Results that the checks of one run share, so that equal requests are sent one time."""
 
     def __init__(self) -> None:
         self._answers: dict[Any, asyncio.Future[Any]] = {}
 
     async def __call__(self, key: Any, ask: Callable[[], Awaitable[T]]) -> T:
-        """The result for `key`; calls `ask` at the first use of the key and after a failure."""
+        """Return the result for `key`. Calls `ask` at the first use of the key, and again after a
+        failure."""
         future = self._answers.get(key)
         if future is None or (future.done() and (future.cancelled() or future.exception())):
             future = asyncio.ensure_future(ask())

@@ -42,15 +42,15 @@ Guard = Callable[[Any, Environment], AsyncIterable[Problem]]
 
 @dataclass(frozen=True)
 class KindModule(Generic[R]):
-    """One kind: its model and everything that the kind does.
+    """One kind: its model and its behavior.
 
         KindModule(Probe, checks=[answers])
 
-    A write passes through it in this order: mutators, validation by the model's schema,
-    validators, checks (of a dry run only), storing of secret values (of a real write only), the
-    transaction, the store. A create also asks `creation_guards`, a deletion `deletion_guards`.
-    Reconciler, finalizers, work and `extra_controllers` run in the background. Raises TypeError
-    where the model has secure values and no place for them is given.
+    A write passes through these steps in this order: mutators, validation by the model's schema,
+    validators, checks (only in a dry run), storage of secret values (never in a dry run), the
+    transaction, the store. `creation_guards` also run on a create, `deletion_guards` on a
+    deletion. Reconciler, finalizers, work and `extra_controllers` run in the background. Raises
+    TypeError if the model has secure values and `secure` is missing.
     """
 
     model: type[R]
@@ -61,13 +61,13 @@ class KindModule(Generic[R]):
     validators: Sequence[Rule[R]] = ()
     """Functions of `@validator`: the static rules, which run on every write."""
     checks: Sequence[Check[R]] = ()
-    """Functions of `@check`: the live checks, which ask other systems."""
+    """Functions of `@check`: the live checks, which call other systems."""
     creation_guards: Sequence[Guard] = ()
     """Functions that can refuse a create, in a dry run and in a real write."""
     deletion_guards: Sequence[Guard] = ()
     """Functions that can refuse a deletion, in a dry run and in a real write."""
     reconciler: Reconciler | None = None
-    """A function that runs after an object has changed, with the object as it is then."""
+    """A function that runs after an object has changed, with the newest state of the object."""
     secure: SecureValues | None = None
     """The store of secret values. A model with a field `secure` needs one."""
     report: Report = field(default_factory=Report)
@@ -91,13 +91,13 @@ class KindModule(Generic[R]):
     subresources: Sequence[Subresource] = ()
     """Subresources that return something other than the object."""
     compute_name: Callable[[Object], str] | None = None
-    """The name of an object, where the rest of the object determines it."""
+    """A function that computes the name of an object from the rest of the object."""
     parts: Sequence[Part] = ()
-    """Further addresses of updates. A part with the name "" has rules for the object's own."""
+    """Further paths of updates. A part with the name "" has rules for the path of the object."""
     transaction: Transaction | None = None
     """A context manager around each write, from the last check to the commit."""
     view: View | None = None
-    """The kind whose objects this kind shows. It then stores no objects of its own."""
+    """A view of another kind's objects. A kind with a view stores no objects."""
     max_body: int = 0
     """The largest body, in bytes; 0 is the limit of the server."""
     versionless: Callable[[str], StatusError] | None = None
@@ -109,7 +109,7 @@ class KindModule(Generic[R]):
     returns_deleted: bool = False
     """Whether DELETE returns the object instead of a Status."""
     endpoints: Sequence[Endpoint] = ()
-    """Addresses of a namespace in the kind's group that are not resources."""
+    """Paths in the kind's group and in a namespace that are not resources."""
     finalizers: Finalizers | None = None
     """Steps to take before an object is removed."""
     work: Work | None = None
@@ -203,8 +203,8 @@ class KindModule(Generic[R]):
     async def check(
         self, obj: Object, old: Object | None, env: Environment, wrong: Sequence[str] = ()
     ) -> list[FieldError]:
-        """The live checks, for a dry run of create or update; those that do not depend on members
-        that static rules found `wrong`, by their paths."""
+        """Run the live checks, for a dry run of create or update. Skips checks that depend on
+        members that static rules refused: `wrong` contains their paths."""
         if obj["metadata"].get("deletionTimestamp"):
             return []
         try:
@@ -213,7 +213,8 @@ class KindModule(Generic[R]):
             return error.errors
 
     async def check_create(self, obj: Object, env: Environment) -> list[FieldError]:
-        """Why there may not be such an object, if so; for every create, dry or not."""
+        """Return the reasons against the creation of the object. Called for every create and dry
+        run."""
         try:
             typed = models.parse(self.model, obj)
         except models.Unreadable as error:
@@ -225,7 +226,8 @@ class KindModule(Generic[R]):
         ]
 
     async def check_delete(self, obj: Object, env: Environment) -> list[FieldError]:
-        """Why the object must not be deleted, if so; for every DELETE, dry or not."""
+        """Return the reasons against the deletion of the object. Called for every DELETE and dry
+        run."""
         try:
             typed = models.parse(self.model, obj)
         except models.Unreadable:
@@ -237,8 +239,8 @@ class KindModule(Generic[R]):
         ]
 
     async def persist(self, obj: Object, reservation: Reservation) -> None:
-        """Keep the secure values `mutate` took, until the write is refused: when everything else
-        has let it pass, never in a dry run."""
+        """Store the secure values that `mutate` took. If the write is refused later, they are
+        removed. Called after all other checks have accepted the write, never in a dry run."""
         if self.secure is not None:
             await self.secure.persist(obj, reservation)
 

@@ -32,7 +32,8 @@ DRAIN = 1.0
 
 
 class Result(NamedTuple):
-    """The result of a reconcile: `requeue_after` is the seconds until the next one; 0: none."""
+    """The result of a reconcile. `requeue_after` is the delay until the next one in seconds, or 0
+    for no next one."""
 
     requeue_after: float = 0.0
 
@@ -40,9 +41,9 @@ class Result(NamedTuple):
 GRACE = 0.02
 """Real seconds between an object's creation and its first status, for controllers with gives_time.
 
-In the reference, an object passes through etcd's watch and an informer before kube-apiserver's own
+In Kubernetes, an object passes through etcd's watch and an informer before kube-apiserver's own
 controllers write its status. Until then, a client can update the object with the resourceVersion of
-the response to its create. Without the delay, the controllers here would always be faster.
+the response to its create. Without the delay, inkube's controllers would always be faster.
 """
 
 Reconcile = Callable[[Key], Awaitable[Result | None]]
@@ -132,7 +133,7 @@ class _Running:
         def hear(change: Change) -> None:
             try:
                 keys = list(watch.keys(change))
-            except Exception:  # one object that cannot be understood must not stop the informer
+            except Exception:  # a single malformed object must not stop the informer
                 logger.exception("%s cannot tell whom a change concerns", self.controller.name)
                 return
             own = Key.of(change.object)
@@ -203,9 +204,9 @@ def _is_new(change: Change) -> bool:
 
 
 class Manager:
-    """Runs controllers over one client; `async with` starts and stops it.
+    """Runs controllers with one client; `async with` starts and stops it.
 
-    Until it becomes the leader, it runs only the controllers that run everywhere.
+    Until it becomes the leader, it runs only controllers with `everywhere`.
     """
 
     def __init__(self, client: Client, clock: Clock, *, leads: bool = True) -> None:
@@ -306,9 +307,8 @@ class Manager:
         return any(running.queue for running in self._running.values())
 
     async def worked_off(self) -> None:
-        """Return when no key waits, is being reconciled or will be retried soon. Includes keys that
-        reconciles of other controllers cause. This can take forever. Delayed keys do not count.
-        """
+        """Return when no key waits, is being reconciled or will be retried soon. This includes keys
+        that other controllers add meanwhile, so it can take forever. Delayed keys do not count."""
         while self.is_working:
             await self._queues_idle()
 

@@ -31,36 +31,37 @@ from inkube.schemas.clock import Clock
 
 @dataclass(frozen=True, slots=True)
 class ModuleOption:
-    """An option of a module, named as in Python: `greenhouse_frost`.
+    """An option of a module, with its name in Python: `greenhouse_frost`.
 
-    The command line calls it `--greenhouse-frost`; `Options(module_options={…})` has it by its
-    name. An option that the server has itself (`offline`, `outside_timeout`) may be declared, too:
-    the module is given the server's value. The type of `default` is the type of the values.
+    On the command line, it is `--greenhouse-frost`. `Options(module_options={…})` contains it by
+    its name. A module can also declare an option of the server (`offline`, `outside_timeout`); it
+    then receives the server's value. The type of `default` is the type of the values.
     """
 
     name: str
     default: Any = None
     help: str = ""
     choices: Sequence[str] = ()
-    """The texts that it may be; empty: any value of its type."""
+    """The permitted texts. If empty, any value of the type is permitted."""
 
 
 class Counts(Protocol):
     """The numbers of requests that faults affected."""
 
     def counted(self, name: str) -> tuple[int, int] | None:
-        """The numbers of requests that a fault matched and let fail; None for an unknown fault."""
+        """Return the numbers of requests that a fault matched and made fail, or None for an unknown
+        fault."""
         ...
 
     def listen(self, heard: Callable[[str], None]) -> Callable[[], None]:
-        """Call `heard` with the name of every fault that matched. Returns a function that ends
-        this."""
+        """Call `heard` with the name of every fault that matches a request. Returns a function that
+        ends this."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ModuleHost:
-    """The parts of a server that a module can use."""
+    """A server's parts that a module can use."""
 
     settings: Mapping[str, Any]
     """The values of the module's own `options`, by name."""

@@ -1,4 +1,4 @@
-"""Kinds whose objects are jobs: a job is claimed, run, reported and put away.
+"""Kinds whose objects are jobs: a job is claimed, run and reported, and then put away.
 
     async def boil(job, progress, env):
         for minute in range(job.spec.minutes):
@@ -10,8 +10,9 @@
 `status` shows the progress: `state` is pending, working, then the result (success, warning or
 error); `started` and `finished` are in milliseconds since the epoch; `progress` is from 0 to 100,
 and `progressUpdates` is the number of its updates. Jobs with the same `turn` run one after the
-other. If a server stopped during a job, the job starts again; a finished job is put away, not
-repeated. Deleting a waiting job ends it; a running job finishes first.
+other. If a server stopped during a job, the job starts again. A finished job is not repeated: it
+is put away, for example archived or deleted. Deleting a waiting job ends it. A running job
+finishes first.
 """
 
 import asyncio
@@ -31,7 +32,7 @@ FINAL = ("success", "warning", "error")
 CONCURRENCY = 64
 """The number of jobs at a time. Jobs mostly wait for outside systems or for the job before them."""
 SECONDS = 1.0
-"""Seconds between two writes of progress, at least, by the environment's clock."""
+"""The shortest interval between two writes of progress, in seconds of the environment's clock."""
 
 
 class Progress:
@@ -45,7 +46,7 @@ class Progress:
         self.updates = 0
 
     async def tell(self, done: int, *, of: int, message: str = "") -> None:
-        """Report that `done` parts `of` all are finished."""
+        """Report that `done` of `of` parts are finished."""
         percent = min(99, 100 * done // of) if of > 0 else 0
         now = self._clock.monotonic()
         if percent <= self._percent or now - self._written < SECONDS:
@@ -82,7 +83,7 @@ class Work:
     put_away: Callable[[Object, Environment], Awaitable[None]] = _stays
 
     def controller(self, model: type[models.Resource], env: Environment) -> Controller:
-        """The controller that runs every job once."""
+        """Return the controller that runs each job one time."""
         watch = Watch(model.gvr, lambda change: [] if change.old else [Key.of(change.object)])
         name = f"{model.gvr.resource}.{model.gvr.group} runner"
         runner = _Runner(self, model, env)
@@ -99,14 +100,14 @@ class _Runner:
         self._turns: WeakValueDictionary[Key, asyncio.Lock] = WeakValueDictionary()
 
     async def reconcile(self, key: Key) -> Result | None:
-        """Run one job when it is its turn."""
+        """Run one job when no earlier job with the same `turn` is unfinished."""
         try:
             obj = await self._get(key)
             turn = self._turns.setdefault(self._work.turn(obj), asyncio.Lock())
             async with turn:
                 await self._carry_out(await self._get(key))
         except StatusError as error:
-            if error.code != 404:  # 404: a client deleted it, which ends a job
+            if error.code != 404:  # 404: a client deleted the job, which ends it
                 raise
         return None
 
@@ -137,7 +138,7 @@ class _Runner:
         return await self._patch(obj, {"status": status}, "status")
 
     async def _patch(self, obj: Object, patch: Object, subresource: str) -> Object:
-        """Patch the job with the uid that was read, not a newer job with its name."""
+        """Patch the job with this uid, but not a newer job with the same name."""
         metadata = obj["metadata"]
         patch = {**patch, "metadata": {**patch.get("metadata", {}), "uid": metadata["uid"]}}
         return await self._env.client.patch(
