@@ -1,8 +1,9 @@
-"""Functions that the table names with `call=`: what is irregular, one module per family.
+"""Functions that the table of rules names with `call=`: irregular rules, one module per family.
 
-`call=affinity` of core.pods.rules is `affinity` in `calls/core_pods.py`; `call=core_storage.source`
-names another module. A function gets (value, path, frame) and yields what is wrong; `if=@name`
-names a predicate of the frame, `default=@name` and `defaults=name` functions of the struct.
+`call=affinity` in core.pods.rules is `affinity` in `calls/core_pods.py`; `call=core_storage.source`
+names another module. A function receives (value, path, frame) and returns or yields field errors.
+`if=@name` names a predicate of the frame. `default=@name` and `defaults=name` name functions that
+receive the object of the struct.
 """
 
 from typing import Any
@@ -11,7 +12,8 @@ from inkube.schemas import lazy
 
 
 def find(file: str, name: str, where: str) -> Any:
-    """The function of that name. Raises LookupError, which says where it is named."""
+    """Return the function with that name. Raises LookupError with the place in the table that names
+    it."""
     module, dot, function = name.rpartition(".")
     home = module if dot else file.replace(".", "_").replace("-", "_")
     try:

@@ -1,4 +1,4 @@
-"""What is irregular in webhooks and admission policies: rules of resources, and expressions."""
+"""Irregular rules of webhooks and admission policies: their resource rules and expressions."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -42,12 +42,12 @@ crowds = flowcontrol.crowds
 
 
 def fits(frame: Frame) -> bool:
-    """Whether the expressions of all webhooks are not too large to be read."""
+    """Return whether the expressions of all webhooks together are small enough to be checked."""
     return not expressionsize.errors(frame.obj.get("webhooks"), "webhooks")
 
 
 def names_apart(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
-    """Each webhook has a name of its own; a missing one is told elsewhere."""
+    """Check that webhook names are unique. Another rule reports missing names."""
     errors, seen = [], set()
     for index, webhook in enumerate(value):
         name = webhook.get("name")
@@ -58,7 +58,7 @@ def names_apart(value: list[Object], path: str, _frame: Frame) -> list[FieldErro
 
 
 def qualified_name(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """`IsFullyQualifiedName`: three segments at least."""
+    """`IsFullyQualifiedName`: check that a name has at least three segments."""
     if not value:
         return [fielderrors.required(path)]
     problems = names.dns1123_subdomain(value)
@@ -68,7 +68,8 @@ def qualified_name(value: str, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def reviews(value: list[str], path: str, _frame: Frame) -> list[FieldError]:
-    """Versions of reviews, each once, and one at least that kube-apiserver sends."""
+    """Check that the versions of reviews are unique, and that kube-apiserver sends at least one of
+    them."""
     errors = []
     for index, version in enumerate(value):
         place = f"{path}[{index}]"
@@ -85,17 +86,18 @@ def reviews(value: list[str], path: str, _frame: Frame) -> list[FieldError]:
 
 
 def client(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """An address, or a service."""
+    """Check a client configuration: exactly one of `url` and `service`."""
     return list(conversion.client_errors(value, path))
 
 
 def match_conditions(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
-    """What a request has to be like."""
+    """Check the matchConditions of a webhook."""
     return list(webhooks.conditions.validate(value, path))
 
 
 def resources(values: list[str], path: str, _frame: Frame) -> list[FieldError]:
-    """`pods/*` covers `pods/status`, `*/status` every status, `*/*` everything."""
+    """Check that no resource covers another: `pods/*` covers `pods/status`, `*/status` covers the
+    status of every resource, `*/*` covers everything."""
     errors: list[FieldError] = []
     wholes: set[str] = set()
     subresources: set[str] = set()
@@ -131,7 +133,7 @@ def resources(values: list[str], path: str, _frame: Frame) -> list[FieldError]:
 
 
 def group_version(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """`group/version`; what is wrong with a part shows the part."""
+    """Check a `group/version`. An error about one part shows only this part."""
     if value.count("/") > 1:
         return [fielderrors.invalid(path, value, f"unexpected GroupVersion string: {value}")]
     group, _, last = value.rpartition("/")
@@ -146,30 +148,31 @@ def group_version(value: str, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def mixed_case(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """A kind: a label, but for its case."""
+    """Check that a kind is a DNS label after it is converted to lower case."""
     found = names.dns1035_label(value.lower())
     why = f"may have mixed case, but should otherwise match: {', '.join(found)}"
     return [fielderrors.invalid(path, value, why)] if found else []
 
 
 def warns_and_denies(frame: Frame) -> bool:
-    """Whether a failure is told twice."""
+    """Return whether a failure would be both a denial and a warning."""
     return {"Deny", "Warn"} <= set(frame.obj.get("validationActions") or ())
 
 
 def not_beside_name(_value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Parameters are found by name, or by labels."""
+    """Refuse a selector of parameters next to a name."""
     return [fielderrors.forbidden(path, "name and selector are mutually exclusive")]
 
 
 def validating_expressions(spec: Object, _path: str, frame: Frame) -> list[FieldError]:
-    """Conditions, variables, validations and annotations of a ValidatingAdmissionPolicy."""
+    """Check the conditions, variables, validations and annotations of a
+    ValidatingAdmissionPolicy."""
     name = (frame.root.obj.get("metadata") or {}).get("name", "")
     return list(_validating(spec, name))
 
 
 def mutating_expressions(spec: Object, _path: str, _frame: Frame) -> list[FieldError]:
-    """Conditions, variables and mutations of a MutatingAdmissionPolicy."""
+    """Check the conditions, variables and mutations of a MutatingAdmissionPolicy."""
     has_params = spec.get("paramKind") is not None
     scope = Scope(params=any_params() if has_params else None, mutates=True)
     return [
@@ -181,7 +184,8 @@ def mutating_expressions(spec: Object, _path: str, _frame: Frame) -> list[FieldE
 
 
 def _writes(constraints: Object) -> Iterator[FieldError]:
-    """What is deleted can not be mutated; upstream's path has no index."""
+    """Refuse operations that cannot be mutated, such as DELETE. As upstream, the path has no
+    index."""
     path, known = "spec.matchConstraints.resourceRules.operations", _MUTABLE
     for rule in constraints.get("resourceRules") or ():
         for operation in rule.get("operations") or ():
@@ -232,7 +236,7 @@ def _validating(spec: Object, name: str) -> Iterator[FieldError]:
 
 
 def _conditions(values: list[Object], scope: Scope) -> Iterator[FieldError]:
-    """matchConditions of policies."""
+    """Check the matchConditions of a policy."""
     path, seen = "spec.matchConditions", set()
     if len(values) > _MAX_CONDITIONS:
         yield fielderrors.too_many(path, len(values), _MAX_CONDITIONS)
@@ -253,7 +257,7 @@ def _conditions(values: list[Object], scope: Scope) -> Iterator[FieldError]:
 
 
 def _variables(values: list[Object], scope: Scope) -> Iterator[FieldError]:
-    """Variables; each is declared for those that follow."""
+    """Check variables. Each variable is declared for the expressions after it."""
     for index, variable in enumerate(values):
         place, name = f"spec.variables[{index}]", variable.get("name", "")
         text, found = variable.get("expression", ""), types.DYN
@@ -326,7 +330,8 @@ def _annotations(values: list[Object], policy: str, scope: Scope) -> Iterator[Fi
 def _compiled(
     holder: Object, member: str, path: str, known: tuple[Environment, *tuple[Type, ...]]
 ) -> Iterator[FieldError]:
-    """What is wrong with an expression; `known` is where it stands and what it must yield."""
+    """Yield the error of an expression. `known` contains its environment and the permitted types of
+    its result."""
     environment, *wanted = known
     try:
         expressions.compiled(holder[member], environment, tuple(wanted))

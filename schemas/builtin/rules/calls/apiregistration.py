@@ -1,4 +1,4 @@
-"""What is irregular in registrations of API groups."""
+"""Irregular rules of APIServices."""
 
 from inkube.schemas import fielderrors
 from inkube.schemas.aggregation import marks, registrations
@@ -8,7 +8,8 @@ from inkube.schemas.metadata import names
 
 
 def name_of_version(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """The name is made of the version and the group; what is no name at all is told elsewhere."""
+    """Check that the name is `VERSION.GROUP`. Another rule reports names that are invalid in any
+    case."""
     spec = frame.obj.get("spec") or {}
     wanted = f"{spec.get('version', '')}.{spec.get('group', '')}"
     if value == wanted or names.path_segment(value):
@@ -18,7 +19,7 @@ def name_of_version(value: str, path: str, frame: Frame) -> list[FieldError]:
 
 
 def address(annotations: dict[str, str], path: str, _frame: Frame) -> list[FieldError]:
-    """inkube's own way to say where a server is."""
+    """Check the annotation in which inkube reads the URL of an extension server."""
     url = annotations.get(marks.URL)
     why = "" if url is None else registrations.url_problem(url)
     return [fielderrors.invalid(f"{path}[{marks.URL}]", url, why)] if why else []

@@ -1,4 +1,4 @@
-"""What is irregular in apps: selectors of templates, strategies of updates, claims of pods."""
+"""Irregular rules of apps: selectors of templates, update strategies, volume claims of pods."""
 
 from typing import Any
 
@@ -24,7 +24,8 @@ _MAY_CHANGE = (
 
 
 def is_readable(frame: Frame) -> bool:
-    """Whether the selector has no errors (LabelSelectorAsSelector); none is readable."""
+    """Return whether the selector has no errors (LabelSelectorAsSelector). A missing selector has
+    none."""
     known: bool | None = frame.facts.get(_READABLE)
     if known is None:
         known = frame.facts[_READABLE] = meta.is_readable(frame.obj.get("selector"))
@@ -32,24 +33,25 @@ def is_readable(frame: Frame) -> bool:
 
 
 def selects_all(frame: Frame) -> bool:
-    """Whether the selector is there and asks for nothing."""
+    """Return whether the selector exists, but has no requirements."""
     selector = frame.obj.get("selector")
     return selector is not None and not any(selector.values())
 
 
 def unreadable(selector: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """All of a selector that is wrong somewhere, once more."""
+    """Report an invalid selector a second time, as a whole."""
     shown = internal.value("meta.LabelSelector", selector)
     return [fielderrors.invalid(path, shown, "invalid label selector")]
 
 
 def unreadable_silently(selector: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """The same of stateful sets, with no text."""
+    """The same for StatefulSets, where the text of the error is empty."""
     return [fielderrors.invalid(path, internal.value("meta.LabelSelector", selector), "")]
 
 
 def selected(template: Object, path: str, frame: Frame) -> list[FieldError]:
-    """The selector takes the pods that are made; without one none are."""
+    """Check that the selector matches the labels of the pod template. A missing selector matches
+    none."""
     selector, labels = frame.obj.get("selector"), (template.get("metadata") or {}).get("labels")
     if selector is not None and selectors.selects(selector, labels or {}):
         return []
@@ -58,7 +60,7 @@ def selected(template: Object, path: str, frame: Frame) -> list[FieldError]:
 
 
 def template_with_claims(template: Object, path: str, frame: Frame) -> list[FieldError]:
-    """A template whose pods also have a volume for each claim."""
+    """Check a template with an additional volume for each volume claim template."""
     names = [
         (claim.get("metadata") or {}).get("name", "")
         for claim in frame.obj.get("volumeClaimTemplates") or ()
@@ -78,7 +80,7 @@ def template_with_claims(template: Object, path: str, frame: Frame) -> list[Fiel
 
 
 def quarters(strategy: Object) -> None:
-    """A quarter of the pods may be missing, and a quarter too many."""
+    """Set the default of maxUnavailable and maxSurge: 25%."""
     rolling = _rolling(strategy)
     for member in ("maxUnavailable", "maxSurge"):
         if rolling.get(member) is None:
@@ -86,7 +88,7 @@ def quarters(strategy: Object) -> None:
 
 
 def one_at_a_time(strategy: Object) -> None:
-    """One node after the other goes without a pod."""
+    """Set the defaults of a DaemonSet's rolling update: maxUnavailable 1, maxSurge 0."""
     rolling = _rolling(strategy)
     for member, value in (("maxUnavailable", 1), ("maxSurge", 0)):
         if rolling.get(member) is None:
@@ -94,7 +96,7 @@ def one_at_a_time(strategy: Object) -> None:
 
 
 def partition(strategy: Object) -> None:
-    """All pods are changed."""
+    """Set the default partition 0, so that an update changes all pods."""
     rolling = _rolling(strategy)
     if rolling.get("partition") is None:
         rolling["partition"] = 0
@@ -108,19 +110,19 @@ def _rolling(strategy: Object) -> Object:
 
 
 def deployment_strategy(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """A strategy of another type; all of it is shown."""
+    """Report an unknown type of strategy. The error shows the whole strategy."""
     shown = internal.value("apps.DeploymentStrategy", value)
     return [fielderrors.not_supported(path, shown, ("Recreate", "RollingUpdate"))]
 
 
 def daemonset_strategy(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """The same of daemon sets."""
+    """The same for DaemonSets."""
     shown = internal.value("apps.DaemonSetUpdateStrategy", value)
     return [fielderrors.not_supported(path, shown, ("RollingUpdate", "OnDelete"))]
 
 
 def statefulset_strategy(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """The same of stateful sets."""
+    """The same for StatefulSets."""
     if not value.get("type"):
         return [fielderrors.required(path)]
     shown = internal.value("apps.StatefulSetUpdateStrategy", value)
@@ -128,18 +130,18 @@ def statefulset_strategy(value: Object, path: str, _frame: Frame) -> list[FieldE
 
 
 def not_on_delete(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Pods that are changed when they are deleted are not changed one after the other."""
+    """Refuse `rollingUpdate` for the strategy OnDelete."""
     shown = internal.value("apps.RollingUpdateStatefulSetStrategy", value)
     return [fielderrors.invalid(path, shown, "only allowed for updateStrategy 'RollingUpdate'")]
 
 
 def moves_nothing(frame: Frame) -> bool:
-    """Whether no pod may be missing, and none be too many."""
+    """Return whether both maxUnavailable and maxSurge are 0."""
     return frame.obj.get("maxUnavailable") in _NONE and frame.obj.get("maxSurge") in _NONE
 
 
 def one_way(rolling: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Pods may be missing or too many, not both."""
+    """Check that exactly one of maxUnavailable and maxSurge of a DaemonSet is not 0."""
     gone, more = (
         rolling.get(member) not in (None, *_NONE) for member in ("maxUnavailable", "maxSurge")
     )
@@ -153,7 +155,7 @@ def one_way(rolling: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def more_than_ready(value: int, path: str, frame: Frame) -> list[FieldError]:
-    """A deployment fails later than its pods can be available."""
+    """Check that progressDeadlineSeconds is greater than minReadySeconds."""
     if value > frame.obj.get("minReadySeconds", 0):
         return []
     return [fielderrors.invalid(path, value, "must be greater than minReadySeconds")]
@@ -163,17 +165,17 @@ def more_than_ready(value: int, path: str, frame: Frame) -> list[FieldError]:
 
 
 def exceeds_replicas(member: str, frame: Frame) -> bool:
-    """Whether more pods are told of than there are."""
+    """Return whether a counter of the status is greater than the number of replicas."""
     return bool(frame.obj.get(member, 0) > frame.obj.get("replicas", 0))
 
 
 def exceeds_ready(member: str, frame: Frame) -> bool:
-    """Whether more pods are told of than are ready."""
+    """Return whether a counter of the status is greater than the number of ready replicas."""
     return bool(frame.obj.get(member, 0) > frame.obj.get("readyReplicas", 0))
 
 
 def decrements(member: str, frame: Frame) -> bool:
-    """Whether a counter goes back, or goes (IsDecremented)."""
+    """Return whether a counter decreased or was removed (IsDecremented)."""
     before = (frame.old or {}).get(member)
     return before is not None and (frame.obj.get(member) or 0) < before
 
@@ -182,7 +184,7 @@ def decrements(member: str, frame: Frame) -> bool:
 
 
 def claims(spec: Object) -> None:
-    """Templates of claims say what they are, and that they are not bound."""
+    """Set apiVersion and kind of volume claim templates, and the phase Pending."""
     for claim in spec.get("volumeClaimTemplates") or ():
         claim.update({"apiVersion": "v1", "kind": "PersistentVolumeClaim"})
         status = claim.setdefault("status", {})
@@ -191,20 +193,21 @@ def claims(spec: Object) -> None:
 
 
 def template_generation(obj: Object) -> None:
-    """A daemon set counts its templates in an annotation, which whoever creates it owns, since the
-    conversion to v1 writes it (Convert_apps_DaemonSet_To_v1_DaemonSet)."""
+    """Set the annotation with the generation of a DaemonSet's template. The field manager of the
+    create owns it, because the conversion to v1 writes it
+    (Convert_apps_DaemonSet_To_v1_DaemonSet)."""
     meta = obj.setdefault("metadata", {})
     if TEMPLATE_GENERATION not in (meta.get("annotations") or {}):
         meta["annotations"] = {**(meta.get("annotations") or {}), TEMPLATE_GENERATION: "0"}
 
 
 def statefulset_kept(value: Object, _path: str, frame: Frame) -> list[FieldError]:
-    """What an update may not change, told as one."""
+    """Report all changes of immutable fields as one error."""
     return _statefulset_kept(value, frame, _MAY_CHANGE)
 
 
 def statefulset_kept_with_history(value: Object, _path: str, frame: Frame) -> list[FieldError]:
-    """The same before 1.33, when the limit of revisions was kept as well."""
+    """The same before 1.33, when revisionHistoryLimit was immutable as well."""
     changing = tuple(name for name in _MAY_CHANGE if name != "revisionHistoryLimit")
     return _statefulset_kept(value, frame, changing)
 
@@ -225,5 +228,5 @@ def _statefulset_kept(value: Object, frame: Frame, changing: tuple[str, ...]) ->
 
 
 def data(value: Any, path: str, _frame: Frame) -> list[FieldError]:
-    """What a revision is a revision of: any value but none."""
+    """Check that a ControllerRevision has data, which can be any value except null."""
     return [fielderrors.required(path, "data is mandatory")] if value is None else []

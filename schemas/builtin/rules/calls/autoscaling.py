@@ -1,4 +1,4 @@
-"""What is irregular in autoscaling: bounds that depend on each other, a metric's one source."""
+"""Irregular rules of autoscaling: bounds that depend on each other, and one source per metric."""
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin import resourcenames
@@ -8,30 +8,31 @@ from inkube.schemas.meta import split_api_version
 from inkube.schemas.objects import Object
 
 _SOURCES = ("object", "external", "pods", "resource", "containerResource")
-"""In the order in which upstream looks at them."""
+"""The sources of a metric, in the order of upstream's checks."""
 
 
 def was_at_zero(frame: Frame) -> bool:
-    """Whether an update leaves the least number of replicas at 0."""
+    """Return whether minReplicas was already 0 before this update."""
     return frame.old is not None and frame.old.get("minReplicas") == 0
 
 
 def below_least(frame: Frame) -> bool:
-    """Whether the most replicas are fewer than the least."""
+    """Return whether maxReplicas is less than minReplicas."""
     least: int = frame.obj.get("minReplicas", 1)
     most: int = frame.obj.get("maxReplicas", 0)
     return most < least
 
 
 def idles_without_events(frame: Frame) -> bool:
-    """Whether nothing would tell when to come back from no replicas."""
+    """Return whether minReplicas is 0 without a metric that can scale up from 0 (Object or
+    External)."""
     kinds = {metric.get("type") for metric in frame.obj.get("metrics") or ()}
     return frame.obj.get("minReplicas") == 0 and not kinds & {"Object", "External"}
 
 
 def target_group(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """ValidateAPIVersion: only a ReplicationController is of the core group. What an update leaves
-    as it was may stay."""
+    """ValidateAPIVersion: only a ReplicationController is in the core group. An update can keep an
+    invalid version."""
     why = _version_problem(value)
     before = (frame.old or {}).get("scaleTargetRef") or {}
     if not why or (frame.updates and _version_problem(before)):
@@ -49,12 +50,12 @@ def _version_problem(target: Object) -> str:
 
 
 def is_first_source(name: str, frame: Frame) -> bool:
-    """Whether a source is the first that is there: the others are not judged."""
+    """Return whether a source is the first one that is set. The other sources are not validated."""
     return next((each for each in _SOURCES if frame.obj.get(each) is not None), "") == name
 
 
 def other_sources(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """The type's source has to be there, and no other."""
+    """Check that the source for the metric's type is set, and no other."""
     kind = value.get("type", "")
     expected = kind[:1].lower() + kind[1:]
     known = tuple(sorted(each[0].upper() + each[1:] for each in _SOURCES))
@@ -75,12 +76,12 @@ def other_sources(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def resource_name(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """Of containers."""
+    """Check the name of a container's resource."""
     return resourcenames.check_of_container(value, path)
 
 
 def scaling_rules(behavior: Object) -> None:
-    """GenerateHPAScaleUpRules, GenerateHPAScaleDownRules."""
+    """Set the defaults of GenerateHPAScaleUpRules and GenerateHPAScaleDownRules."""
     up = [
         {"type": "Pods", "value": 4, "periodSeconds": 15},
         {"type": "Percent", "value": 100, "periodSeconds": 15},

@@ -1,4 +1,4 @@
-"""What is irregular in batch: indexes, success and failure policies, templates of pods that end."""
+"""Irregular rules of batch: indexes, success and failure policies, templates of pods that end."""
 
 import itertools
 import re
@@ -18,7 +18,8 @@ from inkube.schemas.objects import semantically_same as same
 
 _MANAGER_SIZE = 63
 _MOST_INDEXES = 100_000
-"""Of jobs that count each index's failures; also how many pods of an indexed job run at once."""
+"""The most completions of jobs with backoffLimitPerIndex, and the greatest parallelism of indexed
+jobs."""
 _MOST_FAILING = 10_000
 _MOST_RULES = 20
 _INDEXES_SIZE = 64 * 1024
@@ -26,7 +27,7 @@ _MOST_CODES = 255
 _ENDING = ("OnFailure", "Never")
 UID_LABEL = "batch.kubernetes.io/controller-uid"
 _SCHEDULING = ("affinity", "nodeSelector", "tolerations", "schedulingGates")
-_MAX_NAME = 52  # of a cron job, whose jobs add a time to it
+_MAX_NAME = 52  # of a CronJob, which adds a time to the names of its jobs
 _SHORTHANDS = frozenset({
     "@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly",
 })  # fmt: skip
@@ -34,12 +35,12 @@ _ACTIONS, _OPERATORS = ("Count", "FailIndex", "FailJob", "Ignore"), ("In", "NotI
 
 
 def has_no_indexes(frame: Frame) -> bool:
-    """Whether a job says that its pods are alike, or says nothing."""
+    """Return whether the completion mode is NonIndexed, also by default."""
     return frame.obj.get("completionMode") in (None, "NonIndexed")
 
 
 def manager(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """`example.com/path`, of a bounded length."""
+    """Check that `managedBy` has the form `example.com/path` and a bounded length."""
     errors = networking.domain_prefixed_path(value, path, frame)
     if len(value) > _MANAGER_SIZE:
         errors.append(fielderrors.too_long(path, _MANAGER_SIZE))
@@ -47,7 +48,7 @@ def manager(value: str, path: str, frame: Frame) -> list[FieldError]:
 
 
 def many_indexes(spec: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Bounds of indexed jobs that depend on each other."""
+    """Check limits of indexed jobs that depend on each other."""
     if spec.get("completionMode") != "Indexed":
         return []
     errors = []
@@ -79,7 +80,7 @@ def many_indexes(spec: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def restart_policy(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """Pods that come to an end, and that are counted when they fail where a policy asks for it."""
+    """Check the restart policy of a job's pods. With a podFailurePolicy, it must be Never."""
     if value in ("", "Always"):
         return [fielderrors.required(path, 'valid values: "OnFailure", "Never"')]
     if value not in _ENDING:
@@ -94,7 +95,8 @@ def restart_policy(value: str, path: str, frame: Frame) -> list[FieldError]:
 
 
 def labels_of_template(job: Object) -> None:
-    """A job without labels of its own has its template's, now and when the job adds to them."""
+    """Copy the template's labels to a job without labels. The job shares them, so that labels that
+    are added later appear in both."""
     template = (job.get("spec") or {}).get("template") or {}
     labels = (template.get("metadata") or {}).get("labels")
     if labels and not job["metadata"].get("labels"):
@@ -102,7 +104,7 @@ def labels_of_template(job: Object) -> None:
 
 
 def own_labels(meta: Object) -> dict[str, str]:
-    """What marks a job's pods as its own."""
+    """Return the labels of a job's pods that identify the job."""
     uid, name = meta.get("uid", ""), meta.get("name", "")
     return {
         "controller-uid": uid, "job-name": name,
@@ -111,7 +113,8 @@ def own_labels(meta: Object) -> dict[str, str]:
 
 
 def generated(job: Object, _path: str, _frame: Frame) -> list[FieldError]:
-    """What is made of a job's uid and name (validateGeneratedSelector)."""
+    """Check the labels and the selector that are generated from a job's uid and name
+    (validateGeneratedSelector)."""
     spec, own = job.get("spec") or {}, own_labels(job.get("metadata") or {})
     if spec.get("manualSelector") or spec.get("selector") is None:
         return []
@@ -132,7 +135,8 @@ def generated(job: Object, _path: str, _frame: Frame) -> list[FieldError]:
 
 
 def selected(spec: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """The selector takes the pods that the job makes; without one none are."""
+    """Check that the selector matches the labels of the pod template. A missing selector matches
+    none."""
     selector = spec.get("selector")
     labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
     if not meta.is_readable(selector):
@@ -144,7 +148,7 @@ def selected(spec: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def longest_name(job: Object, _path: str, _frame: Frame) -> list[FieldError]:
-    """The last pod of an indexed job has a name that is a hostname."""
+    """Check that the name of an indexed job's last pod is a valid hostname."""
     spec, name = job.get("spec") or {}, (job.get("metadata") or {}).get("name", "")
     count = spec.get("completions") or 0
     if spec.get("completionMode") != "Indexed" or count <= 0:
@@ -157,7 +161,7 @@ def longest_name(job: Object, _path: str, _frame: Frame) -> list[FieldError]:
 
 
 def completions_kept(spec: Object, path: str, frame: Frame) -> list[FieldError]:
-    """An indexed job may grow and shrink, together with its parallelism."""
+    """Check that completions change only for an indexed job, and together with parallelism."""
     value, place = spec.get("completions"), f"{path}.completions"
     before = ((frame.old or {}).get("spec") or {}).get("completions")
     if same(value, before):
@@ -171,8 +175,9 @@ def completions_kept(spec: Object, path: str, frame: Frame) -> list[FieldError]:
 
 
 def template_kept(spec: Object, path: str, frame: Frame) -> list[FieldError]:
-    """The template stays; of a job that waits to be started for the first time its pods' place may
-    be chosen anew, and what they ask for (validatePodTemplateUpdate)."""
+    """Check that the template does not change. While a job is suspended and was never started, its
+    scheduling directives and the resources of its containers can change
+    (validatePodTemplateUpdate)."""
     old = frame.old or {}
     template, before = spec["template"], old["spec"]["template"]
     if not old["spec"].get("suspend") or (old.get("status") or {}).get("startTime"):
@@ -188,7 +193,7 @@ def template_kept(spec: Object, path: str, frame: Frame) -> list[FieldError]:
 
 
 def _chosen(pod: Object) -> Object:
-    """A pod's spec without what may change while a job is suspended."""
+    """Return a pod's spec without the fields that can change while a job is suspended."""
     made = {k: v for k, v in pod.items() if k not in _SCHEDULING}
     affinity = {k: v for k, v in (pod.get("affinity") or {}).items() if k != "nodeAffinity"}
     for member in ("containers", "initContainers"):
@@ -203,7 +208,7 @@ def _chosen(pod: Object) -> Object:
 
 
 def success_policy(spec: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """validateSuccessPolicy: rules about indexes, so for indexed jobs only."""
+    """validateSuccessPolicy: check the rules. Only indexed jobs can have a success policy."""
     policy, place = spec.get("successPolicy"), f"{path}.successPolicy"
     if policy is None:
         return []
@@ -252,7 +257,8 @@ def _success_rule(rule: Object, completions: int, path: str) -> list[FieldError]
 
 
 def _count_indexes(text: str, completions: int) -> int:
-    """How many indexes `0,2-4` has. Raises ValueError with the text of validateIndexesFormat."""
+    """Return the number of indexes in a text such as `0,2-4`. Raises ValueError with the text of
+    validateIndexesFormat."""
     total, last = 0, None
     for interval in text.split(",") if text else ():
         first, end = _interval(interval, completions)
@@ -291,7 +297,7 @@ def _index(text: str, completions: int) -> int:
 
 
 def action(rule: Object, path: str, frame: Frame) -> list[FieldError]:
-    """A known one, and one for an index only where failures are counted for each."""
+    """Check that the action is known, and that FailIndex is used only with backoffLimitPerIndex."""
     name, place = rule.get("action", ""), f"{path}.action"
     if not name:
         return [fielderrors.required(place, f"valid values: {_quoted(_ACTIONS)}")]
@@ -304,7 +310,7 @@ def action(rule: Object, path: str, frame: Frame) -> list[FieldError]:
 
 
 def one_requirement(rule: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Exit codes or conditions, and not both."""
+    """Check that exactly one of onExitCodes and onPodConditions is set."""
     codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions")
     if codes is not None and conditions:
         why = "specifying both OnExitCodes and OnPodConditions is not supported"
@@ -316,7 +322,8 @@ def one_requirement(rule: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def exit_codes(codes: Object, path: str, frame: Frame) -> list[FieldError]:
-    """An operator, a container of the template, and codes in their order, each once."""
+    """Check the operator, the name of the container, and that the exit codes are sorted and
+    unique."""
     operator, values = codes.get("operator", ""), codes.get("values") or []
     errors: list[FieldError] = []
     if not operator:
@@ -357,7 +364,7 @@ def _containers(job: Frame | None) -> set[str]:
 
 
 def _quoted(names: tuple[str, ...]) -> str:
-    """`%q` of a []string."""
+    """Return the Go text `%q` of a []string."""
     return f"[{' '.join(map(gotext.quote, names))}]"
 
 
@@ -365,20 +372,20 @@ def _quoted(names: tuple[str, ...]) -> str:
 
 
 def no_selector(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Each job that is made gets one of its own."""
+    """Refuse a selector in a job template, because each job generates its own."""
     shown = internal.value("meta.LabelSelector", value)
     return [fielderrors.invalid(path, shown, "`selector` will be auto-generated")]
 
 
 def short_name(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """A name to which a time can be added."""
+    """Check that the name of a CronJob leaves room for the time in the names of its jobs."""
     if len(value) <= _MAX_NAME:
         return []
     return [fielderrors.invalid(path, value, names.max_length_error(_MAX_NAME))]
 
 
 def time_zone(zone: str, path: str, _frame: Frame) -> list[FieldError]:
-    """validateTimeZone: a name of the IANA's, and not this machine's own."""
+    """validateTimeZone: check that the time zone is in the IANA database and is not `Local`."""
     if not zone:
         return [fielderrors.invalid(path, zone, "timeZone must be nil or non-empty string")]
     if zone.lower() == "local":
@@ -396,7 +403,7 @@ _ZONE_PART = re.compile(r"(?!-|\.{1,2}$)[A-Za-z0-9_+.-]{1,14}")
 
 
 def schedule(text: str, path: str, _frame: Frame) -> list[FieldError]:
-    """What robfig/cron reads, without a time zone (validateScheduleFormat)."""
+    """Check a schedule as robfig/cron parses it, without a time zone (validateScheduleFormat)."""
     if "TZ" in text:
         why = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
         return [fielderrors.invalid(path, text, why)]
@@ -425,11 +432,11 @@ _BOUNDS: tuple[tuple[int, int, dict[str, int]], ...] = (
     (1, 12, {name: number + 1 for number, name in enumerate(_MONTHS)}),
     (0, 6, {name: number for number, name in enumerate(_DAYS)}),
 )
-"""Least, greatest and named values of each field."""
+"""Lowest and highest value and named values of each field."""
 
 
 def _field_problem(field: str, least: int, most: int, named: dict[str, int]) -> str:
-    """What robfig/cron's parser says of a field; "" if it is well."""
+    """Return the error of robfig/cron's parser for a field, or ""."""
     for part in field.split(","):
         why = _range_problem(part, least, most, named) if part else ""
         if why:
@@ -438,7 +445,8 @@ def _field_problem(field: str, least: int, most: int, named: dict[str, int]) -> 
 
 
 def _range_problem(part: str, least: int, most: int, named: dict[str, int]) -> str:
-    """getRange: `*`, `?`, `a`, `a-b`, each with `/step`."""
+    """getRange: return the error of `*`, `?`, `a` or `a-b`, each with an optional `/step`, or
+    ""."""
     whole, *steps = part.split("/")
     ends = whole.split("-")
     try:
@@ -466,7 +474,7 @@ def _range_problem(part: str, least: int, most: int, named: dict[str, int]) -> s
 
 
 def _number(text: str, named: dict[str, int]) -> int:
-    """Raises ValueError with the parser's text."""
+    """Return the number or the named value. Raises ValueError with the parser's text."""
     if text.lower() in named:
         return named[text.lower()]
     try:

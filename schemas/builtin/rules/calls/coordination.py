@@ -1,4 +1,4 @@
-"""What is irregular in coordination.k8s.io."""
+"""Irregular rules of coordination.k8s.io."""
 
 from typing import Any
 
@@ -11,8 +11,9 @@ _STRATEGIES = ("OldestEmulationVersion",)
 
 
 def strategy(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """A name of Kubernetes' own, or a qualified one (ValidateCoordinatedLeaseStrategy), which says
-    `strategy` twice."""
+    """Check that a strategy is one of Kubernetes or a qualified name
+    (ValidateCoordinatedLeaseStrategy). As upstream, the path of the error contains `strategy`
+    twice."""
     place = f"{path}.strategy"
     if "/" in value:
         return [fielderrors.invalid(place, value, why) for why in names.label_key(value)]
@@ -22,6 +23,6 @@ def strategy(value: str, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def has_holder(frame: Frame) -> bool:
-    """Whether the preferred holder is no empty text."""
+    """Return whether the preferred holder is set and is not empty."""
     holder: Any = frame.obj.get("preferredHolder")
     return bool(holder)

@@ -1,5 +1,4 @@
-"""What is irregular in the core group's small kinds: data of ConfigMaps and Secrets, quotas, limit
-ranges, nodes."""
+"""Irregular rules of small core kinds: ConfigMaps, Secrets, LimitRanges, ResourceQuotas, nodes."""
 
 import base64
 import math
@@ -17,28 +16,28 @@ from inkube.schemas.objects import Object
 from inkube.schemas.objects import semantically_same as same
 
 MAX_SIZE = 1024 * 1024
-"""Bytes of all values of a Secret or ConfigMap together."""
+"""The largest size of all values of a Secret or ConfigMap together, in bytes."""
 _WHEN_SET = "field is immutable when `immutable` is set"
 
 # ConfigMaps and Secrets
 
 
 def keys_apart(value: dict[str, str], path: str, frame: Frame) -> list[FieldError]:
-    """Keys of data that are keys of binaryData, too."""
+    """Report keys that are in both data and binaryData."""
     why = "duplicate of key present in binaryData"
     both = value.keys() & (frame.obj.get("binaryData") or {}).keys()
     return [fielderrors.invalid(f"{path}[{key}]", key, why) for key in sorted(both)]
 
 
 def config_size(value: Object, _path: str, _frame: Frame) -> list[FieldError]:
-    """All values together."""
+    """Check the total size of all values."""
     size = sum(len(text.encode()) for text in (value.get("data") or {}).values())
     size += _bytes(value.get("binaryData") or {})
     return [fielderrors.too_long("", MAX_SIZE)] if size > MAX_SIZE else []
 
 
 def secret_size(value: dict[str, str], path: str, _frame: Frame) -> list[FieldError]:
-    """All values together."""
+    """Check the total size of all values."""
     return [fielderrors.too_long(path, MAX_SIZE)] if _bytes(value) > MAX_SIZE else []
 
 
@@ -47,7 +46,7 @@ def _bytes(data: dict[str, str]) -> int:
 
 
 def frozen(value: Object, _path: str, frame: Frame) -> list[FieldError]:
-    """What changed of an object that is immutable; that it is, can not be taken back."""
+    """Report changes of an immutable object. `immutable` itself cannot be unset."""
     old = frame.old or {}
     if not old.get("immutable"):
         return []
@@ -60,7 +59,7 @@ def frozen(value: Object, _path: str, frame: Frame) -> list[FieldError]:
 
 
 def fold_plain_texts(obj: Object) -> None:
-    """stringData is another way to write data."""
+    """Move the values of stringData to data, in base64."""
     plain = obj.pop("stringData", None) or {}
     if plain:
         encoded = {key: base64.b64encode(text.encode()).decode() for key, text in plain.items()}
@@ -75,7 +74,7 @@ _DOCKER = {
 
 
 def secret_type(value: Object, _path: str, _frame: Frame) -> list[FieldError]:
-    """What a secret of a type has to have."""
+    """Check that a Secret has the members that its type requires."""
     kind, data = value.get("type", ""), value.get("data") or {}
     missing: list[str] = []
     if kind == "kubernetes.io/service-account-token":
@@ -109,7 +108,7 @@ def _docker(data: dict[str, str], key: str) -> list[FieldError]:
 
 
 def mountable(value: Object, _path: str, frame: Frame) -> list[str]:
-    """warnIfHasEnforceMountableSecretsAnnotation."""
+    """Warn as warnIfHasEnforceMountableSecretsAnnotation does."""
     key = "kubernetes.io/enforce-mountable-secrets"
     before = frame.old or {}
     new, old = (one.get("metadata", {}).get("annotations") or {} for one in (value, before))
@@ -123,7 +122,7 @@ def mountable(value: Object, _path: str, frame: Frame) -> list[str]:
 
 
 def limits(item: Object) -> None:
-    """What is not said of containers follows from what is (SetDefaults_LimitRangeItem)."""
+    """Set missing defaults of a limit from its other members (SetDefaults_LimitRangeItem)."""
     most = {**(item.get("max") or {}), **(item.get("default") or {})}
     requests = {**(item.get("min") or {}), **most, **(item.get("defaultRequest") or {})}
     for member, values in (("default", most), ("defaultRequest", requests)):
@@ -132,7 +131,7 @@ def limits(item: Object) -> None:
 
 
 def limit_type(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """validateLimitRangeTypeName; each type once."""
+    """validateLimitRangeTypeName: check the type of a limit. Each type can occur one time."""
     errors = [fielderrors.invalid(path, value, why) for why in names.label_key(value)]
     standard = ("Container", "Pod", "PersistentVolumeClaim")
     if not errors and "/" not in value and value not in standard:
@@ -152,7 +151,7 @@ def limited_resource(value: str, path: str, frame: Frame) -> list[FieldError]:
 
 
 def storage_bound(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Claims are limited in their storage."""
+    """Check that limits of claims have a minimum or a maximum of storage."""
     if any("storage" in (value.get(member) or {}) for member in ("min", "max")):
         return []
     why = "either minimum or maximum storage value is required, but neither was provided"
@@ -171,11 +170,11 @@ _BOUNDS = (
     ("min", "default", "default", "min", "min value {} is greater than default value {}"),
     ("default", "max", "default", "max", "default value {} is greater than max value {}"),
 )  # fmt: skip
-"""Lower bound, upper bound, the field blamed, the value shown, the text."""
+"""Lower bound, upper bound, the field of the error, the value that the error shows, the text."""
 
 
 def bounds(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """How the amounts of each resource stand to each other."""
+    """Check how the amounts of each resource relate to each other."""
     kinds = [
         member
         for member in _AMOUNTS
@@ -249,7 +248,7 @@ _UNFIT = "unsupported scope applied to resource"
 
 
 def quota(value: dict[str, str], path: str, _frame: Frame) -> list[FieldError]:
-    """Names and amounts of what is bounded, or used."""
+    """Check the names and the amounts of the limited or used resources."""
     errors: list[FieldError] = []
     for name, amount in sorted(value.items()):
         errors += resourcenames.check_of_quota(name, f"{path}[{name}]")
@@ -258,7 +257,8 @@ def quota(value: dict[str, str], path: str, _frame: Frame) -> list[FieldError]:
 
 
 def _fits(scope: str, name: str) -> bool:
-    """IsResourceQuotaScopeValidForResource; names that are not standard fit everywhere."""
+    """IsResourceQuotaScopeValidForResource. Names that are not standard are valid for every
+    scope."""
     if name not in resourcenames.OF_QUOTAS and not resourcenames.is_huge(name):
         return True
     if scope == "BestEffort":
@@ -269,8 +269,9 @@ def _fits(scope: str, name: str) -> bool:
 
 
 def _unfit(scope: str, error: FieldError, frame: Frame, told: int) -> list[FieldError]:
-    """The error once for each bounded resource that the scope does not fit; no more after `told`
-    others than an answer tells. Resources are looked through once for each scope that exists."""
+    """Return the error one time for each limited resource that the scope does not fit. `told` is
+    the number of earlier errors: with them, the result has one error more than a response can
+    contain. For each scope, all resources are checked only one time."""
     if scope not in _SCOPES:
         return []
     counts: dict[str, int] = frame.facts.setdefault("unfit", {})
@@ -294,13 +295,13 @@ def scopes(value: list[str], path: str, frame: Frame) -> list[FieldError]:
 
 
 def scopes_kept(value: list[str] | None, path: str, frame: Frame) -> list[FieldError]:
-    """A quota is about the same pods for good."""
+    """Check that an update does not change the scopes. Their order does not matter."""
     before = ((frame.old or {}).get("spec") or {}).get("scopes") or []
     return [] if set(value or ()) == set(before) else [fielderrors.invalid(path, value, IMMUTABLE)]
 
 
 def scope_selector(value: list[Object], path: str, frame: Frame) -> list[FieldError]:
-    """validateScopedResourceSelectorRequirement, whose paths have no index."""
+    """validateScopedResourceSelectorRequirement. As upstream, its paths have no index."""
     errors: list[FieldError] = []
     shown = internal.value("core.ScopeSelector", frame.obj["scopeSelector"])
     for one in value:
@@ -344,14 +345,14 @@ _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 def node_capacity(obj: Object) -> None:
-    """What there is may be used (SetDefaults_NodeStatus)."""
+    """Set the default of allocatable: the capacity (SetDefaults_NodeStatus)."""
     told = obj.get("status") or {}
     if told.get("capacity") and not told.get("allocatable"):
         told["allocatable"] = dict(told["capacity"])
 
 
 def pod_ranges(spec: Object) -> None:
-    """podCIDR is the first of podCIDRs; where they differ, podCIDR counts."""
+    """Keep podCIDR and the first of podCIDRs equal. If they differ, podCIDR is used."""
     one, many = spec.get("podCIDR") or "", spec.get("podCIDRs") or []
     if one and (not many or many[0] != one):
         spec["podCIDRs"] = [one]
@@ -383,7 +384,8 @@ def taints(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
 
 
 def labels_of_template(obj: Object) -> None:
-    """A replication controller takes its template's labels where it has no selector or labels."""
+    """Set the default of the labels and the selector of a ReplicationController: its template's
+    labels."""
     spec = obj.get("spec") or {}
     labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
     if labels and not spec.get("selector"):
@@ -393,7 +395,7 @@ def labels_of_template(obj: Object) -> None:
 
 
 def selected_by_labels(template: Object, path: str, frame: Frame) -> list[FieldError]:
-    """The plain selector of a replication controller takes the pods that it makes."""
+    """Check that the selector of a ReplicationController matches the labels of its template."""
     labels = (template.get("metadata") or {}).get("labels") or {}
     if (frame.obj.get("selector") or {}).items() <= labels.items():
         return []
@@ -402,7 +404,7 @@ def selected_by_labels(template: Object, path: str, frame: Frame) -> list[FieldE
 
 
 def pod_ranges_of_families(value: list[str], path: str, _frame: Frame) -> list[FieldError]:
-    """Blocks of addresses, one for each family at most."""
+    """Check the CIDRs, at most one for each IP family."""
     errors: list[FieldError] = []
     for index, text in enumerate(value):
         errors += addresses.check_block(text, f"{path}[{index}]")
@@ -452,12 +454,12 @@ def _node_addresses(given: list[Object]) -> list[FieldError]:
 
 
 def has_siblings(member: str, frame: Frame) -> bool:
-    """Whether the list of that name that a struct stands in has more than one item."""
+    """Return whether the list `member`, which contains this struct, has other items."""
     return frame.up is not None and len(frame.up.obj.get(member) or ()) > 1
 
 
 def endpoint_address(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """IsValidIPForLegacyField: what the old object has, may stay."""
+    """IsValidIPForLegacyField: an update can keep an invalid address of the old object."""
     return [] if value in _known_addresses(frame.root.old) else addresses.check(value, path)
 
 
@@ -468,7 +470,7 @@ def lenient_endpoint_address(value: str, path: str, frame: Frame) -> list[FieldE
 
 
 def endpoint_reachable(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """ValidateEndpointIP."""
+    """ValidateEndpointIP: refuse unspecified, loopback and link-local addresses."""
     return addresses.check_reachable(value, path)
 
 

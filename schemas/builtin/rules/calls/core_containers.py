@@ -1,4 +1,4 @@
-"""What is irregular in containers: what they share with their pod, with each other, and mounts."""
+"""Irregular rules of containers: fields that depend on their pod or on each other, and mounts."""
 
 import re
 from typing import Any
@@ -27,7 +27,7 @@ _NOT_EPHEMERAL = (
     "ports", "resources", "resizePolicy", "restartPolicy", "restartPolicyRules", "livenessProbe",
     "readinessProbe", "startupProbe", "lifecycle",
 )  # fmt: skip
-"""In the order of the struct."""
+"""Fields that ephemeral containers cannot have, in the order of the struct."""
 _EPHEMERAL = "cannot be set for an Ephemeral Container"
 _BLOCKS = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
 _LONGEST_PROFILE = 4095
@@ -48,7 +48,7 @@ _IMAGE = re.compile(
     r"(?:@(?P<digest>[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?",
     re.ASCII,
 )
-"""What a reference to an image looks like (distribution/reference)."""
+"""The form of a reference to an image (distribution/reference)."""
 _LONGEST_REPOSITORY = 255
 _SIGNALS = frozenset(
     f"SIG{name}"
@@ -64,19 +64,20 @@ _WINDOWS_SIGNALS = frozenset({"SIGKILL", "SIGTERM"})
 
 
 def spec_of(frame: Frame) -> Frame:
-    """The frame of the PodSpec that something stands in; defaults have given it a dnsPolicy."""
+    """Return the frame of the enclosing PodSpec, which has a dnsPolicy since defaulting."""
     found = frame.outer("dnsPolicy")
     assert found is not None, "containers stand in the spec of a pod"
     return found
 
 
 def pull_policy(container: Object) -> str:
-    """Of a container's image."""
+    """Return the default pull policy of a container's image."""
     return policy_of(container.get("image", ""))
 
 
 def policy_of(image: str) -> str:
-    """Always for the tag `latest` or none at all, else IfNotPresent; so for what is no image."""
+    """Return Always for the tag `latest` or without a tag and digest, else IfNotPresent, also for
+    invalid references."""
     found = _IMAGE.fullmatch(image)
     if found is None or len(_repository(found)) > _LONGEST_REPOSITORY:
         return "IfNotPresent"
@@ -85,7 +86,7 @@ def policy_of(image: str) -> str:
 
 
 def _repository(image: re.Match[str]) -> str:
-    """The path on its host; what has neither host nor folder is in Docker's library."""
+    """Return the repository path. Without a host and a folder, it is in Docker's library."""
     path = image["path"]
     return path if image["host"] or "/" in path else f"library/{path}"
 
@@ -94,12 +95,12 @@ def _repository(image: re.Match[str]) -> str:
 
 
 def name_once(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """No container before this one has its name."""
+    """Check that no earlier container has the same name."""
     return _once(value, path, spec_of(frame).facts.setdefault("names", set()))
 
 
 def init_name_once(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """No regular container has its name, nor an init container before it."""
+    """Check that no regular container and no earlier init container has the same name."""
     spec = spec_of(frame)
     taken = spec.facts.get("init names")
     if taken is None:
@@ -119,7 +120,8 @@ def _names(spec: Object, *members: str) -> set[str]:
 
 
 def ephemeral_name_once(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """No container of any sort has its name; what it targets is no ephemeral one."""
+    """Check that no other container has the same name, and that the target is not an ephemeral
+    container."""
     spec = spec_of(frame)
     others = spec.facts.get("other names")
     if others is None:
@@ -133,7 +135,7 @@ def ephemeral_name_once(value: Object, path: str, frame: Frame) -> list[FieldErr
 
 
 def only_ephemeral(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """What ephemeral containers cannot have (validateEphemeralContainers)."""
+    """Refuse fields that ephemeral containers cannot have (validateEphemeralContainers)."""
     errors = [
         fielderrors.forbidden(f"{path}.{member}", _EPHEMERAL)
         for member in _NOT_EPHEMERAL
@@ -149,26 +151,26 @@ def only_ephemeral(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def untrimmed(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """Of an image, as the table calls it."""
+    """Check an image; the name in the table."""
     return blanks(value, path)
 
 
 def blanks(value: str, path: str) -> list[FieldError]:
-    """Blanks around an image, which templates may have (validateContainerOnlyForPod)."""
+    """Refuse spaces around an image. Templates may have them (validateContainerOnlyForPod)."""
     if value == value.strip():
         return []
     return [fielderrors.invalid(path, value, "must not have leading or trailing whitespace")]
 
 
 def port_name(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """The name of a port, which no port of the container before it has."""
+    """Check the name of a port, and that it is unique in its container."""
     errors = [fielderrors.invalid(path, value, why) for why in naming.port_name(value)]
     assert frame.up is not None, "ports stand in containers"
     return errors or _once(value, path, frame.up.facts.setdefault("ports", set()))
 
 
 def host_ports(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
-    """No two containers listen on one port of the host (checkHostPortConflicts)."""
+    """Check that no two containers use the same port of the host (checkHostPortConflicts)."""
     taken: set[str] = set()
     return [
         error
@@ -178,7 +180,8 @@ def host_ports(value: list[Object], path: str, _frame: Frame) -> list[FieldError
 
 
 def own_host_ports(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """The same of one init container, told of the first, since each is checked as a list of one."""
+    """The same for one init container. The path has the index 0, because upstream checks each as a
+    list of one."""
     return _conflicts(value, f"{path.rpartition('[')[0]}[0]", set())
 
 
@@ -195,7 +198,7 @@ def _conflicts(container: Object, path: str, taken: set[str]) -> list[FieldError
 
 
 def one_source(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """A variable has a value or one source of it (validateEnvVarValueFrom)."""
+    """Check that a variable has a value or exactly one source (validateEnvVarValueFrom)."""
     given = sum(1 for source in _SOURCES if value.get(source) is not None)
     if not given:
         return [fielderrors.invalid(path, "", _ONE_SOURCE)]
@@ -206,7 +209,8 @@ def one_source(value: Object, path: str, frame: Frame) -> list[FieldError]:
 
 
 def one_list_of_variables(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Variables come from one of two; told of the whole list (ValidateEnvFrom)."""
+    """Check that exactly one of the two sources is set. The path is the whole list's
+    (ValidateEnvFrom)."""
     given = sum(1 for member in ("configMapRef", "secretRef") if value.get(member) is not None)
     if given == 1:
         return []
@@ -218,7 +222,7 @@ def one_list_of_variables(value: Object, path: str, _frame: Frame) -> list[Field
 
 
 def mounts(value: list[Object], path: str, frame: Frame) -> list[FieldError]:
-    """ValidateVolumeMounts; some of its paths leave the index out."""
+    """ValidateVolumeMounts. As upstream, some paths have no index."""
     known = spec_of(frame).facts.get("volumes", {})
     container = frame.obj
     devices = {each.get("name"): each.get("devicePath") for each in _devices_of(container)}
@@ -345,12 +349,12 @@ def resources(value: Object, path: str, frame: Frame) -> list[FieldError]:
 
 
 def claims_of(spec: Object) -> list[str]:
-    """The names of a pod's claims to devices."""
+    """Return the names of a pod's claims to devices."""
     return [each["name"] for each in spec.get("resourceClaims") or () if each.get("name")]
 
 
 def resize(value: list[Object], path: str, frame: Frame) -> list[FieldError]:
-    """validateResizePolicy, which tells most of the whole list."""
+    """validateResizePolicy. As upstream, most errors have the path of the whole list."""
     errors: list[FieldError] = []
     never = spec_of(frame).obj.get("restartPolicy") == "Never"
     seen: set[str] = set()
@@ -408,7 +412,7 @@ def _restart_rule(rule: Object, path: str) -> list[FieldError]:
 
 
 def within_grace_period(value: int, path: str, frame: Frame) -> list[FieldError]:
-    """validateSleepAction: a hook sleeps no longer than its pod may take to end."""
+    """validateSleepAction: check that a hook sleeps at most for the pod's grace period."""
     grace = spec_of(frame).obj.get("terminationGracePeriodSeconds")
     if grace is None or 0 <= value <= grace:
         return []
@@ -417,7 +421,7 @@ def within_grace_period(value: int, path: str, frame: Frame) -> list[FieldError]
 
 
 def stop_signal(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """validateStopSignal: which there are depends on the operating system."""
+    """validateStopSignal: the permitted signals depend on the operating system."""
     system = spec_of(frame).obj.get("os")
     if system is None:
         why = "may not be set for containers with empty `spec.os.name`"
@@ -427,7 +431,7 @@ def stop_signal(value: str, path: str, frame: Frame) -> list[FieldError]:
 
 
 def port(value: Any, path: str, _frame: Frame) -> list[FieldError]:
-    """A number or a name that stands for a port (ValidatePortNumOrName)."""
+    """Check the number or the name of a port (ValidatePortNumOrName)."""
     if isinstance(value, str):
         return [fielderrors.invalid(path, value, why) for why in naming.port_name(value)]
     number = value or 0
@@ -435,7 +439,7 @@ def port(value: Any, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def header_names(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
-    """Names of HTTP headers, told of the whole list."""
+    """Check the names of HTTP headers. Errors have the path of the whole list."""
     return [
         fielderrors.invalid(path, name, why)
         for header in value
@@ -448,7 +452,7 @@ def header_names(value: list[Object], path: str, _frame: Frame) -> list[FieldErr
 
 
 def escalation(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """What may not be where escalation is not allowed (ValidateSecurityContext)."""
+    """Refuse settings that contradict allowPrivilegeEscalation: false (ValidateSecurityContext)."""
     if value.get("allowPrivilegeEscalation") is not False:
         return []
     forbids = "cannot set `allowPrivilegeEscalation` to false and"
@@ -460,7 +464,7 @@ def escalation(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def seccomp_profile(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """validateSeccompProfileField: a file of the node's, for one type alone."""
+    """validateSeccompProfileField: only the type Localhost has a file."""
     place, local = f"{path}.localhostProfile", value.get("localhostProfile")
     if value.get("type") == "Localhost":
         if local is not None:
@@ -503,7 +507,7 @@ def _local_profile(local: str | None, path: str) -> list[FieldError]:
 
 
 def credential_spec(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """The contents of a credential of a Windows group."""
+    """Check the content of a credential spec for a group Managed Service Account (Windows)."""
     if not value:
         return [fielderrors.invalid(path, value, "gmsaCredentialSpec cannot be an empty string")]
     if len(value.encode()) > _LARGEST_SPEC:
@@ -513,7 +517,7 @@ def credential_spec(value: str, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def windows_user(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """A user of Windows, with a domain or without one."""
+    """Check a Windows user name, with an optional domain."""
     return [fielderrors.invalid(path, value, f"runAsUserName{why}") for why in _user(value)]
 
 

@@ -1,4 +1,4 @@
-"""What is irregular in specs of pods: what belongs to more than one field, or to the metadata."""
+"""Irregular rules of pod specs: those about several fields, or about the metadata."""
 
 import re
 from collections import Counter
@@ -22,7 +22,7 @@ _SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
 _SECCOMP_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
 _APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
 _VISITED = ("initContainers", "containers", "ephemeralContainers")
-"""The lists of containers in the order in which they are visited (VisitContainersWithPath)."""
+"""The lists of containers, in the order of VisitContainersWithPath."""
 _MOST_SERVERS, _MOST_SEARCHES, _MOST_CHARACTERS = 3, 32, 2048
 _LONGEST_HOST_NAME = 64
 _SEGMENT = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
@@ -36,7 +36,7 @@ _NO_WINDOWS_POD = (
     "supplementalGroups", "supplementalGroupsPolicy", "seLinuxChangePolicy",
 )  # fmt: skip
 _OF_SPEC = frozenset({"hostUsers", "hostPID", "hostIPC", "shareProcessNamespace"})
-"""What the internal type keeps in the security context and v1 in the spec."""
+"""Fields that are in the security context in the internal type, and in the spec in v1."""
 _NO_WINDOWS_CONTAINER = (
     "appArmorProfile", "seLinuxOptions", "seccompProfile", "capabilities",
     "readOnlyRootFilesystem", "privileged", "allowPrivilegeEscalation", "procMount", "runAsUser",
@@ -47,7 +47,7 @@ _MATCH = "must not be specified when labelSelector is not set"
 
 
 def pod_of(frame: Frame) -> Frame | None:
-    """The pod that something stands in; None in a template."""
+    """Return the frame of the enclosing pod, or None in a template."""
     found = spec_of(frame).up
     return found if found is not None and not found.prefix else None
 
@@ -56,7 +56,8 @@ def pod_of(frame: Frame) -> Frame | None:
 
 
 def pod(obj: Object) -> None:
-    """What a pod has and a template has not (SetDefaults_Pod): requests where there are limits."""
+    """Set defaults of pods that templates do not have (SetDefaults_Pod). Limits are also
+    requests."""
     spec = obj.setdefault("spec", {})
     spec.setdefault("enableServiceLinks", True)
     for member in ("initContainers", "containers"):
@@ -68,7 +69,8 @@ def pod(obj: Object) -> None:
 
 
 def settle_addresses(status: Object) -> None:
-    """podIP is the first of podIPs; where they differ, podIP counts (Convert_v1_PodStatus)."""
+    """Keep podIP and the first of podIPs equal. If they differ, podIP is used
+    (Convert_v1_PodStatus)."""
     one, many = status.get("podIP") or "", status.get("podIPs") or []
     if one and (not many or many[0].get("ip", "") != one):
         status["podIPs"] = [{"ip": one}]
@@ -77,14 +79,14 @@ def settle_addresses(status: Object) -> None:
 
 
 def account(spec: Object) -> None:
-    """serviceAccount is the old name of serviceAccountName; both are sent."""
+    """Set both serviceAccountName and its deprecated name serviceAccount."""
     name = spec.get("serviceAccountName") or spec.get("serviceAccount")
     if name:
         spec["serviceAccountName"] = spec["serviceAccount"] = name
 
 
 def host_ports(spec: Object) -> None:
-    """Containers in the host's network listen on the host's ports."""
+    """Set the default of hostPort in the network of the host: the container's port."""
     if not spec.get("hostNetwork"):
         return
     for member in _VISITED:
@@ -95,7 +97,7 @@ def host_ports(spec: Object) -> None:
 
 
 def select_by_label_keys(spec: Object, labels: dict[str, str]) -> None:
-    """Selectors of a new pod take up the values its own labels have under given keys.
+    """Add the values of a new pod's labels with the given keys to its selectors.
 
     podStrategy mutatePodAffinity, mutateTopologySpreadConstraints.
     """
@@ -129,7 +131,8 @@ def annotations(value: Object, path: str, frame: Frame) -> list[FieldError]:
 
 
 def template_metadata(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """Labels and annotations of a template, which stand where their metadata stands."""
+    """Check the labels and annotations of a template. As upstream, the paths do not contain
+    `metadata`."""
     place, spec = path.rpartition(".")[0], frame.obj.get("spec") or {}
     errors = metadata.template(value, place)
     given = value.get("annotations") or {}
@@ -156,7 +159,8 @@ def _annotations(given: dict[str, str], spec: Object, path: str) -> list[FieldEr
 
 
 def _is_int32(text: str) -> bool:
-    """helper.GetDeletionCostFromPodAnnotations: as Go prints it, no plus, no leading zeros."""
+    """helper.GetDeletionCostFromPodAnnotations: return whether a text is an int32 as Go prints it,
+    without a plus sign and leading zeros."""
     digits = text.removeprefix("-")
     if not digits.isascii() or not digits.isdecimal() or (digits[0] == "0" and digits != "0"):
         return False
@@ -186,7 +190,7 @@ def _app_armor(name: str, profile: str, path: str, known: set[str | None]) -> li
 
 
 def matching_annotations(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """Profiles that both annotations and fields name are the same (ValidatePodCreate)."""
+    """Check that annotations and fields name the same profiles (ValidatePodCreate)."""
     given = frame.obj["metadata"].get("annotations") or {}
     if not given:
         return []
@@ -194,7 +198,7 @@ def matching_annotations(value: Object, path: str, frame: Frame) -> list[FieldEr
 
 
 def template_annotations(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """The same of a template, of which AppArmor says nothing."""
+    """The same for templates, without AppArmor."""
     given = (frame.obj.get("metadata") or {}).get("annotations") or {}
     return list(seccomp_annotations(value, given, path)) if given else []
 
@@ -248,7 +252,7 @@ def _mismatch(
 
 
 def _visited(spec: Object, path: str) -> Iterator[tuple[Object, str]]:
-    """Every container with its place."""
+    """Yield every container with its path."""
     for member in _VISITED:
         for index, container in enumerate(spec.get(member) or ()):
             yield container, f"{path}.{member}[{index}]"
@@ -258,7 +262,7 @@ def _visited(spec: Object, path: str) -> Iterator[tuple[Object, str]]:
 
 
 def only_new(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """What a new pod may not have and an old one may (ValidatePodCreate)."""
+    """Refuse fields that only an update can set (ValidatePodCreate)."""
     errors = []
     if value.get("ephemeralContainers"):
         why = "cannot be set on create"
@@ -270,7 +274,7 @@ def only_new(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def tokens_without_account(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Tokens are of an account (validatePodMetadataAndSpec)."""
+    """Check that a pod with projected tokens has a service account (validatePodMetadataAndSpec)."""
     if value.get("serviceAccountName"):
         return []
     why = "must not be specified when serviceAccountName is not set"
@@ -285,7 +289,7 @@ def tokens_without_account(value: Object, path: str, _frame: Frame) -> list[Fiel
 
 
 def untrimmed_image(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Blanks around the image of a pod's container."""
+    """Refuse spaces around the image of a pod's container."""
     return blanks(value.get("image", ""), f"{path}.image")
 
 
@@ -293,7 +297,7 @@ def untrimmed_image(value: Object, path: str, _frame: Frame) -> list[FieldError]
 
 
 def claim_once(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """The name of a claim, which none before it has."""
+    """Check the name of a claim, and that no earlier claim has it."""
     taken = spec_of(frame).facts.setdefault("claims", set())
     if value in taken:
         return [fielderrors.duplicate(path, value)]
@@ -302,7 +306,7 @@ def claim_once(value: str, path: str, frame: Frame) -> list[FieldError]:
 
 
 def one_claim(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """validatePodResourceClaim: by the name of a claim or of a template."""
+    """validatePodResourceClaim: check that exactly one of claim and template is named."""
     members = ("resourceClaimName", "resourceClaimTemplateName")
     given = sum(1 for member in members if value.get(member) is not None)
     if given == 1:
@@ -316,12 +320,12 @@ def one_claim(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def overhead(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """validateOverhead: as limits of a container."""
+    """validateOverhead: check the overhead as limits of a container."""
     return requirements.of_container({"limits": value}, path) if value else []
 
 
 def pod_resources(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """validatePodResources: of the pod as a whole, no less than its containers need."""
+    """validatePodResources: check that a pod's own resources are enough for its containers."""
     spec = frame.obj
     if (spec.get("os") or {}).get("name") == "windows":
         return [fielderrors.forbidden(path, "may not be set for a windows pod")]
@@ -359,7 +363,7 @@ def _consistent(given: Object, spec: Object, path: str) -> list[FieldError]:
 
 
 def _added(spec: Object, member: str) -> dict[str, Quantity]:
-    """What all containers of a pod need together (AggregateContainerRequests)."""
+    """Return the sum of the resources of a pod's containers (AggregateContainerRequests)."""
     total: dict[str, Quantity] = {}
     for container in spec.get("containers") or ():
         _add(total, container, member)
@@ -390,7 +394,7 @@ def _add(total: dict[str, Quantity], container: Object, member: str) -> None:
 
 
 def ports_of_host(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """validatePodHostNetworkDeps; templates may leave the host's port out."""
+    """validatePodHostNetworkDeps. Templates can omit the port of the host."""
     whole = pod_of(frame) is not None
     why = "must match `containerPort` when `hostNetwork` is true"
     return [
@@ -446,7 +450,7 @@ def _searches(searches: list[str], path: str) -> list[FieldError]:
 
 
 def address(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """An IP address as older fields have it."""
+    """Check an IP address with the older rules."""
     return addresses.check(value, path)
 
 
@@ -466,7 +470,7 @@ def hostname_override(value: str, path: str, frame: Frame) -> list[FieldError]:
 
 
 def file_key_volumes(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Variables come from files of empty directories (validateFileKeyRefVolumes)."""
+    """Check that variables from files use emptyDir volumes (validateFileKeyRefVolumes)."""
     known = {each.get("name", ""): each for each in value.get("volumes") or ()}
     errors = []
     for container, place in _visited(value, path):
@@ -488,7 +492,8 @@ def file_key_volumes(value: Object, path: str, _frame: Frame) -> list[FieldError
 
 
 def shared_processes(_value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """Of a spec, told of its security context, where the internal type has it."""
+    """Refuse shareProcessNamespace with hostPID. The path is in the security context, as in the
+    internal type."""
     spec = spec_of(frame).obj
     if not spec.get("shareProcessNamespace") or not spec.get("hostPID"):
         return []
@@ -497,7 +502,7 @@ def shared_processes(_value: Object, path: str, frame: Frame) -> list[FieldError
 
 
 def sysctl(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """One of validateSysctls: of a namespace that the pod has to itself."""
+    """Check one sysctl of validateSysctls. The pod must not share its namespace with the host."""
     name, place, spec = value.get("name", ""), f"{path}.name", spec_of(frame).obj
     taken = frame.facts.setdefault("sysctls", set())
     errors = []
@@ -519,7 +524,8 @@ def sysctl(value: Object, path: str, frame: Frame) -> list[FieldError]:
 
 
 def user_namespace(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """validateHostUsers: a pod with users of its own shares no other namespace of the host."""
+    """validateHostUsers: a pod in its own user namespace cannot share other namespaces of the
+    host."""
     why = "when `hostUsers` is false"
     shown = (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC"))
     errors = [
@@ -533,7 +539,7 @@ def user_namespace(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def windows_processes(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """validateWindowsHostProcessPod: all containers run on the host, or none."""
+    """validateWindowsHostProcessPod: either all containers are host processes, or none is."""
     whole = _host_process(value)
     every = list(_visited(value, path))
     errors: list[FieldError] = []
@@ -565,7 +571,7 @@ def _host_process(owner: Object) -> bool | None:
 
 
 def operating_system(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """validateOS, and what a pod of another operating system cannot have."""
+    """validateOS: check the name, and refuse fields that this operating system does not have."""
     name = value["os"].get("name", "")
     if not name:
         return [fielderrors.required(f"{path}.os.name")]
@@ -601,7 +607,8 @@ def operating_system(value: Object, path: str, _frame: Frame) -> list[FieldError
 
 
 def gate_once(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """A gate, told by its place; none before it has its name (validateSchedulingGates)."""
+    """Check the name of a scheduling gate, and that it is unique. The path is the gate's
+    (validateSchedulingGates)."""
     name = value.get("name", "")
     taken = frame.facts.setdefault("gates", set())
     errors = [fielderrors.invalid(path, name, why) for why in names.label_key(name)]
@@ -612,7 +619,7 @@ def gate_once(value: Object, path: str, frame: Frame) -> list[FieldError]:
 
 
 def single_value(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Gt and Lt compare with one number."""
+    """Check that Gt and Lt have exactly one value."""
     if len(value.get("values") or ()) == 1:
         return []
     why = "must be specified single value when `operator` is 'Lt' or 'Gt'"
@@ -620,7 +627,7 @@ def single_value(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def single_name(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """A field of a node is one value."""
+    """Check that a requirement on a node's field has exactly one value."""
     if len(value.get("values") or ()) == 1:
         return []
     why = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
@@ -657,7 +664,8 @@ def label_keys(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def spread_once(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """No constraint after this one is of its key and action (ValidateSpreadConstraintNotRepeat)."""
+    """Report a constraint if a later one has its key and action
+    (ValidateSpreadConstraintNotRepeat)."""
     spec = spec_of(frame)
     to_come = spec.facts.get("constraints")
     if to_come is None:
@@ -676,7 +684,7 @@ def _pair(constraint: Object) -> tuple[str, str]:
 
 
 def domains_that_schedule(value: int, path: str, frame: Frame) -> list[FieldError]:
-    """A least number of domains holds a pod back, or it means nothing."""
+    """Refuse minDomains unless the constraint is DoNotSchedule."""
     action = frame.obj.get("whenUnsatisfiable", "")
     if action == "DoNotSchedule":
         return []
@@ -685,7 +693,8 @@ def domains_that_schedule(value: int, path: str, frame: Frame) -> list[FieldErro
 
 
 def tolerated_value(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """The operator of a toleration with its value; wrong values are blamed on the operator."""
+    """Check a toleration's operator with its value. Errors of the value have the path of the
+    operator."""
     operator, text, place = value.get("operator", ""), value.get("value", ""), f"{path}.operator"
     if operator in ("", "Equal"):
         problems = names.label_value(text)

@@ -44,7 +44,7 @@ _SUBSCRIPT = re.compile(r"(.*)\['(.*)'\]", re.DOTALL)
 
 
 def field(reference: Object, path: str, allowed: Collection[str]) -> list[FieldError]:
-    """A reference to a field of the pod."""
+    """Check a reference to a field of the pod."""
     version, given = reference.get("apiVersion", ""), reference.get("fieldPath", "")
     place = f"{path}.fieldPath"
     if not version:
@@ -73,17 +73,17 @@ def field(reference: Object, path: str, allowed: Collection[str]) -> list[FieldE
 
 
 def of_variable(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """A field of the pod as the value of a variable."""
+    """Check a reference to a field of the pod in a variable."""
     return field(value, path, IN_VARIABLES)
 
 
 def of_variable_resource(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """A resource of a container as the value of a variable."""
+    """Check a reference to a resource of a container in a variable."""
     return resource(value, path)
 
 
 def resource(reference: Object, path: str, *, volume: bool = False) -> list[FieldError]:
-    """A reference to a resource of a container, which files have to name."""
+    """Check a reference to a resource of a container. In a volume, it must name the container."""
     given = reference.get("resource", "")
     errors = []
     if volume and not reference.get("containerName"):

@@ -1,4 +1,4 @@
-"""What is irregular in services: what depends on their type, addresses in two families."""
+"""Irregular rules of services: those that depend on the type, and dual-stack addresses."""
 
 from collections.abc import Collection
 
@@ -26,7 +26,7 @@ _WITH_HEALTH_CHECK = (
 
 
 def by_type(spec: Object) -> None:
-    """What a type or an affinity brings with it (SetDefaults_Service)."""
+    """Set defaults that depend on the type and the session affinity (SetDefaults_Service)."""
     if spec["sessionAffinity"] == "ClientIP":
         config = spec.get("sessionAffinityConfig") or {}
         client = config.get("clientIP") or {}
@@ -46,13 +46,14 @@ def by_type(spec: Object) -> None:
 
 
 def port_itself(port: Object) -> int | None:
-    """Where a port leads that does not say."""
+    """Return the default target port: the port itself."""
     number: int = port.get("port", 0)
     return number
 
 
 def is_reached_from_outside(spec: Object) -> bool:
-    """apiservice.ExternallyAccessible."""
+    """Return whether clients outside the cluster can reach the service
+    (apiservice.ExternallyAccessible)."""
     kind = spec.get("type")
     return kind in ("LoadBalancer", "NodePort") or (
         kind == "ClusterIP" and bool(spec.get("externalIPs"))
@@ -64,7 +65,7 @@ def _is_headless(spec: Object) -> bool:
 
 
 def topology(value: Object, _path: str, _frame: Frame) -> list[FieldError]:
-    """An annotation by its old and its new name."""
+    """Check that an annotation and its deprecated name have equal values."""
     given = value["metadata"].get("annotations") or {}
     if _MODE not in given or _HINTS not in given or given[_MODE] == given[_HINTS]:
         return []
@@ -76,19 +77,19 @@ def topology(value: Object, _path: str, _frame: Frame) -> list[FieldError]:
 
 
 def ports_needed(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Only headless and external services do without."""
+    """Check that a service has ports, unless it is headless or has the type ExternalName."""
     if value.get("ports") or _is_headless(value) or value.get("type") == "ExternalName":
         return []
     return [fielderrors.required(f"{path}.ports")]
 
 
 def among_others(frame: Frame) -> bool:
-    """Whether a port is one of several."""
+    """Return whether a service has several ports."""
     return frame.up is not None and len(frame.up.obj["ports"]) > 1
 
 
 def port_name_once(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """No port before this one has its name."""
+    """Check that no earlier port has the same name."""
     assert frame.up is not None, "ports stand in a spec"
     taken = frame.up.facts.setdefault("names", set())
     if value in taken:
@@ -98,7 +99,7 @@ def port_name_once(value: str, path: str, frame: Frame) -> list[FieldError]:
 
 
 def no_node_ports(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
-    """Of a service that is reached from inside only."""
+    """Refuse node ports of a service with the type ClusterIP."""
     why = "may not be used when `type` is 'ClusterIP'"
     return [
         fielderrors.forbidden(f"{path}[{index}].nodePort", why)
@@ -108,7 +109,7 @@ def no_node_ports(value: list[Object], path: str, _frame: Frame) -> list[FieldEr
 
 
 def node_ports_once(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
-    """Each port of a node is one port's, for one protocol."""
+    """Check that no two ports have the same node port and protocol."""
     errors, seen = [], set()
     for index, port in enumerate(value):
         number = port.get("nodePort")
@@ -119,7 +120,7 @@ def node_ports_once(value: list[Object], path: str, _frame: Frame) -> list[Field
 
 
 def ports_once(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
-    """Each number is one port's, for one protocol."""
+    """Check that no two ports have the same number and protocol."""
     errors, seen = [], set()
     for index, port in enumerate(value):
         key = {"protocol": port.get("protocol", ""), "port": port.get("port", 0)}
@@ -134,7 +135,7 @@ def ports_once(value: list[Object], path: str, _frame: Frame) -> list[FieldError
 
 
 def addresses_of_type(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """What a type forbids or needs."""
+    """Check the addresses that a type requires or forbids."""
     kind = value.get("type")
     if kind in ("LoadBalancer", "NodePort") and _is_headless(value):
         why = f"may not be set to 'None' for {kind} services"
@@ -153,7 +154,7 @@ def addresses_of_type(value: Object, path: str, _frame: Frame) -> list[FieldErro
 
 
 def stickiness(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """How long clients stick, for one sort of affinity (validateClientIPAffinityConfig)."""
+    """Check the timeout of the session affinity ClientIP (validateClientIPAffinityConfig)."""
     kind, config = value.get("sessionAffinity"), value.get("sessionAffinityConfig")
     place = f"{path}.sessionAffinityConfig"
     if kind == "None" and config is not None:
@@ -219,7 +220,7 @@ def _each_address(many: list[str], path: str, before: Collection[str]) -> list[F
 
 
 def _paired(spec: Object, many: list[str], path: str) -> list[FieldError]:
-    """One address of each family, in the order of the families."""
+    """Check that there is at most one address for each IP family, in the order of the families."""
     versions = [found.version for each in many if (found := addresses.parse(each)) is not None]
     errors: list[FieldError] = []
     if len(many) > 1 and len(set(versions)) != len(many):
@@ -236,7 +237,7 @@ def _paired(spec: Object, many: list[str], path: str) -> list[FieldError]:
 
 
 def external_address(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """An address outside of the cluster; what was there before stays."""
+    """Check an address outside the cluster. An update can keep an invalid one."""
     return _external_address(value, path, frame, strict=True)
 
 
@@ -256,7 +257,8 @@ def _external_address(value: str, path: str, frame: Frame, *, strict: bool) -> l
 
 
 def source_ranges(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """Whom a load balancer answers: in a field, or in the annotation that was before it."""
+    """Check the permitted source ranges of a load balancer, in the field or in the deprecated
+    annotation."""
     return _source_ranges(value, path, frame, strict=True)
 
 
@@ -299,7 +301,7 @@ def balancer_class(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def external_policy(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """validateServiceExternalTrafficPolicy: where traffic of others goes, and who checks it."""
+    """validateServiceExternalTrafficPolicy: check the policy and the health check node port."""
     policy, place = value.get("externalTrafficPolicy") or "", f"{path}.externalTrafficPolicy"
     errors: list[FieldError] = []
     if not is_reached_from_outside(value):
@@ -330,7 +332,7 @@ def _is_health_checked(spec: Object) -> bool:
 
 
 def kept(value: Object, _path: str, frame: Frame) -> list[FieldError]:
-    """What an update leaves as it was (ValidateServiceUpdate)."""
+    """Report changes of immutable fields (ValidateServiceUpdate)."""
     spec, before = value["spec"], (frame.old or {})["spec"]
     errors: list[FieldError] = []
     if "ExternalName" not in (spec.get("type"), before.get("type")):

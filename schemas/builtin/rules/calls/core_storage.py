@@ -1,4 +1,4 @@
-"""What is irregular in persistent volumes and claims."""
+"""Irregular rules of PersistentVolumes and PersistentVolumeClaims."""
 
 import posixpath
 
@@ -21,7 +21,7 @@ _MOUNTED = frozenset({
     "awsElasticBlockStore", "azureDisk", "azureFile", "cephfs", "cinder", "csi",
     "gcePersistentDisk", "glusterfs", "iscsi", "nfs", "rbd", "vsphereVolume",
 })  # fmt: skip
-"""Sources that mount with options (pkg/volume/validation)."""
+"""Sources that support mount options (pkg/volume/validation)."""
 _SOURCES = (
     "gcePersistentDisk", "awsElasticBlockStore", "hostPath", "glusterfs", "nfs", "rbd", "quobyte",
     "iscsi", "flexVolume", "cinder", "cephfs", "fc", "flocker", "azureFile", "vsphereVolume",
@@ -43,12 +43,12 @@ _FIXED_CLAIM = (
 
 
 def group_told(reference: Object) -> None:
-    """A pointer without omitempty: a null is sent where there is none."""
+    """Set a missing apiGroup to null, because the Go field is a pointer without omitempty."""
     reference.setdefault("apiGroup", None)
 
 
 def access_modes(value: list[str], path: str, _frame: Frame) -> list[FieldError]:
-    """Known ones, and one of them alone."""
+    """Check that access modes are known, and that ReadWriteOncePod is alone."""
     errors = [fielderrors.not_supported(path, mode, _MODES) for mode in value if mode not in _MODES]
     known = {mode for mode in value if mode in _MODES}
     if _ALONE in known and len(known) > 1:
@@ -61,7 +61,7 @@ def access_modes(value: list[str], path: str, _frame: Frame) -> list[FieldError]
 
 
 def capacity(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Storage and nothing else, more than none of it."""
+    """Check that the capacity consists of a positive amount of storage."""
     given, place = value.get("capacity") or {}, f"{path}.capacity"
     errors = []
     if given.keys() != {"storage"}:
@@ -84,7 +84,7 @@ def _amount(amount: str, path: str) -> list[FieldError]:
 
 
 def not_recycled(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Nobody recycles the root of a node."""
+    """Refuse to recycle the root folder of a node."""
     if posixpath.normpath(value["hostPath"].get("path", "")).replace("//", "/") != "/":
         return []
     why = "may not be 'recycle' for a hostPath mount of '/'"
@@ -92,14 +92,14 @@ def not_recycled(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def attributes_class(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """The name of a class, and no empty one."""
+    """Check that the name of a class is valid and not empty."""
     if not value:
         return [fielderrors.required(path, "an empty string is disallowed")]
     return [fielderrors.invalid(path, value, why) for why in names.subdomain(value)]
 
 
 def attributes_of_driver(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Classes of attributes are those of a driver."""
+    """Check that a volume with a class of attributes has a CSI driver."""
     if value.get("csi") is not None:
         return []
     why = "has to be specified when using volumeAttributesClassName"
@@ -107,7 +107,7 @@ def attributes_of_driver(value: Object, path: str, _frame: Frame) -> list[FieldE
 
 
 def local_to_nodes(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """A disk of a node says of which one."""
+    """Check that a local volume has a node affinity."""
     if value.get("nodeAffinity") is not None:
         return []
     return [fielderrors.required(f"{path}.nodeAffinity", "Local volume requires node affinity")]
@@ -122,7 +122,8 @@ def endpoints_namespace(value: str, path: str, _frame: Frame) -> list[FieldError
 
 
 def portal_length(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """Initiators name their targets by volume and portal."""
+    """Check the length of the volume's name and portal, because initiators name their targets by
+    both."""
     portal = value.get("targetPortal", "")
     name = frame.root.obj["metadata"].get("name", "") if "metadata" in frame.root.obj else ""
     if core_volumes.fits_portal(name, portal):
@@ -131,14 +132,15 @@ def portal_length(value: Object, path: str, frame: Frame) -> list[FieldError]:
 
 
 def qualified_name(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """The name of an iSCSI target or initiator; what is wrong with it is not said."""
+    """Check the name of an iSCSI target or initiator. The error does not give the reason."""
     if core_volumes.name_problem(value):
         return [fielderrors.invalid(path, value, "must be valid format")]
     return []
 
 
 def mount_options(value: Object, _path: str, _frame: Frame) -> list[FieldError]:
-    """The old annotation for options, of sources that mount (pkg/volume/validation)."""
+    """Check that the source of a volume with the deprecated annotation supports mount options
+    (pkg/volume/validation)."""
     spec = value.get("spec") or {}
     asked = _MOUNT_OPTIONS in (value["metadata"].get("annotations") or {})
     if not asked or _MOUNTED & spec.keys():
@@ -177,7 +179,8 @@ def _source(spec: Object) -> Object:
 
 
 def _same_nodes(new: Object | None, old: Object) -> bool:
-    """Equal but for labels that have left beta (getMaskNodeSelectorLabelChangeEqualities)."""
+    """Return whether node affinities are equal, apart from labels that lost their beta prefix
+    (getMaskNodeSelectorLabelChangeEqualities)."""
     terms = [
         ((each or {}).get("required") or {}).get("nodeSelectorTerms") or [] for each in (new, old)
     ]
@@ -192,7 +195,7 @@ def _same_nodes(new: Object | None, old: Object) -> bool:
 
 
 def _same_requirement(now: Object, was: Object) -> bool:
-    if now.get("key", "") == _GA_LABELS.get(was.get("key", ""), ""):  # so for "", too, as upstream
+    if now.get("key", "") == _GA_LABELS.get(was.get("key", ""), ""):  # also two empty keys
         was = {**was, "key": now["key"]}
     return same(now, was)
 
@@ -224,7 +227,7 @@ def _class_warnings(obj: Object) -> list[str]:
 
 
 def requested(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Storage, and more than none of it."""
+    """Check that a claim requests a positive amount of storage."""
     amount = _requests(value).get("storage")
     place = f"{path}.resources[storage]"
     if amount is None:
@@ -240,7 +243,7 @@ def _requests(spec: Object) -> Object:
 
 
 def group_of_source(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Without a group only claims are sources (validateDataSource)."""
+    """Check that a source without a group is a claim (validateDataSource)."""
     kind = value.get("kind", "")
     if value.get("apiGroup") or kind == "PersistentVolumeClaim":
         return []
@@ -249,7 +252,8 @@ def group_of_source(value: Object, path: str, _frame: Frame) -> list[FieldError]
 
 
 def same_sources(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Two members that say the same, for clients of two ages; a bare path is the bad value."""
+    """Check that the older member dataSource equals dataSourceRef. The error shows `{}` as the
+    value."""
     source, reference = value["dataSource"], value["dataSourceRef"]
     if reference.get("namespace"):
         why = "may not be specified when dataSourceRef.namespace is specified"

@@ -1,4 +1,4 @@
-"""What is irregular in volumes of pods: unions of sources, names of claims, forms of disks."""
+"""Irregular rules of a pod's volumes: sources, names of claims, addresses of disks."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -37,7 +37,7 @@ _NOT_IN_CLAIMS = (
     "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences",
     "finalizers", "managedFields",
 )  # fmt: skip
-"""Of metadata, in the order of the struct."""
+"""Members of metadata that the metadata of a claim template cannot have, in the struct's order."""
 
 
 def empty_directory(volume: Object) -> None:
@@ -47,25 +47,26 @@ def empty_directory(volume: Object) -> None:
 
 
 def pull_policy(source: Object) -> str:
-    """Of an image that is mounted."""
+    """Return the default pull policy of a mounted image."""
     return core_containers.policy_of(source.get("reference", ""))
 
 
 def name_once(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """No faultless volume before this one has its name (ValidateVolumes)."""
+    """Check that no earlier valid volume has the same name (ValidateVolumes)."""
     known = frame.up.facts.get("volumes", {}) if frame.up is not None else {}
     return [fielderrors.duplicate(path, value)] if value in known else []
 
 
 def size_limit(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """Not below zero; said as something that is forbidden."""
+    """Check that the size is not negative. As upstream, the error is of the type Forbidden."""
     if quantity.parse(value).sign >= 0:
         return []
     return [fielderrors.forbidden(path, "SizeLimit field must be a valid resource quantity")]
 
 
 def portal_length(value: Object, _path: str, frame: Frame) -> list[FieldError]:
-    """validateVolumeSource: initiators name their targets by volume and portal."""
+    """validateVolumeSource: initiators name their targets by volume and portal, so the length of
+    both together is limited."""
     name = frame.obj.get("name", "")
     if fits_portal(name, value.get("targetPortal", "")):
         return []
@@ -73,12 +74,13 @@ def portal_length(value: Object, _path: str, frame: Frame) -> list[FieldError]:
 
 
 def fits_portal(name: str, portal: str) -> bool:
-    """Whether a volume's name and a portal together are short enough."""
+    """Return whether a volume's name and a portal together are short enough."""
     return len(f"{name}:{portal}".encode()) <= _LONGEST_PORTAL
 
 
 def name_of_made_claim(_value: Object, _path: str, frame: Frame) -> list[FieldError]:
-    """The claim that is made for an ephemeral volume is called after the pod and the volume."""
+    """Check the name of the claim that is created for an ephemeral volume: it is composed of the
+    names of pod and volume."""
     pod, name = _pod_name(frame), frame.obj.get("name", "")
     if not pod or not name:
         return []
@@ -90,7 +92,7 @@ def name_of_made_claim(_value: Object, _path: str, frame: Frame) -> list[FieldEr
 
 
 def not_made(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """A volume uses no claim that is made for another volume of its pod."""
+    """Check that a volume does not use a claim that is created for another volume of its pod."""
     claim = (value.get("persistentVolumeClaim") or {}).get("claimName")
     if not claim or claim not in _made_claims(frame):
         return []
@@ -99,7 +101,7 @@ def not_made(value: Object, path: str, frame: Frame) -> list[FieldError]:
 
 
 def _made_claims(frame: Frame) -> frozenset[str]:
-    """The names of the claims that are made for a pod's ephemeral volumes."""
+    """Return the names of the claims that are created for a pod's ephemeral volumes."""
     made: frozenset[str] | None = frame.facts.get("made claims")
     if made is None:
         pod = _pod_name(frame)
@@ -112,24 +114,24 @@ def _made_claims(frame: Frame) -> frozenset[str]:
 
 
 def _pod_name(frame: Frame) -> str:
-    """The name of a pod that is known to be one, and no template."""
+    """Return the name of a pod, or "" for a pod template."""
     pod = core_pods.pod_of(frame)
     return "" if pod is None else pod.obj["metadata"].get("name", "")
 
 
 def authenticates(frame: Frame) -> bool:
-    """Whether an iSCSI volume takes a secret."""
+    """Return whether an iSCSI volume authenticates itself with a secret."""
     return bool(frame.obj.get("chapAuthDiscovery") or frame.obj.get("chapAuthSession"))
 
 
 def qualified_name(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """The name of an iSCSI target or initiator, in one of three forms."""
+    """Check that the name of an iSCSI target or initiator has one of three forms."""
     why = name_problem(value)
     return [fielderrors.invalid(path, value, why)] if why else []
 
 
 def name_problem(value: str) -> str:
-    """What is wrong with the name of an iSCSI target; "" where it is in one of the three forms."""
+    """Return the error of an iSCSI target's name, or "" if it has one of three forms."""
     form = value[:3]
     if form not in _QUALIFIED:
         return "must be valid format starting with iqn, eui, or naa"
@@ -137,7 +139,7 @@ def name_problem(value: str) -> str:
 
 
 def flocker(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """validateFlockerVolumeSource: by name or by UUID."""
+    """validateFlockerVolumeSource: check that exactly one of name and UUID is set."""
     name, uuid = value.get("datasetName"), value.get("datasetUUID")
     if not name and not uuid:
         return [fielderrors.required(path, "one of datasetName and datasetUUID is required")]
@@ -148,12 +150,12 @@ def flocker(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def no_slash(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """Of a data set's name."""
+    """Check that the name of a data set contains no slash."""
     return [fielderrors.invalid(path, value, "must not contain '/'")] if "/" in value else []
 
 
 def quobyte(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """validateQuobyteVolumeSource: registries, and a tenant where they are given."""
+    """validateQuobyteVolumeSource: check the registries and the tenant."""
     registry = value.get("registry", "")
     if not registry:
         return [fielderrors.required(f"{path}.registry", _PAIRS)]
@@ -164,7 +166,7 @@ def quobyte(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def _is_pair(text: str) -> bool:
-    """What net.SplitHostPort divides."""
+    """Return whether net.SplitHostPort accepts a text."""
     host, colon, _ = text.rpartition(":")
     if host.startswith("["):
         return bool(colon) and host.endswith("]") and "[" not in host[1:]
@@ -172,7 +174,7 @@ def _is_pair(text: str) -> bool:
 
 
 def unreserved_option(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """Options of a flex volume keep out of the namespaces of Kubernetes."""
+    """Check that the options of a flex volume are not in the namespaces of Kubernetes."""
     namespace = f".{value.partition('/')[0].lower()}"
     if not namespace.endswith((".kubernetes.io", ".k8s.io")):
         return []
@@ -181,7 +183,7 @@ def unreserved_option(value: str, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def disk_address(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """validateAzureDisk: managed disks have another form of address than blobs."""
+    """validateAzureDisk: check the address, whose form is different for managed disks and blobs."""
     kind = frame.obj.get("kind")
     if kind is None:
         return []
@@ -192,7 +194,7 @@ def disk_address(value: str, path: str, frame: Frame) -> list[FieldError]:
 
 
 def claim_metadata(value: Object, path: str, _frame: Frame) -> Iterator[FieldError]:
-    """ValidateTemplateObjectMeta: labels and annotations, and nothing else."""
+    """ValidateTemplateObjectMeta: check labels and annotations, and refuse all other members."""
     yield from objectmeta.annotation_errors(value.get("annotations") or {}, f"{path}.annotations")
     yield from objectmeta.label_errors(value.get("labels") or {}, f"{path}.labels")
     for member in _NOT_IN_CLAIMS:
@@ -202,7 +204,7 @@ def claim_metadata(value: Object, path: str, _frame: Frame) -> Iterator[FieldErr
 
 
 def downward_source(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """validateDownwardAPIVolumeFile: one of two references."""
+    """validateDownwardAPIVolumeFile: check that exactly one of the two references is set."""
     field, resource = value.get("fieldRef"), value.get("resourceFieldRef")
     if field is not None:
         errors = core_references.field(field, f"{path}.fieldRef", core_references.IN_VOLUMES)
@@ -216,7 +218,7 @@ def downward_source(value: Object, path: str, frame: Frame) -> list[FieldError]:
 
 
 def projection(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """One source of validateProjectionSources; files of all sources have paths of their own."""
+    """Check one source of validateProjectionSources. The paths of all sources must be different."""
     errors: list[FieldError] = []
     taken: set[str] = frame.facts.setdefault("paths", set())
     for member in ("secret", "configMap"):
@@ -261,7 +263,8 @@ def _taken(item: Object, shown: str, frame: Frame, taken: set[str]) -> list[Fiel
 
 
 def _projected_token(given: Object, path: str, frame: Frame) -> list[FieldError]:
-    """A token's path is blamed on the volume, not on the source."""
+    """Check a projected token. As upstream, an error about its path names the volume, not the
+    source."""
     seconds, place = given.get("expirationSeconds", 0), f"{path}.serviceAccountToken"
     errors = []
     if seconds < _SHORTEST_TOKEN:
@@ -278,7 +281,7 @@ def _projected_token(given: Object, path: str, frame: Frame) -> list[FieldError]
 
 
 def image_volumes(spec: Object, old: Object | None) -> None:
-    """dropImageVolumes: the volumes go as a whole, and with them their mounts."""
+    """dropImageVolumes: remove image volumes, and the mounts that use them."""
     if any(each.get("image") for each in (old or {}).get("volumes") or ()):
         return
     volumes = spec.get("volumes") or []
@@ -292,7 +295,7 @@ def image_volumes(spec: Object, old: Object | None) -> None:
 
 
 def _keep(owner: Object, member: str, wanted: Callable[[Object], bool]) -> None:
-    """Keep those of a list that are wanted; of none nothing is left."""
+    """Keep the items of a list that `wanted` accepts, and remove an empty list."""
     kept = [each for each in owner.get(member) or () if wanted(each)]
     if kept:
         owner[member] = kept

@@ -1,6 +1,7 @@
-"""Expressions that choose devices: what they may refer to, what they may cost.
+"""CEL expressions that select devices: their variables and their cost.
 
-Follows dynamic-resource-allocation/cel/compile.go. Nothing here runs them: that is a scheduler's.
+Follows dynamic-resource-allocation/cel/compile.go. inkube does not evaluate them, because only a
+scheduler does.
 """
 
 from collections.abc import Iterator
@@ -29,7 +30,7 @@ _MAX_DOMAIN, _MAX_ID, _MAX_VALUE, _MAX_ENTRIES = 63, 32, 64, 32
 
 
 class _Every(Fields):
-    """The members of a map, all of one shape whatever their name."""
+    """The members of a map with any names, all with one shape."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__({})
@@ -47,7 +48,7 @@ def _sized(type: Type, size: int) -> Shape:
 
 
 def _by_domain(value: Shape) -> Shape:
-    """What drivers tell of a device: by domain, then by name."""
+    """Return the shape of a driver's values for a device: by domain, then by name."""
     inner_type = types.map_of(types.STRING, value.type)
     members = _Every(value) if value.type is types.DYN else None
     inner = Shape(
@@ -80,7 +81,7 @@ _ENVIRONMENT: Final = _environment()
 
 
 def errors(text: str, path: str) -> list[FieldError]:
-    """What is wrong with an expression that chooses devices."""
+    """Return the errors of an expression that selects devices."""
     if len(text.encode()) > _LONGEST:
         return [fielderrors.too_long(path, _LONGEST)]
     try:

@@ -1,4 +1,4 @@
-"""What is irregular in discovery.k8s.io: addresses of a type, names of ports."""
+"""Irregular rules of discovery.k8s.io: addresses of a type, names of ports."""
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.rules.frames import Frame
@@ -7,7 +7,7 @@ from inkube.schemas.fielderrors import FieldError
 
 
 def address(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """An address of the slice's type; known types alone are judged."""
+    """Check that an address has the slice's type. Addresses of unknown types are not checked."""
     return _address(value, path, frame, strict=True)
 
 
@@ -17,7 +17,8 @@ def lenient_address(value: str, path: str, frame: Frame) -> list[FieldError]:
 
 
 def address_of_type(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """The same before 1.33: each address by itself, IPv4 written as IPv6 among IPv4."""
+    """The same before 1.33: each address is checked alone, and IPv4 in the notation of IPv6 counts
+    as IPv4."""
     kind = frame.root.obj.get("addressType")
     if kind == "FQDN":
         return _domain(value, path)
@@ -47,7 +48,7 @@ def _address(value: str, path: str, frame: Frame, *, strict: bool) -> list[Field
 
 
 def _domain(value: str, path: str) -> list[FieldError]:
-    """IsFullyQualifiedDomainName: two labels at least."""
+    """IsFullyQualifiedDomainName: check that a name has at least two labels."""
     if not value:
         return [fielderrors.required(path)]
     name = value.removesuffix(".")
@@ -65,7 +66,7 @@ def _domain(value: str, path: str) -> list[FieldError]:
 
 
 def port_name(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """A label or nothing, and each once."""
+    """Check that a port's name is empty or a label, and is unique."""
     errors = [fielderrors.invalid(path, value, why) for why in naming.label(value)] if value else []
     is_first = frame.root.firsts("ports", "name").get(value, frame.obj) is frame.obj
     return errors if is_first else [*errors, fielderrors.duplicate(path, value)]

@@ -1,4 +1,4 @@
-"""What is irregular in flow schemas and priority levels."""
+"""Irregular rules of FlowSchemas and PriorityLevelConfigurations."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -9,7 +9,7 @@ from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
 
-_MAX_BITS = 60  # of the hash that deals a hand of queues (shufflesharding.RequiredEntropyBits)
+_MAX_BITS = 60  # of the hash that selects the queues (shufflesharding.RequiredEntropyBits)
 _METHODS = ("ByNamespace", "ByUser")
 _VERBS = (
     "create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch",
@@ -18,7 +18,7 @@ _NAMESPACE = "each member of this list must be '*' or a DNS-1123 label; "
 
 
 def method(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """A known one; the whole method is shown."""
+    """Check that the method is known. The error shows the whole object."""
     if value in _METHODS:
         return []
     shown = fielderrors.Verbatim(f'{{"Type":"{value}"}}')
@@ -26,24 +26,24 @@ def method(value: str, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def has_all(member: str, frame: Frame) -> bool:
-    """Whether a list has the word for everything."""
+    """Return whether a list contains `*`."""
     return "*" in (frame.obj.get(member) or ())
 
 
 def crowds(member: str, frame: Frame) -> bool:
-    """Whether something stands beside the word for everything."""
+    """Return whether a list contains `*` and other items."""
     return has_all(member, frame) and len(frame.obj[member]) > 1
 
 
 def known_verbs(value: list[str], path: str, _frame: Frame) -> list[FieldError]:
-    """Only known ones; the whole list is shown."""
+    """Check that all verbs are known. The error shows the whole list."""
     if set(value) <= set(_VERBS):
         return []
     return [fielderrors.not_supported(path, value, _VERBS)]
 
 
 def namespace(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """The name of one."""
+    """Check that a value is the name of a namespace."""
     return [
         fielderrors.invalid(path, value, _NAMESPACE + why) for why in names.dns1123_label(value)
     ]
@@ -62,19 +62,20 @@ _URL_TESTS: Sequence[tuple[Callable[[str], bool], str]] = (
 
 
 def url_path(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """ValidateNonResourceURLPath: the first problem counts."""
+    """ValidateNonResourceURLPath: only the first error is reported."""
     why = next((why for is_wrong, why in _URL_TESTS if is_wrong(value)), "")
     return [fielderrors.invalid(path, value, why)] if why else []
 
 
 def is_misnamed(frame: Frame) -> bool:
-    """Whether the level for exempt requests has another name, or another level has its name."""
+    """Return whether a level with the type Exempt has a name other than `exempt`, or the
+    reverse."""
     name = (frame.root.obj.get("metadata") or {}).get("name")
     return (name == "exempt") != (frame.obj.get("type") == "Exempt")
 
 
 def hand(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """No more queues in a hand than there are, and few enough to be dealt by one hash."""
+    """Check that a hand has at most as many queues as exist, and that one hash can select them."""
     queues, size, place = value.get("queues", 0), value.get("handSize", 0), f"{path}.handSize"
     if size > max(queues, 0):
         why = f"should not be greater than queues ({queues})"

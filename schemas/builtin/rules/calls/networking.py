@@ -1,4 +1,4 @@
-"""What is irregular in networking.k8s.io: hosts and paths, backends, ranges of addresses."""
+"""Irregular rules of networking.k8s.io: hosts, paths, backends, address ranges."""
 
 import ipaddress
 import re
@@ -17,7 +17,8 @@ _CLASS = "kubernetes.io/ingress.class"
 
 
 def class_in_two_places(value: Object, _path: str, _frame: Frame) -> list[FieldError]:
-    """A new ingress says its class in one place, or the same in both."""
+    """Check that a new Ingress with both the annotation and the field for its class has equal
+    values."""
     told = (value["metadata"].get("annotations") or {}).get(_CLASS)
     name = (value.get("spec") or {}).get("ingressClassName")
     if told is None or name is None or told == name:
@@ -27,29 +28,31 @@ def class_in_two_places(value: Object, _path: str, _frame: Frame) -> list[FieldE
 
 
 def has_class_annotation(frame: Frame) -> bool:
-    """Whether the class is said in the old place."""
+    """Return whether the deprecated annotation names the class."""
     return _CLASS in (frame.obj["metadata"].get("annotations") or {})
 
 
 def is_address(member: str, frame: Frame) -> bool:
-    """Whether a text is an IP address."""
+    """Return whether a text is an IP address."""
     return addresses.parse(frame.obj.get(member, "")) is not None
 
 
 def host(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """A name, perhaps of everything below one."""
+    """Check that a host is a domain name, with an optional wildcard."""
     check = naming.wildcard_domain if "*" in value else names.dns1123_subdomain
     return [fielderrors.invalid(path, value, why) for why in check(value)]
 
 
 def had_bad_secrets(frame: Frame) -> bool:
-    """Whether the old ingress had a name no secret has; then the new one may, too."""
+    """Return whether the old Ingress had an invalid name of a Secret. The new one may then have
+    one, too."""
     given = ((frame.root.old or {}).get("spec") or {}).get("tls") or ()
     return any(names.subdomain(each["secretName"]) for each in given if each.get("secretName"))
 
 
 def had_bad_wildcards(frame: Frame) -> bool:
-    """Whether a rule of a wildcard may be wrong, since one of the old ingress was."""
+    """Return whether a rule for a wildcard host may be invalid, because the old Ingress had such a
+    rule."""
     if "*" not in frame.obj.get("host", ""):
         return False
     given = ((frame.root.old or {}).get("spec") or {}).get("rules") or ()
@@ -61,7 +64,7 @@ def had_bad_wildcards(frame: Frame) -> bool:
 
 
 def plain_path(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """A path that nothing reads in two ways."""
+    """Check that a path is unambiguous: without empty, `.`, `..` and encoded segments."""
     wrong = [
         f"must not contain '{part}'"
         for part in ("//", "/./", "/../", "%2f", "%2F")
@@ -72,7 +75,7 @@ def plain_path(value: str, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def one_backend(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """A service or a resource."""
+    """Check that exactly one of `service` and `resource` is set."""
     given = [member for member in ("service", "resource") if value.get(member) is not None]
     if len(given) == 1:
         return []
@@ -83,7 +86,8 @@ def one_backend(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def port(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """By name or number; what is wrong with both is told of the backend."""
+    """Check a port by its name or its number. An error about both of them has the path of the
+    backend."""
     name, number = value.get("name"), value.get("number")
     whole = frame.path.rpartition(".")[0]
     if name and number:
@@ -96,7 +100,7 @@ def port(value: Object, path: str, frame: Frame) -> list[FieldError]:
 
 
 def address(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """IsValidIP."""
+    """Check an IP address (IsValidIP)."""
     return addresses.check(value, path)
 
 
@@ -124,29 +128,29 @@ _PATH = names.regex_error("Invalid path", _SEGMENT)
 
 
 def policy_types(spec: Object) -> list[str]:
-    """Ingress, and what else the policy speaks of (SetDefaults_NetworkPolicy)."""
+    """Return Ingress, and Egress if the policy has egress rules (SetDefaults_NetworkPolicy)."""
     return ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
 
 
 def has_many_types(frame: Frame) -> bool:
-    """Whether there are more types than there can be."""
+    """Return whether there are more policy types than exist."""
     return len(frame.obj.get("policyTypes") or ()) > 2
 
 
 def at_most_two(value: list[str], path: str, _frame: Frame) -> list[FieldError]:
-    """As many as there are."""
+    """Check that there are at most two policy types."""
     if len(value) <= 2:
         return []
     return [fielderrors.invalid(path, value, "may not specify more than two policyTypes")]
 
 
 def has_selector(frame: Frame) -> bool:
-    """Whether a peer is selected."""
+    """Return whether a selector selects the peers."""
     return any(frame.obj.get(each) is not None for each in ("podSelector", "namespaceSelector"))
 
 
 def port_range(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """ValidateNetworkPolicyPort: numbers may have an end, names may not."""
+    """ValidateNetworkPolicyPort: a port number can have an endPort, a port name cannot."""
     first, last, place = value.get("port"), value.get("endPort"), f"{path}.endPort"
     if first is None:
         why = "may not be specified when `port` is not specified"
@@ -167,7 +171,7 @@ def port_range(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def block(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """IsValidCIDR."""
+    """Check a CIDR (IsValidCIDR)."""
     return addresses.check_block(value, path)
 
 
@@ -177,7 +181,7 @@ def lenient_block(value: str, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def exception(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """A smaller block within the block, where that is one."""
+    """Check that an exception is a smaller CIDR in the block, if the block is valid."""
     return _exception(value, path, frame, strict=True)
 
 
@@ -211,7 +215,7 @@ def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
 
 
 def address_as_name(value: Object, _path: str, _frame: Frame) -> list[FieldError]:
-    """An IPAddress is called as it is written."""
+    """Check that the name of an IPAddress is the address in its canonical form."""
     errors: list[FieldError] = []
     for member in ("generateName", "name"):
         text, place = value["metadata"].get(member), f"metadata.{member}"
@@ -227,7 +231,7 @@ def address_as_name(value: Object, _path: str, _frame: Frame) -> list[FieldError
 
 
 def ranges(value: list[str], path: str, _frame: Frame) -> list[FieldError]:
-    """At most one of each family."""
+    """Check that there is at most one range for each IP family."""
     errors: list[FieldError] = []
     if len(value) > 2:
         errors.append(fielderrors.invalid(path, value, "must only hold 2 values"))

@@ -1,4 +1,4 @@
-"""What is irregular in node.k8s.io."""
+"""Irregular rules of node.k8s.io."""
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.rules import compiler
@@ -12,12 +12,13 @@ _KEYS = ("key", "operator", "value", "effect")
 
 
 def pod_fixed(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Judged and placed as if it were the limits of a container (validateOverhead)."""
+    """Check podFixed as the limits of a container, with the same paths (validateOverhead)."""
     return requirements.of_container({"limits": value}, path)
 
 
 def tolerations(value: list[Object], path: str, frame: Frame) -> list[FieldError]:
-    """validateTolerations: each once, whatever its seconds."""
+    """validateTolerations: check that each toleration is unique, apart from its
+    tolerationSeconds."""
     rules = compiler.rules("core.v1.Toleration")
     errors = [
         error

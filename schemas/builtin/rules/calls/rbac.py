@@ -1,4 +1,4 @@
-"""What is irregular in rbac.authorization.k8s.io."""
+"""Irregular rules of rbac.authorization.k8s.io."""
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin import rules
@@ -8,7 +8,7 @@ from inkube.schemas.objects import Object
 
 
 def selector(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """A selector that does not hold is told twice: once by its parts, once as a whole."""
+    """Check a selector. An invalid one is reported twice: by its parts and as a whole."""
     errors = rules.errors("meta.v1.LabelSelector", value, path)
     if errors:
         errors.append(fielderrors.invalid(path, None, "invalid label selector."))
@@ -16,5 +16,5 @@ def selector(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def names_resources(frame: Frame) -> bool:
-    """Whether a rule with URLs is about resources, too."""
+    """Return whether a rule with URLs also names resources."""
     return any(frame.obj.get(member) for member in ("apiGroups", "resources", "resourceNames"))

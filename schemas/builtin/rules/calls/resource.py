@@ -1,5 +1,5 @@
-"""What is irregular in resource.k8s.io: names of attributes, references to requests, policies of
-capacities, and which nodes reach a device.
+"""Irregular rules of resource.k8s.io: attribute names, request references, capacity policies,
+nodes.
 
 Follows pkg/apis/resource/validation/validation.go.
 """
@@ -46,7 +46,7 @@ _EACH_WHERE: Final = (
 
 
 def pool_name(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """validatePoolName: subdomains with slashes between."""
+    """validatePoolName: check that a pool name consists of subdomains, separated by slashes."""
     too_long = len(value.encode()) > _MAX_POOL
     errors = [fielderrors.too_long(path, _MAX_POOL)] if too_long else []
     for part in value.split("/"):
@@ -55,7 +55,7 @@ def pool_name(value: str, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def share(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """validateUID: a share's id is a UUID in its usual form."""
+    """validateUID: check that the id of a share is a UUID in its canonical form."""
     try:
         uuid.UUID(value)
     except ValueError:
@@ -70,8 +70,8 @@ def share(value: str, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def qualified_name(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """validateQualifiedName: an identifier, with a domain or without. One with more than one slash
-    is let through, as upstream does."""
+    """validateQualifiedName: check an identifier with an optional domain. As upstream, a name with
+    more than one slash is accepted."""
     domain, slash, name = value.partition("/")
     if not slash:
         return _identifier(value, path)
@@ -89,7 +89,7 @@ def qualified_name(value: str, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def full_name(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """validateFullyQualifiedName: the same, with a domain."""
+    """validateFullyQualifiedName: the same with a required domain."""
     errors = qualified_name(value, path, frame)
     if "/" not in value:
         why = "a fully qualified name must be a domain and a name separated by a slash"
@@ -126,14 +126,15 @@ def extended_resource(value: str, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def small_object(value: Any, path: str, frame: Frame) -> list[FieldError]:
-    """validateRawExtension: any JSON object of so many bytes."""
+    """validateRawExtension: check that a value is a JSON object of at most _MAX_PARAMETERS
+    bytes."""
     if value is not None and len(orjson.dumps(value)) > _MAX_PARAMETERS:
         return [fielderrors.too_long(path, _MAX_PARAMETERS)]
     return json_object(value, path, frame)
 
 
 def json_object(value: Any, path: str, _frame: Frame) -> list[FieldError]:
-    """The same of any length."""
+    """The same without a limit of its size."""
     if value is None:
         return [fielderrors.required(path)]
     if isinstance(value, dict):
@@ -155,7 +156,7 @@ def template_metadata(value: Object, path: str, _frame: Frame) -> list[FieldErro
 
 
 def exactly_or_first(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """validateDeviceRequest: one way to ask."""
+    """validateDeviceRequest: check that exactly one of `exactly` and `firstAvailable` is set."""
     exactly, alternatives = value.get("exactly"), value.get("firstAvailable")
     if exactly is None and not alternatives:
         return [fielderrors.required(path, _EXACTLY_ONE)]
@@ -166,7 +167,7 @@ def exactly_or_first(value: Object, path: str, _frame: Frame) -> list[FieldError
 
 
 def no_count(value: int, path: str, _frame: Frame) -> list[FieldError]:
-    """validateDeviceAllocationMode of all devices there are."""
+    """validateDeviceAllocationMode: refuse a count for all devices."""
     if not value:
         return []
     why = "must not be specified when allocationMode is 'All'"
@@ -174,7 +175,8 @@ def no_count(value: int, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def request_reference(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """validateRequestNameRef: `request`, or `request/alternative`, of the same claim."""
+    """validateRequestNameRef: check that `request` or `request/alternative` exists in the same
+    claim."""
     parts = value.split("/")
     if len(parts) > 2:
         return [fielderrors.invalid(path, value, _NO_REQUEST)]
@@ -185,7 +187,7 @@ def request_reference(value: str, path: str, frame: Frame) -> list[FieldError]:
 
 
 def _requests(root: Frame) -> frozenset[str]:
-    """What references to requests of a claim, or of a template, may say."""
+    """Return the valid references to requests of a claim or a claim template."""
     if "requests" not in root.facts:
         spec = root.obj.get("spec") or {}
         claim = (spec.get("spec") or spec).get("devices") or {}
@@ -204,7 +206,8 @@ def _requests(root: Frame) -> frozenset[str]:
 
 
 def gains_users(frame: Frame) -> bool:
-    """Whether an allocated claim that is being deleted is reserved for someone new."""
+    """Return whether an allocated claim that is being deleted is reserved for additional
+    consumers."""
     if not frame.root.obj["metadata"].get("deletionTimestamp"):
         return False
     had = (frame.old or {}).get("reservedFor") or []
@@ -213,29 +216,31 @@ def gains_users(frame: Frame) -> bool:
 
 
 def is_allocated(frame: Frame) -> bool:
-    """Whether a claim comes by its devices; what was allocated before was judged then."""
+    """Return whether a claim was not allocated before. An existing allocation is not checked
+    again."""
     return (frame.old or {}).get("allocation") is None
 
 
 def identity(device: Object) -> tuple[str, ...]:
-    """Which device: its driver, pool and name, and a share of it."""
+    """Return what identifies a device: driver, pool, name and share."""
     return tuple(device.get(member) or "" for member in ("driver", "pool", "device", "shareID"))
 
 
 def device_identity(device: Object) -> Verbatim:
-    """`identity` as SharedDeviceID.String() has it."""
+    """Return `identity` as SharedDeviceID.String() formats it."""
     *device_id, share = identity(device)
     return Verbatim("/".join([*device_id, share] if share else device_id))
 
 
 def allocated_devices(status: Object) -> set[tuple[str, ...]]:
-    """The identities of all devices that a claim's status has an allocation of."""
+    """Return the identities of all allocated devices of a claim's status."""
     devices = (status.get("allocation") or {}).get("devices") or {}
     return {identity(result) for result in devices.get("results") or ()}
 
 
 def allocated(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """validateDeviceStatus: drivers tell of devices that the claim has."""
+    """validateDeviceStatus: check that the device of a driver's report is allocated to the
+    claim."""
     if identity(value) in allocated_devices(frame.root.obj.get("status") or {}):
         return []
     why = "must be an allocated device in the claim"
@@ -243,7 +248,7 @@ def allocated(value: Object, path: str, frame: Frame) -> list[FieldError]:
 
 
 def interface_address(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """An address of an interface: `192.168.1.5/24` (IsValidInterfaceAddress)."""
+    """Check an interface address such as `192.168.1.5/24` (IsValidInterfaceAddress)."""
     address, _, bits = value.partition("/")
     try:
         netip.parse_prefix(value)
@@ -260,7 +265,7 @@ def interface_address(value: str, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def one_term(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """A slice is reached by one term, so that selectors are easily merged."""
+    """Check that a slice's node selector has exactly one term, so that selectors can be merged."""
     terms = value.get("nodeSelectorTerms")
     if terms is not None and len(terms) == 1:
         return []
@@ -270,7 +275,7 @@ def one_term(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def one_place(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Which nodes reach the devices of a slice: one way to say it."""
+    """Check that a slice names the nodes with access to its devices in exactly one way."""
     found = _places(value) + ["`perDeviceNodeSelection`"] * bool(
         value.get("perDeviceNodeSelection")
     )
@@ -289,7 +294,7 @@ def _places(value: Object) -> list[str]:
 
 
 def one_device_place(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """The same of one device, where the slice leaves it to its devices."""
+    """The same for one device, if the slice sets perDeviceNodeSelection."""
     outer = frame.outer("perDeviceNodeSelection")
     if outer is None or not outer.obj["perDeviceNodeSelection"]:
         members = ("nodeName", "nodeSelector", "allNodes")
@@ -309,7 +314,8 @@ def one_device_place(value: Object, path: str, frame: Frame) -> list[FieldError]
 
 
 def counters_or_devices(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """A slice has counters for the slices of its pool, or devices; an empty list is one, too."""
+    """Check that a slice has only one of sharedCounters and devices. An empty list counts as
+    set."""
     if value.get("sharedCounters") is None or value.get("devices") is None:
         return []
     why = "only one of `sharedCounters` or `devices` is allowed"
@@ -317,13 +323,14 @@ def counters_or_devices(value: Object, path: str, _frame: Frame) -> list[FieldEr
 
 
 def is_advanced(frame: Frame) -> bool:
-    """Whether devices have taints or use counters, so that a slice has room for fewer."""
+    """Return whether devices have taints or use counters, which lowers the permitted number of
+    devices."""
     devices = frame.obj.get("devices") or ()
     return any(one.get("taints") or one.get("consumesCounters") for one in devices)
 
 
 def few_entries(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """A device's attributes and capacities are counted together."""
+    """Check the total number of a device's attributes and capacities."""
     count = len(value.get("attributes") or {}) + len(value.get("capacity") or {})
     if count <= _MAX_ENTRIES:
         return []
@@ -332,7 +339,7 @@ def few_entries(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def one_value(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """validateDeviceAttribute: one value of one type."""
+    """validateDeviceAttribute: check that an attribute has exactly one value."""
     found = [member for member in value if value[member] is not None]
     if len(found) == 1:
         return []
@@ -341,7 +348,7 @@ def one_value(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def fails_apart(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """A condition that ends the wait for a device is none that it waits for."""
+    """Check that a binding failure condition is not also a binding condition."""
     if value not in (frame.obj.get("bindingConditions") or ()):
         return []
     why = "bindingFailureConditions must not overlap with bindingConditions"
@@ -352,7 +359,7 @@ def fails_apart(value: str, path: str, frame: Frame) -> list[FieldError]:
 
 
 def request_policy(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """validateRequestPolicy: how much of a capacity a claim may ask for."""
+    """validateRequestPolicy: check the amounts of a capacity that a claim can request."""
     options, bounds = value.get("validValues"), value.get("validRange")
     if options and bounds is not None:
         why = (
@@ -374,7 +381,7 @@ def request_policy(value: Object, path: str, frame: Frame) -> list[FieldError]:
 
 
 def _options(options: list[str], usual: Quantity, whole: Quantity, path: str) -> list[FieldError]:
-    """Values in order, none above the capacity, the usual one among them."""
+    """Check that valid values are sorted, at most the capacity, and include the default."""
     parsed = [quantity.parse(option) for option in options]
     why = "values must be sorted in ascending order"
     errors = [
@@ -394,7 +401,8 @@ def _options(options: list[str], usual: Quantity, whole: Quantity, path: str) ->
 
 
 def _judged(options: list[Quantity], whole: Quantity, path: str) -> list[FieldError]:
-    """None above the capacity; then, that rounded up none stands twice."""
+    """Check that no value exceeds the capacity. Then check that no two values are equal after
+    rounding up."""
     why = f"option is larger than capacity value: {whole}"
     errors = [
         fielderrors.invalid(f"{path}[{index}]", str(value), why)
@@ -411,7 +419,7 @@ def _judged(options: list[Quantity], whole: Quantity, path: str) -> list[FieldEr
 
 
 def _whole(value: Quantity) -> int:
-    """`Quantity.Value`: rounded up."""
+    """Return `Quantity.Value`: the amount, rounded up."""
     found = value.as_int64()
     if found is not None:
         return found
@@ -419,7 +427,7 @@ def _whole(value: Quantity) -> int:
 
 
 def _range(bounds: Object, usual: Quantity, whole: Quantity, path: str) -> list[FieldError]:
-    """From, to and in steps of."""
+    """Check the minimum, the maximum and the step of a range."""
     given = {
         member: quantity.parse(bounds[member])
         for member in ("min", "max", "step")

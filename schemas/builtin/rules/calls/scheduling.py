@@ -1,4 +1,4 @@
-"""What is irregular in scheduling.k8s.io: names and values that are the system's."""
+"""Irregular rules of scheduling.k8s.io: names and values of system priority classes."""
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.rules.frames import Frame
@@ -14,7 +14,8 @@ SYSTEM_PRIORITIES = {
 
 
 def name_and_value(value: Object, _path: str, _frame: Frame) -> list[FieldError]:
-    """IsKnownSystemPriorityClass: names that begin with `system-` are known, with their values."""
+    """IsKnownSystemPriorityClass: check that a name with the prefix `system-` is known and has its
+    value."""
     name, number = value["metadata"].get("name", ""), value.get("value", 0)
     if name.startswith("system-"):
         why = _reserved(name, value)

@@ -1,4 +1,4 @@
-"""What is irregular in storage.k8s.io."""
+"""Irregular rules of storage.k8s.io."""
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.rules.frames import Frame
@@ -16,7 +16,8 @@ _ONE_SOURCE = "must specify exactly one of inlineVolumeSpec and persistentVolume
 
 
 def parameters(value: dict[str, str], path: str, _frame: Frame) -> list[FieldError]:
-    """validateParameters: so many, with a name each, and not too large together."""
+    """validateParameters: check the number of parameters, that names are not empty, and the total
+    size."""
     if len(value) > _MOST_PARAMETERS:
         return [fielderrors.too_long(path, _MOST_PARAMETERS)]
     errors = [fielderrors.invalid(path, "", "field can not be empty.")] if "" in value else []
@@ -30,14 +31,14 @@ def _size(value: dict[str, str]) -> int:
 
 
 def driver_name(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """A qualified name, told in lower case where it is none."""
+    """Check that a driver's name is qualified. Errors show it in lower case."""
     name = value.lower()
     return [fielderrors.invalid(path, name, why) for why in names.label_key(name)]
 
 
 def topologies(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
-    """validateAllowedTopologies: no two terms say the same. A term is told once, where upstream
-    tells it once for each one before that is the same."""
+    """validateAllowedTopologies: check that no two terms are equal. A repeated term is reported one
+    time; upstream reports it one time for each earlier equal term."""
     errors: list[FieldError] = []
     known: set[frozenset[tuple[str, frozenset[str]]]] = set()
     for index, term in enumerate(value):
@@ -70,7 +71,7 @@ def _requirement(one: Object, path: str) -> list[FieldError]:
 
 
 def attachment_source(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """validateVolumeAttachmentSource, and the name's form of storage.k8s.io/v1."""
+    """validateVolumeAttachmentSource, and the rule of storage.k8s.io/v1 for names."""
     name, inline = value.get("persistentVolumeName"), value.get("inlineVolumeSpec")
     if name is None and inline is None:
         return [fielderrors.required(path, _ONE_SOURCE)]
@@ -91,7 +92,8 @@ def attachment_metadata(value: dict[str, str], path: str, _frame: Frame) -> list
 
 
 def volume_error(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """validateVolumeError, which tells another limit than it holds."""
+    """validateVolumeError. As upstream, the error names another limit than the one that is
+    checked."""
     errors: list[FieldError] = []
     if len(value.get("message", "").encode()) > _MESSAGE_SIZE:
         errors.append(fielderrors.too_long(f"{path}.message", _METADATA_SIZE))
@@ -103,7 +105,8 @@ def volume_error(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def drivers_kept(value: list[Object], path: str, frame: Frame) -> list[FieldError]:
-    """ValidateCSINodeUpdate: drivers may come and go, and count anew, but do not change."""
+    """ValidateCSINodeUpdate: drivers can be added and removed, and their allocatable counts can
+    change. Other changes of a driver are refused."""
     before = ((frame.old or {}).get("spec") or {}).get("drivers") or []
     after: dict[str, list[Object]] = {}
     for each in value:
@@ -117,7 +120,7 @@ def drivers_kept(value: list[Object], path: str, frame: Frame) -> list[FieldErro
 
 
 def driver_once(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """Of drivers with one name all but the first (validateCSINodeDriver)."""
+    """Report each driver with the name of an earlier one (validateCSINodeDriver)."""
     assert frame.up is not None, "a driver is an item"
     name = value.get("name", "")
     if frame.up.firsts("drivers", "name").get(name) is value:
