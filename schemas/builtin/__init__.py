@@ -1,7 +1,8 @@
 """Built-in kinds: their definitions as data, their strategies, columns and typed decoding.
 
-In come objects of a kind, typed by `decoding`; out come defaulted ones, errors, warnings and cells
-of tables. The registry asks `strategies`, discovery `definitions`, tables `columns`.
+`decoding` types the objects of a kind. The other modules return defaulted objects, errors, warnings
+and cells of tables. The registry uses `strategies`, discovery uses `definitions`, tables use
+`columns`.
 """
 
 from inkube.schemas import lazy

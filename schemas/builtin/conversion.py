@@ -1,7 +1,7 @@
-"""The built-in kinds that have two shapes: events of both groups, autoscalers v1 and v2.
+"""Built-in kinds with two shapes: events of both groups, autoscalers v1 and v2.
 
-One object is stored, in the first shape of `STORED`; `convert` gives it the other. Everything else
-has one version and comes back as it is. Follows pkg/apis/events/v1/conversion.go and
+One shape is stored, the first one in `STORED`, and `convert` returns the other. All other kinds
+have one version, and stay as they are. Follows pkg/apis/events/v1/conversion.go and
 pkg/apis/autoscaling/v1/conversion.go.
 """
 

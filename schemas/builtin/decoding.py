@@ -76,8 +76,8 @@ def coerce(obj: Object, gvk: GVK, unknown: list[str] | None) -> None:
 
 
 def check_type(obj: Object, gvk: GVK, minor: int = releases.NEWEST.minor) -> None:
-    """Refuse a body of another kind or version; one that leaves them out is what the path says,
-    and has them afterwards.
+    """Refuse a body of another kind or version. Missing apiVersion and kind are set from the path,
+    in place.
 
     Raises StatusError 400.
     """
@@ -148,6 +148,6 @@ def refusal(gvk: GVK, error: Exception | str) -> status.StatusError:
 
 
 def patch_refusal(value: str, error: Exception | str) -> status.StatusError:
-    """The 422 that answers a patch whose outcome does not decode; `value` is the patched JSON,
+    """Return the error 422 for a patch whose result cannot be decoded. `value` is the patched JSON,
     or for a strategic patch `gotext.plain` of the patch."""
     return status.invalid("", "", "", [fielderrors.invalid("patch", value, str(error))])

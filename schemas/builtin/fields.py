@@ -38,8 +38,8 @@ _NONE = '"{label}" is not a known field selector: only "metadata.name", "metadat
 
 
 def of(group: str, plural: str, *, namespaced: bool) -> tuple[SelectableField, ...]:
-    """The fields of a kind. Without fields of its own it has name and namespace, whatever its
-    scope; with some, the namespace only where there is one."""
+    """Return the selectable fields of a kind: name, namespace and its own fields. The namespace is
+    missing for cluster-scoped kinds with own fields."""
     own = _TABLE.get((group, plural), "").split()
     base = (NAME_FIELD, NAMESPACE_FIELD) if namespaced or not own else (NAME_FIELD,)
     return (*base, *map(_field, own))

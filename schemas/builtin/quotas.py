@@ -1,7 +1,7 @@
 """Resource quotas: the usage of an object, the quotas that apply to it, and their requirements.
 
-Amounts are `Quantity`, by the names quotas have for them. A name belongs to one kind; `counted`
-says to which. Follows apiserver/pkg/quota/v1 and pkg/quota/v1/evaluator/core.
+Amounts are `Quantity`, by the resource names of quotas. Each name applies to one kind, which
+`counted` returns. Follows apiserver/pkg/quota/v1 and pkg/quota/v1/evaluator/core.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,7 +30,7 @@ _SAID = frozenset({
 })  # fmt: skip
 """Amounts that every container must set if a quota limits them."""
 _BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
-_MAX_DEVICES = 32  # what a request for all devices may get: AllocationResultsMaxSize
+_MAX_DEVICES = 32  # that a request for all devices can receive: AllocationResultsMaxSize
 _ONE = Quantity(1)
 _CHANGING = frozenset({("", "services"), ("", "persistentvolumeclaims"), _CLAIMS})
 """Kinds whose updates are charged, too."""
@@ -121,10 +121,11 @@ def _of_pod(spec: Object) -> Amounts:
 
 
 def pod_total(spec: Object, member: str) -> Amounts:
-    """Requests or limits of a whole pod (component-helpers/resource PodRequests, PodLimits).
+    """Return the requests or limits of a whole pod (component-helpers/resource PodRequests,
+    PodLimits).
 
-    Containers run beside each other and beside the init containers that stay, other init
-    containers one after the other; the runtime adds its overhead.
+    Regular containers and restartable init containers run at the same time, other init containers
+    one after the other. The pod's overhead is added.
     """
     amounts: Amounts = {}
     for container in spec.get("containers") or ():

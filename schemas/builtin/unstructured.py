@@ -1,7 +1,7 @@
 """Errors of a strategic patch whose result does not fit its kind, with the texts of Go's converter.
 
-Strategic patches are merged as maps and then set into the Go type by reflection, whose errors name
-no place. Follows apimachinery/pkg/runtime/converter.go.
+Strategic patches are merged as maps and then set into the Go type by reflection. The errors of this
+step do not contain a field path. Follows apimachinery/pkg/runtime/converter.go.
 """
 
 from collections.abc import Iterator

@@ -1,5 +1,5 @@
-"""What `kubectl get` shows of built-in kinds: `of` the columns, `cells` an object's row,
-`conditions` what the row says of it besides."""
+"""The tables that `kubectl get` shows for built-in kinds: `of` returns the columns, `cells` the row
+of an object, and `conditions` the conditions of this row."""
 
 from inkube.schemas import lazy
 

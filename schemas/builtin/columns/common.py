@@ -1,4 +1,4 @@
-"""Pieces of cells: ages, maps, containers, selectors."""
+"""Helpers for cells: ages, maps, containers, selectors."""
 
 from datetime import datetime
 
@@ -12,28 +12,29 @@ UNKNOWN = "<unknown>"
 
 
 def age(obj: Object, now: datetime) -> str:
-    """How long ago the object was created."""
+    """Return the age of the object, such as `5m`."""
     return since(obj["metadata"].get("creationTimestamp"), now)
 
 
 def since(moment: str | None, now: datetime) -> str:
-    """How long ago that was; `<unknown>` where there is no time."""
+    """Return the time since a moment, such as `5m`, or `<unknown>` without a moment."""
     return durations.age(moment, now) if moment else UNKNOWN
 
 
 def pairs(labels: dict[str, str] | None) -> str:
-    """`a=b,c=d`, sorted; `<none>` when empty (labels.FormatLabels)."""
+    """Return `a=b,c=d`, sorted by key, or `<none>` if empty (labels.FormatLabels)."""
     text = ",".join(f"{key}={value}" for key, value in sorted((labels or {}).items()))
     return text or NONE
 
 
 def selector(given: Object | None) -> str:
-    """A LabelSelector in one line (metav1.FormatLabelSelector)."""
+    """Return a LabelSelector as one line (metav1.FormatLabelSelector)."""
     return format_selector(given or {}) or NONE
 
 
 def containers(template: Object | None) -> list[str]:
-    """Names and images of a template's containers, each joined."""
+    """Return two cells: the names and the images of a template's containers, separated by
+    commas."""
     given = ((template or {}).get("spec") or {}).get("containers") or []
     names = ",".join(container.get("name", "") for container in given)
     return [names, ",".join(container.get("image", "") for container in given)]

@@ -36,7 +36,7 @@ def lease(obj: Object, now: datetime) -> list[Any]:
 
 
 def quota(obj: Object, now: datetime) -> list[Any]:
-    """printResourceQuota: used over hard, limits apart."""
+    """printResourceQuota: used and hard amounts, with limits in a separate cell."""
     status = obj.get("status") or {}
     hard, used = status.get("hard") or {}, status.get("used") or {}
     texts = {name: f"{name}: {used.get(name, '0')}/{hard[name]}" for name in sorted(hard)}
@@ -60,7 +60,7 @@ def component(obj: Object, now: datetime) -> list[Any]:
 
 
 def event(obj: Object, now: datetime) -> list[Any]:
-    """printEvent, of either group; the only table that does not begin with the name."""
+    """printEvent, for both groups. This is the only table whose first column is not the name."""
     about = obj.get("involvedObject") or obj.get("regarding") or {}
     first = obj.get("firstTimestamp") or obj.get("deprecatedFirstTimestamp")
     last = obj.get("lastTimestamp") or obj.get("deprecatedLastTimestamp")
@@ -137,7 +137,7 @@ def policy_binding(obj: Object, now: datetime) -> list[Any]:
 
 
 def api_service(obj: Object, now: datetime) -> list[Any]:
-    """The aggregator's own table; a server that only inkube's annotation names is not local."""
+    """The aggregator's own table. A server that only inkube's annotation names is not local."""
     service = (obj.get("spec") or {}).get("service")
     url = (obj["metadata"].get("annotations") or {}).get(marks.URL)
     where = (
@@ -252,5 +252,5 @@ def claim(obj: Object, now: datetime) -> list[Any]:
 
 
 def age_only(obj: Object, now: datetime) -> list[Any]:
-    """Kinds that show nothing but their age."""
+    """The cells of kinds that show only their age."""
     return [age(obj, now)]

@@ -40,7 +40,7 @@ def _external(obj: Object, spec: Object) -> str:
 
 
 def endpoints(obj: Object, now: datetime) -> list[Any]:
-    """printEndpoints: the first three, and how many more."""
+    """printEndpoints: the first three endpoints, and the number of the others."""
     found: list[str] = []
     for subset in obj.get("subsets") or []:
         addresses = [address.get("ip", "") for address in subset.get("addresses") or []]

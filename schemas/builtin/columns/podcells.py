@@ -11,7 +11,7 @@ from inkube.schemas.objects import Object
 
 
 def cells(obj: Object, now: datetime) -> list[Any]:
-    """Everything after the name."""
+    """Return all cells except the name."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     statuses = status.get("containerStatuses") or []
     total = len(spec.get("containers") or [])
@@ -103,7 +103,7 @@ _ENDS = {
 
 
 def completed(pod: Object) -> list[Object]:
-    """The row condition of a pod that has ended."""
+    """Return the row condition of a pod that has ended, else an empty list."""
     phase = (pod.get("status") or {}).get("phase")
     if phase not in _ENDS:
         return []

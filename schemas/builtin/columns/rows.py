@@ -78,7 +78,7 @@ _BY_PLURAL: dict[str, _Cells] = {
 
 
 def cells(group: str, plural: str, obj: Object, now: datetime) -> list[Any]:
-    """The object's cells in the order of its columns."""
+    """Return the object's cells in the order of its kind's columns."""
     meta = obj["metadata"]
     if not tables.has(group, plural):
         return [meta.get("name", ""), meta.get("creationTimestamp")]
@@ -92,11 +92,12 @@ def cells(group: str, plural: str, obj: Object, now: datetime) -> list[Any]:
 
 
 def cells_of_minor(group: str, plural: str, obj: Object, now: datetime, minor: int) -> list[Any]:
-    """The same in the order of an older minor's columns."""
+    """Return the same in the order of an older minor's columns."""
     found = cells(group, plural, obj, now)
     return [found[place] for place in tables.places(group, plural, minor)]
 
 
 def conditions(group: str, plural: str, obj: Object) -> list[Object]:
-    """What a row says of its object beside the cells: pods that have ended are Completed."""
+    """Return the conditions of a row in addition to its cells: Completed for pods that have
+    ended."""
     return podcells.completed(obj) if (group, plural) == ("", "pods") else []

@@ -14,7 +14,7 @@ _BETA_DEFAULT = "storageclass.beta.kubernetes.io/is-default-class"
 
 
 def is_default(obj: Object) -> bool:
-    """Whether an annotation makes a storage class that of claims which name none."""
+    """Return whether an annotation makes this the storage class for claims without one."""
     annotations = obj["metadata"].get("annotations") or {}
     return "true" in (annotations.get(_DEFAULT), annotations.get(_BETA_DEFAULT))
 

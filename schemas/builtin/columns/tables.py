@@ -1,8 +1,8 @@
-"""The columns of each kind, as `kubectl get` heads them: `columns.json`.
+"""The columns of each kind in `kubectl get`: `columns.json`.
 
-There a column is `name`, `name:type` where that is not string, with a `*` behind it where it is
-shown with `-o wide` only; and what is said of it: a text, or `@GROUP.VERSION.TYPE.FIELD` for what
-the API says of that field. One of some minors only ends with their range: `Age[..1.32]`. Follows
+A column there is `name`, or `name:type` if the type is not string. A `*` at the end means that only
+`-o wide` shows it. A range of minors can follow: `Age[..1.32]`. Its description is a text, or
+`@GROUP.VERSION.TYPE.FIELD` for the description of that field in the API. Follows
 pkg/printers/internalversion/printers.go AddHandlers.
 """
 
@@ -22,25 +22,26 @@ _DEFAULT = {"Name": "", "Created At:date": ""}
 
 @caches.of_values(1)
 def _tables() -> dict[str, dict[str, str]]:
-    """By `group/plural` (0.1 ms)."""
+    """Return the columns by `group/plural`. Reading them takes 0.1 ms."""
     tables: dict[str, dict[str, str]] = orjson.loads(_FILE.read_bytes())
     return tables
 
 
 def has(group: str, plural: str) -> bool:
-    """Whether the kind has columns of its own; else name and time are shown."""
+    """Return whether the kind has its own columns. Other kinds show the name and the creation
+    time."""
     return f"{group}/{plural}" in _tables()
 
 
 @caches.of_values(256)
 def of(group: str, plural: str, minor: int = releases.NEWEST.minor) -> tuple[Column, ...]:
-    """The kind's printer columns in a minor, its name among them."""
+    """Return the kind's printer columns in a minor, including the name."""
     return tuple(_column(word, text) for word, text in _of_minor(group, plural, minor))
 
 
 @caches.of_values(256)
 def places(group: str, plural: str, minor: int) -> tuple[int, ...]:
-    """Where the columns of a minor stand among those of the newest."""
+    """Return the positions of a minor's columns among the newest columns."""
     newest = [column.name for column in of(group, plural)]
     return tuple(newest.index(column.name) for column in of(group, plural, minor))
 

@@ -143,7 +143,7 @@ def budget(obj: Object, now: datetime) -> list[Any]:
 
 
 def autoscaler(obj: Object, now: datetime) -> list[Any]:
-    """printHorizontalPodAutoscaler, of either version."""
+    """printHorizontalPodAutoscaler, for both versions."""
     spec, status = _parts(obj)
     target = spec.get("scaleTargetRef") or {}
     least = spec.get("minReplicas")

@@ -1,8 +1,8 @@
 """The checks of the Pod Security Standards, one function each, in the order of their names.
 
-A check gets a `Pod` and answers what it forbids: a reason and the detail in brackets. Where a
-definition changed with a version of Kubernetes the function is registered from that version on.
-Follows k8s.io/pod-security-admission/policy/check_*.go, whose names the identifiers are.
+A check receives a `Pod` and returns a violation or None: a reason, and the detail in parentheses.
+If a version of Kubernetes changed a check, the new function is registered from that version on.
+Follows k8s.io/pod-security-admission/policy/check_*.go; the identifiers are its names.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Violation(NamedTuple):
-    """What a check forbids: `reason (detail)`."""
+    """A violation of a check: `reason (detail)`."""
 
     reason: str
     detail: str = ""
@@ -27,12 +27,12 @@ class Violation(NamedTuple):
 
 @dataclass(frozen=True)
 class Pod:
-    """A pod or the template of one, as checks look at it."""
+    """A pod or a pod template, in the form that checks need."""
 
     metadata: Mapping[str, Any]
     spec: Mapping[str, Any]
     containers: list[Object] = field(init=False)
-    """Init, ordinary and ephemeral containers, in the order they are visited."""
+    """Init, regular and ephemeral containers, in upstream's order."""
 
     def __post_init__(self) -> None:
         kinds = ("initContainers", "containers", "ephemeralContainers")
@@ -41,32 +41,34 @@ class Pod:
 
     @property
     def security(self) -> Mapping[str, Any]:
-        """The pod's own security context."""
+        """The security context of the pod itself."""
         return self.spec.get("securityContext") or {}
 
     @property
     def is_windows(self) -> bool:
-        """Whether it says that it runs on Windows."""
+        """Whether the pod runs on Windows."""
         return bool((self.spec.get("os") or {}).get("name") == "windows")
 
     @property
     def has_own_users(self) -> bool:
-        """Whether its users are not those of the node."""
+        """Whether the pod has its own user namespace, so that its users are not users of the
+        node."""
         return self.spec.get("hostUsers") is False
 
     def failing(self, test: Callable[[Mapping[str, Any]], bool]) -> list[str]:
-        """The names of containers whose security context fails a test."""
+        """Return the names of the containers whose security context fails a test."""
         return [one["name"] for one in self.containers if test(_security(one))]
 
     def setters(self, test: Callable[[Mapping[str, Any]], bool]) -> list[str]:
-        """Whose security context fails a test: the pod, then containers, as a text says it."""
+        """Return where the security context fails a test, as the text of an error: the pod, then
+        the containers."""
         own = ["pod"] if test(self.security) else []
         names = self.failing(test)
         return [*own, _named(names)] if names else own
 
     @property
     def annotations(self) -> Mapping[str, str]:
-        """Its annotations."""
+        """The annotations of the pod."""
         return self.metadata.get("annotations") or {}
 
 
@@ -74,15 +76,15 @@ Check = Callable[[Pod], Violation | None]
 
 
 class Definition(NamedTuple):
-    """A check of one level, as it reads since some version."""
+    """A check of one level, in its form since a version."""
 
     identifier: str
     level: Level
     since: int
-    """The minor version of Kubernetes 1 that brought it."""
+    """The minor version of Kubernetes 1 since which this form applies."""
     check: Check
     overrides: tuple[str, ...] = ()
-    """Checks of lower levels that need not be told beside this one."""
+    """Checks of lower levels that this one includes."""
 
 
 def _security(container: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -90,12 +92,12 @@ def _security(container: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def quoted(texts: Iterable[str]) -> str:
-    """`"a", "b"`, as Go's %q joined by commas."""
+    """Return `"a", "b"`: the texts in the format %q of Go, joined by commas."""
     return ", ".join(f'"{text}"' for text in texts)
 
 
 def plural(word: str, count: int) -> str:
-    """The word with an s where there are several."""
+    """Return the word, with an s unless the count is 1."""
     return word if count == 1 else f"{word}s"
 
 
@@ -106,7 +108,8 @@ def _named(names: list[str]) -> str:
 def _found(
     objects: Iterable[Mapping[str, Any]], find: Callable[[Mapping[str, Any]], Iterable[T]]
 ) -> tuple[list[str], set[T]]:
-    """The names of containers or volumes in which something is found, and all that is."""
+    """Return the names of the containers or volumes in which `find` finds values, and all these
+    values."""
     names: list[str] = []
     values: set[T] = set()
     for one in objects:
@@ -122,7 +125,7 @@ def _use(names: list[str]) -> str:
 
 
 def _added_beyond(allowed: frozenset[str]) -> Callable[[Mapping[str, Any]], Iterable[str]]:
-    """What a container adds of capabilities that are not allowed."""
+    """Return a function that finds a container's added capabilities that are not allowed."""
 
     def find(container: Mapping[str, Any]) -> Iterable[str]:
         wanted = (_security(container).get("capabilities") or {}).get("add") or ()
@@ -161,7 +164,7 @@ def _apparmor(pod: Pod) -> Violation | None:
 def _wrong_kinds(
     pod: Pod, kind: Callable[[Mapping[str, Any]], str | None], allowed: tuple[str | None, ...]
 ) -> tuple[list[str], list[str]]:
-    """Who sets a profile that is not allowed, the pod or containers, and which ones."""
+    """Return where forbidden profiles are set (the pod or containers), and these profiles."""
     values: set[str] = set()
 
     def is_bad(security: Mapping[str, Any]) -> bool:
@@ -300,7 +303,7 @@ def _selinux_1_31(pod: Pod) -> Violation | None:
 
 
 def _seccomp_annotations(pod: Pod) -> Violation | None:
-    """Before 1.19 a profile was an annotation."""
+    """Before 1.19, annotations contained the profile."""
     keys = ["seccomp.security.alpha.kubernetes.io/pod"]
     keys += [f"container.seccomp.security.alpha.kubernetes.io/{c['name']}" for c in pod.containers]
     found = {
@@ -381,7 +384,7 @@ def _privilege_escalation(pod: Pod) -> Violation | None:
 
 
 def _unless_windows(check: Check) -> Check:
-    """From 1.25 on what means nothing on Windows is not asked of its pods."""
+    """Since 1.25, checks that do not apply to Windows skip its pods."""
     return lambda pod: None if pod.is_windows else check(pod)
 
 
@@ -447,7 +450,7 @@ def _run_as_user(pod: Pod) -> Violation | None:
 
 
 def _unless_own_users(check: Check) -> Check:
-    """From 1.35 on root is no root of the node where a pod has users of its own."""
+    """Since 1.35, checks of root users skip pods with their own user namespace."""
     return lambda pod: None if pod.has_own_users else check(pod)
 
 
@@ -511,7 +514,7 @@ DEFINITIONS: tuple[Definition, ...] = (
 
 
 def _effective(standard: Standard) -> list[Definition]:
-    """The definitions in force: of each check the newest up to the version."""
+    """Return the definitions that apply: of each check, the newest one up to the version."""
     newest: dict[str, Definition] = {}
     for definition in DEFINITIONS:
         if definition.level <= standard.level and definition.since <= standard.version:
@@ -523,7 +526,7 @@ def _effective(standard: Standard) -> list[Definition]:
 def violations(
     standard: Standard, metadata: Mapping[str, Any], spec: Mapping[str, Any]
 ) -> list[Violation]:
-    """Everything a pod with this metadata and spec asks that the standard forbids."""
+    """Return the violations of the standard by a pod with this metadata and spec."""
     pod = Pod(metadata, spec)
     found = (definition.check(pod) for definition in _effective(standard))
     return [one for one in found if one is not None]

@@ -1,4 +1,4 @@
-"""Levels, versions, and the policy that the labels of a namespace ask for.
+"""Levels, versions, and the policy that the labels of a namespace select.
 
 Follows k8s.io/pod-security-admission/api/helpers.go (PolicyToEvaluate, CompareLevels).
 """
@@ -24,7 +24,7 @@ _VERSIONS = 'must be "latest" or "v1.x"'
 
 
 class Level(IntEnum):
-    """How much is refused; each level refuses what those below it refuse."""
+    """The strictness. Each level includes the restrictions of the lower levels."""
 
     PRIVILEGED = 0
     BASELINE = 1
@@ -32,14 +32,14 @@ class Level(IntEnum):
 
 
 LATEST = math.inf
-"""The newest definition of a level; other versions are minor versions of Kubernetes 1."""
+"""The newest definition of a level. Other versions are minor versions of Kubernetes 1."""
 
 
 _BY_NAME = {level.name.lower(): level for level in Level}
 
 
 class Standard(NamedTuple):
-    """A level as some version of Kubernetes defined it; reads `baseline:v1.30`."""
+    """A level in the form of one version of Kubernetes, such as `baseline:v1.30`."""
 
     level: Level = Level.PRIVILEGED
     version: float = LATEST
@@ -50,7 +50,7 @@ class Standard(NamedTuple):
 
 
 class Policy(NamedTuple):
-    """What a namespace asks for: what is refused, what is recorded, what is warned of."""
+    """The standards of a namespace: for refusals, for the audit log and for warnings."""
 
     enforce: Standard = Standard()
     audit: Standard = Standard()
@@ -58,10 +58,10 @@ class Policy(NamedTuple):
 
 
 def read(labels: Mapping[str, str]) -> tuple[Policy, list[FieldError]]:
-    """The policy of a namespace with these labels, and what is wrong with them.
+    """Return the policy of a namespace with these labels, and the errors in them.
 
-    A level that is none counts as restricted, a version that is none as the latest. Who sets only
-    what is enforced is warned of the same.
+    An unknown level counts as restricted, and an unknown version as the latest. Without a label for
+    warnings, `warn` is at least as strict as `enforce`.
     """
     errors: list[FieldError] = []
     enforce = _standard(labels, "enforce", errors)

@@ -1,8 +1,8 @@
-"""Built-in objects as protobuf: what generated Go clients write, and prefer to read.
+"""Built-in objects as protobuf, which generated Go clients send and prefer to receive.
 
-In comes an object, or the bytes of a body, and its kind; out comes the other. `messages` has the
-field numbers, `encoding` and `decoding` make one function of each message when it is first met.
-An object on the wire is `runtime.Unknown` behind four bytes, which `envelopes` opens and closes.
+The functions convert an object of a kind to the bytes of a body, and back. `messages` contains the
+field numbers. `encoding` and `decoding` create one function for each message at its first use. On
+the wire, an object is a `runtime.Unknown` after four bytes, which `envelopes` adds and removes.
 Follows apimachinery/pkg/runtime/serializer/protobuf. Custom resources have no messages.
 """
 

@@ -1,7 +1,7 @@
-"""Messages read into the JSON objects they stand for, zeros included; typing them comes next.
+"""Decodes messages to JSON objects, which contain zero values, and which are typed afterwards.
 
-Unknown fields are passed over, as Go does for bodies of newer clients; bytes that are no message
-are a WireError in the words of gogo/protobuf's generated code.
+Unknown fields are skipped, as in Go, because newer clients send them. Invalid bytes raise WireError
+with the text of gogo/protobuf's generated code.
 """
 
 import base64
@@ -19,7 +19,7 @@ from inkube.schemas.builtin.protobuf.messages import META, REPEATED, Row
 from inkube.schemas.builtin.protobuf.wire import WireError
 from inkube.schemas.objects import Object
 
-MAX_DEPTH = 200  # Kubernetes' own types nest a few dozen deep; schemas of CRDs may a little deeper
+MAX_DEPTH = 200  # Kubernetes' types are nested a few dozen deep, CRD schemas a little deeper
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _EXTENSIONS: Final = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 _PROPS: Final = f"{_EXTENSIONS}JSONSchemaProps"
@@ -28,11 +28,11 @@ _WIRE_TYPES: Final = {
     "int32": wire.VARINT, "int64": wire.VARINT, "bool": wire.VARINT, "double": wire.FIXED64,
 }  # fmt: skip
 _ROWS: Final[caches.Table[str, dict[int, Row]]] = caches.Table(__name__, "_ROWS", 1024)
-"""By message, of fewer than 1,024 that there are."""
+"""The fields of each message. Fewer than 1,024 messages exist."""
 
 
 def decode(name: str, data: bytes) -> Object:
-    """The members of a message of that name. Raises WireError."""
+    """Return the members of a message. Raises WireError."""
     return _message({}, data, name, MAX_DEPTH)
 
 
@@ -45,7 +45,7 @@ def _rows(name: str) -> dict[int, Row]:
 
 
 def _message(into: Object, data: bytes, name: str, depth: int) -> Object:
-    """Read a message into an object, which may have been read in part before."""
+    """Decode a message into an object, which can already contain fields of an earlier part."""
     if depth == 0:
         raise WireError("the message is nested too deeply")
     rows, place, end = _rows(name), 0, len(data)
@@ -91,7 +91,7 @@ def _delimited(into: Object, row: Row, data: bytes, depth: int) -> None:
         _put(into, row, base64.b64encode(data).decode())
     elif kind == "list":
         _put(into, row, _items(data, target, depth - 1))
-    elif row.mode == REPEATED:  # numbers in one piece
+    elif row.mode == REPEATED:  # packed numbers
         place = 0
         while place < len(data):
             value, place = _scalar(kind, data, place)
@@ -122,7 +122,7 @@ def _scalar(kind: str, data: bytes, place: int) -> tuple[Any, int]:
 
 
 def _entry(data: bytes, target: str, depth: int) -> tuple[str, Any]:
-    """A key and its value; either may be left out, which means its zero."""
+    """Return the key and the value of an entry. A missing one is its zero value."""
     named = "." in target
     kind, name = ("message", target) if named else (target, "")
     if named and _is_list(target):
@@ -185,7 +185,7 @@ def _moment(data: bytes) -> datetime | None:
 
 
 def _numbers(data: bytes, name: str) -> dict[int, int]:
-    """The numbers of a message that has nothing else."""
+    """Return the fields of a message that consists of numbers, by field number."""
     found, place = {}, 0
     while place < len(data):
         start = place
@@ -221,7 +221,7 @@ def _int_or_string(data: bytes, depth: int) -> int | str:
 
 
 def _json(data: bytes, _depth: int) -> Any:
-    """RawExtension, FieldsV1 and JSON: JSON inside of a message."""
+    """Decode RawExtension, FieldsV1 and JSON, which are messages that contain JSON."""
     raw, place = b"", 0
     while place < len(data):
         start = place

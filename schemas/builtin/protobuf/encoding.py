@@ -1,8 +1,8 @@
-"""Objects written as messages: one function per message, made when it is first needed.
+"""Encodes objects as messages, with one function for each message, created at its first use.
 
-Fields stand in the order of the table and entries of maps by key, and what Go writes of a value
-that was never set is written, so that the bytes are those of the reference. Members that the
-message does not have are left out.
+Fields are written in the order of the table, and map entries in the order of their keys. Zero
+values are written if Go writes them, so that the bytes equal upstream's. Members that the message
+does not have are omitted.
 """
 
 import binascii
@@ -19,12 +19,13 @@ from inkube.schemas.builtin.protobuf.messages import META, REPEATED, ZERO, Row
 from inkube.schemas.objects import Object
 
 Writer = Callable[[Any], bytes]
-"""A value without its tag: of a message, of bytes and texts without their size."""
+"""A function that encodes a value without its tag, and messages, bytes and texts without their
+size."""
 Field = tuple[str, Writer, bytes]
-"""A member, what writes it with its tag, and what stands for its absence."""
+"""A member, its encoder with the tag, and the bytes for a missing value."""
 
 _WRITERS: Final[caches.Table[str, Writer]] = caches.Table(__name__, "_WRITERS", 1024)
-"""By message, of fewer than 1,024 that there are."""
+"""The encoder of each message. Fewer than 1,024 messages exist."""
 _EXTENSIONS: Final = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 _PROPS: Final = f"{_EXTENSIONS}JSONSchemaProps"
 _ZERO_TIME: Final = "0001-01-01T00:00:00"
@@ -32,12 +33,12 @@ _FALSE, _TRUE = b"\x00", b"\x01"
 
 
 def encode(name: str, value: Object) -> bytes:
-    """The message of that name. Raises ValueError for values that its fields cannot hold."""
+    """Return the bytes of a message. Raises ValueError if a field cannot contain its value."""
     return _writer(name)(value)
 
 
 def sized(number: int, data: bytes) -> bytes:
-    """A length-delimited field."""
+    """Return a length-delimited field."""
     return b"%b%b%b" % (wire.tag(number, wire.BYTES), wire.size(len(data)), data)
 
 
@@ -96,7 +97,7 @@ def _absent(row: Row) -> bytes:
 
 
 def _tagged(number: int, kind: str, target: str) -> Writer:
-    """Writes one value, tag and size included."""
+    """Return an encoder of one value with its tag and its size."""
     if kind in _NUMBERS:
         return _tagged_number(wire.tag(number, _WIRE_TYPES.get(kind, wire.VARINT)), _NUMBERS[kind])
     tag = wire.tag(number, wire.BYTES)
@@ -136,7 +137,8 @@ def _tagged_bytes(tag: bytes, inner: Writer) -> Writer:
 
 
 def _tagged_message(tag: bytes, target: str) -> Writer:
-    """The inner message's writer is looked for when it is needed: a message may hold itself."""
+    """The encoder of the inner message is looked up at each use, because a message can contain
+    itself."""
     sizes, writers = wire.SIZES, _WRITERS
 
     def write(value: Any) -> bytes:
@@ -152,7 +154,7 @@ def _repeated(one: Writer) -> Writer:
 
 
 def _map(row: Row) -> Writer:
-    """Entries have key and value always; Go writes them by key."""
+    """Encode a map. Entries always have key and value, and are sorted by key as in Go."""
     named = "." in row.target
     tag = wire.tag(row.number, wire.BYTES)
     key = _tagged_text(wire.tag(1, wire.BYTES))
@@ -202,7 +204,7 @@ _ZEROS: dict[str, Any] = {
 
 @caches.of_texts(4096)
 def _time(text: str) -> bytes:
-    """Seconds and nanoseconds; nothing for the zero time."""
+    """Encode seconds and nanoseconds; the zero time is empty."""
     if text.startswith(_ZERO_TIME):
         return b""
     moment = datetime.fromisoformat(text)
@@ -217,14 +219,15 @@ def _quantity(value: Any) -> bytes:
 
 
 def _int_or_string(value: int | str) -> bytes:
-    """Its sort, the number, the text: all three always."""
+    """Encode the type, the number and the text. All three are always present."""
     if isinstance(value, str):
         return b"\x08\x01\x10\x00" + sized(3, value.encode("utf-8", "replace"))
     return b"\x08\x00\x10%b\x1a\x00" % wire.number(value)
 
 
 def _json(value: Any) -> bytes:
-    """RawExtension, FieldsV1 and JSON: JSON inside of a message; null is nothing."""
+    """Encode RawExtension, FieldsV1 and JSON, which are messages that contain JSON; null is
+    empty."""
     return b"" if value is None else sized(1, orjson.dumps(value))
 
 

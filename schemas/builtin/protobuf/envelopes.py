@@ -12,18 +12,18 @@ from inkube.schemas.objects import Object
 
 PREFIX: Final = b"k8s\0"
 TAIL: Final = b"\x1a\x00\x22\x00"
-"""contentEncoding and contentType, which the object leaves empty."""
+"""contentEncoding and contentType, which are empty in every object."""
 _BODY: Final = 2
 _LIST_META: Final = f"{messages.META}ListMeta"
 
 
 def can_carry(gvk: GVK) -> bool:
-    """Whether the kind has a message."""
+    """Return whether the kind has a message."""
     return bool(messages.of(gvk))
 
 
 def opened(body: bytes) -> tuple[str, str, bytes]:
-    """apiVersion, kind and the object's own bytes. Raises WireError."""
+    """Return the apiVersion, the kind and the object's bytes. Raises WireError."""
     version = kind = ""
     raw, place, end = b"", len(PREFIX), len(body)
     while place < end:
@@ -45,26 +45,27 @@ def opened(body: bytes) -> tuple[str, str, bytes]:
 
 
 def decode(data: bytes, gvk: GVK) -> Object:
-    """An object of the kind, with its apiVersion and kind. Raises WireError."""
+    """Return an object of the kind, with its apiVersion and kind. Raises WireError."""
     found = decoding.decode(messages.of(gvk), data)
     return {"apiVersion": gvk.api_version, "kind": gvk.kind, **found}
 
 
 def list_start(api_version: str, kind: str, metadata: Object, size: int) -> bytes:
-    """What comes before the items of a list, which are so many bytes; after them comes TAIL."""
+    """Return the bytes before the items of a list. `size` is the size of all items in bytes. TAIL
+    follows the items."""
     first = encoding.sized(1, encoding.encode(_LIST_META, metadata))
     return b"%b\x12%b%b" % (_head(api_version, kind), wire.size(len(first) + size), first)
 
 
 def item(api_version: str, kind: str) -> slice:
-    """The part of a sealed object of a kind that is an item of a list: field 2, as in both."""
+    """Return the part of an encoded object that is an item of a list: field 2 in both envelopes."""
     return slice(len(_head(api_version, kind)), -len(TAIL))
 
 
 def sealed(obj: Object) -> bytes:
-    """An object of any kind that has a message, ready to be sent; its kind is what it says.
+    """Return the envelope of an object with apiVersion and kind. Its kind must have a message.
 
-    APIVersions has no apiVersion: it is older than versions.
+    APIVersions has no apiVersion.
     """
     version, kind = obj.get("apiVersion", ""), obj["kind"]
     group, short = split_api_version(version or "v1")
@@ -73,7 +74,8 @@ def sealed(obj: Object) -> bytes:
 
 
 def watch_event(type: str, data: bytes) -> bytes:
-    """A frame of a watch: its size in four bytes, then a WatchEvent; `data` is an envelope."""
+    """Return a frame of a watch: its size as four bytes, then a WatchEvent. `data` is an
+    envelope."""
     event = encoding.sized(1, type.encode()) + encoding.sized(2, encoding.sized(1, data))
     return len(event).to_bytes(4, "big") + event
 

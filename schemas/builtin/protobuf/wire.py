@@ -1,7 +1,8 @@
-"""The protobuf wire format: tags, numbers and sizes, read and written.
+"""The protobuf wire format: decodes and encodes tags, numbers and sizes.
 
-Only what Kubernetes' messages use: varints, 64-bit values and length-delimited bytes. Unknown
-fields may be of any type, groups included. Errors are those of gogo/protobuf's generated code.
+Supports only the wire types of Kubernetes' messages: varints, 64-bit values and length-delimited
+bytes. Unknown fields can have any type, including groups. Errors have the texts of gogo/protobuf's
+generated code.
 """
 
 from typing import Final
@@ -11,20 +12,20 @@ _MAX_SHIFT: Final = 64
 _MASK: Final = 0xFFFF_FFFF_FFFF_FFFF
 _SIGN: Final = 1 << 63
 SIZES: Final = tuple(bytes([length]) for length in range(128))
-"""The sizes of one byte."""
+"""The encoded sizes that fit in one byte."""
 
 
 class WireError(ValueError):
-    """The bytes are no message; the text is what the reference's decoder says."""
+    """Bytes that are not a valid message. The text is that of upstream's decoder."""
 
 
 def tag(number: int, kind: int) -> bytes:
-    """What a field begins with."""
+    """Return the tag with which a field begins."""
     return size(number << 3 | kind)
 
 
 def size(value: int) -> bytes:
-    """A number that is not negative."""
+    """Return a varint of a number that is not negative."""
     if value < 128:
         return SIZES[value]
     out = bytearray()
@@ -36,7 +37,7 @@ def size(value: int) -> bytes:
 
 
 def number(value: int) -> bytes:
-    """A signed number of at most 64 bits. Raises ValueError for a larger one."""
+    """Return a varint of a signed number of at most 64 bits. Raises ValueError for a larger one."""
     if value < 0:
         value += 1 << 64
     if not 0 <= value <= _MASK:
@@ -45,7 +46,7 @@ def number(value: int) -> bytes:
 
 
 def varint(data: bytes, place: int) -> tuple[int, int]:
-    """An unsigned number and where the next byte is. Raises WireError."""
+    """Return an unsigned number and the position after it. Raises WireError."""
     value = shift = 0
     while True:
         if shift >= _MAX_SHIFT:
@@ -61,7 +62,8 @@ def varint(data: bytes, place: int) -> tuple[int, int]:
 
 
 def end_of(data: bytes, place: int) -> tuple[int, int]:
-    """Where length-delimited bytes begin and end; `place` is their size's. Raises WireError."""
+    """Return the start and the end of length-delimited bytes. `place` is the position of their
+    size. Raises WireError."""
     length, start = varint(data, place)
     if length >= _SIGN or start + length >= _SIGN:
         raise WireError("proto: negative length found during unmarshaling")
@@ -71,7 +73,7 @@ def end_of(data: bytes, place: int) -> tuple[int, int]:
 
 
 def skip(data: bytes, place: int) -> int:
-    """Where the field that begins at `place` ends: one of a newer client. Raises WireError."""
+    """Return the end of the unknown field that begins at `place`. Raises WireError."""
     depth, end = 0, len(data)
     while place < end:
         key, place = varint(data, place)
@@ -101,6 +103,6 @@ def skip(data: bytes, place: int) -> int:
 
 
 def signed(value: int, bits: int = 64) -> int:
-    """An unsigned number as the signed one that so many of its bits stand for."""
+    """Return the signed number that the lowest `bits` bits of an unsigned one represent."""
     value &= (1 << bits) - 1
     return value - (1 << bits) if value >> (bits - 1) else value

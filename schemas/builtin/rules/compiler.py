@@ -153,7 +153,7 @@ class _LineCompiler:
             if word.name in table.SILENT or (self._element and word.name in _OF_THE_WHOLE):
                 continue
             if word.name in ("valid", "call"):
-                descends = True  # where it says, or in the function's own way
+                descends = True  # `valid` at its own place in the line, `call` in its function
             yield self._part(word)
         if descends or self._field == "self" or self._element == "{keys}" or self._only_gates():
             return

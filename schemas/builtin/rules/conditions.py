@@ -43,7 +43,7 @@ def _part(text: str, type_name: str, file: str, where: str) -> Condition:
         return lambda frame: _text(read(frame)) in wanted
     try:
         known = shapes.at(type_name, member.split("."))
-    except KeyError:  # of a struct around, or of something that is no struct
+    except KeyError:  # a member of an enclosing struct, or of a value that is not a struct
         known = shapes.ANYTHING
     return lambda frame: is_set(read(frame), known)
 

@@ -1,5 +1,5 @@
-"""Checks for the texts of a `format=`. They return texts of errors, an empty list for valid
-ones."""
+"""Checks for the texts of a `format=`. They return the texts of errors, or an empty list for valid
+texts."""
 
 import re
 from collections.abc import Callable

@@ -15,8 +15,9 @@ _NUMBERS = frozenset({"int32", "int64", "float"})
 
 
 class Shape(NamedTuple):
-    """A field's type. `kind` is as of `gotypes.types.GoType`, `struct` the short name of a struct,
-    or of what a list or map holds; `keys` identify the items of a list (`+listMapKey`)."""
+    """A field's type. `kind` is as in `gotypes.types.GoType`. `struct` is the short name of a
+    struct, or of the elements of a list or map. `keys` identify the items of a list
+    (`+listMapKey`)."""
 
     kind: str
     struct: str

@@ -19,7 +19,7 @@ from inkube.schemas import caches, releases
 NEWEST = releases.NEWEST.minor
 """The Kubernetes minor whose rules apply by default."""
 FOLDER = Path(__file__).parent
-_FILES = 64  # of the table, of which there are some twenty
+_FILES = 64  # files of the table; about twenty exist
 ELEMENTS = ("[]", "{}", "{keys}")
 _TOKEN = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^\s"=]+)(?:=("(?:[^"\\]|\\.)*"|[^\s"]\S*))?)')
 _SPOKEN = re.compile(r"1\.(\d+)")
@@ -209,8 +209,8 @@ def package_of(name: str) -> str:
 
 
 def paragraph(name: str, occasion: str, minor: int) -> Paragraph | None:
-    """Return the paragraph of a type and an occasion in a minor, or None. Raises RuleError for
-    two."""
+    """Return the paragraph of a type and an occasion in a minor, or None. Raises RuleError if two
+    paragraphs apply."""
     known = paragraphs(package_of(name)).get((name, occasion), [])
     found = [each for each in known if holds(each.words, minor)]
     if len(found) > 1:
