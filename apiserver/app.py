@@ -207,7 +207,11 @@ class App:
         except status.StatusError as error:
             form = negotiation.safe(request, info.query)
             response = responses.error(error, form)
-        except (ConnectionError, asyncio.CancelledError):
+        except ConnectionError:
+            if request.is_answered:
+                request.break_off()
+            raise
+        except asyncio.CancelledError:
             raise
         except storage_errors.ReadOnly as error:
             response = responses.error(status.read_only(str(error)), negotiation.PLAIN)
@@ -220,12 +224,15 @@ class App:
             logger.exception("unhandled error", extra={"request_id": request_id})
             failure = status.internal(f"unexpected error; see the log at request {request_id}")
             response = responses.error(failure, negotiation.PLAIN)
+        if not isinstance(response, Answer | web.Response) or response.prepared:
+            return response  # a stream, which is over
+        if request.is_answered:  # an error ended the stream: no second response may follow it
+            request.break_off()
+            raise ConnectionResetError("an error ended a response that had begun")
         if isinstance(response, Answer):
             response.name(request_id)
-        elif isinstance(response, web.Response) and not response.prepared:
-            response.headers["Audit-Id"] = request_id
         else:
-            return response  # a stream, which is over
+            response.headers["Audit-Id"] = request_id
         if request.flow is not None:
             _name_flow(response, *request.flow)
         if isinstance(response, Answer):

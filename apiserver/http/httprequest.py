@@ -66,6 +66,20 @@ class Request(BaseRequest):
         return not head.should_close and (self._asked or hdrs.EXPECT not in head.headers)
 
     @property
+    def is_answered(self) -> bool:
+        """Whether the start of a response was sent. Nothing else can then be the response."""
+        if self.channel is not None:
+            return bool(self.channel.is_open)
+        return self.writer.output_size > 0
+
+    def break_off(self) -> None:
+        """Disconnect the client at once, so that the part of a response that was sent does not look
+        complete. A watch on a shared connection ends alone."""
+        connection = self.channel or self.transport
+        if connection is not None:
+            connection.abort()
+
+    @property
     def is_usual(self) -> bool:
         """Whether the response has the usual form: HTTP/1.1, with a body, without headers for
         other web pages, on a connection that stays open."""
@@ -151,6 +165,11 @@ class Request(BaseRequest):
         made = type(self)(head, *parts, client_max_size=most)
         made.head = head
         return made
+
+
+def is_connected(request: web.BaseRequest) -> bool:
+    """Whether the client is still connected."""
+    return request.transport is not None and not request.transport.is_closing()
 
 
 def allow(request: web.BaseRequest, largest: int) -> None:

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator
 
 from aiohttp import web
 
+from inkube.apiserver.http import httprequest
 from inkube.apiserver.streaming import sockets
 
 BINARY, BASE64 = "binary.k8s.io", "base64.binary.k8s.io"
@@ -23,7 +24,9 @@ FAREWELL = 1.0
 async def serve(
     request: web.BaseRequest, first: bytes, pieces: AsyncIterator[bytes]
 ) -> web.StreamResponse:
-    """Send the pieces; an empty one asks whether the client is there. Raises StatusError."""
+    """Send the pieces; an empty one asks whether the client is there.
+
+    Raises StatusError, and the errors of the pieces."""
     socket = await sockets.accept(request, (BINARY, BASE64), is_optional=True)
     listening = asyncio.create_task(sockets.ignore(socket))
     try:
@@ -39,7 +42,8 @@ async def serve(
             async with asyncio.timeout(FAREWELL):
                 await socket.close()
     except ConnectionError:
-        pass  # the client has gone: nobody is left to be told
+        if httprequest.is_connected(request) and not socket.closed:
+            raise  # of the log itself
     finally:
         listening.cancel()
         await asyncio.gather(listening, return_exceptions=True)

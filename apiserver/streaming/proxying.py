@@ -112,7 +112,6 @@ async def pass_on(
     protocol = _upgrade(request)
     is_long = info.verb in _LONG or info.subresource in _STREAMED or bool(protocol)
     limit = asyncio.timeout(None if is_long else SECONDS)
-    response: web.StreamResponse | None = None
     try:
         async with limit, _while_there(request):
             base = upstream.base()
@@ -132,10 +131,8 @@ async def pass_on(
     except UnreachableError:
         return failed("service unavailable")
     except (aiohttp.ClientError, OSError, ValueError) as error:
-        _must_not_have_begun(request, response, error)
         return failed(f"error trying to reach service: {http.dialing.trouble(error)}")
     except TimeoutError as error:
-        _must_not_have_begun(request, response, error)
         if not limit.expired():
             return failed("error trying to reach service: i/o timeout")
         raise status.request_timeout(SECONDS) from error
@@ -150,10 +147,10 @@ async def _while_there(request: web.BaseRequest) -> AsyncIterator[None]:
 
     def look() -> None:
         nonlocal timer
-        if request.transport is None or request.transport.is_closing():
-            task.cancel()
-        else:
+        if httprequest.is_connected(request):
             timer = loop.call_later(LOOK, look)
+        else:
+            task.cancel()
 
     timer = loop.call_later(LOOK, look)
     try:
@@ -187,17 +184,6 @@ def plain(text: str, code: int) -> web.Response:
     """The response of Go's http.Error."""
     headers = {"X-Content-Type-Options": "nosniff"}
     return web.Response(text=f"{text}\n", status=code, headers=headers)
-
-
-def _must_not_have_begun(
-    request: web.BaseRequest, response: web.StreamResponse | None, error: Exception
-) -> None:
-    """An answer that breaks off must not look whole. Raises ConnectionResetError."""
-    if response is None or not response.prepared:
-        return
-    if request.transport is not None:
-        request.transport.abort()
-    raise ConnectionResetError("the other server broke off") from error
 
 
 def _upgrade(request: web.BaseRequest) -> str:

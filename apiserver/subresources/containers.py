@@ -14,7 +14,7 @@ from aiohttp import web
 from inkube.apiserver import streaming
 from inkube.apiserver.auth import Authorizer, attributes, require
 from inkube.apiserver.handlers import Exchange
-from inkube.apiserver.http import Query
+from inkube.apiserver.http import Query, httprequest
 from inkube.apiserver.registry import Registry, keys
 from inkube.apiserver.subresources import nodeless
 from inkube.schemas import status
@@ -146,7 +146,8 @@ class PodStreams:
                     await self._send(exchange.request, response, piece)
                 await response.write_eof()
             except ConnectionError:
-                return response
+                if httprequest.is_connected(exchange.request):
+                    raise  # of the log itself
             finally:
                 await pieces.aclose()
         return response
@@ -156,7 +157,7 @@ class PodStreams:
     ) -> None:
         if piece:
             await response.write(piece)
-        elif request.transport is None or request.transport.is_closing():
+        elif not httprequest.is_connected(request):
             raise ConnectionResetError("the client has gone")
 
     async def exec(self, exchange: Exchange) -> web.StreamResponse:

@@ -39,6 +39,7 @@ from inkube.apiserver.http import (
     RequestInfo,
     Writer,
     bodies,
+    httprequest,
     negotiation,
     requests,
     responses,
@@ -148,8 +149,7 @@ class Events:
 
     @property
     def _is_there(self) -> bool:
-        transport = self._request.transport
-        return transport is not None and not transport.is_closing()
+        return httprequest.is_connected(self._request)
 
 
 class Socket:
@@ -319,7 +319,7 @@ class Stream:
         try:
             self.tell({"stream": self.name})
             for message in first:
-                self.obey(message)
+                self._obey_or_tell(message)
             await self.carrier.listen(self._take, self.over)
         except (ConnectionError, TimeoutError):
             pass  # the client has disconnected
@@ -362,8 +362,7 @@ class Stream:
 
     def is_closing(self) -> bool:
         """Whether the client has disconnected."""
-        transport = self._request.transport
-        return transport is None or transport.is_closing()
+        return not httprequest.is_connected(self._request)
 
     @property
     def unsent(self) -> int:
@@ -373,7 +372,16 @@ class Stream:
 
     def _take(self, data: bytes) -> None:
         try:
-            self.obey(read(data))
+            message = read(data)
+        except status.StatusError as error:
+            self.tell({"refused": error.body()})
+        else:
+            self._obey_or_tell(message)
+
+    def _obey_or_tell(self, message: Message) -> None:
+        """Obey a message of a stream that has begun. A refusal is part of the stream."""
+        try:
+            self.obey(message)
         except status.StatusError as error:
             self.tell({"refused": error.body()})
 

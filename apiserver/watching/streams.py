@@ -310,9 +310,6 @@ class _Stream:
             await self._fail(too_old(self.watcher.start, error.compacted))
         except status.StatusError as error:  # of a conversion webhook
             await self._fail(error)
-        except Exception:
-            sink.abort()  # the answer has begun: no second one may follow it on the connection
-            raise
 
     async def _fail(self, error: status.StatusError) -> None:
         """Write an ERROR event."""

@@ -160,6 +160,18 @@ async def test_watches_that_stand_in_the_address_are_opened_at_once(server, sess
 
 
 @pytest.mark.parametrize(
+    ("watch", "code"), [("maps=/api/v1/nodes", 409), ("two=/api/v1/nodes/a/status", 400)]
+)
+async def test_a_watch_in_the_address_that_cannot_be_is_refused_on_the_stream(
+    session, shared, watch, code
+):
+    async with shared.opened(session, f"open=maps={MAPS}&open={watch}") as stream:
+        found, _ = await until(stream, "refused")
+        assert found["refused"]["code"] == code
+        await until(stream, "opened")
+
+
+@pytest.mark.parametrize(
     ("path", "code"),
     [
         ("/api/v1/unicorns", 404),
