@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from histories import Event, History, Listing, Log, Operation, Row, Watching, judge
+from histories import Event, History, Horizon, Listing, Log, Operation, Row, Watching, judge
 
 A, B = "/r/a", "/r/b"
 
@@ -182,7 +182,7 @@ def test_a_log_is_read_on():
     assert log.read(BOTH, 100) == (BOTH[2:], [])
     assert log.living == {A: 0, B: 102}
     later = row(104, B, 102)
-    assert log.read([*BOTH[2:], later], 102) == ([later], [])
+    assert log.read([*BOTH[1:], later], 102) == ([later], [])
     assert log.since == 102
 
 
@@ -201,4 +201,109 @@ def test_a_row_that_is_not_found_again_is_found(again: list[Row]):
     log = Log()
     log.read([row(101)], 100)
     assert log.read(again, 100)[1] != []
-    assert log.read([], 101)[1] == [], "it was compacted"
+    outlived = row(102, previous=101)
+    assert log.read([outlived], 102) == ([outlived], []), "it was compacted"
+
+
+def test_a_log_that_was_compacted_beyond_what_was_read_is_read_on():
+    log = Log()
+    log.read([row(101), row(102, B)], 100)
+    left, later = row(104, previous=101), row(106, previous=104)
+    assert log.read([left, later], 105) == ([left, later], [])
+    assert log.left == {A: 104}
+    assert log.living == {A: 106}, "the other was deleted, and the deletion compacted"
+
+
+@pytest.mark.parametrize(
+    ("rows", "compacted"),
+    [
+        ([], 101),
+        ([row(104, previous=101), row(106, previous=101)], 104),
+        ([row(104, previous=101), row(106, previous=104)], 104),
+        ([row(90), row(105, B)], 104),
+    ],
+    ids=["what lives is gone", "previous never was", "one is missing", "what lives went back"],
+)
+def test_what_compaction_must_not_remove_is_missed(rows: list[Row], compacted: int):
+    log = Log()
+    log.read([row(101)], 100)
+    assert log.read(rows, compacted)[1] != []
+
+
+OUTLIVED = [CREATED, UPDATED, write("update", 4, 5, 103, 102), write("patch", 6, 7, 104, None)]
+LEFT = [row(103, previous=102), row(104, previous=103)]
+ENDED = [CREATED, UPDATED, DELETED, write("create", 6, 7, 104, 0, B)]
+UNTOLD = replace(DELETED, answered=math.inf, outcome="unknown")
+HORIZON = 103
+BEHIND: dict[str, tuple[list[Operation], list[Row], dict[str, int]]] = {
+    "writes were outlived": ([*OUTLIVED, get(8, 9, 104)], LEFT, {A: 103}),
+    "reads of what was outlived": (
+        [get(1.5, 1.7, 101), refused("update", 3.5, 3.7, 101, "conflict"), *OUTLIVED], LEFT,
+        {A: 103},
+    ),
+    "a deletion was compacted": ([*ENDED, get(8, 9, 0)], [row(104, B)], {}),
+    "a deletion without an answer was": (
+        [CREATED, UPDATED, UNTOLD, ENDED[-1]], [row(104, B)], {},
+    ),
+    "a write without an answer is left": (
+        [CREATED, UNANSWERED, ENDED[-1]], [ROWS[1], row(104, B)], {A: 102},
+    ),
+}  # fmt: skip
+LOST_BEHIND: dict[str, tuple[list[Operation], list[Row], dict[str, int]]] = {
+    "an older state is left": (OUTLIVED[:3], [ROWS[1], row(104, B)], {A: 102}),
+    "nothing is left, and nobody deleted it": ([CREATED, UPDATED], [row(104, B)], {}),
+    "what was deleted was an older state": (
+        [CREATED, UPDATED, replace(UNTOLD, expected=101)], [row(104, B)], {},
+    ),
+    "what was deleted is left": (ENDED, [ROWS[1], row(104, B)], {A: 102}),
+    "another's write is left": (
+        OUTLIVED, [LEFT[0]._replace(data=b'{"data": {"tag": "other"}}'), LEFT[1]], {A: 103},
+    ),
+    "the write after the horizon is missing": (OUTLIVED, LEFT[:1], {A: 103}),
+}  # fmt: skip
+
+
+def behind(history: History, rows: list[Row], left: dict[str, int]) -> list[str]:
+    tags = {each.tag for each in history.operations}
+    others = [write("create", 6, 7, each.revision, 0, B) for each in rows
+              if each.key == B and each.tag not in tags]  # fmt: skip
+    whole = History("/r/", [*history.operations, *others], history.lists, history.watches)
+    return judge(whole, rows, 100, {}, horizon=Horizon(HORIZON, left)).all
+
+
+@pytest.mark.parametrize(("operations", "rows", "left"), BEHIND.values(), ids=BEHIND)
+def test_what_only_compacted_rows_explain_is_right(
+    operations: list[Operation], rows: list[Row], left: dict[str, int]
+):
+    assert behind(History("/r/", operations), rows, left) == []
+
+
+@pytest.mark.parametrize(("operations", "rows", "left"), LOST_BEHIND.values(), ids=LOST_BEHIND)
+def test_a_loss_behind_the_horizon_is_found_by_what_is_left(
+    operations: list[Operation], rows: list[Row], left: dict[str, int]
+):
+    assert behind(History("/r/", operations), rows, left) != []
+
+
+def test_an_object_that_was_there_before_and_is_not_left_is_found():
+    found = judge(History("/r/"), [], 100, {A: 90}, horizon=Horizon(HORIZON, {}))
+    assert found.lost != []
+    assert judge(History("/r/"), [], 100, {A: 90}, horizon=Horizon(HORIZON, {A: 90})).all == []
+
+
+def test_a_stale_read_after_the_horizon_is_found():
+    assert behind(History("/r/", [*OUTLIVED, get(8, 9, 103)]), LEFT, {A: 103}) != []
+
+
+def test_lists_and_watches_are_judged_from_the_horizon_on():
+    told = [Event(101, A, "ADDED", "t101"), Event(102, A, "MODIFIED", "t102"),
+            Event(103, A, "MODIFIED", "t103"), Event(104, A, "MODIFIED", "t104")]  # fmt: skip
+    lists = [Listing(3.1, 3.2, 102, {A: 102}), Listing(5.1, 5.2, 103, {A: 103})]
+    right = History(
+        "/r/", OUTLIVED, lists, [Watching(100, 104, told), Watching(103, 104, told[3:])]
+    )
+    assert behind(right, LEFT, {A: 103}) == []
+    stale = History("/r/", OUTLIVED, [Listing(5.1, 5.2, 103, {A: 102})])
+    assert behind(stale, LEFT, {A: 103}) != []
+    missing = History("/r/", OUTLIVED, [], [Watching(100, 104, told[:3])])
+    assert behind(missing, LEFT, {A: 103}) != []

@@ -31,7 +31,7 @@ import fleets
 import histories
 import postgresql
 from fleets import SET_UPS, Breaker, Fleet
-from histories import ABSENT, Event, History, Listing, Log, Operation, Watching
+from histories import ABSENT, Event, History, Horizon, Listing, Log, Operation, Watching
 
 NAMESPACE = "rounds"
 MAPS = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
@@ -198,7 +198,9 @@ class Campaign:
         rows, wrong = await self._read()
         wrong, self.breaker.told = wrong + self.breaker.told, []
         ours = [row for row in rows if row.key.startswith(PREFIX)]
-        verdict = histories.judge(history, ours, begun, living, self._pending)
+        horizon = Horizon(self._log.compacted, self._log.left)
+        self.counts["rounds compacted within"] += horizon.revision > begun
+        verdict = histories.judge(history, ours, begun, living, self._pending, horizon)
         self._pending.extend(each for each in history.operations if each.outcome == "unknown")
         for each in history.operations:
             self.counts["operations"] += 1

@@ -63,7 +63,8 @@ class Data(Protocol):
         ...
 
     async def rows(self, after: int) -> tuple[list[Row], int]:
-        """The log after a revision, and how far it is compacted; read without a server."""
+        """The log after a revision, what is left of it before its horizon, and this horizon: how
+        far it is compacted. Read without a server."""
         ...
 
 
@@ -91,8 +92,8 @@ class File:
             ((compacted,),) = database.execute("SELECT value FROM meta WHERE name = 'compacted'")
             rows = database.execute(
                 "SELECT revision, key, previous, deleted, data FROM log"
-                " WHERE revision > ? ORDER BY revision",
-                (after,),
+                " WHERE revision > ? OR revision <= ? ORDER BY revision",
+                (after, compacted),
             )
             return [_row(row) for row in rows], compacted
 
@@ -124,8 +125,9 @@ class Database:
                 )
                 rows = await connection.fetch(
                     "SELECT revision, key, previous, deleted, data FROM inkube.log"
-                    " WHERE revision > $1 ORDER BY revision",
+                    " WHERE revision > $1 OR revision <= $2 ORDER BY revision",
                     after,
+                    compacted,
                 )
                 return [_row(row) for row in rows], compacted
         finally:

@@ -7,6 +7,10 @@ revision; a read, or a write that was refused, at the first revision that explai
 
 Revisions of other keys (the Lease of the controllers is one) lie between those of a history: the
 log that is given has every one of them, so that a hole in it is a loss and not somebody else's.
+
+Servers compact the log, also in the middle of a round that takes long. Of what came before the
+horizon, only the newest rows of the keys that lived there are left. They are held against what was
+acknowledged; answers that only the missing rows could explain are not judged.
 """
 
 import json
@@ -139,6 +143,8 @@ class Log:
 
     newest: int = 0
     compacted: int = 0
+    left: dict[str, int] = field(default_factory=dict)
+    """The states that lived at `compacted`: older rows than these are no longer there."""
     living: dict[str, int] = field(default_factory=dict)
     """The newest state of every key."""
     recent: dict[int, Row] = field(default_factory=dict)
@@ -151,29 +157,46 @@ class Log:
         return min(self.recent, default=self.newest + 1) - 1
 
     def read(self, rows: Sequence[Row], compacted: int) -> tuple[list[Row], list[str]]:
-        """The rows after `since`: those that are new, and what is wrong with all of them."""
+        """The rows after `since`, and what is left of all before `compacted`: those that are new,
+        and what is wrong with all of them."""
         found = {row.revision: row for row in rows}
         wrong = [
             f"{row} was read before and is {found.get(revision)} now"
             for revision, row in self.recent.items()
             if revision > compacted and found.get(revision) != row
         ]
-        fresh = [row for row in rows if row.revision > self.newest]
         known_before = self.newest
-        is_whole = not known_before or known_before >= compacted
+        fresh = [row for row in rows if row.revision > known_before]
+        self.compacted = compacted
+        self.left = {row.key: row.state for row in rows if row.revision <= compacted}
+        for key, state in self.living.items():
+            left = self.left.get(key, ABSENT)
+            # beyond what was known, it may have been deleted, and the deletion compacted
+            if state <= compacted and left < state and (left or compacted <= known_before):
+                wrong.append(f"{key} was at {state} and is at {left} after a compaction")
+        if compacted > known_before:
+            self.newest, self.living = compacted, dict(self.left)
         for row in fresh:
-            if row.revision != self.newest + 1 and row.revision - 1 > compacted:
+            if row.revision <= compacted:
+                continue
+            if row.revision != self.newest + 1:
                 wrong.append(f"revision {row.revision} follows {self.newest}")
             state = self.living.get(row.key, ABSENT)
-            if is_whole and row.revision > compacted and row.previous != state:
+            if row.previous != state:
                 wrong.append(f"{row} replaces {row.previous}, and {state} was there")
             self.newest = row.revision
             self.living[row.key] = row.state
-        self.compacted = compacted
         last = {revision: row for revision, row in self.recent.items() if revision > self._before}
         self.recent = last | {row.revision: row for row in fresh}
         self._before = known_before
         return fresh, wrong
+
+
+class Horizon(NamedTuple):
+    """How far a log was compacted, and the states that lived there, by key."""
+
+    revision: int
+    left: Mapping[str, int]
 
 
 class Verdict(NamedTuple):
@@ -199,18 +222,27 @@ def judge(
     begun: int,
     living: Mapping[str, int],
     pending: Collection[Operation] = (),
+    horizon: Horizon | None = None,
 ) -> Verdict:
     """Hold a history against the rows of its keys that follow revision `begun`, at which `living`
-    lived. `pending` are older writes without an answer, which may have happened only now."""
-    order = _Order(history, rows, begun, living)
-    lost = order.place_acknowledged()
+    lived. `pending` are older writes without an answer, which may have happened only now.
+    `horizon` is given of a log that was compacted."""
+    if horizon is None or horizon.revision <= begun:
+        horizon = Horizon(begun, living)
+    order = _Order(history, rows, begun, living, horizon)
+    lost = order.place_acknowledged() + order.missing_behind_the_horizon(pending)
     made_up = order.place_unanswered(pending)
+    whole = [row for row in rows if row.revision > horizon.revision]
     return Verdict(
         lost,
         made_up,
         order.place_reads(),
-        _mislisted(history, rows, living),
-        [text for watch in history.watches for text in _mistold(watch, history.prefix, rows)],
+        _mislisted(history, whole, horizon),
+        [
+            text
+            for watch in history.watches
+            for text in _mistold(watch, history.prefix, whole, horizon.revision)
+        ],
     )
 
 
@@ -218,15 +250,22 @@ class _Order:
     """Finds the place of each answer in the log."""
 
     def __init__(
-        self, history: History, rows: Sequence[Row], begun: int, living: Mapping[str, int]
+        self,
+        history: History,
+        rows: Sequence[Row],
+        begun: int,
+        living: Mapping[str, int],
+        horizon: Horizon,
     ) -> None:
         self._history = history
         self._rows = {row.revision: row for row in rows}
         self._begun = begun
+        self._living = living
+        self._horizon = horizon
         self._steps: dict[str, list[Row]] = defaultdict(list)
         for row in rows:
-            self._steps[row.key].append(row)
-        self._living = living
+            if row.revision > horizon.revision:
+                self._steps[row.key].append(row)
         self._places: dict[int, Operation] = {}
         """Who wrote each row."""
 
@@ -237,7 +276,12 @@ class _Order:
             if not each.is_acknowledged:
                 continue
             row = self._row_of(each)
-            if row is None or (each.revision and row.revision != each.revision):
+            if row is None and self._may_be_compacted(each):
+                if each.revision in self._places:
+                    found.append(f"{each} and {self._places[each.revision]} are both {row}")
+                elif each.revision:
+                    self._places[each.revision] = each
+            elif row is None or (each.revision and row.revision != each.revision):
                 found.append(f"{each} was acknowledged, the log has {row}")
             elif row.revision in self._places:
                 found.append(f"{each} and {self._places[row.revision]} are both {row}")
@@ -245,6 +289,26 @@ class _Order:
                 self._places[row.revision] = each
                 if not each.replaces(row.previous):
                     found.append(f"{each} replaced {row.previous}")
+        return found
+
+    def missing_behind_the_horizon(self, pending: Iterable[Operation]) -> list[str]:
+        """Keys that are older at the horizon than was acknowledged, or not there, and that nobody
+        deleted; and those that were deleted, and are there."""
+        known = {key: state for key, state in self._living.items() if key.startswith(
+            self._history.prefix)}  # fmt: skip
+        deletions = []
+        for each in [*pending, *self._history.operations]:
+            if each.kind == "delete" and each.outcome in ("done", "unknown"):
+                deletions.append(each)
+            elif each.is_acknowledged and self._is_compacted(each.revision):
+                known[each.key] = max(each.revision, known.get(each.key, ABSENT))
+        found = []
+        for key, state in known.items():
+            left = self._horizon.left.get(key, ABSENT)
+            may_be_gone = any(each.key == key and (each.expected or 0) >= state
+                              for each in deletions)  # fmt: skip
+            if left < state and (left or not may_be_gone):
+                found.append(f"{key} came to {state} and is at {left} behind the horizon")
         return found
 
     def place_unanswered(self, pending: Iterable[Operation]) -> list[str]:
@@ -290,8 +354,12 @@ class _Order:
             elif id(each) in of:
                 place = of[id(each)] if of[id(each)] > low else None
             elif each.outcome == "unknown" or each.is_acknowledged:
-                continue  # it never happened, or is lost, which was told
+                continue  # it never happened, or is lost, which was told; or was compacted
+            elif low < self._horizon.revision and each.revision <= self._horizon.revision:
+                # what explains it may have been compacted
+                place = max(low, each.revision) if max(low, each.revision) < high else None
             else:
+                low = max(low, self._horizon.revision)
                 place = self._first_place(each, low, high)
             if place is None:
                 found.append(f"{each} has no place between {low} and {high}")
@@ -302,7 +370,8 @@ class _Order:
     def _first_place(self, operation: Operation, low: int, high: float) -> int | None:
         steps = self._steps[operation.key]
         number = bisect_right(steps, low, key=lambda row: row.revision)
-        state = steps[number - 1].state if number else self._living.get(operation.key, ABSENT)
+        before = self._horizon.left.get(operation.key, ABSENT)
+        state = steps[number - 1].state if number else before
         if operation.explained(state) and low < high:
             return low
         for row in steps[number:]:
@@ -311,6 +380,19 @@ class _Order:
             if operation.explained(row.state):
                 return row.revision
         return None
+
+    def _is_compacted(self, revision: int) -> bool:
+        return self._begun < revision <= self._horizon.revision
+
+    def _may_be_compacted(self, operation: Operation) -> bool:
+        """Whether the row of an acknowledged write may be gone. That of a deletion lies after the
+        state that it deleted, and this state is not left."""
+        if operation.kind != "delete":
+            revision = operation.revision
+            return self._is_compacted(revision) and revision not in self._rows
+        left = self._horizon.left.get(operation.key, ABSENT)
+        expected = operation.expected or ABSENT
+        return self._begun < self._horizon.revision and left != expected < self._horizon.revision
 
     def _row_of(self, operation: Operation) -> Row | None:
         if operation.kind == "delete":
@@ -344,12 +426,14 @@ def _smallest_to_the_end(values: Sequence[int]) -> list[float]:
     return smallest[::-1]
 
 
-def _mislisted(history: History, rows: Sequence[Row], living: Mapping[str, int]) -> list[str]:
-    """Lists that show another moment than they say."""
-    now = {key: state for key, state in living.items() if key.startswith(history.prefix) and state}
+def _mislisted(history: History, rows: Sequence[Row], horizon: Horizon) -> list[str]:
+    """Lists of the horizon or later that show another moment than they say."""
+    left = horizon.left.items()
+    now = {key: state for key, state in left if key.startswith(history.prefix) and state}
     found: list[str] = []
     place = 0
-    for each in sorted(history.lists, key=lambda each: each.revision):
+    lists = [each for each in history.lists if each.revision >= horizon.revision]
+    for each in sorted(lists, key=lambda each: each.revision):
         while place < len(rows) and rows[place].revision <= each.revision:
             row = rows[place]
             now[row.key] = row.revision
@@ -361,8 +445,9 @@ def _mislisted(history: History, rows: Sequence[Row], living: Mapping[str, int])
     return found
 
 
-def _mistold(watch: Watching, prefix: str, rows: Sequence[Row]) -> list[str]:
-    """Where a watch differs from the log."""
+def _mistold(watch: Watching, prefix: str, rows: Sequence[Row], horizon: int) -> list[str]:
+    """Where a watch differs from the log after the horizon."""
+    told = [each for each in watch.events if each.revision > horizon or watch.start >= horizon]
     until = max([watch.until, *(each.revision for each in watch.events)])
     due = [
         Event(row.revision, row.key, row.type, row.tag)
@@ -370,11 +455,11 @@ def _mistold(watch: Watching, prefix: str, rows: Sequence[Row]) -> list[str]:
         if watch.start < row.revision <= until and row.key.startswith(prefix)
     ]
     found = []
-    if watch.events != due:
-        extra = [each for each in watch.events if each not in due]
-        missing = [each for each in due if each not in watch.events]
+    if told != due:
+        extra = [each for each in told if each not in due]
+        missing = [each for each in due if each not in told]
         found.append(f"a watch after {watch.start} was told {extra} and not {missing}, or not in "
-                     f"their order: {[each.revision for each in watch.events]}")  # fmt: skip
+                     f"their order: {[each.revision for each in told]}")  # fmt: skip
     for revision, place in watch.bookmarks:
         if sum(each.revision <= revision for each in watch.events) != place:
             found.append(f"a bookmark at {revision} came after {place} of {watch.events}")
