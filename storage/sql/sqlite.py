@@ -127,7 +127,7 @@ class SqliteDatabase:
             raise Unavailable(f"{self.name}: {error}") from error
         sqlite3.connect(self.name).close()
         self._presence.note()
-        driver = await aiosqlite.connect(self.name, isolation_level=None)
+        driver = await _opened(self.name)
         connection = SqliteConnection(self.name, driver, self._presence, self._closed)
         self._connections.add(connection)
         try:
@@ -200,6 +200,18 @@ class SqliteDatabase:
     def _forget_wal(self) -> None:
         if not self._connections and self._glass is None:
             self._presence.forget_wal()
+
+
+async def _opened(name: str) -> aiosqlite.Connection:
+    """A connection of the driver. A caller who is cancelled waits until it is open, and closes it:
+    its thread reports to this event loop, which must not be closed before."""
+    opening = asyncio.ensure_future(aiosqlite.connect(name, isolation_level=None))
+    try:
+        return await asyncio.shield(opening)
+    except asyncio.CancelledError:
+        with contextlib.suppress(sqlite3.Error):
+            await (await opening).close()
+        raise
 
 
 class SqliteConnection:

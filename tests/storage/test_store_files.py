@@ -1,11 +1,14 @@
 """A file: what a restart finds in it, and which files are refused with which words."""
 
+import asyncio
 import sqlite3
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import SECONDS
 
 from inkube.storage import errors
 from inkube.storage.log import FIRST_REVISION
@@ -194,3 +197,33 @@ async def test_an_unclosed_store_is_warned_about(codec: Any):
     with pytest.warns(ResourceWarning, match="unclosed"):
         store.__del__()
     store._open = False
+
+
+def test_a_start_that_is_interrupted_while_the_file_is_opened_ends_in_silence(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    asked, over = threading.Event(), threading.Event()
+    errors_of_threads: list[BaseException | None] = []
+    monkeypatch.setattr(threading, "excepthook", lambda told: errors_of_threads.append(told[1]))
+    connect = sqlite3.connect
+
+    def connect_slowly(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        if threading.current_thread() is not threading.main_thread():
+            asked.set()
+            over.wait(0.2)  # who does not wait for it has closed the loop by then
+        return connect(*arguments, **options)
+
+    async def start() -> None:
+        opening = asyncio.create_task(sqlite_log(path).open())
+        assert await asyncio.to_thread(asked.wait, SECONDS)
+        opening.cancel()  # as asyncio.run does after SIGINT
+        with pytest.raises(asyncio.CancelledError):
+            await opening
+
+    monkeypatch.setattr(sqlite3, "connect", connect_slowly)
+    threads = set(threading.enumerate())
+    asyncio.run(start())
+    over.set()
+    for thread in set(threading.enumerate()) - threads:
+        thread.join(SECONDS)
+    assert errors_of_threads == []
