@@ -18,6 +18,7 @@ StorageError
     ├── NewerSchema             the file was written by a newer inkube
     ├── Locked                  another process kept the write lock for too long
     └── Unavailable             everything else: no such folder, read-only, disk full
+        └── Unsent                  the connection had ended before anything was sent
 """
 
 from inkube.storage.entry import Entry
@@ -140,3 +141,8 @@ class Locked(LogError):
 
 class Unavailable(LogError):
     """The log cannot be opened, read or written."""
+
+
+class Unsent(Unavailable):
+    """The database had ended the connection before a statement was sent. Nothing was committed, and
+    a new connection may work."""

@@ -18,7 +18,7 @@ from inkube.storage import fences, writes
 from inkube.storage.cache import Cache
 from inkube.storage.durations import Durations
 from inkube.storage.entry import Change, Coder, Entries, Entry
-from inkube.storage.errors import Closed, ReadOnly
+from inkube.storage.errors import Closed, ReadOnly, Unsent
 from inkube.storage.loading import Loading
 from inkube.storage.log import Horizon, Log, Missed, Record
 from inkube.storage.pending import PendingBatch
@@ -229,11 +229,19 @@ class Writer:
 
     async def _commit(self, group: Sequence[PendingBatch]) -> Sequence[Entries | Exception]:
         async with self._lock:
-            while True:
-                try:
-                    return await self._try_commit(group)
-                except _Behind:
-                    await self._load()
+            try:
+                return await self._commit_to_newest(group)
+            except Unsent:  # nothing was written, and the next connection is a new one
+                return await self._commit_to_newest(group)
+
+    async def _commit_to_newest(
+        self, group: Sequence[PendingBatch]
+    ) -> Sequence[Entries | Exception]:
+        while True:
+            try:
+                return await self._try_commit(group)
+            except _Behind:
+                await self._load()
 
     async def _try_commit(self, group: Sequence[PendingBatch]) -> Sequence[Entries | Exception]:
         begun = time.perf_counter()

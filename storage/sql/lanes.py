@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
-from inkube.storage.errors import LogError, Unavailable
+from inkube.storage.errors import LogError, Unavailable, Unsent
 from inkube.storage.sql.database import Connection, Database
 
 T = TypeVar("T")
@@ -55,7 +55,8 @@ class Lane:
 
     async def work(self, job: Callable[[Connection], Awaitable[T]]) -> T:
         """Run a job to its end, also if the caller is cancelled: the connection is shared, and an
-        interrupted statement would leave it in an unknown state."""
+        interrupted statement would leave it in an unknown state. If the connection had ended
+        before, the job runs again on a new one."""
         return await asyncio.shield(asyncio.ensure_future(self._work(job)))
 
     async def drop(self) -> None:
@@ -70,6 +71,12 @@ class Lane:
             await self._drop()
 
     async def _work(self, job: Callable[[Connection], Awaitable[T]]) -> T:
+        try:
+            return await self._work_once(job)
+        except Unsent:
+            return await self._work_once(job)
+
+    async def _work_once(self, job: Callable[[Connection], Awaitable[T]]) -> T:
         async with self.held() as connection:
             return await job(connection)
 

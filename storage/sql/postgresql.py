@@ -21,7 +21,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 import asyncpg
 from sqlalchemy.dialects.postgresql.asyncpg import dialect as asyncpg_dialect
 
-from inkube.storage.errors import Locked, LogError, NotOurs, Unavailable
+from inkube.storage.errors import Locked, LogError, NotOurs, Unavailable, Unsent
 from inkube.storage.log import FIRST_REVISION, Record, Rows
 from inkube.storage.sql import tables
 from inkube.storage.sql.database import Connection
@@ -121,6 +121,11 @@ class PostgresqlDatabase:
             return NotOurs(f"{self.name}: the schema {SCHEMA} is of another application: {error}")
         if isinstance(error, asyncpg.LockNotAvailableError | asyncpg.DeadlockDetectedError):
             return Locked(f"{self.name} is locked by another process")
+        # PostgreSQL says why it ends an idle connection. If asyncpg has read this and not yet the
+        # end of the connection, it refuses the next statement with this error, and sends nothing.
+        is_internal = isinstance(error, asyncpg.InternalClientError)
+        if is_internal and str(error).startswith("cannot switch to state"):
+            return Unsent(f"{self.name} ended the connection")
         return Unavailable(f"{self.name}: {error or type(error).__name__}")
 
     def survives(self, error: BaseException) -> bool:
