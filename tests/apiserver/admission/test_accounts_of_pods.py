@@ -1,9 +1,13 @@
 """The admission plugin ServiceAccount: a pod's account is there, and its token is mounted."""
 
+import asyncio
+
 import pytest
+from patience import SECONDS
 
 from inkube import APIServer
 from inkube.apiserver import cli
+from inkube.apiserver.admission import accounts
 from inkube.apiserver.configuration import Options
 from inkube.schemas.status import StatusError
 
@@ -188,6 +192,21 @@ async def test_pods_of_a_new_namespace_need_not_wait_for_its_account(server):
         made = pod()
         made["metadata"]["namespace"] = name
         assert (await server.client.create(made))["spec"]["serviceAccountName"] == "default"
+
+
+@pytest.mark.parametrize("is_made", [True, False], ids=["in time", "never"])
+async def test_a_pod_waits_for_the_account_default_and_for_no_other(monkeypatch, is_made):
+    assert 0.9 <= accounts.PATIENCE <= 9 * 0.2, "nine pauses of 100 to 199 ms, as upstream"
+    monkeypatch.setattr(accounts, "PATIENCE", SECONDS if is_made else 0.0)
+    options = {"enable_admission_plugins": ["ServiceAccount"], "controllers": False}
+    async with APIServer(**options) as server:
+        assert "not found" in await refused(server, pod(serviceAccountName="none"))
+        if is_made:
+            waiting = asyncio.create_task(server.client.create(pod()))
+            await server.client.create(account("default"))
+            assert (await waiting)["spec"]["serviceAccountName"] == "default"
+        else:
+            assert 'serviceaccount "default" not found' in await refused(server, pod())
 
 
 async def test_servers_ask_no_accounts_unless_they_are_told_to():
