@@ -120,6 +120,7 @@ class Quantity:
 ZERO: Final = Quantity(0)
 
 
+@caches.of_texts(4096)
 def parse(text: str) -> Quantity:
     """`ParseQuantity`. Raises ValueError with the text of upstream."""
     if text == "0":
