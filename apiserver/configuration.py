@@ -174,6 +174,9 @@ class Options:
     pipelined_writes: bool = True
     """Whether a write may use the uncommitted result of the previous write of the same object, so
     that both share a commit. Responses do not change; without it, concurrent writes are retried."""
+    patch_cache: bool = True
+    """Whether the server remembers patches that changed nothing, and answers them at once if a
+    client repeats them. Responses do not change."""
     audit_log: Path | None = None
     """The file for audit events, one line of JSON each."""
     audit_policy_file: Path | None = None

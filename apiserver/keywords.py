@@ -70,6 +70,7 @@ class OptionValues(TypedDict, total=False):
     enable_admission_plugins: Sequence[str]
     disable_admission_plugins: Sequence[str]
     pipelined_writes: bool
+    patch_cache: bool
     audit_log: Path | None
     audit_policy_file: Path | None
     allow_origins: Sequence[str]

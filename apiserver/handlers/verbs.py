@@ -157,13 +157,11 @@ class Handlers:
             raise status.bad_request("name must be provided")
         exchange.read_options("PatchOptions", apply=kind == "apply")
         body = await bodies.read(exchange.request)
-        repeat = self._registry.repeats.of(call, kind, body)
-        if repeat is not None:
-            if not call.is_current:
-                await self._registry.store.current()
-            entry = self._registry.repeats.find(call, repeat)
-            if entry is not None:
-                return await self._shown(call, entry, exchange.form)
+        repeats = self._registry.repeats
+        entry = await repeats.find(call, kind, body)
+        if entry is not None:
+            return await self._shown(call, entry, exchange.form)
+        told = len(call.warnings)
         strict = call.options.validation == "Strict"
         call.weight = len(body)
         document = await exchange.worker.run(
@@ -171,8 +169,7 @@ class Handlers:
         )
         change = changes.from_patch(call, kind, document, self._registry.system_fields)
         outcome = await self._registry.update(call, change)
-        if repeat is not None:
-            self._registry.repeats.note(call, repeat, outcome)
+        repeats.note(call, kind, body, outcome, tuple(call.warnings)[told:])
         return await self._answer(exchange, outcome)
 
     async def delete(self, exchange: Exchange) -> web.StreamResponse:

@@ -34,16 +34,23 @@ MAX_RETRIES = 100  # each lost race means that another write won
 
 
 class Registry:
-    """The registry of all kinds. The Call names the kind. See `attempts` for `pipelined`."""
+    """The registry of all kinds. The Call names the kind. See `attempts` for `pipelined`, and
+    `repeats` for `patch_cache`."""
 
     def __init__(
-        self, store: Store, chain: Chain, system_fields: SystemFields, *, pipelined: bool = True
+        self,
+        store: Store,
+        chain: Chain,
+        system_fields: SystemFields,
+        *,
+        pipelined: bool = True,
+        patch_cache: bool = True,
     ) -> None:
         self.store = store
         self.chain = chain
         self.system_fields = system_fields
         self.selections = Selections(store)
-        self.repeats = Repeats(store, chain)
+        self.repeats = Repeats(store, chain, is_disabled=not patch_cache)
         self.worker = Worker()
         """The thread for long computations. The owner of the registry closes it."""
         self._parts = Parts(chain, system_fields, self.worker)

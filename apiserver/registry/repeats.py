@@ -2,10 +2,11 @@
 
 An operator applies its objects in every round, and most of them are unchanged. Such a patch takes
 ten times as long as a GET. The same patch of the same state has the same outcome, unless a webhook,
-a policy or another plugin takes part, whose answer can change. The cache contains the digest of
-each patch without effect, the version of the object, and the warnings. An entry becomes invalid
-with a write of the object, a changed definition of the kind, or a webhook or policy for it.
-`handlers` looks a patch up before it reads the body. docs/performance.md shows the gain.
+a policy or another plugin takes part, whose answer can change. The cache contains, for the current
+version of an object, the digests of the patches without effect, and their warnings. They become
+invalid with a write of the object, a changed definition of the kind, or a webhook or policy for it.
+`handlers` looks a patch up before it decodes the body. A patch of an object without cached patches
+costs one look-up. The option `patch_cache` disables the cache; docs/performance.md shows the gain.
 """
 
 from collections import OrderedDict
@@ -20,74 +21,87 @@ from inkube.apiserver.registry.resources import Resource
 from inkube.storage import BaseStore, Entry
 
 MOST: Final = 4096
-"""Most patches in the cache of each kind, some 200 bytes each."""
+"""Most objects in the cache of each kind."""
+EACH: Final = 4
+"""Most patches of each object, some 200 bytes each."""
 _DIGEST: Final = 16
 
 
-class Repeat(NamedTuple):
-    """The key of a patch in the cache."""
-
-    key: bytes
-    told: int
-    """Number of the call's warnings before the patch ran."""
-
-
-class Known(NamedTuple):
-    """The revision of the unchanged object, and the warnings of the patch."""
+class Unchanged(NamedTuple):
+    """The patches that change nothing of one version of an object."""
 
     revision: int
-    warnings: Sequence[str]
+    warnings: OrderedDict[bytes, Sequence[str]]
+    """The warnings of each patch, by its digest."""
 
 
 class Repeats:
-    """The cache of one store."""
+    """The cache of one store. If it `is_disabled`, it stays empty."""
 
-    def __init__(self, store: BaseStore, chain: Chain) -> None:
+    def __init__(self, store: BaseStore, chain: Chain, *, is_disabled: bool = False) -> None:
         self._store = store
         self._chain = chain
+        self._is_disabled = is_disabled
 
-    def of(self, call: Call, kind: str, body: bytes) -> Repeat | None:
-        """The key of a patch; None if it is not cached: plugins (webhooks, policies and others)
-        handle the update, or the kind has a converter, a transactor or shared resources."""
-        resource = call.resource
-        if (
-            resource.converter is not None
-            or resource.transactor is not None
-            or resource.definition.allocates
-            or not self._chain.is_idle(resource, "UPDATE")
-        ):
-            return None
-        beside = (call.key, call.subresource, call.served.name, call.manager, call.options)
-        digest = blake2b(body, digest_size=_DIGEST)
-        digest.update(repr((kind, beside, call.user)).encode())
-        return Repeat(digest.digest(), len(call.warnings))
-
-    def find(self, call: Call, repeat: Repeat) -> Entry | None:
-        """Return the stored object if the patch is cached for its current revision, else None. Adds
+    async def find(self, call: Call, kind: str, body: bytes) -> Entry | None:
+        """Return the stored object if the patch is cached for its newest version, else None. Adds
         the cached warnings to the call."""
-        known = _of(call.resource).get(repeat.key)
-        entry = None if known is None else self._store.get(call.key)
-        if known is None or entry is None or entry.revision != known.revision:
+        found = _of(call.resource).get(call.key)
+        if found is None:
             return None
-        for text in known.warnings:
+        if not call.is_current:
+            await self._store.current()
+        entry = self._store.get(call.key)
+        if entry is None or entry.revision != found.revision or not self._repeats(call.resource):
+            return None
+        warnings = found.warnings.get(_digest(call, kind, body))
+        if warnings is None:
+            return None
+        for text in warnings:
             call.warn(text)
         return entry
 
-    def note(self, call: Call, repeat: Repeat, outcome: Outcome) -> None:
-        """Add a patch to the cache if it changed nothing."""
-        if outcome.changed:
+    def note(
+        self, call: Call, kind: str, body: bytes, outcome: Outcome, warnings: Sequence[str]
+    ) -> None:
+        """Add a patch to the cache if it changed nothing. `warnings` are those of the patch."""
+        if outcome.changed or self._is_disabled or not self._repeats(call.resource):
             return
-        found = _of(call.resource)
-        found[repeat.key] = Known(outcome.entry.revision, tuple(call.warnings)[repeat.told :])
-        found.move_to_end(repeat.key)
-        if len(found) > MOST:
-            found.popitem(last=False)
+        objects, revision = _of(call.resource), outcome.entry.revision
+        found = objects.get(call.key)
+        if found is None or found.revision != revision:
+            found = objects[call.key] = Unchanged(revision, OrderedDict())
+        objects.move_to_end(call.key)
+        found.warnings[_digest(call, kind, body)] = warnings
+        if len(found.warnings) > EACH:
+            found.warnings.popitem(last=False)
+        if len(objects) > MOST:
+            objects.popitem(last=False)
 
     def count(self, resource: Resource) -> int:
         """The number of cached patches of a kind."""
-        return len(_of(resource))
+        return sum(len(each.warnings) for each in _of(resource).values())
+
+    def _repeats(self, resource: Resource) -> bool:
+        """Whether the outcome of an update depends on the patch and the object only: no plugins
+        (webhooks, policies and others) handle it, and the kind has no converter, transactor or
+        shared resources."""
+        return (
+            resource.converter is None
+            and resource.transactor is None
+            and not resource.definition.allocates
+            and self._chain.is_idle(resource, "UPDATE")
+        )
 
 
-def _of(resource: Resource) -> OrderedDict[bytes, Known]:
-    """The cache of a kind. It ends with this Resource, when another definition is served."""
-    return resource.once(Repeats, OrderedDict[bytes, Known])
+def _digest(call: Call, kind: str, body: bytes) -> bytes:
+    digest = blake2b(body, digest_size=_DIGEST)
+    beside = (call.subresource, call.served.name, call.manager, call.options)
+    digest.update(repr((kind, beside, call.user)).encode())
+    return digest.digest()
+
+
+def _of(resource: Resource) -> OrderedDict[str, Unchanged]:
+    """The cache of a kind, by key. It ends with this Resource, when another definition is
+    served."""
+    return resource.once(Repeats, OrderedDict[str, Unchanged])

@@ -79,7 +79,13 @@ def build(options: Options, door: Door, base: Foundation) -> Core:
         enabled=options.enable_admission_plugins,
         disabled=options.disable_admission_plugins,
     )
-    registry = Registry(store, Chain(chain), system_fields, pipelined=options.pipelined_writes)
+    registry = Registry(
+        store,
+        Chain(chain),
+        system_fields,
+        pipelined=options.pipelined_writes,
+        patch_cache=options.patch_cache,
+    )
     client, faults = InProcessClient(registry, resources), Faults(store)
     return Core(
         options=options,

@@ -5,6 +5,7 @@ import pytest
 import pytest_asyncio
 
 from inkube import APIServer
+from inkube.apiserver.registry import repeats
 
 BOATS = "/apis/example.com/v1/namespaces/default/boats"
 SPEC = {"type": "object", "properties": {"size": {"type": "integer"}}}
@@ -16,21 +17,22 @@ BOAT = {"apiVersion": "example.com/v1", "kind": "Boat", "metadata": {"name": "a"
 SIZED = {**BOAT, "spec": {"size": 7}}
 
 
-@pytest_asyncio.fixture
-async def web(web_of):
+@pytest_asyncio.fixture(params=[True, False], ids=["cached", "uncached"])
+async def web(web_of, request):
+    """With and without the cache: everything is answered alike."""
     definition = boats.definition({"type": "object", "properties": {"spec": SPEC}})
-    async with APIServer() as server, web_of(server) as web:
+    async with APIServer(patch_cache=request.param) as server, web_of(server) as web:
         assert (await web.ask("POST", DEFINITIONS, definition)).code == 201
         await server.settled()
         assert (await web.ask("POST", BOATS, SIZED)).code == 201
         yield web
 
 
-def known(web):
-    """How many patches are remembered of boats."""
+def is_known(web):
+    """Whether the only repeated patch of boats is in the cache, or there is no cache."""
     [resource] = web.server.resources.group("example.com")
     registry = web.server.parts.core.registry
-    return registry.repeats.count(resource)
+    return registry.repeats.count(resource) == int(web.server.options.patch_cache)
 
 
 async def merged(web, body=None, **headers):
@@ -48,10 +50,10 @@ async def applied(web, manager="m"):
 async def test_it_is_answered_as_the_first_time(web, patch):
     await patch(web)  # an apply comes to own what it says
     first = await patch(web)
-    count = known(web)
+    assert is_known(web)
     again = await patch(web)
     assert (first.code, first.json) == (again.code, again.json) == (200, first.json)
-    assert count == known(web) == 1
+    assert is_known(web)
 
 
 @pytest.mark.asyncio
@@ -77,7 +79,7 @@ async def test_it_is_answered_404_for_what_was_deleted(web):
 async def test_its_warnings_come_again(web):
     body = {"spec": {"size": 7, "sails": 2}}
     first, again = await merged(web, body), await merged(web, body)
-    assert known(web) == 1
+    assert is_known(web)
     assert first.warnings == again.warnings
     assert "unknown field" in first.warnings[0]
 
@@ -150,3 +152,13 @@ async def test_a_dry_run_is_answered_as_the_first_one(web):
     changed = await web.ask("PATCH", path, {"spec": {"size": 9}}, Content_Type=MERGE)
     assert changed.json["spec"]["size"] == 9
     assert (await merged(web)).json == first.json
+
+
+@pytest.mark.asyncio
+async def test_the_cache_contains_few_patches_of_each_object(web):
+    patches = [{"spec": {"size": 7}, "metadata": {"labels": {f"a{n}": None}}} for n in range(9)]
+    first = [(await merged(web, patch)).json for patch in patches]
+    assert first == [(await merged(web, patch)).json for patch in patches]
+    [resource] = web.server.resources.group("example.com")
+    most = repeats.EACH if web.server.options.patch_cache else 0
+    assert web.server.parts.core.registry.repeats.count(resource) == most
