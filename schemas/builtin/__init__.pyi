@@ -1,5 +1,6 @@
 from inkube.schemas.builtin import columns as columns
 from inkube.schemas.builtin import decoding as decoding
+from inkube.schemas.builtin import flowcontrol as flowcontrol
 from inkube.schemas.builtin import limitranges as limitranges
 from inkube.schemas.builtin import pem as pem
 from inkube.schemas.builtin import podsecurity as podsecurity

@@ -5,21 +5,18 @@ times are missing. Follows pkg/apis/scheduling/helpers.go, apiserver/pkg/apis/fl
 pkg/controlplane (instance.go, controller/kubernetesservice, controller/defaultservicecidr).
 """
 
+import copy
 from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
-
-import orjson
 
 from inkube.controllers.core import identity as leases
 from inkube.schemas import releases
 from inkube.schemas.aggregation import marks, priorities, registrations
-from inkube.schemas.builtin import ServiceRange, resources
+from inkube.schemas.builtin import ServiceRange, flowcontrol, resources
 from inkube.schemas.objects import Object
 
 Objects = Iterator[tuple[str, Object]]
 _OWN = {"name": "kubernetes", "namespace": "default"}
-_FLOW_CONTROL = Path(__file__).with_name("flowcontrol.json")
 _FLOW = "flowcontrol.apiserver.k8s.io/v1"
 _AUTOUPDATE = {"apf.kubernetes.io/autoupdate-spec": "true"}
 _PRIORITIES = {
@@ -54,9 +51,8 @@ def priority_classes() -> Objects:
 
 
 def flow_control(now: str) -> Objects:
-    """Yield the mandatory and the suggested priority levels and flow schemas
-    (`flowcontrol.json`)."""
-    specs: dict[str, dict[str, Object]] = orjson.loads(_FLOW_CONTROL.read_bytes())
+    """Yield the mandatory and the suggested priority levels and flow schemas."""
+    specs = copy.deepcopy(flowcontrol.specs())
     for name, spec in specs["prioritylevelconfigurations"].items():
         level = _flow_object("PriorityLevelConfiguration", name, spec)
         yield "prioritylevelconfigurations", {**level, "status": {}}

@@ -49,6 +49,14 @@ class Kinds:
         self.strategy_of(kind).prepare_for_update(self.context_of(kind), after, before)
         return sorted(e.text() for e in self.strategy_of(kind).check_update(after, before))
 
+    def status_texts(self, kind, obj, status):
+        """The errors of a write to the status of an object."""
+        before = self.created(kind, obj)
+        after = self.decoded(kind, {**obj, "status": status})
+        strategy = self.strategy_of(kind)
+        strategy.prepare_for_update(self.context_of(kind, "status"), after, before)
+        return [error.text() for error in strategy.check_status(after, before)]
+
 
 @pytest.fixture(scope="session")
 def kinds():

@@ -2,6 +2,8 @@
 
 import pytest
 
+from inkube.schemas.builtin import flowcontrol
+
 POD = {"containers": [{"name": "c", "image": "i:1"}]}
 BINDING = {
     "roleRef": {"kind": "Role", "name": "r"},
@@ -260,3 +262,114 @@ def test_most_of_a_pod_s_spec_is_fixed_but_its_image_is_not(kinds):
     kinds.strategy_of("Pod").prepare_for_update(kinds.context_of("Pod"), changed, pod)
     assert kinds.strategy_of("Pod").check_update(changed, pod) == []
     assert changed["metadata"]["generation"] == 2
+
+
+CLAIM = {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1"}}}}
+CONDITIONS = {"conditions": [{"type": "A"}, {"type": "A"}, {}]}
+REPEATED = [
+    'status.conditions[1].type: Duplicate value: "A"',
+    "status.conditions[2].type: Required value",
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "obj", "status", "expected"),
+    [
+        ("FlowSchema", {}, CONDITIONS, REPEATED),
+        ("PriorityLevelConfiguration", {}, CONDITIONS, REPEATED),
+        (
+            "APIService",
+            {"spec": {"version": "v1"}},
+            {"conditions": [{"type": "Available", "status": "Maybe"}]},
+            [
+                (
+                    'status.conditions[0].status: Unsupported value: "Maybe": supported values: '
+                    '"True", "False", "Unknown"'
+                )
+            ],
+        ),
+        (
+            "PersistentVolumeClaim",
+            CLAIM,
+            {
+                "capacity": {"storage": "-1500m"},
+                "allocatedResourceStatuses": {"cpu": "NodeResizePending"},
+                "allocatedResources": {"example.com/x": "-500m", "storage": "-1"},
+            },
+            [
+                "status.capacity[storage]: Invalid value: -1: must be a valid resource quantity",
+                (
+                    'status.allocatedResourceStatus: Unsupported value: "cpu": supported values: '
+                    '"storage"'
+                ),
+                (
+                    'status.allocatedResources[example.com/x]: Invalid value: "-500m": must be '
+                    "greater than or equal to 0"
+                ),
+                (
+                    "status.allocatedResources[storage]: Invalid value: -1: must be a valid "
+                    "resource quantity"
+                ),
+            ],
+        ),
+        (
+            "ValidatingAdmissionPolicy",
+            {},
+            {
+                "typeChecking": {"expressionWarnings": [{"fieldRef": " "}]},
+                "conditions": [{"type": "a b", "status": "True"}],
+            },
+            [
+                "status.typeChecking.expressionWarnings[0].warning: Required value",
+                "status.typeChecking.expressionWarnings[0].fieldRef: Required value",
+                (
+                    'status.conditions[0].type: Invalid value: "a b": name part must consist of '
+                    "alphanumeric characters, '-', '_' or '.', and must start and end with an "
+                    "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex "
+                    "used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+                ),
+                "status.conditions[0].lastTransitionTime: Required value",
+                "status.conditions[0].reason: Required value",
+            ],
+        ),
+    ],
+)
+def test_what_a_status_may_not_contain(kinds, kind, obj, status, expected):
+    assert kinds.status_texts(kind, obj, status) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "changes", "expected"),
+    [
+        ("FlowSchema", "exempt", {"rules": []}, "spec of 'exempt'"),
+        ("FlowSchema", "catch-all", {"matchingPrecedence": 9999}, "spec of 'catch-all'"),
+        (
+            "PriorityLevelConfiguration",
+            "exempt",
+            {"limited": {"limitResponse": {"type": "Reject"}}},
+            "spec of 'exempt' except the 'spec.exempt' field",
+        ),
+        (
+            "PriorityLevelConfiguration",
+            "catch-all",
+            {"limited": {"limitResponse": {"type": "Reject"}}},
+            "spec of 'catch-all'",
+        ),
+    ],
+)
+def test_mandatory_objects_of_flow_control_are_fixed(kinds, kind, name, changes, expected):
+    spec = flowcontrol.specs()[f"{kind.lower()}s"][name]
+    obj = {"metadata": {"name": name}, "spec": spec}
+    assert kinds.texts(kind, obj) == []
+    errors = kinds.update_texts(kind, obj, {**obj, "spec": {**spec, **changes}})
+    (error,) = [text for text in errors if text.startswith("spec: ")]
+    assert error.endswith(f"}}: {expected} must equal the fixed value")
+
+
+def test_the_exempt_priority_level_can_lend(kinds):
+    spec = flowcontrol.specs()["prioritylevelconfigurations"]["exempt"]
+    lends = {**spec, "exempt": {"nominalConcurrencyShares": 3, "lendablePercent": 50}}
+    assert (
+        kinds.texts("PriorityLevelConfiguration", {"metadata": {"name": "exempt"}, "spec": lends})
+        == []
+    )

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from inkube.schemas import expressionsize, fielderrors, webhooks
+from inkube.schemas import expressionsize, fielderrors, jsonpath, webhooks
 from inkube.schemas.builtin.rules.calls import flowcontrol
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.cel import Environment, Type, types
@@ -37,6 +37,18 @@ _RESERVED: Final = frozenset(
 )  # fmt: skip
 
 crowds = flowcontrol.crowds
+
+
+def json_path(value: str, path: str, _frame: Frame) -> list[FieldError]:
+    """validateFieldRef: the path of an expression in a policy's spec."""
+    if not value.strip():
+        return [fielderrors.required(path)]
+    try:
+        jsonpath.parse(f"{{{value.strip()}}}")
+    except ValueError as error:
+        return [fielderrors.invalid(path, value.strip(), f"invalid JSONPath: {error}")]
+    return []
+
 
 # -------------------------------------------------------------------------------------- webhooks
 

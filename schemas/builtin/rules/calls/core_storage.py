@@ -1,8 +1,10 @@
 """Irregular rules of PersistentVolumes and PersistentVolumeClaims."""
 
 import posixpath
+from collections.abc import Iterator
 
 from inkube.schemas import fielderrors, quantity
+from inkube.schemas.builtin import resourcenames
 from inkube.schemas.builtin.rules.calls import core_volumes
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.builtin.rules.words import IMMUTABLE
@@ -35,6 +37,12 @@ _GA_LABELS = {
     "beta.kubernetes.io/arch": "kubernetes.io/arch",
     "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
 }
+_MINUS_ONE = quantity.parse("-1")
+_RESIZES = (
+    "ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizeInProgress",
+    "NodeResizeInfeasible", "NodeResizePending",
+)  # fmt: skip
+"""The states of a resize, in the order of the error text."""
 _FIXED_SOURCE = "spec.persistentvolumesource is immutable after creation\n"
 _FIXED_CLAIM = (
     "spec is immutable after creation except resources.requests and volumeAttributesClassName "
@@ -325,3 +333,43 @@ def claim_warnings(value: Object, _path: str, _frame: Frame) -> list[str]:
     requests = _requests(value["spec"])
     found = podwarnings.fractions(requests, "storage", "spec.resources.requests")
     return [*_class_warnings(value), *found]
+
+
+# the status of a claim
+
+
+def valid_amount(value: str, path: str, _frame: Frame) -> list[FieldError]:
+    """validateBasicResource: an amount, rounded up, must not be negative."""
+    parsed = quantity.parse(value)
+    if parsed.compare(_MINUS_ONE) > 0:
+        return []
+    scale = parsed.scale
+    rounded = parsed.value * 10**scale if scale >= 0 else -(-parsed.value // 10**-scale)
+    return [fielderrors.invalid(path, rounded, "must be a valid resource quantity")]
+
+
+def resizes(value: dict[str, str], path: str, _frame: Frame) -> Iterator[FieldError]:
+    """The errors of `allocatedResourceStatuses`: resources, and the states of their resizes."""
+    for name, state in sorted(value.items()):
+        yield from _claimed(name, path)
+        if state not in _RESIZES:
+            yield fielderrors.not_supported(path, name, _RESIZES)
+
+
+def allocated(value: dict[str, str], path: str, frame: Frame) -> Iterator[FieldError]:
+    """The errors of `allocatedResources`: resources, and amounts of storage."""
+    for name, amount in sorted(value.items()):
+        place = f"{path}[{name}]"
+        yield from (
+            _claimed(name, path)
+            or valid_amount(amount, place, frame)
+            or resourcenames.check_amount("storage", amount, place)
+        )
+
+
+def _claimed(name: str, path: str) -> list[FieldError]:
+    """validatePersistentVolumeClaimResourceKey: storage, or a resource of another domain."""
+    errors = [fielderrors.invalid(path, name, why) for why in names.label_key(name)]
+    if not errors and resourcenames.is_native(name) and name != "storage":
+        return [fielderrors.not_supported(path, name, ("storage",))]
+    return errors

@@ -4,10 +4,12 @@ import math
 from collections.abc import Callable, Sequence
 
 from inkube.schemas import fielderrors
+from inkube.schemas.builtin import flowcontrol
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
+from inkube.schemas.objects import semantically_same as same
 
 _MAX_BITS = 60  # of the hash that selects the queues (shufflesharding.RequiredEntropyBits)
 _METHODS = ("ByNamespace", "ByUser")
@@ -72,6 +74,14 @@ def is_misnamed(frame: Frame) -> bool:
     reverse."""
     name = (frame.root.obj.get("metadata") or {}).get("name")
     return (name == "exempt") != (frame.obj.get("type") == "Exempt")
+
+
+def is_altered(plural: str, frame: Frame) -> bool:
+    """Whether a spec differs from that of the mandatory object of the same name. Only `exempt` of
+    the level for exempt requests can change."""
+    fixed = flowcontrol.specs()[plural][frame.root.obj["metadata"]["name"]]
+    given = {**frame.obj, "exempt": fixed["exempt"]} if "exempt" in fixed else frame.obj
+    return not same(given, fixed)
 
 
 def hand(value: Object, path: str, _frame: Frame) -> list[FieldError]:
