@@ -4,7 +4,7 @@ docs/kinds.md and docs/stateful-kinds.md describe the parts of a kind.
 """
 
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import Any, Generic, TypeVar
 
 from inkube.controllers.checks import (
@@ -126,19 +126,14 @@ class KindModule(Generic[R]):
         declared, own = self.model.definition, tuple(self._own_subresources())
         if self.checks and self.reports_checks:
             declared = models.telling_errors(declared)
+        flags = {each.name for each in fields(declared)} & {each.name for each in fields(self)}
         return replace(
             declared,
             versions=tuple(
                 replace(each, subresources=each.subresources + own) for each in declared.versions
             ),
-            create_on_update=self.create_on_update,
-            unconditional_update=self.unconditional_update,
-            returns_deleted=self.returns_deleted,
             late_ownership=all(part.name for part in self.parts),
-            max_body=self.max_body,
-            versionless=self.versionless,
-            stale=self.stale,
-            malformed=self.malformed,
+            **{name: getattr(self, name) for name in flags},
         )
 
     def _own_subresources(self) -> Iterator[definitions.Subresource]:

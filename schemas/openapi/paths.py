@@ -121,8 +121,8 @@ class Texts:
         """Return the members of the object of `paths` as JSON, without its braces."""
         names, served = definition.names, definition.version(self._version)
         assert served is not None, "a document has the kinds that its version serves"
-        facts = (getattr(definition, name) for name in _FACTS)
-        sort = (*facts, served.subresources, _vowel(names.kind))
+        facts = (each.name for each in fields(definition) if each.name not in _VARYING)
+        sort = (*(getattr(definition, name) for name in facts), served.subresources, _vowel(names.kind))
         if sort not in self._known:
             stand_in = Names(_PLURAL, f"{names.kind[0]}{_KIND}")
             made = paths(replace(definition, names=stand_in), self._version)
@@ -136,7 +136,6 @@ class Texts:
 _VARYING = ("names", "versions", "webhook")
 _KIND, _PLURAL = "\u241fkind", "\u241fplural"
 """Placeholders for names, which names cannot contain."""
-_FACTS = [each.name for each in fields(Definition) if each.name not in _VARYING]
 
 
 def _of(verbs: Iterable[str], *wanted: str) -> list[str]:

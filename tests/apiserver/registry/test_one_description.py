@@ -1,24 +1,32 @@
 """What a kind's definition says is what registry, discovery and OpenAPI do, whatever sort it is."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
+from importlib import import_module
 from typing import Any
 
 import aiohttp
 import pytest
+from patience import within
 
 from inkube import APIServer
+from inkube.apiserver.discovery import groups
+from inkube.apiserver.registry import preparation
 from inkube.apiserver.registry.resources import Resource
 from inkube.controllers.endpoints import Reply, Subresource
 from inkube.controllers.kinds import KindModule
-from inkube.schemas import crds, definitions
-from inkube.schemas.builtin import served, strategies
+from inkube.schemas import crds, definitions, releases
+from inkube.schemas.builtin import resources, served, strategies
 from inkube.schemas.builtin.definitions import by_name
+from inkube.schemas.crds import definition
 from inkube.schemas.crds.definition import to_definition
 from inkube.schemas.definitions import Definition, Version
 from inkube.schemas.models import Model
 from inkube.schemas.models import Resource as Kind
+from inkube.schemas.openapi import paths
 
+builtin_definitions = import_module("inkube.schemas.builtin.definitions")
+"""The module: the room offers a function of the same name."""
 VERBS = ("create", "delete", "get", "list")
 LOOK = definitions.Subresource("look", "Look", verbs=("get",))
 
@@ -104,3 +112,143 @@ async def test_a_definition_is_what_is_done_told_and_documented(
     assert "get" in paths[f"{inside}/{{name}}/look"]
     deleted = paths[f"{inside}/{{name}}"]["delete"]["responses"]["200"]["content"]
     assert {each["schema"]["$ref"].rpartition(".")[2] for each in deleted.values()} == {returned}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MarkedDefinition(Definition):
+    """A definition with a new flag."""
+
+    is_marked: bool = False
+
+
+@dataclass(frozen=True)
+class MarkedModule(KindModule[Sloop]):
+    """A `KindModule` with that flag."""
+
+    is_marked: bool = False
+
+
+def read_the_flag(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let registry, discovery and OpenAPI read the new flag, as their code would."""
+    before_create, api_resources = preparation.before_create, groups._api_resources
+    path_items = paths.paths
+
+    def is_marked(definition: Definition) -> bool:
+        return getattr(definition, "is_marked", False)
+
+    def prepare(write: Any, fields: Any) -> None:
+        before_create(write, fields)
+        if is_marked(write.call.resource.definition):
+            write.object["metadata"]["annotations"] = {"marked": "true"}
+
+    def listed(definition: Definition, version: str) -> Any:
+        for each in api_resources(definition, version):
+            yield {**each, "categories": ["marked"]} if is_marked(definition) else each
+
+    def documented(definition: Definition, version: str) -> Any:
+        items = path_items(definition, version)
+        return {path: {**items[path], "x-marked": is_marked(definition)} for path in items}
+
+    monkeypatch.setattr(preparation, "before_create", prepare)
+    monkeypatch.setattr(groups, "_api_resources", listed)
+    monkeypatch.setattr(paths, "paths", documented)
+
+
+def add_builtin(server: APIServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Add kinds to the index of built-in kinds: the second line has the flag."""
+    monkeypatch.setattr(builtin_definitions, "Definition", MarkedDefinition)
+    for line in (
+        "events.k8s.io v1 plains Plain N - - all - -",
+        "events.k8s.io v1 marks Mark N - - all is_marked -",
+    ):
+        kind = builtin_definitions._definition(resources._resource(line), releases.NEWEST.minor)
+        accept = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+        versions = tuple(Version(each.name, schema=accept) for each in kind.versions)
+        kind = replace(kind, versions=versions)
+        server.resources.install(Resource(kind, crds.CustomStrategy))
+
+
+def add_custom(server: APIServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the spec of a CRD set the flag."""
+
+    def read(**members: Any) -> Definition:
+        return MarkedDefinition(**members, is_marked=members["names"].plural == "marks")
+
+    monkeypatch.setattr(definition, "Definition", read)
+
+
+def crd(kind: str) -> dict[str, Any]:
+    plural = f"{kind.lower()}s"
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": {"type": "object"}},
+    }
+    names = {"kind": kind, "plural": plural}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": names,
+            "versions": [version],
+        },
+    }
+
+
+def declared_kinds() -> list[KindModule[Any]]:
+    """Two kinds of one model each; the definition of both has the flag, the second sets it."""
+
+    class Plain(Kind, group="own.example", version="v1"):
+        spec: SloopSpec = SloopSpec()
+
+    class Mark(Kind, group="own.example", version="v1"):
+        spec: SloopSpec = SloopSpec()
+
+    for model in (Plain, Mark):
+        known = {each.name: getattr(model.definition, each.name) for each in fields(Definition)}
+        model.definition = MarkedDefinition(**known)
+    return [KindModule(Plain), MarkedModule(Mark, is_marked=True)]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("sort", "group"),
+    [("built in", "events.k8s.io"), ("custom", "example.com"), ("declared", "own.example")],
+)
+async def test_a_new_flag_is_read_by_all_that_read_definitions(
+    sort: str, group: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_the_flag(monkeypatch)
+    kinds = declared_kinds() if sort == "declared" else []
+    async with APIServer(kinds=kinds) as server, within():
+        if sort == "built in":
+            add_builtin(server, monkeypatch)
+        elif sort == "custom":
+            add_custom(server, monkeypatch)
+            for kind in ("Plain", "Mark"):
+                await server.client.create(crd(kind))
+            await server.settled()
+        async with aiohttp.ClientSession(server.url) as session:
+            root = f"/apis/{group}/v1"
+            annotations = {}
+            for kind in ("Plain", "Mark"):
+                obj = {"apiVersion": f"{group}/v1", "kind": kind, "metadata": {"name": "a"}}
+                place = f"{root}/namespaces/default/{kind.lower()}s"
+                async with session.post(place, json=obj) as answer:
+                    made = await answer.json()
+                annotations[kind] = made["metadata"].get("annotations")
+            async with session.get(root) as answer:
+                found = (await answer.json())["resources"]
+            async with session.get(f"/openapi/v3{root}") as answer:
+                document = (await answer.json())["paths"]
+    categories = {each["kind"]: each.get("categories") for each in found}
+    marked = {
+        kind: document[f"{root}/namespaces/{{namespace}}/{kind.lower()}s/{{name}}"]["x-marked"]
+        for kind in ("Plain", "Mark")
+    }
+    assert annotations == {"Plain": None, "Mark": {"marked": "true"}}
+    assert (categories["Plain"], categories["Mark"]) == (None, ["marked"])
+    assert marked == {"Plain": False, "Mark": True}
