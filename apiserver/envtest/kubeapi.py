@@ -11,12 +11,11 @@ import contextlib
 import os
 import signal
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import TextIO
 
 import inkube
-from inkube.apiserver import auth, root
+from inkube.apiserver import auth, discovery, root, subresources
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.envtest import etcd, kubeflags
 from inkube.apiserver.envtest.flags import FlagError, Given
@@ -24,12 +23,6 @@ from inkube.apiserver.http import logs
 from inkube.schemas import releases
 
 CERTIFICATES = "/var/run/kubernetes"
-WANTED_FIRST = (
-    "inkube.apiserver.discovery.groups",
-    "inkube.apiserver.root.defaults.objects",
-    "inkube.apiserver.subresources.table",
-)
-"""The modules that the first requests of a client need."""
 
 
 def run(given: Given) -> None:
@@ -58,8 +51,7 @@ async def _serve(given: Given) -> None:
     options = kubeflags.options(given)
     place = await etcd.locate(given.all("etcd-servers"))
     certificate, key = _certificate(given, options["host"])
-    for name in WANTED_FIRST:
-        import_module(name)
+    _load_first_code()
     async with inkube.APIServer(
         Options(
             **options,
@@ -72,6 +64,11 @@ async def _serve(given: Given) -> None:
         with root.collector.of_process() or contextlib.nullcontext():
             _say(sys.stderr, f"Serving securely on {server.url.removeprefix('https://')}")
             await stop.wait()
+
+
+def _load_first_code() -> None:
+    """Load the code that the first requests of a client need."""
+    _ = discovery.Discovery, root.default_objects, subresources.table
 
 
 def _certificate(given: Given, host: str) -> tuple[Path, Path]:
