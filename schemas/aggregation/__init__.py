@@ -1,8 +1,9 @@
-"""APIServices as values: who answers for a group's version, in which order, and whether they can.
+"""APIServices as values: the server of each group version, their order and their availability.
 
-An APIService or a document of an aggregated API server comes in; a `Registration`, a condition or
-a discovery document leaves. Called by the built-in kind's rules, the controller of availability and
-the room of apiserver that passes requests on. Follows kube-aggregator/pkg/apis/apiregistration.
+The functions take an APIService or a document of an aggregated API server, and return a
+`Registration`, a condition or a discovery document. The rules of the built-in kind, the
+availability controller and the room of apiserver that forwards requests use them. Follows
+kube-aggregator/pkg/apis/apiregistration.
 """
 
 from inkube.schemas import lazy

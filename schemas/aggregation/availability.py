@@ -1,4 +1,4 @@
-"""The `Available` condition of an APIService that leads to a service: what is found, in words.
+"""The `Available` condition of an APIService for a service: its status, reason and message.
 
 Follows kube-aggregator/pkg/controllers/status/remote/remote_available_controller.go.
 """
@@ -17,7 +17,7 @@ Finding = tuple[str, str, str]
 
 
 def of_service(wanted: Service, service: Object | None, slices: Iterable[Object]) -> Finding | None:
-    """What stands in the way of reaching the service; None: ask it.
+    """Return why the service cannot be reached, or None if a request must decide.
 
     `slices` are the service's EndpointSlices.
     """
@@ -41,7 +41,7 @@ def of_service(wanted: Service, service: Object | None, slices: Iterable[Object]
 
 
 def addresses(slices: Iterable[Object], port_name: str) -> Iterable[tuple[str, int]]:
-    """The ready addresses of a service's slices, with the port of that name."""
+    """Yield the ready addresses in a service's slices, with the port of that name."""
     for one in slices:
         for port in one.get("ports") or ():
             if (port.get("name") or "") != port_name or not port.get("port"):
@@ -54,19 +54,19 @@ def addresses(slices: Iterable[Object], port_name: str) -> Iterable[tuple[str, i
 
 
 def was_asked(finding: Finding) -> bool:
-    """Whether the server itself was asked."""
+    """Return whether the finding is the result of a request to the server."""
     return finding[1] in (PASSED[1], _FAILED)
 
 
 def failed(why: str) -> Finding:
-    """The server did not answer discovery."""
+    """Return the finding for a server whose discovery failed."""
     return "False", _FAILED, why
 
 
 def next_status(obj: Object, finding: Finding, now: str) -> Object | None:
-    """The status an APIService should have, None where it has it.
+    """Return the new status of an APIService, or None if it does not change.
 
-    The condition's time moves only when its status does (SetAPIServiceCondition).
+    The time of the condition changes only with its status (SetAPIServiceCondition).
     """
     state, reason, message = finding
     told = {"status": state, "reason": reason, "message": message}
@@ -83,7 +83,7 @@ def next_status(obj: Object, finding: Finding, now: str) -> Object | None:
 
 
 def service_of(slice_: Mapping[str, object]) -> str:
-    """The service that an EndpointSlice belongs to."""
+    """Return the name of the service to which an EndpointSlice belongs."""
     meta = slice_["metadata"]
     labels = meta.get("labels") if isinstance(meta, dict) else None
     return str((labels or {}).get("kubernetes.io/service-name", ""))

@@ -1,4 +1,4 @@
-"""What an aggregated API server says of its resources, in the form of aggregated discovery.
+"""The discovery of an aggregated API server, in the form of aggregated discovery.
 
 Follows kube-aggregator/pkg/apiserver/handler_discovery.go and
 apiserver/pkg/endpoints/discovery/aggregated (ConvertGroupVersionIntoToDiscovery).
@@ -13,12 +13,13 @@ ACCEPT = (
     "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,"
     "application/json;q=0.9"
 )
-"""How the aggregator asks: the aggregated form, or else the plain one."""
+"""The Accept header of the aggregator: aggregated discovery, or else plain discovery."""
 CURRENT, STALE = "Current", "Stale"
 
 
 def version_in(document: Any, group: str, version: str) -> Object | None:
-    """The APIVersionDiscovery of a group's version in an APIGroupDiscoveryList; None: not there."""
+    """Return the APIVersionDiscovery of a group's version in an APIGroupDiscoveryList, or None if
+    it is missing."""
     if not isinstance(document, dict) or document.get("kind") != "APIGroupDiscoveryList":
         return None
     for item in _objects(document.get("items")):
@@ -30,7 +31,7 @@ def version_in(document: Any, group: str, version: str) -> Object | None:
 
 
 def from_resource_list(document: Any, group: str, version: str) -> Object | None:
-    """The same, made of an APIResourceList; None for what is none."""
+    """Return the same from an APIResourceList, or None if the document is not one."""
     if not isinstance(document, dict) or document.get("kind") != "APIResourceList":
         return None
     found: dict[str, Object] = {}

@@ -1,6 +1,8 @@
-"""What stands in the metadata of an APIService, apart from all else: a start needs no more."""
+"""Labels and annotations of APIServices, in their own module because a start loads only this
+one."""
 
 URL = "aggregation.inkube.dev/url"
-"""An annotation, `http[s]://HOST[:PORT]`; it goes before the address of a service."""
+"""An annotation with the URL of a server, `http[s]://HOST[:PORT]`. It precedes the address of a
+service."""
 MANAGED = "kube-aggregator.kubernetes.io/automanaged"
-"""A label: whoever serves the group keeps the APIService, `onstart` or `true`."""
+"""A label of APIServices that the server maintains itself, with the value `onstart` or `true`."""

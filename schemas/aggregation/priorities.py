@@ -1,4 +1,4 @@
-"""How groups and versions that the server serves itself stand in the order of all.
+"""The priorities of groups and versions that the server serves itself.
 
 Follows pkg/controlplane/apiserver/aggregator.go (defaultGenericAPIServicePriorities).
 """
@@ -19,11 +19,11 @@ _VERSIONS = {
     ("resource.k8s.io", "v1"): 20,
 }
 FIRST = 20000
-"""The group of registrations itself, which is told before all others."""
+"""The priority of the group of APIServices, which precedes all others."""
 CUSTOM = 1000
-"""Groups of custom resources (crd_registration_controller.go)."""
+"""The priority of groups of custom resources (crd_registration_controller.go)."""
 
 
 def of_version(group: str, version: str) -> int:
-    """The versionPriority of a built-in version."""
+    """Return the versionPriority of a built-in version."""
     return _VERSIONS.get((group, version), 15)

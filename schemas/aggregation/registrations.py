@@ -1,7 +1,8 @@
-"""A Registration: what an APIService says of the group and version it is about.
+"""A Registration: the content of an APIService for its group and version.
 
-Besides a service, inkube knows an address: the annotation `aggregation.inkube.dev/url` says where
-an aggregated API server listens, for there is no cluster network to find a service in.
+In addition to a service, inkube supports a URL: the annotation `aggregation.inkube.dev/url`
+contains the address of an aggregated API server, because there is no cluster network in which a
+service could be found.
 """
 
 from collections.abc import Iterable
@@ -25,12 +26,12 @@ class Service(NamedTuple):
 
     @property
     def host(self) -> str:
-        """The name that the server's certificate has to be for."""
+        """The hostname in the server's certificate."""
         return f"{self.name}.{self.namespace}.svc"
 
 
 class Registration(NamedTuple):
-    """One APIService. With neither service nor URL the group is served by this process itself."""
+    """One APIService. Without a service and a URL, this process serves the group itself."""
 
     name: str
     group: str
@@ -40,19 +41,19 @@ class Registration(NamedTuple):
     service: Service | None = None
     url: str = ""
     bundle: str = ""
-    """Authorities of the server's certificate: PEM in base64; "" are the system's."""
+    """The certificate authorities of the server, as PEM in base64; "" means those of the system."""
     insecure: bool = False
-    """Whether any certificate will do."""
+    """Whether the server's certificate is not verified."""
     available: bool = False
 
     @property
     def is_remote(self) -> bool:
-        """Whether requests are passed on to another server."""
+        """Whether requests are forwarded to another server."""
         return self.service is not None or bool(self.url)
 
     @classmethod
     def of(cls, obj: Object) -> Self:
-        """Read an APIService."""
+        """Return the registration of an APIService."""
         meta, spec = obj["metadata"], obj.get("spec") or {}
         wanted, service = spec.get("service"), None
         if wanted is not None:
@@ -60,7 +61,7 @@ class Registration(NamedTuple):
             service = Service(wanted.get("namespace", ""), wanted.get("name", ""), port)
         found = condition(obj)
         return cls(
-            meta.get("name", ""),  # which one that is to be created may still lack
+            meta.get("name", ""),  # missing in a new object without a name
             spec.get("group", ""),
             spec.get("version", ""),
             spec.get("groupPriorityMinimum", 0),
@@ -74,13 +75,14 @@ class Registration(NamedTuple):
 
 
 def condition(obj: Object) -> Object | None:
-    """Whether an APIService is available, and why; None where nobody has said so."""
+    """Return the Available condition of an APIService, or None without one."""
     found = (obj.get("status") or {}).get("conditions") or ()
     return next((one for one in found if one.get("type") == AVAILABLE), None)
 
 
 def local(now: str) -> Object:
-    """The condition of what this process serves itself (NewLocalAvailableAPIServiceCondition)."""
+    """Return the condition of a group that this process serves
+    (NewLocalAvailableAPIServiceCondition)."""
     return {
         "type": AVAILABLE,
         "status": "True",
@@ -91,7 +93,7 @@ def local(now: str) -> Object:
 
 
 def url_problem(url: str) -> str:
-    """Why nobody can be reached at that address; "" where somebody might."""
+    """Return why a URL is not valid, or "" for a valid one."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -105,7 +107,8 @@ def url_problem(url: str) -> str:
 
 
 def by_group(registrations: Iterable[Registration]) -> list[list[Registration]]:
-    """Groups by their highest priority, then by name; in each the versions, preferred ones first.
+    """Return the registrations by group. Groups are sorted by their highest priority and then by
+    name, and the versions of a group by preference.
 
     As SortedByGroupAndVersion.
     """

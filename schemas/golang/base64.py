@@ -1,4 +1,4 @@
-"""Base64 as Go's encoding/base64 reads it, with its errors (base64.go, decodeQuantum)."""
+"""Base64 as in Go's encoding/base64, with its errors (base64.go, decodeQuantum)."""
 
 import base64
 import binascii

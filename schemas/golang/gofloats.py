@@ -1,6 +1,6 @@
-"""Floats as text, read and written as Go's strconv does. Used by CEL.
+"""Floats as text, parsed and formatted as in Go's strconv. Used by CEL.
 
-Errors are ValueError with strconv's own texts.
+Errors are ValueError with the texts of strconv.
 """
 
 import re
@@ -23,7 +23,8 @@ _SPECIAL: Final = re.compile(r"[+-]?inf(?:inity)?|nan", re.ASCII | re.IGNORECASE
 
 
 def parse_float(text: str) -> float:
-    """`strconv.ParseFloat(text, 64)`: decimal, hexadecimal, inf and nan; too great is an error."""
+    """`strconv.ParseFloat(text, 64)`: decimal, hexadecimal, inf and nan. Raises ValueError for a
+    float that is too large."""
     if _SPECIAL.fullmatch(text):
         return float(text)
     if _FLOAT.fullmatch(text):

@@ -1,7 +1,7 @@
-"""JSON as Go's encoding/json reads it, with its errors.
+"""JSON as in Go's encoding/json, with its errors.
 
-orjson reads nearly every body. This module is for the rest: it returns Go's texts for errors, and
-reads input that Go accepts: bytes that are not UTF-8 and lone surrogates become U+FFFD.
+orjson decodes nearly every body. This module is for the others: it returns Go's texts for errors,
+and decodes input that only Go accepts. Bytes that are not UTF-8 and lone surrogates become U+FFFD.
 Follows encoding/json/scanner.go.
 """
 
@@ -15,8 +15,8 @@ import orjson
 from inkube.schemas.golang.unmarshal import DecodeError
 
 MAX_DEPTH = 240
-"""Levels of nesting accepted. The reference takes 10,000; nothing real needs them, and every
-encoder, comparison and copy of a stored object would have to take them too."""
+"""The greatest nesting depth of a body. Go accepts 10,000, but real bodies need far fewer levels,
+and every encoder, comparison and copy of a stored object would have to support them."""
 
 _GO_DEPTH = 10_000
 _END = "unexpected end of JSON input"
@@ -52,7 +52,7 @@ def loads(body: bytes) -> Any:
 
 def may_hold_floats(data: bytes) -> bool:
     """Whether `settle_numbers` can change the value with this text, which orjson wrote."""
-    # the pattern is slow, and few objects have either in them
+    # the pattern is slow, and few objects contain one of these texts
     return (_POINT in data or _EXPONENT in data) and _WHOLE.search(data) is not None
 
 

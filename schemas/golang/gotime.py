@@ -1,6 +1,6 @@
-"""Durations as Go's time package reads and writes them, in nanoseconds.
+"""Durations as Go's time package parses and formats them, in nanoseconds.
 
-Errors are ValueError; the texts are not Go's, for the callers word their own. Upstream:
+Errors are ValueError. Their texts are not Go's, because callers use their own. Follows
 time/format.go.
 """
 
@@ -48,7 +48,7 @@ def _part(part: re.Match[str]) -> int:
         raise ValueError(f"invalid duration part {part[0]!r}")
     value = int(whole or "0") * _UNITS[unit]
     if fraction:
-        digits = fraction[:18]  # what follows is less than a nanosecond of any unit
+        digits = fraction[:18]  # further digits are less than a nanosecond in every unit
         value += int(int(digits) * (_UNITS[unit] / 10 ** len(digits)))
     return value
 

@@ -1,8 +1,8 @@
-"""URLs as Go's net/url parses them, to its errors.
+"""URLs as Go's net/url parses them, including its errors.
 
 Errors are ValueError with the text of url.Error (`parse ":no url": missing protocol scheme`).
-Escapes are kept as bytes until shown; what is no UTF-8 then becomes U+FFFD.
-Upstream: net/url/url.go (parse, parseAuthority, parseHost, unescape, shouldEscape).
+Escapes stay until they are decoded for output. Bytes that are not UTF-8 then become U+FFFD. Follows
+net/url/url.go (parse, parseAuthority, parseHost, unescape, shouldEscape).
 """
 
 import re
@@ -36,7 +36,7 @@ class _Mode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class URL:
-    """A parsed URL. `path` is as written, with its escapes; `query` likewise."""
+    """A parsed URL. `path` and `query` contain the original escapes."""
 
     scheme: str = ""
     opaque: str = ""
@@ -49,12 +49,12 @@ class URL:
 
     @property
     def hostname(self) -> str:
-        """Hostname: without port and brackets."""
+        """Hostname: the host without port and brackets."""
         return _split_port(self.host)[0]
 
     @property
     def port(self) -> str:
-        """Port; "" without one."""
+        """Port, or "" without one."""
         return _split_port(self.host)[1]
 
     @property

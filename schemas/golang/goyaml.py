@@ -1,8 +1,9 @@
-"""YAML 1.1 as Kubernetes reads it: libyaml's events turned into the JSON Go would make of them.
+"""YAML 1.1 as in Kubernetes: libyaml's events, converted to the JSON that Go would create.
 
-Only the first document counts. Scalars resolve as in go.yaml.in/yaml/v2 resolve.go (`yes` is true,
-`010` is 8, dates and `=` are text), keys become strings as in sigs.k8s.io/yaml, whole floats
-integers. Built from events, so that depth and aliases are bounded while reading.
+Only the first document is used. Scalars have the types of go.yaml.in/yaml/v2 resolve.go (`yes` is
+true, `010` is 8, dates and `=` are texts). Keys become strings as in sigs.k8s.io/yaml, and whole
+floats become integers. Values are built from events, so that depth and aliases are limited during
+parsing.
 """
 
 import base64
@@ -20,18 +21,20 @@ from inkube.schemas.golang.gojson import MAX_DEPTH, settle_numbers
 from inkube.schemas.golang.unmarshal import DecodeError
 
 _FEW, _MANY = 400_000, 4_000_000
-"""Up to how many values nearly all may come of aliases, and from how many a tenth.
+"""Numbers of values: below the first, nearly all can come from aliases; above the second, a tenth.
 
-go.yaml.in/yaml decode.go: alias_ratio_range_low, alias_ratio_range_high."""
+go.yaml.in/yaml decode.go: alias_ratio_range_low, alias_ratio_range_high.
+"""
 _MOST = 500_000
-"""Values of a document, those of aliases included: more takes seconds to read. Upstream reads them
-in the time that its request has."""
+"""The largest number of values in a document, including those of aliases. More would take seconds.
+Upstream's only limit is the time of its request."""
 _TAG = "tag:yaml.org,2002:"
 
 
 @dataclass(slots=True)
 class Document:
-    """A document's value, and for each repeated key `line N: key "k" already set in map`."""
+    """A document's value, and the text `line N: key "k" already set in map` for each repeated
+    key."""
 
     value: Any = None
     duplicates: list[str] = field(default_factory=list)
@@ -265,7 +268,8 @@ _ODD_NAMES: dict[str, Callable[[str], str]] = {
 
 
 def _integer(found: "re.Match[str]") -> int | float | str:
-    """An int64, a uint64 as a float; what is larger only if it is written like a float."""
+    """Return an int64, or a uint64 as a float. Larger numbers stay texts, unless they have the form
+    of a float."""
     text = found[0]
     if len(text) <= _LONGEST:
         digits, base = next((found[n + 2], b) for n, b in enumerate(_BASES) if found[n + 2])

@@ -23,7 +23,7 @@ def is_address(text: str) -> bool:
 
 
 class _Parser:
-    """RFC 5322 as net/mail reads it."""
+    """A parser of RFC 5322 addresses that follows net/mail."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -64,7 +64,7 @@ class _Parser:
     def _group(self) -> None:
         self.skip_comments()
         if self._peek() == ";":
-            raise _Malformed  # a group of none
+            raise _Malformed  # an empty group
         self.mailbox(or_group=False)
         self.skip_comments()
         self._expect(";")
@@ -131,7 +131,7 @@ class _Parser:
 
     def _skip(self, pattern: "re.Pattern[str]") -> str:
         found = pattern.match(self._text, self._at)
-        assert found is not None  # the patterns match nothing, too
+        assert found is not None  # the patterns match the empty text
         self._at = found.end()
         return found[0]
 

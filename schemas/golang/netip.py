@@ -1,7 +1,7 @@
-"""IP addresses and prefixes as Go's net/netip reads and writes them.
+"""IP addresses and prefixes as Go's net/netip parses and formats them.
 
-No leading zeros, no address inside a prefix shorter than the text says; errors are ValueError with
-netip's texts. Upstream: net/netip/netip.go (parseIPv4Fields, parseIPv6, ParsePrefix).
+Leading zeros are invalid. Errors are ValueError with netip's texts. Follows net/netip/netip.go
+(parseIPv4Fields, parseIPv6, ParsePrefix).
 """
 
 import ipaddress

@@ -1,9 +1,10 @@
 """Regular expressions with RE2's syntax and meaning.
 
-RE2 decides what a pattern is and what it matches (`regexp`). A call of it is five times slower than
-`re`, so patterns of a plain sort, shown below to mean the same in both and to be harmless, run
-in `re` on short texts. A repeated group is harmless when every round starts with a character of
-its own and can match in one way only, like the dots in `(\\.[a-z]+)*`.
+RE2 decides whether a pattern is valid and what it matches (`regexp`). It is five times slower than
+`re`, so `re` searches short texts for simple patterns. The functions below prove that a pattern has
+the same meaning in both and cannot take long. A repeated group cannot take long if every round
+starts with a character that no other part matches, and can match in only one way, like the dots in
+`(\\.[a-z]+)*`.
 """
 
 import re
@@ -19,9 +20,9 @@ Matcher = Callable[[str], bool]
 PatternError = regexp.RegexError
 
 _LONGEST, _SHORTEST = 300, 8
-"""The longest text `re` is asked about, and the least length that makes asking it worthwhile."""
+"""The longest text for `re`, and the shortest limit for which `re` is used at all."""
 _MOST_STEPS = 2_000_000
-"""The limit of steps for a hostile text: some ten milliseconds."""
+"""The limit of steps for a text that was made to be slow: some ten milliseconds."""
 _ODD = re.compile(
     r"[^\x20-\x7e]|\\[^dw./\-+^$|?*(){}\[\]]|\(\?[^:]|\[\[:|[*+?}][+?]|\{,|&&|--|~~|\|\|"
 )
@@ -50,7 +51,7 @@ def short_matcher(pattern: str) -> tuple[Callable[[str], object], int] | None:
     longest = min(int(steps ** (1 / tries)) if tries else steps, _LONGEST)
     if longest < _SHORTEST:
         return None
-    # `$` is the very end in RE2; in `re` it also stands before a last newline
+    # `$` is the end of the text in RE2; in `re`, it also matches before a final newline
     return re.compile(_end_anchored(pattern), re.ASCII).search, longest
 
 

@@ -1,8 +1,8 @@
 """Regular expressions of RE2, with the errors and the matches of Go's regexp.
 
-Searches call the binding beneath google-re2's own wrapper, which costs five times as much for
-work (groups, offsets in characters) that is not needed here. Python's `re` would mean other things
-and can be made to hang.
+Searches call the binding below google-re2's Python wrapper. The wrapper takes five times as long,
+for results (groups, offsets in characters) that are not needed here. Python's `re` has another
+syntax and can take exponential time.
 """
 
 import re
@@ -67,20 +67,20 @@ class Pattern:
         self._longest = _MOST_STEPS // max(compiled.ProgramSize(), 1)
 
     def matches(self, text: str) -> bool:
-        """Whether it matches anywhere (MatchString)."""
+        """Return whether the pattern matches anywhere in the text (MatchString)."""
         data = self._bounded(text)
         return bool(self._match(_UNANCHORED, data, 0, len(data))[0][0] >= 0)
 
     def find(self, text: str) -> str:
-        """The leftmost match, or nothing (FindString)."""
+        """Return the leftmost match, or "" without one (FindString)."""
         data = self._bounded(text)
         start, end = self._match(_UNANCHORED, data, 0, len(data))[0]
         return data[start:end].decode("utf-8", "surrogatepass") if start >= 0 else ""
 
     def find_all(self, text: str, limit: int = -1) -> list[str]:
-        """The matches in order, at most `limit` (FindAllString).
+        """Return the matches in their order, at most `limit` (FindAllString).
 
-        An empty match right behind another match does not count, unlike in Python.
+        Unlike in Python, an empty match directly after another match does not count.
         """
         data = self._bounded(text)
         found: list[str] = []
@@ -139,7 +139,7 @@ def _height(text: str) -> int:
     for token in _TOKENS.findall(text):
         if token in ("(", "(?:"):
             levels.append(_Level(is_group=token == "("))
-        elif token == ")" and len(levels) > 1:  # of a pattern
+        elif token == ")" and len(levels) > 1:  # inside the pattern
             height = levels.pop().height()
             levels[-1].add(height)
         elif token == "|":
@@ -149,7 +149,7 @@ def _height(text: str) -> int:
             levels[-1].repeat(token)
         else:
             levels[-1].add(1)
-    while len(levels) > 1:  # no pattern; RE2 says why
+    while len(levels) > 1:  # the pattern is invalid, and RE2 reports the error
         height = levels.pop().height()
         levels[-1].add(height)
     return levels[0].height()

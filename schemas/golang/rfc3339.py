@@ -1,8 +1,8 @@
-"""Times as Go's time.Parse(time.RFC3339) reads them, with its errors.
+"""Times as Go's time.Parse(time.RFC3339) parses them, with its errors.
 
-A moment is a number of nanoseconds since 1970 in UTC, or Python's for objects: those lie within
-the years 1 to 9999, where Go goes on to write years of five digits that nobody can read back.
-Upstream: time/format.go, time/format_rfc3339.go.
+A time is a number of nanoseconds since 1970 in UTC, or a datetime for times in objects. A datetime
+has a year from 1 to 9999. Go also formats years with five digits, but cannot parse them. Follows
+time/format.go, time/format_rfc3339.go.
 """
 
 import re
@@ -41,12 +41,12 @@ def parse(text: str) -> datetime:
 
 
 def rfc3339(text: str) -> str:
-    """The same moment as metav1.Time writes it: UTC, whole seconds."""
+    """Return the same time in the format of metav1.Time: UTC, whole seconds."""
     return meta.format_time(parse(text))
 
 
 def nanoseconds(text: str) -> int:
-    """`time.Parse(time.RFC3339, …)`: hours of one digit and a decimal comma pass, as in Go.
+    """`time.Parse(time.RFC3339, …)`: as in Go, hours with one digit and a decimal comma are valid.
 
     Raises ValueError with Go's text.
     """
@@ -69,7 +69,7 @@ def nanoseconds(text: str) -> int:
 
 
 def write(ns: int) -> str:
-    """`t.UTC().Format(time.RFC3339Nano)` of a moment within the years 1 to 9999."""
+    """`t.UTC().Format(time.RFC3339Nano)` for a time in the years 1 to 9999."""
     seconds, rest = divmod(ns, _SECOND)
     days, clock = divmod(seconds, _DAY_SECONDS)
     hour, minute, second = clock // 3600, clock // 60 % 60, clock % 60
@@ -98,7 +98,7 @@ def _unparsed(text: str, why: str) -> ValueError:
 
 
 def _ordinal(year: int, month: int, day: int) -> int:
-    if year == 0:  # before Python's calendar; a leap year of 366 days, like year 4
+    if year == 0:  # before the first year of Python's calendar; like year 4, a leap year
         return date(4, month, day).toordinal() - date(4, 1, 1).toordinal() - 365
     return date(year, month, day).toordinal()
 

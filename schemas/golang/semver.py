@@ -1,7 +1,7 @@
-"""Semantic versions as blang/semver reads and orders them, with Kubernetes' normalisation.
+"""Semantic versions as blang/semver parses and orders them, with Kubernetes' normalization.
 
-Errors are ValueError with the reference's texts. Upstream: blang/semver v4 semver.go;
-apiserver pkg/cel/library/semverlib.go (normalizeAndParse).
+Errors are ValueError with upstream's texts. Follows blang/semver v4 semver.go; apiserver
+pkg/cel/library/semverlib.go (normalizeAndParse).
 """
 
 import re

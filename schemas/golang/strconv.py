@@ -1,6 +1,6 @@
-"""Integers and booleans as text, read as Go's strconv does; `gofloats` has its floats.
+"""Integers and booleans as text, parsed as in Go's strconv. Floats are in `gofloats`.
 
-Errors are ValueError with strconv's own texts.
+Errors are ValueError with the texts of strconv.
 """
 
 import re

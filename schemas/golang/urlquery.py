@@ -1,7 +1,7 @@
-"""The query of a URL as Go's net/url reads it (`parseQuery`, as `URL.Query` calls it).
+"""The query of a URL as Go's net/url parses it (`parseQuery`, which `URL.Query` calls).
 
-Pairs with a semicolon or a broken escape are left out, blank values are kept. What is no UTF-8
-becomes U+FFFD. `truthy` is what Kubernetes makes of a value that should be a bool.
+Pairs with a semicolon or an invalid escape are omitted; empty values stay. Bytes that are not UTF-8
+become U+FFFD. `truthy` is Kubernetes' conversion of a value to a bool.
 """
 
 import re

@@ -23,8 +23,9 @@ from inkube.schemas.gotypes.types import GoType
 from inkube.schemas.objects import Object
 
 MAX_COMPARED: Final = 1_000
-"""Items of two lists, or characters of two texts, among which the best match is sought, which
-takes up to four comparisons each; of longer ones only the same beginning and end are found."""
+"""The limit of the items of two lists, or the characters of two texts, for which the best match is
+computed. This takes up to four comparisons for each. For longer ones, only the equal start and the
+equal end are found."""
 _WIDTH: Final = 80
 _CONTEXT: Final = 2
 _CHUNK: Final = 64
@@ -52,21 +53,21 @@ def diff(name: str, old: Object | None, new: Object | None, minor: int) -> str:
 
 @dataclass(slots=True, eq=False)
 class _Value:
-    """A Go value. `kind` is struct, slice, map, pointer, string or plain; `held` is what it holds:
-    fields, items or entries with their names, what it points to, or a text; None is nil."""
+    """A Go value. `kind` is struct, slice, map, pointer, string or plain. `held` is its content:
+    fields, items or entries with their names, the target of a pointer, or a text. None is nil."""
 
     kind: str
     type: str
     held: Any
     is_zero: bool
     stringer: str = ""
-    """The result of its method String; "" without one."""
+    """The result of its method String, or "" without one."""
     equal: Any = None
-    """The value that its method Equal compares; None without one."""
+    """The value that its method Equal compares, or None without one."""
 
 
 class _Reader:
-    """Reads v1 values as Go values of internal types."""
+    """Converts v1 values to Go values of internal types."""
 
     def __init__(self, minor: int) -> None:
         self._minor = minor
@@ -141,7 +142,7 @@ class _Reader:
 
 
 def _said(go: GoType, given: Any) -> str:
-    """Return the result of a pointer's String."""
+    """Return the result of the method String of a pointer, or "" without one."""
     match go.kind:
         case "quantity":
             return str(given)
@@ -155,7 +156,7 @@ def _said(go: GoType, given: Any) -> str:
 
 
 def _selector(given: Object) -> str:
-    """Follows the code that is generated for protobuf (LabelSelector.String)."""
+    """Return the result of LabelSelector.String, which is generated for protobuf."""
     labels = given.get("matchLabels") or {}
     pairs = "".join(f"{key}: {labels[key]}," for key in sorted(labels))
     told = "".join(
@@ -209,8 +210,8 @@ def _int_or_string(given: Any) -> _Value:
 
 @dataclass(slots=True, eq=False)
 class _Node:
-    """Two values at one place, of which one may be missing. `same` and `differs` count leaves,
-    `below` all nodes below, `depth` how deep they go."""
+    """Two values at one path, of which one can be missing. `same` and `differs` count leaves,
+    `below` all descendants, and `depth` is their greatest depth."""
 
     old: _Value | None
     new: _Value | None
@@ -223,7 +224,7 @@ class _Node:
 
     @property
     def value(self) -> _Value:
-        """One of the two values, for properties that both have."""
+        """One of the two values, for properties that are equal for both."""
         found = self.old or self.new
         assert found is not None, "both are never missing"
         return found
@@ -264,7 +265,7 @@ def _pairs(old: _Value, new: _Value) -> Iterator[tuple[str, _Value | None, _Valu
         for key in sorted(before.keys() | after.keys()):
             yield key, before.get(key), after.get(key)
     else:
-        # what is zero may be told without its fields: a quantity
+        # a zero value, such as a quantity, can have no fields here
         before, after = dict(old.held), dict(new.held)
         for name in dict.fromkeys([*before, *after]):
             yield name, before.get(name), after.get(name)
@@ -329,8 +330,8 @@ class _Way:
         return one < other if self.step > 0 else one > other
 
     def search(self, other: "_Way", end: list[int], budget: int) -> int:
-        """Look along the diagonal through `end` for the next match, go there and on along equal
-        items; returns what is left of the budget."""
+        """Search the diagonal through `end` for the next match, go to it, and continue along equal
+        items. Returns the rest of the budget."""
         turn, is_out = 0, [False, False]
         while not all(is_out) and budget > 0:
             off = (turn if turn % 2 == 0 else ~turn) >> 1
@@ -362,7 +363,7 @@ class _Way:
             self.y += self.step
 
     def reach(self, x: int, y: int) -> None:
-        """Move to a place. Two similar items count as one changed item, others as removed and
+        """Move to a place. Two similar items count as one changed item, other items as removed and
         added."""
         first, second = (_REMOVED, _ADDED) if self.step > 0 else (_ADDED, _REMOVED)
         while self.x != x and self.y != y:
@@ -401,7 +402,7 @@ class _Line(str):
 
 
 class _Wrap(NamedTuple):
-    """A text with something before and behind it."""
+    """A text with a prefix and a suffix."""
 
     prefix: str
     inner: "_Text"
@@ -409,7 +410,8 @@ class _Wrap(NamedTuple):
 
 
 class _Record(NamedTuple):
-    """A line of a list: removed, added or neither (" "), its name, and a comment behind it."""
+    """A line of a list: its mark (removed, added, or " " for neither), its name, and a comment
+    after it."""
 
     mark: str
     key: str
@@ -436,7 +438,7 @@ def _flat(text: _Text) -> str:
 
 
 def _compact(text: _Text, mark: str) -> _Text:
-    """Return the text with all parts on one line that are allowed to be."""
+    """Return the text with all parts on one line that can be on one line."""
     if isinstance(text, str):
         return text
     if isinstance(text, _Wrap):
@@ -639,7 +641,8 @@ class _Format:
         name: str,
         made: list[_Record],
     ) -> None:
-        """Equal records, but for those that have changes before or behind them all in one line."""
+        """Add equal records as one line, except for those next to a difference. `beside` contains
+        whether there is a difference before and after them."""
         same = replace(self, mark=" ")
         first = min(_CONTEXT, len(group)) if beside[0] else 0
         last = min(_CONTEXT, len(group) - first) if beside[1] else 0
@@ -664,7 +667,7 @@ class _Format:
             ]
 
     def _sides(self, child: _Node) -> tuple[_Text | None, _Text | None]:
-        """Both sides of what differs, in as much detail as it takes to see that."""
+        """Return both sides of a difference, with enough detail to show the difference."""
         opts = self
         for more in range(8):
             old = None if child.old is None else replace(opts, mark="-").of(child)
@@ -725,7 +728,8 @@ class _Format:
         return node.value.kind == "string" and min(len(node.old.held), len(node.new.held)) >= _SHORT
 
     def text_diff(self, node: _Node) -> _Text:
-        """What changed of a text, in pieces of 64 characters, or in its lines where it has some."""
+        """Return the difference of two texts, in pieces of 64 characters or, for texts with several
+        lines, by line."""
         assert node.old is not None, "there are two texts"
         assert node.new is not None, "there are two texts"
         old, new = node.old.held, node.new.held
@@ -751,7 +755,7 @@ def _has_odd(text: str) -> bool:
 
 
 def _pieces(old: list[str], new: list[str], size: int, name: str) -> list[_Record]:
-    """The pieces of two texts: equal, removed and added ones."""
+    """Return the pieces of two texts: equal, removed and added ones."""
     edits = _edits(len(old), len(new), lambda at, to: (1, 0) if old[at] == new[to] else (0, 2))
     groups = _smoothed(_runs(edits), size // 4)
     made: list[_Record] = []
@@ -786,7 +790,7 @@ def _chunks(parts: list[str], size: int, mark: str) -> list[_Record]:
 
 
 def _runs(edits: str) -> list[tuple[bool, str]]:
-    """Neighbours that are equal, or that are not, together."""
+    """Group consecutive edits by whether they are equal."""
     made: list[tuple[bool, str]] = []
     for edit in edits:
         is_equal = edit == _SAME
@@ -798,7 +802,8 @@ def _runs(edits: str) -> list[tuple[bool, str]]:
 
 
 def _smoothed(groups: list[tuple[bool, str]], window: int) -> list[tuple[bool, str]]:
-    """Short equal runs between changes belong to them, where both texts would be told anyhow."""
+    """Join short equal runs with the changes around them, if both texts would be shown in any
+    case."""
     made: list[tuple[bool, str]] = []
     for is_equal, run in groups:
         if len(made) >= 2 and not is_equal and len(made[-1][1]) <= window:
@@ -811,7 +816,7 @@ def _smoothed(groups: list[tuple[bool, str]], window: int) -> list[tuple[bool, s
 
 
 def _tripled(records: list[_Record]) -> _Records | None:
-    """Lines within triple quotes, or None where that could not be told from other text."""
+    """Return lines in triple quotes, or None if they would be ambiguous."""
     made = [_Record(" ", "", _Line('"""'), "", has_comma=False)]
     seen: set[str] = set()
     for one in records:
@@ -830,7 +835,7 @@ def _tripled(records: list[_Record]) -> _Records | None:
 
 
 class _Stats:
-    """How many records are not shown: `2 identical and 1 removed fields`."""
+    """The numbers of records that are not shown: `2 identical and 1 removed fields`."""
 
     def __init__(self, name: str, *, identical: int = 0) -> None:
         self.name = name
@@ -839,7 +844,7 @@ class _Stats:
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """The number of all records."""
         return sum(self._counts.values())
 
     def count(self, group: "list[tuple[str, _Node]]") -> None:
@@ -855,7 +860,7 @@ class _Stats:
                 self._counts["modified"] += 1
 
     def add(self, edits: str) -> None:
-        """Add what edits leave, remove, add and change."""
+        """Count equal, removed, added and changed items of edits."""
         names = {_SAME: "identical", _REMOVED: "removed", _ADDED: "inserted", _CHANGED: "modified"}
         for edit in edits:
             self._counts[names[edit]] += 1
@@ -871,7 +876,7 @@ class _Stats:
 
 
 def _groups(records: "list[tuple[str, _Node]]") -> "list[list[tuple[str, _Node]]]":
-    """Neighbours that are equal, or that are not, together."""
+    """Group consecutive records by whether they differ."""
     made: list[list[tuple[str, _Node]]] = []
     for record in records:
         if made and bool(made[-1][0][1].differs) == bool(record[1].differs):
@@ -882,7 +887,7 @@ def _groups(records: "list[tuple[str, _Node]]") -> "list[list[tuple[str, _Node]]
 
 
 def _quoted(text: str) -> str:
-    """In double quotes, or in backquotes where that is shorter."""
+    """Return the text in double quotes, or in backquotes if these are shorter."""
     quoted = gotext.quote(text)
     is_raw = all((char.isprintable() or char == "\t") and char != "`" for char in text)
     return f"`{text}`" if len(quoted) != len(text) + 2 and is_raw else quoted

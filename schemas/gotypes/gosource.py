@@ -1,7 +1,7 @@
 """Values of internal types as Go source: `core.Taint{Key:"k", Value:"", …, TimeAdded:<nil>}`.
 
-Errors of minors before 1.34 show values so (`%#v`). What a pointer leads to has an address there,
-which is another in each run; here it is always the same. Follows fmt/print.go.
+Errors of minors before 1.34 print values with `%#v`. Go prints a pointer as an address, which
+differs in each run; here, the address is constant. Follows fmt/print.go.
 """
 
 import re
@@ -21,7 +21,7 @@ _META = "meta."
 
 
 def value(name: str, given: Object | None, minor: int) -> str:
-    """A v1 value as its internal type, such as `core.Taint`. Raises KeyError."""
+    """Return a v1 value as its internal type, such as `core.Taint`. Raises KeyError."""
     struct = internal.struct_of(name, minor)
     members = []
     if struct.embedded:
@@ -39,7 +39,7 @@ def value(name: str, given: Object | None, minor: int) -> str:
 
 
 def of_json(value: Any) -> str:
-    """Any JSON value, as Go decodes it: `map[string]interface {}{"a":1}`."""
+    """Return any JSON value in the form that Go decodes: `map[string]interface {}{"a":1}`."""
     if isinstance(value, dict):
         pairs = (f"{gotext.quote(key)}:{of_json(value[key])}" for key in sorted(value))
         return f"map[string]interface {{}}{{{', '.join(pairs)}}}"
@@ -55,7 +55,8 @@ def of_json(value: Any) -> str:
 
 
 def of_type(name: str, given: Any) -> str:
-    """A value of a plain Go type: quantities, a list of them by name, int-or-string, texts."""
+    """Return a value of a plain Go type: a quantity, quantities by name, an int-or-string or a
+    text."""
     if name == "resource.Quantity":
         return _quantity(given)
     if name == "intstr.IntOrString":
@@ -76,7 +77,7 @@ def of_type(name: str, given: Any) -> str:
 
 
 def items(name: str, given: list[Object] | None, minor: int) -> str:
-    """A list of such values."""
+    """Return a list of such values."""
     if given is None:
         return f"[]{package(name)}(nil)"
     return f"[]{package(name)}{{{', '.join(value(name, each, minor) for each in given)}}}"
@@ -85,7 +86,7 @@ def items(name: str, given: list[Object] | None, minor: int) -> str:
 def _field(owner: str, field: internal.Field, given: Any, minor: int) -> str:
     go = field.type
     if go.kind in ("time", "microtime") and given is None:
-        return "<nil>"  # of what errors show, times that may be missing are pointers
+        return "<nil>"  # in these structs, optional times are pointers
     if field.pointer and go.kind not in ("list", "map"):
         return f"(*{type_name(owner, go)}){'(nil)' if given is None else _ADDRESS}"
     return _value(owner, go, given, minor)
@@ -110,7 +111,7 @@ def _value(owner: str, go: GoType, given: Any, minor: int) -> str:
 
 
 def _held(owner: str, go: GoType, given: Any, minor: int) -> str:
-    """A list or a map."""
+    """Return a list or a map."""
     name, item = type_name(owner, go), go.item
     assert item is not None
     if given is None:
@@ -124,7 +125,8 @@ def _held(owner: str, go: GoType, given: Any, minor: int) -> str:
 
 
 def _quantity(given: Any) -> str:
-    """Small ones, as all are that anybody writes: resource.int64Amount."""
+    """Return a quantity as resource.int64Amount. Larger amounts, which need infDecAmount, do not
+    occur in practice."""
     digits, scale, text, form = parts_of(given)
     return (
         f"resource.Quantity{{i:resource.int64Amount{{value:{digits}, scale:{scale}}}, "
@@ -134,13 +136,13 @@ def _quantity(given: Any) -> str:
 
 
 def moment(given: str) -> str:
-    """A time as its String tells it."""
+    """Return a time in the format of its method String."""
     return f"{given.replace('T', ' ').removesuffix('Z')} +0000 UTC"
 
 
 def parts_of(given: Any) -> tuple[int, int, str, str]:
-    """What a quantity holds in Go: digits, a power of ten, its text where that is how it is
-    written, and its format."""
+    """Return the parts of a quantity in Go: digits, a power of ten, its text if this is canonical,
+    and its format."""
     text = "0" if given is None else str(given)
     digits, scale = _decimal(text)
     kind = "BinarySI" if text.endswith("i") else "DecimalSI"
@@ -158,7 +160,7 @@ _AMOUNT = re.compile(
 
 
 def _decimal(text: str) -> tuple[int, int]:
-    """Digits and a power of ten."""
+    """Return the digits and a power of ten."""
     found = _AMOUNT.fullmatch(text)
     if found is None:
         return 0, 0
@@ -176,7 +178,7 @@ def _int_or_string(given: Any) -> str:
 
 
 def type_name(owner: str, go: GoType) -> str:
-    """What Go calls the type, with internal packages for those of v1."""
+    """Return the Go name of the type, with internal packages instead of those of v1."""
     if go.kind == "struct":
         return package(internal.internal_name(owner, go.struct))
     if go.kind == "list" and go.item is not None:
@@ -191,12 +193,12 @@ def type_name(owner: str, go: GoType) -> str:
 
 
 def package(name: str) -> str:
-    """The type as Go names it: `v1.` before the types of metadata."""
+    """Return the Go name of the type, with `v1.` for the types of metadata."""
     return f"v1.{name.removeprefix(_META)}" if name.startswith(_META) else name
 
 
 def exported(name: str) -> str:
-    """The Go name of a field that is told by its JSON name."""
+    """Return the Go name of a field from its JSON name."""
     if name[0].isupper():
         return name
     return _JSON_NAMES.get(name) or name[0].upper() + name[1:]

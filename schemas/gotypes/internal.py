@@ -1,10 +1,10 @@
 """Values as kube-apiserver's messages print them: as its internal types.
 
-kube-apiserver converts what it is sent to internal types (pkg/apis/*/types.go) before it validates
-them, so an error shows Go's names of fields, in the order of the struct, with the zeros of what was
-not given: `{"Type":"Bogus","RollingUpdate":null}`. `internal.txt` says how these types differ from
-the v1 types of `types`; here are the one printer and the one differ that use it. Validation calls
-them with objects of v1, as they are stored and sent.
+kube-apiserver converts objects to internal types (pkg/apis/*/types.go) before it validates them. An
+error therefore contains Go's names of fields, in the order of the struct, with zero values of
+missing fields: `{"Type":"Bogus","RollingUpdate":null}`. `internal.txt` describes how these types
+differ from the v1 types of `types`. This module contains the only code that prints and compares
+such values. Validation passes objects of v1 in their stored form.
 """
 
 import difflib
@@ -23,11 +23,12 @@ from inkube.schemas.objects import Object
 
 _NEWEST: Final = releases.NEWEST.minor
 MAX_COMPARED = 4_000
-"""Lines of a text that are compared, which takes their number squared; of longer ones a diff shows
-all between the first line that differs and the last. A pod with eighty containers has as many."""
+"""The most lines of texts that are compared completely, because this takes quadratic time. For
+longer texts, a diff shows all lines from the first difference to the last. A pod with eighty
+containers has about this number of lines."""
 _CONTEXT = 3
 _VERSIONS: Final = {"autoscaling": "v2"}
-"""The version of a group that internal types are converted from; others are v1."""
+"""The version of a group from which internal types are converted; v1 for other groups."""
 _ZEROS: Final[dict[str, Any]] = {
     "string": "", "bool": False, "int32": 0, "int64": 0, "float": 0, "quantity": "0", "intstr": 0,
 }  # fmt: skip
@@ -40,12 +41,12 @@ class Field(NamedTuple):
     key: str
     show: Callable[[Any], Any]
     omitted: bool
-    """Whether it is left out when it is not given, and not printed as zero."""
+    """Whether the field is omitted if it is missing, instead of printed with a zero value."""
     type: GoType
     pointer: bool
-    """What it is in Go: its v1 type, and whether the internal type has a pointer to it."""
+    """The Go type of the field: its v1 type, and whether the internal type has a pointer to it."""
     within: str = ""
-    """The embedded structs that it is in, with dots between."""
+    """The embedded structs that contain the field, separated by dots."""
 
 
 class Struct(NamedTuple):
@@ -57,23 +58,24 @@ class Struct(NamedTuple):
 
 
 class Shown(Verbatim):
-    """A value of an internal type in an error, or a list of such; other minors print it otherwise.
+    """A value of an internal type in an error, or a list of such values. Other minors print it
+    differently.
 
-    `name` is that of the type, `given` the v1 value.
+    `name` is the name of the type, `given` the v1 value.
     """
 
     name: str
     given: Any
 
     def of(self, minor: int) -> Verbatim:
-        """The same value in a minor: without the fields that it does not have."""
+        """Return the same value in a minor, without the fields that this minor does not have."""
         if isinstance(self.given, list):
             return items(self.name, self.given, minor)
         return value(self.name, self.given, minor)
 
 
 class Difference(str):
-    """The detail of an error that ends with what changed; see `difference`."""
+    """The detail of an error that ends with a difference; see `difference`."""
 
     __slots__ = ("lead", "name", "new", "old")
     lead: str
@@ -83,27 +85,27 @@ class Difference(str):
 
 
 def difference(lead: str, name: str, old: Object | None, new: Object | None) -> Difference:
-    """`lead` and then what changed of a v1 value, as `diff` tells it."""
+    """Return `lead`, followed by the difference of two v1 values from `diff`."""
     made = Difference(lead + diff(name, old, new))
     made.lead, made.name, made.old, made.new = lead, name, old, new
     return made
 
 
 def text(name: str, value: Object | None, minor: int = _NEWEST) -> str:
-    """Compact JSON of a v1 value as the internal type of that name, such as `core.PodSpec`.
+    """Return a v1 value as compact JSON of the internal type, such as `core.PodSpec`.
 
-    Raises KeyError if `internal.txt` has no such type.
+    Raises KeyError if `internal.txt` does not contain the type.
     """
     return _json(view(name, value, minor))
 
 
 def value(name: str, given: Object | None, minor: int = _NEWEST) -> Verbatim:
-    """`text` as the bad value of a field error."""
+    """Return `text` as the bad value of a field error."""
     return _shown(name, text(name, given, minor), given)
 
 
 def items(name: str, values: list[Object] | None, minor: int = _NEWEST) -> Verbatim:
-    """A list of such values as the bad value of a field error."""
+    """Return a list of such values as the bad value of a field error."""
     viewed = None if values is None else [view(name, each, minor) for each in values]
     shown = _json(viewed)
     return _shown(name, shown, values)
@@ -116,22 +118,24 @@ def _shown(name: str, text: str, given: Any) -> Shown:
 
 
 def diff(name: str, old: Object | None, new: Object | None, minor: int = _NEWEST) -> str:
-    """What changed, as a unified diff of both values' JSON, indented by one space.
+    """Return the difference of two values, as a unified diff of their JSON, indented by one space.
 
-    Follows apimachinery/pkg/util/diff, whose differ is a port of Python's.
+    Follows apimachinery/pkg/util/diff, whose diff algorithm is a port of Python's.
     """
     return unified(_lines(view(name, old, minor)), _lines(view(name, new, minor)))
 
 
 def unified(before: list[str], after: list[str]) -> str:
-    """A unified diff without the names of files, with three lines of context; "" of equal texts."""
+    """Return a unified diff without file names, with three lines of context, or "" for equal
+    texts."""
     if max(len(before), len(after)) <= MAX_COMPARED:
         return "".join(islice(difflib.unified_diff(before, after, n=_CONTEXT), 2, None))
     return _replaced(before, after)
 
 
 def view(name: str, given: Object | None, minor: int = _NEWEST) -> Any:
-    """A v1 value as JSON of the internal type: names, order and zeros are as they are printed."""
+    """Return a v1 value as JSON of the internal type, with the printed names, order and zero
+    values."""
     if given is None:
         return None
     struct, prepare = struct_of(name, minor), PREPARED.get(name)
@@ -148,7 +152,8 @@ def view(name: str, given: Object | None, minor: int = _NEWEST) -> Any:
 
 
 def _pod_spec(given: Object) -> Object:
-    """The security context has what v1 keeps beside it. Follows core/v1/conversion.go."""
+    """Move members of the spec to the security context, as in the internal type. Follows
+    core/v1/conversion.go."""
     shared = {key: given[key] for key in _SHARED if given.get(key) is not None}
     return {**given, "securityContext": {**(given.get("securityContext") or {}), **shared}}
 
@@ -169,7 +174,7 @@ def _lines(value: Any) -> list[str]:
 
 
 def _replaced(before: list[str], after: list[str]) -> str:
-    """One hunk: all from the first line that differs to the last is removed and added."""
+    """Return one hunk that removes and adds all lines from the first difference to the last."""
     shorter = min(len(before), len(after))
     pairs = enumerate(zip(before, after, strict=False))
     head = next((at for at, (one, other) in pairs if one != other), shorter)
@@ -194,26 +199,28 @@ def _replaced(before: list[str], after: list[str]) -> str:
 
 
 def _range(start: int, length: int) -> str:
-    """Lines as a hunk's header counts them, from 1; before the first where there are none."""
+    """Return a range of lines for the header of a hunk, counted from 1. An empty range names the
+    line before it."""
     if length == 1:
         return str(start + 1)
     return f"{start + 1 if length else start},{length}"
 
 
 _TYPES: Final[caches.Table[tuple[str, int], Struct]] = caches.Table(__name__, "_TYPES", 3072)
-"""What was printed so far, of fewer than 512 types there are in a minor."""
+"""The internal types in use. A minor has fewer than 512."""
 
 
 @caches.of_values(1)
 def names() -> dict[str, str]:
-    """The types of the table, with the text that describes each."""
+    """Return the types of the table, with the text that describes each."""
     blocks = (Path(__file__).parent / "internal.txt").read_text(encoding="utf-8").split("\n\n")
     pairs = [block.split("\n", 1) for block in blocks if not block.startswith("#")]
     return {head.split(" ", 1)[0]: f"{head}\n{body}" for head, body in pairs}
 
 
 def v1_name(name: str) -> str:
-    """The type in `types` that a type is converted from: `core.Pod` → `io.k8s.api.core.v1.Pod`."""
+    """Return the type in `types` from which a type is converted: `core.Pod` →
+    `io.k8s.api.core.v1.Pod`."""
     head = names()[name].partition("\n")[0]
     group, _, rest = head.rpartition(" = ")[2].removesuffix(" json").partition(".")
     if "." not in rest:
@@ -222,7 +229,7 @@ def v1_name(name: str) -> str:
 
 
 def struct_of(name: str, minor: int = _NEWEST) -> Struct:
-    """The fields of an internal type in a minor. Raises KeyError."""
+    """Return the fields of an internal type in a minor. Raises KeyError."""
     key = (name, minor)
     return _TYPES.get(key) or _TYPES.keep(key, _read(name, minor))
 
@@ -243,7 +250,7 @@ def _read(name: str, minor: int) -> Struct:
 def _field(
     owner: str, word: str, go: GoType, keys: dict[str, str], *, plain: bool, minor: int
 ) -> Field | None:
-    """None for a field that the minor does not have."""
+    """Return a field, or None if the minor does not have it."""
     name, _, kind = word.partition("=")
     if kind:
         key = name[0].lower() + name[1:]
@@ -264,7 +271,7 @@ def _field(
 
 
 def _show(owner: str, known: GoField, *, is_pointer: bool, minor: int) -> Callable[[Any], Any]:
-    """How a field's value is printed, given or not."""
+    """Return a function that prints a field's value, which can be missing."""
     inner = _printer(owner, known.type, minor)
     if is_pointer or known.type.kind in ("list", "map"):
         return lambda given: None if given is None else inner(given)
@@ -275,7 +282,7 @@ def _show(owner: str, known: GoField, *, is_pointer: bool, minor: int) -> Callab
 
 
 def _printer(owner: str, go: GoType, minor: int) -> Callable[[Any], Any]:
-    """How a value that was given is printed."""
+    """Return a function that prints a given value."""
     if go.kind == "struct":
         found = internal_name(owner, go.struct)
         return lambda given: view(found, given, minor)
@@ -288,7 +295,7 @@ def _printer(owner: str, go: GoType, minor: int) -> Callable[[Any], Any]:
 
 
 def internal_name(owner: str, struct: str) -> str:
-    """The internal type that a struct within a type of `owner`'s group is printed as."""
+    """Return the internal type of a struct in a type of `owner`'s group."""
     group = owner.partition(".")[0]
     return next(
         (found for each in (group, "core", "meta") if (found := f"{each}.{struct}") in names()),

@@ -1,6 +1,6 @@
-"""What the types of an older minor have otherwise than the table's, which are the newest's.
+"""The differences between the types of an older minor and those of the newest, in the table.
 
-`minors.txt` is the data; its head says how it reads.
+`minors.txt` contains the data; its first lines describe the format.
 """
 
 from dataclasses import dataclass, field
@@ -17,17 +17,18 @@ _ZEROS: dict[str, Any] = {"string": "", "integer": 0, "number": 0, "boolean": Fa
 
 @dataclass(slots=True)
 class Changes:
-    """What is done to the types of the newest minor to have those of another."""
+    """The changes that turn the types of the newest minor into those of another minor."""
 
     gone: set[str] = field(default_factory=set)
-    """Types that are not there, by the last three parts of their names."""
+    """Types that the minor does not have, by the last three parts of their names."""
     added: dict[str, Schema] = field(default_factory=dict)
-    """Types that the newest minor does not have, by their names."""
+    """Types that only older minors have, by name."""
     fields: dict[str, list[tuple[str, str, Schema]]] = field(default_factory=dict)
-    """By type as above: what is done (`fields`: taken away), the field, its node or {}."""
+    """Changes of fields by type (with its short name): the change (`fields` removes the field), the
+    field, and its node or {}."""
 
     def of(self, name: str, schema: Schema) -> Schema:
-        """The type as the minor has it; `schema` itself where nothing differs."""
+        """Return the type in this minor, or `schema` itself if it does not change."""
         changes = self.fields.get(short(name))
         if not changes:
             return schema
@@ -48,7 +49,7 @@ def short(name: str) -> str:
 
 @caches.of_values(len(releases.RECORDED))
 def of(minor: int) -> Changes:
-    """The changes for a minor; none for the newest."""
+    """Return the changes for a minor. They are empty for the newest."""
     made = Changes()
     if minor == releases.NEWEST.minor:
         return made
@@ -113,4 +114,4 @@ _CHANGES = {
 }
 _SECTIONS = ("types", *_CHANGES)
 _WITHOUT = ("types", "fields")
-"""What is said of the minors that have it: it is taken away from the others."""
+"""Sections for minors that have a type or a field. In all other minors, it is removed."""

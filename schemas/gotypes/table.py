@@ -1,10 +1,10 @@
-"""The table of built-in types, read as it is asked for, and the schemas made from it.
+"""The table of built-in types, loaded in parts, and the schemas made from it.
 
-It lies in blocks of a few types each, packed by themselves: a server that serves the kinds of few
-blocks never unpacks the others, which take half a MiB and as much again while they are read. A
-type is an OpenAPI schema whose `$ref`s are names of other types. On a field `x-go`,
-`x-go-type` and `x-go-in` tell what OpenAPI does not (see `facts.txt`); `types` reads them, schemas
-handed out do not carry them.
+The table consists of compressed blocks of a few types each. A server that serves few kinds
+decompresses only their blocks; all blocks take half a MiB, and as much again while they are
+decoded. A type is an OpenAPI schema, and its `$ref`s are names of other types. `x-go`, `x-go-type`
+and `x-go-in` on a field contain facts that OpenAPI cannot express (see `facts.txt`). `types` reads
+them; returned schemas do not contain them.
 """
 
 import bisect
@@ -27,10 +27,11 @@ _ANYTHING: Schema = {"x-kubernetes-preserve-unknown-fields": True}
 
 
 class Types(Mapping[str, Schema]):
-    """Types by name. Each is read from its JSON when first asked for: few servers need many.
+    """Types by name. Each is decoded from its JSON at its first use, because most servers need few
+    types.
 
-    `blocks` are pairs of the name of a block's first type and its types, packed, in the order of
-    names; `changes` makes those of another minor of them.
+    `blocks` are pairs in the order of names: the name of a block's first type, and the compressed
+    block. `changes` turns the types into those of another minor.
     """
 
     def __init__(self, blocks: Sequence[tuple[str, str]], changes: minors.Changes) -> None:
@@ -47,7 +48,7 @@ class Types(Mapping[str, Schema]):
         return found
 
     def _newest(self, name: str) -> Schema:
-        """As the newest minor has it, where it does. Raises KeyError."""
+        """Return the type in the newest minor, without changes of fields. Raises KeyError."""
         if name in self._changes.added:
             return self._changes.added[name]
         if self._changes.gone and minors.short(name) in self._changes.gone:
@@ -67,7 +68,7 @@ class Types(Mapping[str, Schema]):
         return sum(1 for _ in self)
 
     def _block(self, number: int) -> dict[str, str]:
-        """Name → JSON."""
+        """Return the JSON texts of a block's types, by name."""
         texts = self._texts.get(number)
         if texts is None:
             packed = zlib.decompress(b64decode(self._packed[number]))
@@ -82,13 +83,13 @@ class Table(NamedTuple):
     kinds: dict[str, str]
 
     def of(self, gvk: GVK) -> str | None:
-        """The name of the kind's type."""
+        """Return the name of the kind's type, or None for an unknown kind."""
         return self.kinds.get(f"{gvk.group}/{gvk.version}/{gvk.kind}")
 
 
 @caches.of_values(len(releases.RECORDED))
 def table(minor: int = releases.NEWEST.minor) -> Table:
-    """The table of a minor. Reads where each block is, and no block."""
+    """Return the table of a minor. Loads the index of the blocks, but no block."""
     content = orjson.loads((_FOLDER / "types.json").read_bytes())
     changes = minors.of(minor)
     kinds = content["kinds"]
@@ -99,24 +100,25 @@ def table(minor: int = releases.NEWEST.minor) -> Table:
 
 @caches.of_values(1)
 def descriptions() -> dict[str, dict[str, str]]:
-    """Texts by type and field ("" is the type's own), for OpenAPI only."""
+    """Return the descriptions by type and field ("" for the type itself), which only OpenAPI
+    uses."""
     packed = (_FOLDER / "descriptions.json.gz").read_bytes()
-    # what the module gzip does, without loading it
+    # as the module gzip does, but without its import
     content: dict[str, dict[str, str]] = orjson.loads(zlib.decompress(packed, 31))["descriptions"]
     return content
 
 
 def schema(gvk: GVK, minor: int = releases.NEWEST.minor) -> Schema:
-    """The kind's schema in a minor with every reference resolved; {} for an unknown kind.
+    """Return the kind's schema in a minor with every reference resolved, or {} for an unknown kind.
 
-    Subtrees are shared between kinds: read, never change. A type inside itself (JSONSchemaProps)
-    accepts anything there.
+    Kinds share parts of schemas, so callers must not change them. A type inside itself
+    (JSONSchemaProps) accepts any value.
     """
     name = table(minor).of(gvk)
     return _resolved(name, frozenset(), minor) if name else {}
 
 
-_TYPES = 2048 * len(releases.RECORDED)  # more than the tables have
+_TYPES = 2048 * len(releases.RECORDED)  # more than the tables contain
 _RESOLVED: Final[caches.Table[tuple[str, int], Schema]] = caches.Table(
     __name__, "_RESOLVED", _TYPES
 )
@@ -148,8 +150,8 @@ def _inlined(node: Schema, inside: frozenset[str], minor: int) -> Schema:
 def components(
     names: Iterable[str], *, described: bool = True, minor: int = releases.NEWEST.minor
 ) -> dict[str, Schema]:
-    """OpenAPI v3 components of a minor: these types and all they refer to, `$ref`s kept as
-    references."""
+    """Return the OpenAPI v3 components of a minor: these types and all types to which they refer.
+    `$ref`s stay references."""
     found: dict[str, Schema] = {}
     pending = list(names)
     while pending:
@@ -173,8 +175,9 @@ def _component(node: Schema, texts: dict[str, str], pending: list[str], minor: i
 def _referring(
     node: Schema, pending: list[str], *, wrapped: bool = False, fills: bool = False
 ) -> Schema:
-    """`node` with its references in OpenAPI's form; wrapped, a text may stand beside one. Where it
-    `fills`, what lists and maps hold has its zero for a default."""
+    """Return `node` with references in OpenAPI's form. If `wrapped`, a reference is inside `allOf`,
+    so that a description can be next to it. If it `fills`, items of lists and values of maps have
+    their zero value as the default."""
     made: Schema = {}
     for key, value in node.items():
         if key == "$ref":
@@ -194,12 +197,12 @@ def _referring(
 
 
 _FILLS_ITEMS = 35
-"""The last minor whose documents give items and values the zeros of Go for defaults."""
+"""The last minor whose documents contain Go's zero values as the defaults of items and values."""
 _ZEROS: Schema = {"string": "", "integer": 0, "number": 0, "boolean": False}
 
 
 def _held(node: Schema, pending: list[str]) -> Schema:
-    """The schema of what a list or a map holds, with a default."""
+    """Return the schema of the items of a list or the values of a map, with a default."""
     made = _referring(node, pending, wrapped=True, fills=True)
     if "allOf" in made:
         return {**made, "default": {}}

@@ -1,6 +1,6 @@
-"""The Go types behind the table: what a field decodes to, and when Go sends it.
+"""The Go types of the table: how a field is decoded, and when Go encodes it.
 
-Made from `table.table()` when a type is first decoded, and kept.
+They are created from `table.table()` at the first use of a type, and kept.
 """
 
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ _UNIONS = {
 }
 _NEVER_ZERO = ("quantity", "intstr", "raw", "json", *_UNIONS.values())
 _EMBEDDED_SINCE = 35
-"""The minor since which errors name the embedded struct that a field is in (Go 1.25)."""
+"""The minor since which errors name the embedded struct of a field (Go 1.25)."""
 Leaf = type[str] | type[bool]
 _LEAVES: dict[str, Leaf] = {"string": str, "bool": bool}
 
@@ -37,22 +37,24 @@ _LEAVES: dict[str, Leaf] = {"string": str, "bool": bool}
 @dataclass(slots=True)
 class GoType:
     """One type. `kind` is string, bool, int32, int64, float, bytes, time, microtime, quantity,
-    intstr, raw, json, orbool, orlist, orstrings, list, map or struct; `name` is what Go's errors
-    call it. `item` is what lists and maps hold, and the struct that the three unions may be."""
+    intstr, raw, json, orbool, orlist, orstrings, list, map or struct. `name` is the name in Go's
+    errors. `item` is the type of the items of a list or of the values of a map, or the struct of
+    one of the three unions."""
 
     kind: str
     name: str
     item: "GoType | None" = None
     fields: "dict[str, GoField]" = field(default_factory=dict)
     always: "list[tuple[str, GoField]]" = field(default_factory=list)
-    """The fields that are sent even when they were not given."""
+    """The fields that are encoded even if they are missing."""
     struct: str = ""
     """A struct's name without its package."""
 
 
 class GoField(NamedTuple):
-    """A struct's field. `always`: sent when zero; `pointer`: a zero that was given is kept;
-    `value`: a struct that is no pointer; `default`: taken for a zero (`+default`)."""
+    """A struct's field. `always`: also a zero value is encoded. `pointer`: a given zero value
+    stays. `value`: a struct that is not a pointer. `default`: replaces a zero value
+    (`+default`)."""
 
     type: GoType
     always: bool
@@ -60,17 +62,18 @@ class GoField(NamedTuple):
     value: bool
     default: Any = None
     leaf: Leaf | None = None
-    """What is of this Python type stays as it is: most members are texts, which need no walk."""
+    """Values with this Python type stay as they are. Most members are texts, for which this saves
+    time."""
     zero_kept: bool = False
-    """Whether a zero that was given is sent."""
+    """Whether a given zero value is encoded."""
     place: str = ""
-    """What Go's errors call the field: its key, after the embedded structs that it is in."""
+    """The name of the field in Go's errors: its key, after the embedded structs that contain it."""
     within: str = ""
-    """The embedded structs that it is in, with dots between."""
+    """The embedded structs that contain the field, separated by dots."""
 
 
 class Made(dict[str, GoType]):
-    """Types by name that are `unfinished` while their fields are made, for some types contain
+    """Types by name. They are incomplete while their fields are created, because types can contain
     themselves."""
 
     def __init__(self, minor: int) -> None:
@@ -82,11 +85,11 @@ class Made(dict[str, GoType]):
 _MADE: Final[caches.Table[tuple[str, int], GoType]] = caches.Table(
     __name__, "_MADE", 2048 * len(releases.RECORDED)
 )
-"""Whole types, of fewer than 2,048 that there are in a minor."""
+"""Complete types. A minor has fewer than 2,048."""
 
 
 def of(name: str, minor: int = releases.NEWEST.minor) -> GoType:
-    """The type of that name in the table of a minor."""
+    """Return the type with that name in the table of a minor."""
     return _MADE.get((name, minor)) or _make(name, Made(minor))
 
 
@@ -95,7 +98,7 @@ def _make(name: str, unfinished: Made) -> GoType:
     if found is None:
         made = unfinished[name] = GoType(*_kind(name, unfinished))
         _fill(made, name, unfinished)
-        if next(iter(unfinished)) == name:  # the first of them: all others are whole, too
+        if next(iter(unfinished)) == name:  # the outermost: all are complete now
             for key, whole in unfinished.items():
                 _MADE.keep((key, unfinished.minor), whole)
         return made
@@ -103,7 +106,7 @@ def _make(name: str, unfinished: Made) -> GoType:
 
 
 def _kind(name: str, unfinished: Made) -> tuple[str, str]:
-    """A type's kind, and what Go's errors call it."""
+    """Return a type's kind, and its name in Go's errors."""
     if name in _SPECIAL:
         kind = _SPECIAL[name]
         return kind, _NAMES.get(kind, kind)

@@ -1,7 +1,7 @@
-"""metadata of objects: its decoding, valid names, allowed changes.
+"""The metadata of objects: its decoding, valid names, permitted changes.
 
-In comes the `metadata` of any object, out come a typed form, errors and warnings. Every behaviour
-of a kind calls it; what a kind adds to it stands with the kind.
+The functions take the `metadata` of any object, and return a typed form, errors and warnings. The
+strategy of every kind uses them. Additional rules of a kind are with this kind.
 """
 
 from inkube.schemas import lazy

@@ -45,7 +45,7 @@ _matches = {
 
 
 def regex_error(text: str, pattern: str, *examples: str) -> str:
-    """validation.RegexError: the rule with its examples."""
+    """validation.RegexError: return the rule with its examples."""
     if not examples:
         return f"{text} (regex used for validation is '{pattern}')"
     shown = " or ".join(f"'{example}', " for example in examples)
@@ -53,9 +53,9 @@ def regex_error(text: str, pattern: str, *examples: str) -> str:
 
 
 def max_length_error(limit: int, unit: str = "characters") -> str:
-    """validation.MaxLenError; what package content checks is counted in "bytes".
+    """validation.MaxLenError. The errors of package content have the unit "bytes".
 
-    Both packages count bytes. Content has the rules of label keys and values only.
+    Both packages count bytes. Content contains only the rules of label keys and values.
     """
     return f"must be no more than {limit} {unit}"
 
@@ -67,7 +67,7 @@ def dns1123_subdomain(name: str, unit: str = "characters") -> list[str]:
 
 
 def dns1123_label(name: str) -> list[str]:
-    """IsDNS1123Label: `my-name`. A name that is wrong for its dots only is told so."""
+    """IsDNS1123Label: `my-name`. A name whose only error is a dot has its own error text."""
     wrong = _check(name, _MAX_LABEL, _LABEL, (_LABEL_TEXT, "my-name", "123-abc"))
     if wrong and "." in name and _matches[_SUBDOMAIN](name):
         wrong[-1] = "must not contain dots"
@@ -161,7 +161,7 @@ def _check(
     name: str, limit: int, pattern: str, texts: tuple[str, ...], *, unit: str = "characters"
 ) -> list[str]:
     fits = _matches[pattern](name)
-    if fits and len(name) <= limit:  # what fits is ASCII
+    if fits and len(name) <= limit:  # a matching name is ASCII
         return []
     wrong = []
     if _size(name) > limit:

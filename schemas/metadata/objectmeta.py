@@ -1,9 +1,9 @@
-"""Metadata of objects: its rules on create and update, its warnings.
+"""The metadata of objects: its rules on create and update, and its warnings.
 
-What is checked is metadata as `metadecoding` gives it. Upstream checks some of it several times on
-an update; `validate_update` repeats as often, for clients see it in `details.causes`. Follows
-apimachinery/pkg/api/validation/objectmeta.go, pkg/apis/meta/v1/validation and
-apiserver/pkg/registry/rest/{create,update}.go.
+The functions check the output of `metadecoding`. On an update, upstream checks some members several
+times. `validate_update` repeats their errors as often, because clients see them in
+`details.causes`. Follows apimachinery/pkg/api/validation/objectmeta.go, pkg/apis/meta/v1/validation
+and apiserver/pkg/registry/rest/{create,update}.go.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -78,8 +78,8 @@ def validate_update(meta: Meta, old: Meta, *, namespaced: bool) -> list[FieldErr
 
 
 def finalizer_warnings(meta: Meta, old: Meta | None = None, own: Iterable[str] = ()) -> list[str]:
-    """Added finalizers of custom resources that name no domain, or nothing below it; `own` are the
-    kind's."""
+    """Return warnings for added finalizers of custom resources without a domain or without a name
+    after the domain. `own` are the kind's own finalizers."""
     if not meta.get("finalizers"):
         return []
     known = {*((old or {}).get("finalizers") or ()), ORPHAN, FOREGROUND, *own}
@@ -123,7 +123,7 @@ def _namespace_errors(meta: Meta, namespaced: bool, path: str) -> list[FieldErro
 
 
 def _marks(meta: Meta, path: str) -> list[FieldError]:
-    """Check labels, annotations and owners, as every pass does."""
+    """Check labels, annotations and owners."""
     found: list[FieldError] = []
     if labels := meta.get("labels"):
         found.extend(label_errors(labels, f"{path}.labels"))

@@ -1,7 +1,7 @@
-"""OpenAPI documents of served kinds: version 3 per group and version, version 2 merged of these.
+"""OpenAPI documents of served kinds: version 3 by group version, and version 2 merged from these.
 
-In come definitions, out come documents as plain JSON, or as the protocol buffer that kubectl asks
-for. `apiserver.discovery` serves and keeps them.
+The functions take definitions, and return documents as plain JSON, or as the protocol buffer that
+kubectl requests. `apiserver.discovery` serves and caches them.
 """
 
 from inkube.schemas import lazy

@@ -1,8 +1,8 @@
-"""OpenAPI of aggregated API servers, joined with the server's own.
+"""OpenAPI of aggregated API servers, joined with the server's own documents.
 
-Follows kube-aggregator/pkg/controllers/openapi/aggregator and kube-openapi/pkg/aggregator: of a
-document only the paths of its group count, with the definitions they lead to. A definition that is
-there under the same name and is another gets a number.
+Follows kube-aggregator/pkg/controllers/openapi/aggregator and kube-openapi/pkg/aggregator: only the
+paths of its group are taken from a document, with the definitions that they use. A different
+definition with an existing name gets a number as its suffix.
 """
 
 from collections.abc import Iterator
@@ -45,9 +45,9 @@ def of_group(document: Object, prefix: str) -> Object:
 
 
 def join(document: Object, other: Object) -> Object:
-    """Return a document of v2 that also has another's paths and definitions. Neither changes.
+    """Return a v2 document with the paths and definitions of both. The arguments do not change.
 
-    Paths that are there already stay as they are.
+    Existing paths stay as they are.
     """
     definitions = dict(document["definitions"])
     names: dict[str, str] = {}

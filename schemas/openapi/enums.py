@@ -1,7 +1,7 @@
 """Go's string types that are enumerations: their values, and the fields of these types.
 
-For documents only: what is refused is said by validation. `enums.json` has, by Go type, each value
-with what a document says of it, as far as recordings show that, and the fields. Follows
+They are only for documents; validation has its own lists. `enums.json` contains, by Go type, each
+value with its description, as far as recordings show it, and the fields. Follows
 kube-openapi/pkg/generators/enum.go.
 """
 
@@ -23,7 +23,7 @@ def of_type(name: str) -> dict[str, Texts]:
 
 
 def apply(node: Object, texts: Texts) -> None:
-    """Add the values to a field's schema, or to that of its items or members."""
+    """Add the values to a field's schema, or to the schema of its items or values."""
     values = sorted(texts)
     for inner in ("items", "additionalProperties"):
         if inner in node:

@@ -1,7 +1,7 @@
 """The paths in OpenAPI documents: operations with their actions, kinds and parameters.
 
-What all operations of a path share stands with the path. The texts of parameters lie in
-`parameters.json`. Follows apiserver/pkg/endpoints/installer.go and kube-openapi/pkg/builder3.
+Parameters of all operations of a path are in the path item. `parameters.json` contains the texts of
+parameters. Follows apiserver/pkg/endpoints/installer.go and kube-openapi/pkg/builder3.
 """
 
 import re
@@ -109,8 +109,8 @@ def paths(definition: Definition, version: str) -> Object:
 class Texts:
     """The path items of many kinds of one version as JSON.
 
-    Kinds that differ in their names alone have the same items but for these names, so one of each
-    sort is made and the names are put into its text.
+    Kinds that differ only in their names have equal path items apart from these names. The items
+    are created one time for each such set of kinds, and the names are inserted into the text.
     """
 
     def __init__(self, version: str) -> None:
@@ -135,7 +135,7 @@ class Texts:
 
 _VARYING = ("names", "versions", "webhook")
 _KIND, _PLURAL = "\u241fkind", "\u241fplural"
-"""Placeholders for names, which names cannot contain."""
+"""Placeholders for names. Names cannot contain these characters."""
 
 
 def _of(verbs: Iterable[str], *wanted: str) -> list[str]:
@@ -314,13 +314,14 @@ def _body(shown: _Shown, verb: str) -> Object | None:
 
 
 def tag(definition: Definition, version: str = "") -> str:
-    """Group and version as one word: `stableExampleCom_v1`, `core_v1`; without version `core`."""
+    """Return group and version as one word: `stableExampleCom_v1`, `core_v1`, or `core` without a
+    version."""
     group = _group(definition)
     return f"{group[:1].lower()}{group[1:]}{'_' if version else ''}{version}"
 
 
 def _group(definition: Definition) -> str:
-    """A group in operation ids: `Core`, `RbacAuthorization`, `StableExampleCom`."""
+    """Return a group in operation ids: `Core`, `RbacAuthorization`, `StableExampleCom`."""
     return _camel(wordings.of(definition).group_word(definition.group)) or "Core"
 
 

@@ -1,7 +1,7 @@
-"""OpenAPI v2 as the protocol buffer that kubectl asks for: its definitions and operations.
+"""OpenAPI v2 as the protocol buffer that kubectl requests: its definitions and operations.
 
-Field numbers are those of google/gnostic's OpenAPIv2.proto. What no client reads (bodies and
-answers of operations) is left out.
+Field numbers are those of google/gnostic's OpenAPIv2.proto. Bodies and responses of operations are
+omitted, because clients do not use them.
 """
 
 import re
@@ -16,8 +16,8 @@ MEDIA_TYPES = (
     "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
     "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
 )
-"""Media types of clients. The last is that of responses, because a media type must not contain
-`@`."""
+"""Media types that clients request. The last one is that of responses, because a media type must
+not contain `@`."""
 _STRINGS = {"$ref": 1, "format": 2, "title": 3, "description": 4, "pattern": 13}
 _NUMBERS = {
     "maxLength": 11, "minLength": 12, "maxItems": 14, "minItems": 15, "maxProperties": 17,
@@ -31,7 +31,7 @@ _WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 
 
 def encode(document: Object) -> bytes:
-    """A merged document (see `openapi.merged`) as gnostic's Document."""
+    """Return a merged document (see `openapi.merged`) as gnostic's Document."""
     info = _text(1, document["info"]["title"]) + _text(2, document["info"]["version"])
     paths = b"".join(
         _message(2, _text(1, path) + _message(2, _path_item(item)))
@@ -115,7 +115,8 @@ def _extensions(number: int, node: Object) -> bytes:
 
 
 def _any(value: Any) -> bytes:
-    """gnostic's Any holds YAML, which clients compare as text: `- fieldPath: spec.size`."""
+    """Return gnostic's Any, which contains YAML. Clients compare it as text: `- fieldPath:
+    spec.size`."""
     return _text(2, _yaml(value))
 
 

@@ -1,7 +1,8 @@
-"""OpenAPI v3 documents of served kinds: what `kubectl explain` and client-side validation read.
+"""OpenAPI v3 documents of served kinds, for `kubectl explain` and client-side validation.
 
-One document per group and version, made of the kinds' schemas, the types they refer to and their
-paths. Follows apiextensions-apiserver/pkg/controller/openapi/builder and kube-openapi.
+There is one document for each group version. It consists of the kinds' schemas, the types to which
+they refer, and the paths. Follows apiextensions-apiserver/pkg/controller/openapi/builder and
+kube-openapi.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -48,7 +49,7 @@ _CUSTOM: Object = {
 
 
 def document(definitions: Sequence[Definition], version: str) -> Object:
-    """The document of one group's version; `definitions` are the group's kinds that serve it."""
+    """Return the document of one group version. `definitions` are the kinds that it serves."""
     paths: Object = {}
     for definition in definitions:
         paths |= openapipaths.paths(definition, version)
@@ -60,7 +61,7 @@ def document(definitions: Sequence[Definition], version: str) -> Object:
 
 
 def text(definitions: Sequence[Definition], version: str) -> bytes:
-    """The document as JSON."""
+    """Return the document as JSON."""
     if any(wordings.of(d).documents_groups for d in definitions):
         return orjson.dumps(document(definitions, version))
     texts = openapipaths.Texts(version)
@@ -70,7 +71,7 @@ def text(definitions: Sequence[Definition], version: str) -> bytes:
 
 
 def group_document(definition: Definition) -> Object:
-    """The document of a built-in group, of which the definition is one kind."""
+    """Return the document of a built-in group. The definition is one of its kinds."""
     return _kubernetes(openapipaths.of_group(definition), (), definition.minor)
 
 
@@ -145,7 +146,8 @@ def _references(node: Any) -> Iterator[str]:
 
 
 def components(definitions: Sequence[Definition], version: str) -> Object:
-    """The schemas of the kinds, of their lists and of all types they refer to, by name."""
+    """Return the schemas of the kinds, of their lists and of all types to which they refer, by
+    name."""
     own: Object = {}
     wanted = set(_ALWAYS)
     for definition in definitions:
@@ -168,8 +170,8 @@ def components(definitions: Sequence[Definition], version: str) -> Object:
 
 
 def _mark(found: Object, groups: Iterable[tuple[str, str]], minor: int) -> None:
-    """Say which types are kinds, DeleteOptions and WatchEvent in every group; and what types that
-    write themselves look like."""
+    """Mark the types that are kinds, with DeleteOptions and WatchEvent in every group. Replace the
+    schemas of types with their own JSON encoding."""
     for name, shape in _WRITTEN.items():
         if name in found:
             text = {"description": found[name].get("description", "")}

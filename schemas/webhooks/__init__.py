@@ -1,12 +1,13 @@
-"""Admission webhooks without the network: who is asked, what is sent, what an answer means.
+"""Admission webhooks without the network: matching, requests and responses.
 
-    matching    which webhooks of a configuration a request concerns
+    matching    the webhooks of a configuration that match a request
     conditions  matchConditions
-    review      the AdmissionReview and its answer
-    replies     the HTTP answer before it is a review
+    review      the AdmissionReview and its response
+    replies     the HTTP response before it is decoded as a review
 
-In come configurations, requests and answers as JSON, out come reviews to send, changed objects or
-a StatusError. `apiserver.webhooks` does the calls. Follows apiserver/pkg/admission/plugin/webhook.
+The functions take configurations, requests and responses as JSON, and return reviews to send,
+changed objects or a StatusError. `apiserver.webhooks` calls the webhooks. Follows
+apiserver/pkg/admission/plugin/webhook.
 """
 
 from inkube.schemas import lazy

@@ -1,4 +1,4 @@
-"""matchConditions of a webhook: every one has to hold.
+"""The matchConditions of a webhook: it is called only if all of them are true.
 
 Follows plugin/webhook/matchconditions/matcher.go.
 """
@@ -24,7 +24,7 @@ _VARIABLES: Final[dict[str, Shape]] = {
 
 
 class ConditionError(Exception):
-    """Conditions that could not be decided; the text names every one."""
+    """An evaluation of conditions failed. The text contains each error."""
 
 
 @caches.of_texts(1024)
@@ -33,7 +33,7 @@ def _expression(text: str) -> Expression:
 
 
 def hold(expressions: Sequence[str], variables: Mapping[str, Any], *, ignores: bool) -> bool:
-    """Whether all hold. See `expressions.all_hold`. Raises ConditionError."""
+    """Return whether all conditions are true. See `expressions.all_hold`. Raises ConditionError."""
     conditions = [_expression(text) for text in expressions]
     try:
         return all_hold(conditions, variables, ignores=ignores)
@@ -42,7 +42,7 @@ def hold(expressions: Sequence[str], variables: Mapping[str, Any], *, ignores: b
 
 
 def validate(found: Sequence[dict[str, Any]], path: str) -> list[FieldError]:
-    """What is wrong with the conditions of a configuration (validateMatchConditions)."""
+    """Return the errors in the conditions of a configuration (validateMatchConditions)."""
     errors: list[FieldError] = []
     if len(found) > MAX_CONDITIONS:
         errors.append(fielderrors.too_many(path, len(found), MAX_CONDITIONS))

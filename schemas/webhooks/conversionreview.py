@@ -1,4 +1,4 @@
-"""ConversionReview: what a conversion webhook is asked, and which answers are taken.
+"""ConversionReview: the request to a conversion webhook, and the checks of its response.
 
 Follows apiextensions-apiserver/pkg/apiserver/conversion/webhook_converter.go.
 """
@@ -19,16 +19,17 @@ _SAME = (("name", "name"), ("namespace", "namespace"), ("uid", "UID"))
 
 
 class ConversionError(Exception):
-    """A conversion that came to nothing; the text is the whole message."""
+    """A failed conversion. The text is the whole message."""
 
 
 def review_version(accepted: Sequence[str]) -> str:
-    """The first version of the review that both sides speak; definitions name one."""
+    """Return the first version of the review that inkube supports. Each CRD contains at least
+    one."""
     return next(version for version in accepted if version in _SPOKEN)
 
 
 def build(objects: Sequence[Object], wanted: str, *, uid: str, version: str) -> bytes:
-    """The body of a review that asks for objects in the apiVersion `wanted`."""
+    """Return the body of a review that requests objects in the apiVersion `wanted`."""
     review = {
         "kind": KIND,
         "apiVersion": f"{GROUP}/{version}",
@@ -41,7 +42,7 @@ def build(objects: Sequence[Object], wanted: str, *, uid: str, version: str) -> 
 def read(
     document: Object, objects: Sequence[Object], wanted: str, *, uid: str, version: str
 ) -> list[Object]:
-    """The converted objects, each with the metadata it had. Raises ConversionError."""
+    """Return the converted objects, each with its old metadata. Raises ConversionError."""
     source = f"{objects[0]['apiVersion']}, Kind={objects[0]['kind']}"
     webhook = f"conversion webhook for {source}"
     response = document.get("response")
@@ -85,7 +86,7 @@ def _check_type(found: Object, obj: Object, wanted: str, where: str) -> None:
 
 
 def _restored(found: Object, obj: Object, webhook: str) -> Object:
-    """The converted object with the metadata it had, but for labels and annotations."""
+    """Return the converted object with its old metadata, apart from labels and annotations."""
     before, after = obj.get("metadata") or {}, found.get("metadata") or {}
     for member, told in _SAME:
         was, now = before.get(member) or "", after.get(member) or ""
@@ -106,7 +107,7 @@ def _restored(found: Object, obj: Object, webhook: str) -> Object:
 
 
 def _strings(values: Any, member: str) -> Object:
-    """Labels or annotations of an answer, checked."""
+    """Return the labels or annotations of a response. Raises ConversionError for other values."""
     if values is None:
         return {}
     if not isinstance(values, dict):

@@ -1,4 +1,4 @@
-"""Which webhooks a request concerns: rules, matchPolicy and selectors.
+"""The webhooks that match a request: rules, matchPolicy and selectors.
 
 Follows plugin/webhook/predicates and generic/webhook.go (ShouldCallHook).
 """
@@ -18,7 +18,7 @@ _NAMESPACES = GVR("", "v1", "namespaces")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What rules look at. `namespace` of a Namespace is its own name."""
+    """The part of a request that rules use. The `namespace` of a Namespace is its own name."""
 
     operation: str
     resource: GVR
@@ -27,7 +27,7 @@ class Request:
 
 
 class Hook:
-    """One webhook of a configuration, with the reference's defaults."""
+    """One webhook of a configuration, with kube-apiserver's defaults."""
 
     def __init__(self, spec: Object) -> None:
         self.spec = spec
@@ -45,25 +45,25 @@ class Hook:
 
     @cached_property
     def review_version(self) -> str:
-        """The first version of the review that both sides speak."""
+        """Return the first version of the review that inkube supports, or v1."""
         spoken = self.spec.get("admissionReviewVersions") or ()
         return next((version for version in spoken if version in ("v1", "v1beta1")), "v1")
 
     @cached_property
     def namespaces(self) -> tuple[Requirement, ...]:
-        """namespaceSelector; empty for all."""
+        """The namespaceSelector; empty matches all namespaces."""
         return selectors.requirements(self.spec.get("namespaceSelector"))
 
     @cached_property
     def objects(self) -> tuple[Requirement, ...]:
-        """objectSelector; empty for all."""
+        """The objectSelector; empty matches all objects."""
         return selectors.requirements(self.spec.get("objectSelector"))
 
     def match(self, request: Request, equivalents: Iterable[GVR]) -> GVR | None:
-        """The resource under which the rules name the request; None: they do not.
+        """Return the resource with which a rule matches the request, or None without a match.
 
-        `equivalents` are the other addresses of the same objects, looked at only when the policy
-        says so. Earlier rules win.
+        `equivalents` are other resources for the same objects. They are used only if the
+        matchPolicy permits it. Earlier rules take precedence.
         """
         if any(_names(rule, request, request.resource) for rule in self.rules):
             return request.resource
@@ -75,8 +75,8 @@ class Hook:
 
 
 def _names(rule: Object, request: Request, resource: GVR) -> bool:
-    """Whether a rule names a request seen as being for `resource`; a Namespace is cluster-scoped
-    although its requests carry a namespace."""
+    """Return whether a rule matches a request as a request for `resource`. A Namespace is
+    cluster-scoped, although its requests contain a namespace."""
     return rules.names(
         rule,
         request.operation,
@@ -87,14 +87,14 @@ def _names(rule: Object, request: Request, resource: GVR) -> bool:
 
 
 def either_matches(conditions: tuple[Requirement, ...], *objects: Object | None) -> bool:
-    """Whether the labels of any of the objects do (the old or the new one)."""
+    """Return whether the labels of any of the objects (the old or the new one) match."""
     if not conditions:
         return True
     return any(obj is not None and selectors.matches(conditions, labels_of(obj)) for obj in objects)
 
 
 def labels_of(obj: Object) -> dict[str, str]:
-    """metadata.labels; none where they are not what labels are."""
+    """Return metadata.labels, or an empty dict if they are not valid labels."""
     meta = obj.get("metadata")
     labels = meta.get("labels") if isinstance(meta, dict) else None
     if not isinstance(labels, dict) or not all(isinstance(v, str) for v in labels.values()):

@@ -1,4 +1,4 @@
-"""The HTTP answer of a webhook before it is a review: client-go's words for what is wrong.
+"""The HTTP response of a webhook before it is decoded as a review, with client-go's error texts.
 
 Follows client-go/rest/request.go (transformResponse, Into) and NewGenericServerResponse.
 """
@@ -35,13 +35,13 @@ _TEXTS = {
 
 
 class ReplyError(Exception):
-    """An answer that is no review."""
+    """A response that is not a review."""
 
 
 def document(
     code: int, body: bytes, *, content_type: str, version: str, kind: Kind = ADMISSION
 ) -> Object:
-    """The review of an answer to one of `version`. Raises ReplyError."""
+    """Return the review in the response to a review of `version`. Raises ReplyError."""
     if not 200 <= code <= 206:
         raise ReplyError(_failure(code, body))
     if not body:
@@ -54,7 +54,7 @@ def document(
         if body.lstrip().startswith(b"{"):
             why = gojson.syntax_error(body)
             raise ReplyError(f"couldn't get version/kind; json parse error: {why}") from None
-        found = body.decode(errors="replace")  # read as YAML, text is a string
+        found = body.decode(errors="replace")  # as YAML, the text is a string
     if not isinstance(found, dict):
         why = cannot_unmarshal(found, _HEAD).text
         raise ReplyError(f"couldn't get version/kind; json parse error: {why}")
@@ -63,7 +63,7 @@ def document(
 
 
 def _check_kind(found: Object, version: str, expected: Kind) -> None:
-    """A kind that is left out is taken for the expected one."""
+    """Check apiVersion and kind. Missing ones are those of the expected kind."""
     api_version = found.get("apiVersion") or f"{expected[0]}/{version}"
     kind = found.get("kind") or expected[1]
     if kind != expected[1] or api_version not in (

@@ -1,4 +1,4 @@
-"""AdmissionReview: what a webhook is sent, and what its answer means.
+"""AdmissionReview: the request to an admission webhook, and the meaning of its response.
 
 Follows plugin/webhook/request/admissionreview.go and plugin/webhook/errors.
 """
@@ -21,11 +21,11 @@ _RESPONSE: Final = "AdmissionResponse.response"
 
 
 class InvalidAnswerError(Exception):
-    """An answer that cannot be used; the text follows `failed calling webhook "x": `."""
+    """A response that cannot be used. The text follows `failed calling webhook "x": `."""
 
 
 class Rejection(status.StatusError):
-    """A webhook's no, with the status it chose."""
+    """A rejection by a webhook, with the status of its response."""
 
     def __init__(self, hook: str, result: Object | None) -> None:
         result = result or {}
@@ -42,13 +42,14 @@ class Rejection(status.StatusError):
             self.headers["Retry-After"] = str(seconds)
 
     def body(self) -> Object:
-        """The Status with the webhook's own word for failure."""
+        """Return the Status, with the webhook's own value of `status`."""
         return {**super().body(), "status": self.status}
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A request as one webhook sees it: `kind` and `resource` may be another version's."""
+    """A request as one webhook receives it. `kind` and `resource` can be those of another
+    version."""
 
     kind: GVK
     resource: GVR
@@ -58,7 +59,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is the same for every webhook of a request."""
+    """The facts that are equal for all webhooks of a request."""
 
     kind: GVK
     resource: GVR
@@ -72,7 +73,8 @@ class Facts:
 
 
 def request(facts: Facts, seen: Seen, uid: str) -> Object:
-    """AdmissionRequest, without object and oldObject: also what conditions call `request`."""
+    """Return an AdmissionRequest without object and oldObject. It is also the variable `request` of
+    conditions."""
     found: Object = {"uid": uid, "kind": seen.kind._asdict(), "resource": seen.resource._asdict()}
     if facts.subresource:
         found["subResource"] = facts.subresource
@@ -92,7 +94,7 @@ def request(facts: Facts, seen: Seen, uid: str) -> Object:
 
 
 def build(facts: Facts, seen: Seen, *, uid: str, version: str) -> bytes:
-    """The AdmissionReview as JSON."""
+    """Return the AdmissionReview as JSON."""
     asked = request(facts, seen, uid)
     dry_run, options = asked.pop("dryRun"), asked.pop("options")
     asked |= {"object": seen.object, "oldObject": seen.old, "dryRun": dry_run, "options": options}
@@ -101,7 +103,7 @@ def build(facts: Facts, seen: Seen, *, uid: str, version: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a webhook said."""
+    """The response of a webhook."""
 
     allowed: bool
     result: Object | None
@@ -109,7 +111,7 @@ class Answer:
     patch_type: str
     warnings: tuple[str, ...]
     annotations: Object
-    """What it wants in the audit log."""
+    """Its annotations for the audit log."""
 
 
 _MEMBERS = (
@@ -131,7 +133,7 @@ _STATUS = (
 
 
 def read(document: Object, *, uid: str, version: str, mutating: bool) -> Answer:
-    """The answer in a decoded review. Raises InvalidAnswerError."""
+    """Return the response in a decoded review. Raises InvalidAnswerError."""
     response = document.get("response")
     if response is not None:
         _check_types(response)
@@ -208,7 +210,7 @@ def _check_members(obj: Object, members: tuple[tuple[str, type, str], ...], path
 
 
 def operations(patch: bytes) -> list[Any]:
-    """The operations of a JSON patch. Raises InvalidAnswerError."""
+    """Return the operations of a JSON patch. Raises InvalidAnswerError."""
     prefix = "received undecodable patch in webhook response: "
     try:
         found = orjson.loads(patch)
