@@ -158,14 +158,14 @@ class App:
         request_id: str,
         begun: "tuple[http.audit.Heard, datetime]",
     ) -> None:
-        """Pass a finished request to the listeners; a rejected request has the part of its body
-        that was read."""
+        """Pass a finished request to the listeners, with its body. For a rejected request, this is
+        the part of the body that was read."""
         heard, received = begun
         sent = request.sent
         if heard.call is not None and request.method not in _READS and response.status < 400:
             sent = await request.read()
         if heard.user is None:
-            with contextlib.suppress(status.StatusError):  # 401: there is nobody to name
+            with contextlib.suppress(status.StatusError):  # 401: the user is unknown
                 heard.user = self._parts.access.identify(request)
         body = getattr(response, "body", None)
         finished = http.audit.Finished(
@@ -199,7 +199,7 @@ class App:
             watches = info.verb in WATCHES or info.path == watching.SHARED
             with self._parts.guard.admit(request, long=streamed or watches):
                 if streamed or (watches and hdrs.UPGRADE in request.headers):
-                    self._parts.origins.check(request)  # browsers open WebSockets unasked
+                    self._parts.origins.check(request)  # browsers send no preflight for them
                 if streamed or request.method in _READS:
                     response = await self._serve(request, info, heard)
                 else:
@@ -329,7 +329,7 @@ class App:
     ) -> web.StreamResponse:
         parts = self._parts
         if info.verb not in WATCHES and "timeout" in info.query:
-            read_timeout(info.query)  # whatever is asked for, an unreadable one is refused
+            read_timeout(info.query)  # an invalid timeout is refused for every verb
         if parts.elsewhere is not None:
             leader = parts.elsewhere(info)
             if leader is not None:
@@ -382,7 +382,7 @@ class App:
         except status.StatusError:
             if self._is_open(info) and self._delegate(info) is None:
                 return ANONYMOUS
-            if info.path.startswith(watching.SHARED):  # each of its watches is authorized by itself
+            if info.path.startswith(watching.SHARED):  # each watch on it is authorized separately
                 user = self._parts.access.identify(request)
                 if AUTHENTICATED in user.groups:
                     return user

@@ -1,7 +1,7 @@
-"""The command line: `inkube serve`, and what `commands` does beside it.
+"""The command line: `inkube serve`, and the other commands in `commands`.
 
-Each command is loaded when it is asked for: what checks files offline would cost every start of a
-server half a second.
+Each command is loaded at its first use, because the code that checks files offline would add half a
+second to every start of a server.
 """
 
 import asyncio
@@ -43,11 +43,11 @@ _RENAMED = {
     "service_addresses": "service-address",
     "watch_definitions": "watch",
 }
-"""Options whose name on the command line does not follow from the one in `Options`."""
+"""Options whose name on the command line is not derived from the name in `Options`."""
 
 
 class _Commands(click.Group):
-    """The commands of this module, and those that `commands` loads."""
+    """The commands of this module, and those in `commands`, which are loaded late."""
 
     later: ClassVar[Mapping[str, str]] = {
         "capture": "capture_command",
@@ -105,14 +105,14 @@ OF_MODULES = "Options of modules"
 
 
 class _Serve(click.Command):
-    """`inkube serve`, with the options of modules that installed packages offer.
+    """`inkube serve`, with the options of modules in installed packages.
 
-    Packages are looked for where they may be meant: where the command line names modules, and in
-    `--help`. Other starts do without the time that takes.
+    Installed packages are searched only if the command line names modules, and for `--help`. Other
+    starts save this time.
     """
 
     of_modules: tuple[str, ...] = ()
-    """The names of those options."""
+    """The names of the options of modules."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """See click."""
@@ -122,7 +122,7 @@ class _Serve(click.Command):
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """See click; a heading for each group of options, in the order of SERVE_GROUPS."""
+        """See click. Writes a heading for each group of options, in the order of SERVE_GROUPS."""
         rows: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
             row = param.get_help_record(ctx)
@@ -135,7 +135,7 @@ class _Serve(click.Command):
 
 
 def _group_of(param: click.Parameter) -> str:
-    """The heading of an option; those that modules add have one of their own."""
+    """Return the heading of an option. Options of modules have their own heading."""
     for title, names in SERVE_GROUPS.items():
         if param.name in names.split():
             return title
@@ -143,7 +143,7 @@ def _group_of(param: click.Parameter) -> str:
 
 
 class _Workers(click.IntRange):
-    """A number of processes; 0 stands for `auto`."""
+    """A number of processes. 0 stands for `auto`."""
 
     name = "number of processes, or auto"
 
@@ -351,12 +351,12 @@ def serve(**arguments: Any) -> None:
             root.eventloop.run(_serve(options, target, style, code))
     except (StorageError, OSError, ValueError) as error:
         raise commands.problems.of_start(error, options) from error
-    except KeyboardInterrupt:  # Windows has no handlers of signals: Ctrl+C ends the loop
+    except KeyboardInterrupt:  # Windows has no signal handlers: Ctrl+C raises in the loop
         _say(style, "stopping")
 
 
 def _serve_with(count: int, options: Options, target: Path, style: str) -> int:
-    """Serve with so many processes; the exit code. Raises OSError, ValueError."""
+    """Serve with `count` processes. Returns the exit code. Raises OSError, ValueError."""
     workers.check(options)
     root.security.check(options)
 
@@ -386,7 +386,7 @@ def _serve_with(count: int, options: Options, target: Path, style: str) -> int:
 
 
 def _code(module: str) -> "commands.reloading.Code | None":
-    """The module of `--reload`, imported."""
+    """Return the imported module of `--reload`, or None without the option."""
     if not module:
         return None
     try:
@@ -396,7 +396,7 @@ def _code(module: str) -> "commands.reloading.Code | None":
 
 
 def _configure_logs(arguments: dict[str, Any]) -> str:
-    """How the logs are written, text or json."""
+    """Configure logging. Returns the style of the log, text or json."""
     verbose, quiet = arguments.pop("verbose"), arguments.pop("quiet")
     level = logging.DEBUG if verbose > 1 else logging.WARNING if quiet else logging.INFO
     style: str = arguments.pop("log_format")
@@ -410,7 +410,7 @@ def _configure_logs(arguments: dict[str, Any]) -> str:
 
 
 def _of_modules(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Take the options of modules out of the arguments; those that were given."""
+    """Remove the options of modules from the arguments, and return those that were given."""
     context = click.get_current_context()
     assert isinstance(context.command, _Serve)
     values = {name: arguments.pop(name) for name in context.command.of_modules}
@@ -423,7 +423,7 @@ def _of_modules(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _named(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Command-line names as `Options` has them."""
+    """Return the arguments with the names of `Options`."""
     in_memory, data = arguments.pop("in_memory"), arguments.pop("data")
     given = {
         "--in-memory": in_memory,
@@ -465,9 +465,9 @@ async def _serve(
 ) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    is_worker = options.worker is not None  # whom the parent tells when it is interrupted
+    is_worker = options.worker is not None  # the parent forwards interrupts to workers
     for number in (signal.SIGTERM,) if is_worker else (signal.SIGINT, signal.SIGTERM):
-        with contextlib.suppress(NotImplementedError):  # Windows has no such handlers
+        with contextlib.suppress(NotImplementedError):  # Windows supports no signal handlers
             loop.add_signal_handler(number, stop.set)
     if code is not None:
         await _serve_code(options, target, style, stop, code)
@@ -492,7 +492,8 @@ async def _serve_code(
     stop: asyncio.Event,
     code: "commands.reloading.Code",
 ) -> None:
-    """Serve the kinds of a module, by a new server on the same data for each change of its code."""
+    """Serve the kinds of a module. After each change of its code, start a new server on the same
+    data."""
     options = replace(options, kinds=code.kinds)
     stopping = asyncio.create_task(stop.wait())
     is_first = True
@@ -532,7 +533,7 @@ async def _work(
     target: Path,
     style: str,
 ) -> None:
-    """Serve as one of several workers, until it is stopped or its parent has ended."""
+    """Serve as one of several workers, until it is stopped or its parent ends."""
     if not await _started(server, stack, stop) or server.intake is None:
         return
     intake = server.intake
@@ -546,14 +547,15 @@ async def _work(
         await asyncio.wait(waiting[:-1], return_when=asyncio.FIRST_COMPLETED)
     for task in waiting:
         task.cancel()
-    if intake.orphaned.is_set():  # nobody else will
+    if intake.orphaned.is_set():  # no other process would stop this one
         shutil.rmtree(server.options.worker.folder, ignore_errors=True)
 
 
 async def _started(
     server: "inkube.APIServer", stack: contextlib.AsyncExitStack, stop: asyncio.Event
 ) -> bool:
-    """Start and tell how far that is; false where a signal came first. Raises what a start does."""
+    """Start, and show the progress. Returns False if a signal arrived first. Raises the exceptions
+    of a start."""
     starting = asyncio.create_task(stack.enter_async_context(server))
     stopping = asyncio.create_task(stop.wait())
     async with terminal.telling(lambda: server.stage):
@@ -569,7 +571,8 @@ async def _started(
 
 
 def _write_access(server: "inkube.APIServer", target: Path) -> None:
-    """Write the kubeconfig, and whose certificate the server has where that was made here."""
+    """Write the kubeconfig. If the server created its certificate, also write that of its
+    authority."""
     before = root.kubeconfig.server_of(target)
     if before not in ("", server.url) and commands.ports.answers(before):
         logger.warning(
@@ -592,7 +595,8 @@ def _authority(options: Options, target: Path) -> Path | None:
 
 
 def _say(style: str, text: str, **members: str) -> None:
-    """Print a text for the user of the command; where the log is JSON, as a line of it."""
+    """Print a text for the user of the command. If the log is JSON, print it as a line of the
+    log."""
     if style == "json":
         text = logs.JSONFormatter().format(
             logging.makeLogRecord({
@@ -628,12 +632,12 @@ def _announce(server: "inkube.APIServer", target: Path, style: str) -> None:
 
 
 def _kept(server: "inkube.APIServer") -> str:
-    """Where the data of a server is, and the process that shares it, if it is of this machine."""
+    """Return the location of a server's data, and the process that shares it on this machine."""
     options, leadership = server.options, server.parts.leadership
     if not options.data and not options.database:
         return "in memory, gone with the process"
     where = "in the database" if options.database else str(options.data)
-    is_worker = options.worker is not None  # which shares its data with the others
+    is_worker = options.worker is not None  # it shares its data with the other workers
     other = 0 if leadership is None or is_worker else leadership.leading_process
     return f"{where}, shared with process {other}, which runs the controllers" if other else where
 

@@ -1,6 +1,6 @@
 """The options of `APIServer` as keyword arguments, for type checkers: see `configuration.Options`.
 
-`tests` hold both against each other.
+Tests compare both.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,7 @@ from inkube.apiserver import http
 
 
 class OptionValues(TypedDict, total=False):
-    """Names and types of `Options`."""
+    """The names and types of `Options`."""
 
     host: str
     port: int

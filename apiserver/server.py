@@ -1,11 +1,11 @@
-"""`APIServer`: a whole server in this process, from its options.
+"""`APIServer`: a complete server in this process, created from its options.
 
     async with APIServer() as server:
         server.url, server.kubeconfig()
         await server.client.create(obj)
         await server.settled()
 
-What it consists of is built by `root.parts`, and started and stopped by `root.lifespan`.
+`root.parts` builds its parts. `root.lifespan` starts and stops them.
 """
 
 import contextlib

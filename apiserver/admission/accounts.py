@@ -1,7 +1,7 @@
-"""Admission of pods by their ServiceAccount: it has to be there, and its token is mounted.
+"""Admission of pods by their ServiceAccount, which must exist, and whose token is mounted.
 
-Follows plugin/pkg/admission/serviceaccount. As upstream, an account of the name `default` that is
-about to be made is waited for a moment.
+Follows plugin/pkg/admission/serviceaccount. As upstream, a pod waits a moment for an account
+`default` that does not exist yet.
 """
 
 import asyncio
@@ -25,7 +25,8 @@ _ENFORCED = "kubernetes.io/enforce-mountable-secrets"
 _PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 _VOLUME = "kube-api-access-"
 _SECONDS = 3607
-"""An hour, after which the kubelet fetches another token, and some."""
+"""The validity of the token in seconds: one hour, plus a margin for the kubelet to fetch the next
+one."""
 _CONTAINERS = (
     ("initContainers", "init container"),
     ("containers", "container"),
@@ -34,7 +35,8 @@ _CONTAINERS = (
 
 
 class ServiceAccounts(Plugin):
-    """Pods get the account `default`, a token in every container, the account's pull secrets."""
+    """Sets the default account of pods, mounts its token in each container, and adds its pull
+    secrets."""
 
     name = "ServiceAccount"
 
@@ -75,7 +77,7 @@ class ServiceAccounts(Plugin):
             raise status.forbidden("", "pods", call.name, why)
 
     async def _account(self, pod: Object, namespace: str, name: str) -> Object:
-        """The pod's account. Raises StatusError 403."""
+        """Return the pod's account. Raises StatusError 403 if it does not exist."""
         wanted = pod["spec"].get("serviceAccountName") or ""
         key = keys.key("serviceaccounts", namespace, wanted)
         if wanted == DEFAULT and self._store.get(key) is None:
@@ -98,10 +100,10 @@ class ServiceAccounts(Plugin):
                 async with asyncio.timeout(PATIENCE):
                     await there.wait()
             except TimeoutError:
-                return  # whoever asks says that it is not there
+                return  # the caller reports the missing account
 
     def _mount(self, spec: Object) -> None:
-        """Mount a token in every container that mounts nothing else there."""
+        """Mount a token in every container that has no other mount at its path."""
         volumes = spec.get("volumes") or []
         names = (one["name"] for one in volumes if one["name"].startswith(_VOLUME))
         present = next(names, "")
@@ -120,7 +122,7 @@ class ServiceAccounts(Plugin):
 
 
 def _is_mirror(pod: Object) -> bool:
-    """Whether the pod is a kubelet's mirror of a static pod, which must not be changed."""
+    """Return whether the pod is a kubelet's mirror of a static pod, which must not be changed."""
     return _MIRROR in (pod["metadata"].get("annotations") or {})
 
 
@@ -161,7 +163,8 @@ def _wrong_with_mirror(spec: Object) -> str:
 
 
 def _not_referenced(account: Object, spec: Object) -> Iterator[str]:
-    """The Secrets of a pod that its account, which limits them, does not name."""
+    """Yield an error for each Secret of a pod that its account does not list. Only accounts that
+    limit Secrets are checked."""
     allowed = {one.get("name") for one in account.get("secrets") or ()}
     name = account["metadata"]["name"]
     tail = f"is not allowed because service account {name} does not reference that secret"

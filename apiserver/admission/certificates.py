@@ -23,7 +23,7 @@ def _is_request(resource: Resource) -> bool:
 
 
 class _SignerRight(Plugin):
-    """A right to the signer of a request."""
+    """Checks a permission for the signer of a request."""
 
     verb = ""
 
@@ -34,7 +34,7 @@ class _SignerRight(Plugin):
         return _is_request(resource) and operation == "UPDATE"
 
     def _check(self, attributes: Attributes, what: str) -> None:
-        """Raises StatusError 403."""
+        """Check the permission. Raises StatusError 403."""
         call, old = attributes.call, attributes.old or {}
         signer = (old.get("spec") or {}).get("signerName", "")
         domain = signer.partition("/")[0]
@@ -47,7 +47,7 @@ class _SignerRight(Plugin):
 
 
 class CertificateApproval(_SignerRight):
-    """Writes to /approval."""
+    """Checks the permission `approve` for writes to /approval."""
 
     name = "CertificateApproval"
     verb = "approve"
@@ -58,7 +58,8 @@ class CertificateApproval(_SignerRight):
 
 
 class CertificateSigning(_SignerRight):
-    """Writes to /status that change the certificate or conditions."""
+    """Checks the permission `sign` for writes to /status that change the certificate or
+    conditions."""
 
     name = "CertificateSigning"
     verb = "sign"
@@ -74,7 +75,7 @@ class CertificateSigning(_SignerRight):
 
 
 class CertificateSubjectRestriction(Plugin):
-    """No certificate of a client in the group that may do everything."""
+    """Refuses client certificates for the group system:masters, which has all permissions."""
 
     name = "CertificateSubjectRestriction"
 

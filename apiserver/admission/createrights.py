@@ -1,6 +1,6 @@
-"""A PUT or an apply that creates takes the right to create, beside the one to update or patch.
+"""A PUT or an apply that creates an object also needs the permission to create.
 
-A validator, so that it is asked only once it is known that the object is not there. Follows
+This is a validator, because only then the handlers know that the object does not exist. Follows
 `withAuthorization` of apiserver/pkg/endpoints/handlers/update.go.
 """
 
@@ -10,7 +10,7 @@ from inkube.apiserver.registry import Attributes, Operation, Plugin, Resource
 
 
 class CreateRights(Plugin):
-    """Asks the authorizer about creates that came as something else."""
+    """Checks the permission `create` for requests with another verb that create an object."""
 
     def __init__(self, authorizer: Authorizer) -> None:
         self._authorizer = authorizer

@@ -1,6 +1,7 @@
-"""DeclaredKinds admission: what kinds declared in Python do to writes of theirs beside their rules.
+"""DeclaredKinds admission: the code that kinds declared in Python run on writes, besides their
+rules.
 
-The kinds are `controllers.kinds.KindModule`s, of which this sees only a protocol.
+The kinds are `controllers.kinds.KindModule`s. This module knows them only by a protocol.
 """
 
 from collections.abc import Sequence
@@ -22,36 +23,37 @@ class DeclaredKind(Protocol):
     def definition(self) -> Definition: ...
 
     def mutate(self, obj: Object, old: Object | None) -> Object:
-        """Normalise in place."""
+        """Bring the object into its normal form, in place."""
         ...
 
     async def check(
         self, obj: Object, old: Object | None, env: Any, wrong: Sequence[str] = ()
     ) -> list[FieldError]:
-        """Live checks of a dry run, as far as they do not depend on what is wrong."""
+        """Return the errors of live checks in a dry run. Checks that depend on members with errors
+        (`wrong`) are skipped."""
         ...
 
     async def check_create(self, obj: Object, env: Any) -> list[FieldError]:
-        """Why it may not come."""
+        """Return the reasons against the creation."""
         ...
 
     async def check_delete(self, obj: Object, env: Any) -> list[FieldError]:
-        """Why it must stay."""
+        """Return the reasons against the deletion."""
         ...
 
     async def persist(self, obj: Object, reservation: Reservation) -> None:
-        """Keep secure values before a real write."""
+        """Store secure values of a real write. If the write is refused later, they are removed."""
         ...
 
 
 class DeclaredKinds(SideEffects):
-    """Runs the mutators of every kind, its live checks under dry run, its deletion guards."""
+    """Runs the mutators of each declared kind, its live checks in a dry run, and its guards."""
 
     def __init__(self) -> None:
         self._kinds: dict[tuple[str, str], tuple[DeclaredKind, Any]] = {}
 
     def add(self, kind: DeclaredKind, environment: Any) -> None:
-        """Take a kind in, with what its checks work with."""
+        """Add a kind, with the environment of its checks."""
         definition = kind.definition
         self._kinds[definition.group, definition.names.plural] = kind, environment
 
@@ -81,7 +83,8 @@ class DeclaredKinds(SideEffects):
     async def supplement(
         self, attributes: Attributes, errors: Sequence[FieldError]
     ) -> Sequence[FieldError]:
-        """What live checks find besides, in a dry run, and that the name is taken."""
+        """Return further errors: those of live checks in a dry run, and an error for a name in
+        use."""
         obj, old = attributes.object, attributes.old
         if obj is None or attributes.call.subresource or not attributes.dry_run:
             return ()

@@ -1,4 +1,5 @@
-"""Admission that gives objects their default class, their protection, their first taint.
+"""Admission that sets default classes, the finalizer of storage objects, and the first taint of
+nodes.
 
 Follows plugin/pkg/admission/storage/{setdefault,storageobjectinuseprotection}, storage/persistent-
 volume/resize, network/defaultingressclass and nodetaint.
@@ -24,7 +25,8 @@ def _is(resource: Resource, kind: tuple[str, str]) -> bool:
 
 
 def _default(store: Store, plural: str, *annotations: str) -> str | None:
-    """The name of the newest class that an annotation marks as the default, of equals the first."""
+    """Return the name of the newest class that an annotation marks as the default, or None. Of
+    classes with the same age, the first by name wins."""
     marked = [
         entry.value["metadata"]
         for entry in store.list(keys.prefix(plural))
@@ -38,7 +40,7 @@ def _default(store: Store, plural: str, *annotations: str) -> str | None:
 
 
 class DefaultStorageClass(Plugin):
-    """Claims that name no class get the default one."""
+    """Sets the default storage class of claims without a class."""
 
     name = "DefaultStorageClass"
 
@@ -69,7 +71,7 @@ def _class_of(claim: Object) -> str | None:
 
 
 class StorageProtection(Plugin):
-    """Claims and volumes are held by a finalizer while they are in use."""
+    """Adds a finalizer to claims and volumes, which protects them while they are in use."""
 
     name = "StorageObjectInUseProtection"
 
@@ -87,7 +89,7 @@ class StorageProtection(Plugin):
 
 
 class ClaimResize(Plugin):
-    """Only claims of a class that allows it may grow, once they are bound."""
+    """Refuses to enlarge claims, unless they are bound and their class allows it."""
 
     name = "PersistentVolumeClaimResize"
 
@@ -125,7 +127,7 @@ def _size(claim: Object) -> quantity.Quantity:
 
 
 class DefaultIngressClass(Plugin):
-    """Ingresses that name no class get the default one."""
+    """Sets the default class of Ingresses without a class."""
 
     name = "DefaultIngressClass"
 

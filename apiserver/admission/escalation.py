@@ -20,12 +20,12 @@ _ROLES = ("roles", "clusterroles")
 _BINDINGS = ("rolebindings", "clusterrolebindings")
 _TARGETS = {"Role": "roles", "ClusterRole": "clusterroles"}
 _NAMES_REQUEST = 32
-"""The minor since which a role that is not there is told by the resource of the request."""
+"""The minor since which the error for a missing role contains the resource of the request."""
 _COLLECTED = ("finalizers", "ownerReferences")
 
 
 class Escalation(Plugin):
-    """Refuses roles and bindings that would give more than their author has."""
+    """Refuses roles and bindings that grant permissions that their author does not have."""
 
     def __init__(self, authorizer: RBAC, minor: int = releases.NEWEST.minor) -> None:
         self._authorizer = authorizer
@@ -45,7 +45,7 @@ class Escalation(Plugin):
             self._check_role(call, obj, old)
 
     def _check_role(self, call: Call, role: Object, old: Object | None) -> None:
-        # the reference asks with the name of the address, which a create has not
+        # as upstream, the name in the path, which is missing for a create
         name = "" if old is None else call.name
         escalate = AuthorizationAttributes(
             call.user,
@@ -78,13 +78,14 @@ class Escalation(Plugin):
             raise status.unknown(f"unsupported role reference kind: {quote(kind)}")
         granted = self._authorizer.role_rules(reference, namespace)
         if granted is None:
-            # the reference's look-up names the resource of the request, by accident
+            # as upstream, the look-up names the resource of the request
             plural = call.resource.plural if self._names_request else target
             raise status.not_found(GROUP, plural, name)
         self._confirm(call, granted)
 
     def _confirm(self, call: Call, wanted: Sequence[Rule]) -> None:
-        """Raise StatusError 403 unless the user holds all of the rules (ConfirmNoEscalation)."""
+        """Raise StatusError 403 unless the user has all permissions in the rules
+        (ConfirmNoEscalation)."""
         held, failure = self._authorizer.rules_for(call.user, call.namespace)
         missing = rules.missing(held, wanted)
         if not missing:
@@ -109,7 +110,8 @@ def _refused(call: Call, why: str) -> status.StatusError:
 
 
 def _is_collection(obj: Object, old: Object | None) -> bool:
-    """Whether only what garbage collection needs changes (`IsOnlyMutatingGCFields`)."""
+    """Return whether only members that the garbage collector changes differ
+    (`IsOnlyMutatingGCFields`)."""
     return old is not None and _without(obj) == _without(old)
 
 

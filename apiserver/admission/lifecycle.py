@@ -1,4 +1,4 @@
-"""NamespaceLifecycle admission: objects live in namespaces that exist and are not going away.
+"""NamespaceLifecycle admission: objects are created only in existing, not terminating namespaces.
 
 Follows apiserver/pkg/admission/plugin/namespace/lifecycle.
 """
@@ -12,7 +12,8 @@ _PREFIX = keys.prefix("namespaces")
 
 
 class NamespaceLifecycle(Plugin):
-    """Refuses creates in missing or terminating namespaces, and deletes of the immortal ones."""
+    """Refuses creates in missing or terminating namespaces, and deletion of protected
+    namespaces."""
 
     name = "NamespaceLifecycle"
     only_refuses = True
@@ -20,7 +21,7 @@ class NamespaceLifecycle(Plugin):
     def __init__(self, store: Store) -> None:
         self._store = store
         self._alive: set[str] = set()
-        """Namespaces that were found to be, since one of them changed last."""
+        """Namespaces that were checked successfully since the last change of any namespace."""
         store.follow(_PREFIX, self._forget, anew=self._forget)
 
     def _forget(self, changes: object = None) -> None:

@@ -1,6 +1,6 @@
-"""LimitRanger admission: what containers get and may ask for in a namespace with limit ranges.
+"""LimitRanger admission: default and permitted resources of containers in a namespace.
 
-Follows plugin/pkg/admission/limitranger; what a range means is in `limitranges`.
+Follows plugin/pkg/admission/limitranger. `limitranges` contains the meaning of a LimitRange.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _PREFIX = keys.prefix("limitranges")
 
 
 class LimitRanger(Plugin):
-    """Fills in what new pods leave unsaid, and refuses pods and claims out of bounds."""
+    """Sets default resources of new pods, and refuses pods and claims outside the limits."""
 
     name = "LimitRanger"
 
@@ -44,6 +44,6 @@ class LimitRanger(Plugin):
                 raise status.forbidden(call.resource.group, call.resource.plural, call.name, text)
 
     def _ranges(self, attributes: Attributes) -> Iterator[Object]:
-        """The limit ranges of the namespace."""
+        """Yield the LimitRanges of the namespace."""
         for entry in self._store.list(f"{_PREFIX}{attributes.call.namespace}/"):
             yield entry.value

@@ -43,7 +43,7 @@ KNOWN = frozenset(
         "ValidatingAdmissionWebhook",
     }
 )
-"""Those that can be turned off."""
+"""Plugins that can be disabled."""
 
 POLICIES = frozenset({"MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"})
-"""Those that cannot."""
+"""Plugins that cannot be disabled."""

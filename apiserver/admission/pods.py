@@ -1,5 +1,5 @@
-"""Admission of pods: their priority, their runtime class, the tolerations every pod gets, the zone
-and region of their nodes.
+"""Admission of pods: their priority, runtime class, default tolerations, and the topology of their
+nodes.
 
 Follows plugin/pkg/admission/{priority,runtimeclass,defaulttolerationseconds,podtopologylabels}.
 """
@@ -14,11 +14,11 @@ _PODS, _CLASSES = ("", "pods"), ("scheduling.k8s.io", "priorityclasses")
 _PREEMPTION = "PreemptLowerPriority"
 _TOPOLOGY = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 _LABELS_TOPOLOGY = 35
-"""The minor since which the gate PodTopologyLabelsAdmission is on."""
+"""The minor since which the feature gate PodTopologyLabelsAdmission is on."""
 
 
 class DefaultTolerationSeconds(Plugin):
-    """Five minutes on a node that is gone, for pods which say nothing of it."""
+    """Adds the default tolerations: five minutes on a node that is not ready or not reachable."""
 
     name = "DefaultTolerationSeconds"
 
@@ -33,8 +33,8 @@ class DefaultTolerationSeconds(Plugin):
 
 
 class PodTopologyLabels(Plugin):
-    """Zone and region of its node, on a pod that is bound or created with one; a node that is not
-    there has none."""
+    """Copies zone and region of the node to a pod that is bound to it or created with it. A missing
+    node has no labels to copy."""
 
     name = "PodTopologyLabels"
 
@@ -63,7 +63,7 @@ def _target(binding: Object) -> str:
 
 
 class Priority(Plugin):
-    """The number and the preemption policy of a pod's priority class."""
+    """Sets the priority and the preemption policy of a pod from its priority class."""
 
     name = "Priority"
 
@@ -91,7 +91,7 @@ class Priority(Plugin):
         _settle(call.name, spec, found)
 
     async def validate(self, attributes: Attributes) -> None:
-        """Only one class may be the default."""
+        """Refuse a second default class."""
         call, obj = attributes.call, attributes.object
         if call.resource.plural == "pods" or obj is None or not obj.get("globalDefault"):
             return
@@ -105,7 +105,7 @@ class Priority(Plugin):
                 raise status.forbidden(*_CLASSES, call.name, why)
 
     def _class_of(self, spec: Object) -> Object | None:
-        """The class a pod names, the default one, or what having none means."""
+        """Return the class that a pod names, or the default class; None without one."""
         name = spec.get("priorityClassName")
         if name:
             entry = self._store.get(keys.key("priorityclasses", "", name))
@@ -123,7 +123,7 @@ class Priority(Plugin):
 
 
 def _settle(name: str, spec: Object, found: Object) -> None:
-    """Give a pod what its class says. Raises StatusError 403 where it says otherwise itself."""
+    """Set the values of the class. Raises StatusError 403 if the pod has other values."""
     value = found.get("value", 0)
     policy = found.get("preemptionPolicy", _PREEMPTION)
     if spec.setdefault("priority", value) != value:
@@ -143,7 +143,7 @@ def _settle(name: str, spec: Object, found: Object) -> None:
 
 
 class RuntimeClasses(Plugin):
-    """The overhead and the scheduling of a pod's runtime class."""
+    """Adds the overhead and the scheduling of a pod's runtime class."""
 
     name = "RuntimeClass"
 
@@ -189,7 +189,7 @@ class RuntimeClasses(Plugin):
             )
 
     def _class_of(self, attributes: Attributes) -> Object | None:
-        """The class a pod names. Raises StatusError 403 where it is not there."""
+        """Return the class that a pod names. Raises StatusError 403 if it does not exist."""
         name = ((attributes.object or {}).get("spec") or {}).get("runtimeClassName")
         if not name:
             return None
@@ -206,7 +206,8 @@ def _overhead(runtime: Object) -> Object | None:
 
 
 def _select(name: str, spec: Object, selector: Object) -> None:
-    """Join the selectors of pod and runtime. Raises StatusError 403 where they conflict."""
+    """Merge the node selectors of pod and runtime class. Raises StatusError 403 if they
+    conflict."""
     own = spec.get("nodeSelector") or {}
     for key, value in sorted(selector.items()):
         if own.get(key, value) != value:

@@ -14,7 +14,7 @@ from inkube.schemas.builtin import Level, Policy, Standard, podsecurity, standar
 from inkube.schemas.objects import Object
 from inkube.storage import Store
 
-MAX_PODS = 3000  # of a namespace that are looked at when its labels change, as the reference does
+MAX_PODS = 3000  # of a namespace that are checked when its labels change, as upstream
 _PODS, _NAMESPACES = ("", "pods"), ("", "namespaces")
 _TEMPLATES: dict[tuple[str, str], Sequence[str]] = {
     ("", "podtemplates"): ("template",),
@@ -26,11 +26,11 @@ _TEMPLATES: dict[tuple[str, str], Sequence[str]] = {
     ("batch", "cronjobs"): ("spec", "jobTemplate", "spec", "template"),
     ("batch", "jobs"): ("spec", "template"),
 }
-"""Kinds that make pods, and where their template stands."""
+"""Kinds that create pods, and the paths of their pod templates."""
 
 
 class PodSecurity(Plugin):
-    """Asks the standards about every pod, template and namespace."""
+    """Checks every pod, pod template and namespace against the standards."""
 
     name = "PodSecurity"
 
@@ -125,14 +125,15 @@ class PodSecurity(Plugin):
 
 
 class _Significant(NamedTuple):
-    """The members of a container whose change is checked again."""
+    """The members of a container whose changes cause another check."""
 
     image: str
     profile: str | None
 
 
 def _changes_containers(pod: Object, old: Object | None) -> bool:
-    """Whether a write to a pod is about what standards look at; most of a pod never changes."""
+    """Return whether a write changes members of a pod that the standards check. Most updates do
+    not."""
     return old is None or _significant(pod) != _significant(old)
 
 
@@ -170,7 +171,8 @@ def _enforces_more(new: Standard, old: Standard) -> bool:
 
 
 def _most_telling(pods: list[Object]) -> list[Object]:
-    """One pod of each controller first: replicas have the same faults."""
+    """Sort pods so that one pod of each controller comes first, because replicas have the same
+    violations."""
     first: list[Object] = []
     rest: list[Object] = []
     seen = set()

@@ -1,7 +1,7 @@
-"""ResourceQuota admission: no object beyond what its namespace allows.
+"""ResourceQuota admission: refuses objects beyond the quotas of their namespace.
 
-What is allowed is charged to the quota's status in the same commit; `controllers.core.quotas`
-counts anew when objects go. Follows apiserver/pkg/admission/plugin/resourcequota (controller.go,
+Accepted usage is added to the quota's status in the same commit. `controllers.core.quotas` counts
+again after deletions. Follows apiserver/pkg/admission/plugin/resourcequota (controller.go,
 checkRequest).
 """
 
@@ -30,15 +30,16 @@ _PREFIX = keys.prefix("resourcequotas")
 
 
 class QuotaAdmission(Plugin):
-    """Refuses and charges what uses more. Has to be the last plugin: what it allows is counted."""
+    """Refuses writes beyond a quota, and charges accepted ones. It must be the last plugin, because
+    it counts every write that it accepts."""
 
     name = "ResourceQuota"
-    is_private = False  # what it lets pass it writes down
+    is_private = False  # it stores the usage of writes that it accepts
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._limited = StoreCache(store, (_PREFIX,), self._namespaces)
-        """The namespaces that have quotas."""
+        """The namespaces with quotas."""
 
     def _namespaces(self) -> frozenset[str]:
         return frozenset(entry.key.split("/")[3] for entry in self._store.list(_PREFIX))
@@ -61,7 +62,7 @@ class QuotaAdmission(Plugin):
     def reserve(self, attributes: Attributes) -> Effect | None:
         call = attributes.call
         if call.namespace not in self._limited.value:
-            return None  # asked of every create: most namespaces have no quota
+            return None  # runs for every create, and most namespaces have no quota
         matching = self._matching(attributes)
         asked = _requested(attributes) if matching else {}
         if not asked:
@@ -71,7 +72,7 @@ class QuotaAdmission(Plugin):
         return None
 
     def _matching(self, attributes: Attributes) -> list[Entry]:
-        """The quotas that the write counts for."""
+        """Return the quotas that apply to the write."""
         call = attributes.call
         if not _is_counted(attributes):
             return []
@@ -84,7 +85,7 @@ class QuotaAdmission(Plugin):
         ]
 
     def _check_said(self, call: Call, quota: Object, pod: Object) -> None:
-        """Raises StatusError 403 where a container leaves unsaid what the quota limits."""
+        """Raise StatusError 403 if a container does not set a resource that the quota limits."""
         why = quotas.unsaid(quotas.about(quota, *_PODS), pod)
         if why:
             text = f"failed quota: {quota['metadata']['name']}: {why}"
@@ -105,13 +106,14 @@ class QuotaAdmission(Plugin):
         return {name: used[name].add(requested[name]) for name in used}
 
     def _charge(self, call: Call, key: str, asked: quotas.Amounts) -> list[writes.Write]:
-        """The quota with what the write uses. Raises StatusError 403 where that is too much."""
+        """Return the writes that charge a quota. Raises StatusError 403 if the limit is
+        exceeded."""
         entry = self._store.get(key)
         used = {} if entry is None else self._check(call, entry, asked)
         return [_charged(entry, used)] if entry is not None and used else []
 
     def _used(self, call: Call, entry: Entry, name: str) -> Quantity:
-        """As the status says, or as there is where it does not say."""
+        """Return the usage in the status, or count it if the status is incomplete."""
         known = ((entry.value.get("status") or {}).get("used") or {}).get(name)
         if known is not None:
             return quantity.parse(known)
@@ -121,7 +123,7 @@ class QuotaAdmission(Plugin):
 
 
 def _charged(entry: Entry, used: quotas.Amounts) -> writes.Write:
-    """A write of the quota's new usage."""
+    """Return the write of a quota's new usage."""
     quota: Object = orjson.loads(entry.data)
     quota["metadata"].pop("resourceVersion", None)
     known = (quota.get("status") or {}).get("used") or {}
@@ -132,9 +134,9 @@ def _charged(entry: Entry, used: quotas.Amounts) -> writes.Write:
 
 
 def _is_counted(attributes: Attributes) -> bool:
-    """Whether the write is one of objects, and not of a part that uses nothing."""
+    """Return whether the write can change usage. Writes to most subresources cannot."""
     call = attributes.call
-    if call.subresource:  # a token is no further service account
+    if call.subresource:  # for example, a token is not another service account
         return call.subresource == "resize"
     pods = (call.resource.group, call.resource.plural) == _PODS
     return not (pods and attributes.operation == "UPDATE")

@@ -1,7 +1,7 @@
-"""APIServices become delegates: the table follows every write to one, at once.
+"""APIServices become delegates: the table follows every write to an APIService at once.
 
-What another server is found to be is the controller's to say (`controllers.core.apiservices`),
-which asks here. Follows kube-aggregator/pkg/apiserver/apiserver.go.
+The controller (`controllers.core.apiservices`) decides whether another server is available, and
+calls this module to check it. Follows kube-aggregator/pkg/apiserver/apiserver.go.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ class Aggregator:
         self._closing: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
-        """Begin to follow; requests are passed on when this returns."""
+        """Start to follow APIServices. Requests are forwarded after this returns."""
         self._following = self._store.follow(PREFIX, self._deliver, anew=self._read)
         self._read()
 
@@ -68,7 +68,8 @@ class Aggregator:
         await self._stack.aclose()
 
     async def check(self, name: str) -> str:
-        """Why the server of an APIService does not answer; "" where it does, or there is none."""
+        """Return why the server of an APIService does not respond, or "" if it responds or is
+        unknown."""
         delegate = self._delegates.get(name)
         if not isinstance(delegate, Remote):
             return ""
@@ -76,7 +77,7 @@ class Aggregator:
         return await delegate.check()
 
     async def refresh(self, name: str) -> bool:
-        """Ask again what the server of an APIService serves; whether it said so."""
+        """Fetch the discovery of an APIService's server again. Returns whether that succeeded."""
         delegate = self._delegates.get(name)
         if isinstance(delegate, Remote) and await delegate.refresh():
             self._tell()
@@ -89,7 +90,8 @@ class Aggregator:
             self._tell()
 
     def on_trouble(self, listener: Callable[[str], None]) -> Callable[[], None]:
-        """Call it with the name of an APIService whose server could not be asked."""
+        """Call the listener with the name of each APIService whose server fails. Returns a function
+        that ends this."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
@@ -98,7 +100,7 @@ class Aggregator:
             listener(name)
 
     def _read(self) -> None:
-        """Have a delegate for each APIService there is, and no other."""
+        """Create a delegate for each APIService, and remove the others."""
         living = [entry.value for entry in self._store.list(PREFIX)]
         for name in self._delegates.keys() - {obj["metadata"]["name"] for obj in living}:
             self._drop(name)
@@ -157,14 +159,14 @@ class Aggregator:
             task.add_done_callback(self._closing.discard)
 
     async def serve(self, handlers: Mapping[str, Any]) -> None:
-        """Let the handlers of these APIServices listen, before `start`. Raises OSError.
+        """Serve these APIServices with the handlers, before `start`. Raises OSError.
 
         Each has a Unix socket that only this user can reach.
         """
         folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="inkube-"))
         made: dict[int, str] = {}
         for number, (name, handler) in enumerate(handlers.items()):
-            if id(handler) not in made:  # one may answer for several versions
+            if id(handler) not in made:  # one handler can serve several versions
                 path = str(Path(folder, str(number)))
                 runner = _runner(handler)
                 await runner.setup()
@@ -175,12 +177,12 @@ class Aggregator:
 
 
 def _same(left: Registration, right: Registration) -> bool:
-    """Whether both lead to the same server in the same way."""
+    """Return whether both refer to the same server in the same way."""
     return left._replace(available=True) == right._replace(available=True)
 
 
 def _runner(handler: Any) -> web.BaseRunner:
-    """A runner for an aiohttp application, or for a coroutine function that takes aiohttp's
+    """Return a runner for an aiohttp application, or for a coroutine function with aiohttp's
     requests.
 
     A watch ends with its reader, so that the server can stop.

@@ -1,7 +1,7 @@
 """One version of a group that another server serves: a `registry.delegates.Delegate`.
 
-Its discovery documents are fetched when it was found available, and kept: a server that has gone is
-still listed, as stale. OpenAPI v2 is fetched on demand. Follows
+Its discovery documents are fetched when it becomes available, and kept: the version of an
+unavailable server is still listed, as stale. OpenAPI v2 is fetched on demand. Follows
 kube-aggregator/pkg/apiserver/handler_discovery.go and pkg/controllers/openapi.
 """
 
@@ -25,13 +25,14 @@ from inkube.schemas.objects import Object
 from inkube.schemas.openapi import aggregated
 
 CHECK_SECONDS = 5.0
-"""Of a question whether the server is there."""
+"""Time limit of an availability check, in seconds."""
 DISCOVERY_SECONDS = 5.0
-"""Of its documents of discovery (discoveryManager: fetchFreshDiscoveryForService)."""
+"""Time limit of a request for discovery, in seconds (discoveryManager:
+fetchFreshDiscoveryForService)."""
 DOCUMENT_SECONDS = 30.0
-"""Of its OpenAPI."""
+"""Time limit of a request for OpenAPI, in seconds."""
 MAX_DOCUMENT = 32 * 1024 * 1024
-"""Bytes of a document of another server."""
+"""The largest document of another server, in bytes."""
 AGGREGATOR = User("system:kube-aggregator", groups=("system:masters",))
 
 
@@ -51,15 +52,15 @@ class Local:
         return responses.plain_not_found()
 
     def discovered(self) -> Object | None:
-        """None: discovery lists the group anyway."""
+        """Return None, because discovery lists the group anyway."""
         return None
 
     def openapi_paths(self) -> dict[str, str]:
-        """As above."""
+        """Return no paths, because the server's own documents contain them."""
         return {}
 
     async def openapi_v2(self) -> Object | None:
-        """As above."""
+        """Return None, because the server's own document contains the group."""
         return None
 
 
@@ -89,7 +90,7 @@ class Remote:
     async def __call__(
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
-        """Pass a request on, 503 where the server is not known to be available."""
+        """Forward a request. Returns 503 if the server is not known to be available."""
         if not self.registration.available and not self._is_local:
             return proxying.plain("service unavailable", 503)
         if not proxying.is_plain(info.path):
@@ -112,7 +113,7 @@ class Remote:
         return self._paths
 
     async def openapi_v2(self) -> Object | None:
-        """See Delegate. What was fetched before stays where the server does not answer."""
+        """See Delegate. If the server does not respond, the last fetched document is returned."""
         headers = {"Accept": "application/json"}
         if self._etag:
             headers["If-None-Match"] = self._etag
@@ -124,7 +125,8 @@ class Remote:
         return self._openapi
 
     async def check(self) -> str:
-        """Why the server does not answer its discovery, in Go's words; "" where it does."""
+        """Return why the server does not respond to discovery, with Go's text, or "" if it
+        responds."""
         try:
             base = self.upstream.base()
         except UnreachableError as error:
@@ -148,7 +150,7 @@ class Remote:
         return f"failing or missing response from {url}: {why}"
 
     async def refresh(self) -> bool:
-        """Ask the server what it serves; whether anything is new."""
+        """Fetch the discovery of the server. Returns whether it changed."""
         before = (self._discovered, self._freshness, self._paths)
         try:
             self._discovered = await self._ask_discovery()
@@ -163,11 +165,11 @@ class Remote:
 
     @property
     def is_current(self) -> bool:
-        """Whether the server answered when it was last asked what it serves."""
+        """Whether the server responded to the last request for its discovery."""
         return self._freshness == discovery.CURRENT
 
     def stale(self) -> bool:
-        """The server did not answer; whether that is new."""
+        """Mark the documents as stale. Returns whether they were not stale before."""
         was, self._freshness = self._freshness, discovery.STALE
         return was != self._freshness
 
@@ -176,7 +178,8 @@ class Remote:
         return f"/apis/{self.registration.group}/{self.registration.version}"
 
     async def _ask_discovery(self) -> Object:
-        """The aggregated form, else the list of resources, else a version and nothing of it."""
+        """Return the version from aggregated discovery, else from its resource list, else without
+        resources."""
         group, version = self.registration.group, self.registration.version
         seconds = DISCOVERY_SECONDS
         code, found, headers = await self._fetch("/apis", {"Accept": discovery.ACCEPT}, seconds)
@@ -191,10 +194,8 @@ class Remote:
     async def _fetch(
         self, path: str, accept: dict[str, str], seconds: float = DOCUMENT_SECONDS
     ) -> tuple[int, Any, Any]:
-        """Status, JSON and headers of a document; None if it is not JSON.
-
-        Raises one of _FAILURES.
-        """
+        """Return status, JSON and headers of a document. The JSON is None if the document is not
+        JSON. Raises one of _FAILURES."""
         base = self.upstream.base()
         headers = auth.frontproxy.headers(AGGREGATOR)
         headers.update(accept)

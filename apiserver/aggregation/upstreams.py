@@ -1,6 +1,6 @@
-"""An aggregated API server as a place: where it listens, how it is trusted, connections to it.
+"""The address of an aggregated API server, its certificate authorities, and connections to it.
 
-A service is reached where `registry.serviceaddresses` finds it. Follows
+`registry.serviceaddresses` finds the address of a service. Follows
 kube-aggregator/pkg/apiserver/handler_proxy.go.
 """
 
@@ -22,7 +22,7 @@ IN_PROCESS = "http://in-process"
 
 
 class Neighbour:
-    """A process of the same server, which listens on a Unix socket."""
+    """Another process of the same server, which listens on a Unix socket."""
 
     def __init__(self, path: str) -> None:
         self._session = session_over(aiohttp.UnixConnector(path, limit=0))
@@ -37,12 +37,12 @@ class Neighbour:
         return self._session.request(method, url, allow_redirects=False, **options)
 
     async def close(self) -> None:
-        """Cut every connection."""
+        """Close every connection."""
         await self._session.close()
 
 
 class Upstream:
-    """Where one Registration leads. With `path` that is a Unix socket of this process."""
+    """The server of one Registration. With `path`, it is a Unix socket of this process."""
 
     def __init__(
         self,
@@ -57,13 +57,13 @@ class Upstream:
         self._path = path
 
     async def close(self) -> None:
-        """Cut every connection."""
+        """Close every connection."""
         session = self.__dict__.pop("_session", None)
         if session is not None:
             await session.close()
 
     def base(self) -> str:
-        """Scheme, host and port to ask now. Raises UnreachableError."""
+        """Return scheme, host and port of an address of the server. Raises UnreachableError."""
         if self._path:
             return IN_PROCESS
         if self._registration.url:
@@ -98,7 +98,7 @@ class Upstream:
         if self._path:
             connector = aiohttp.UnixConnector(self._path, limit=0)
         else:
-            connector = aiohttp.TCPConnector(limit=0)  # each client of ours may have a watch
+            connector = aiohttp.TCPConnector(limit=0)  # each client of this server can have a watch
         return session_over(connector)
 
     @cached_property

@@ -27,14 +27,15 @@ class Access(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """Identify, impersonate, authorise."""
+    """Authenticates, impersonates and authorizes."""
 
     authenticator: Authenticator
     authorizer: Authorizer
     constrained: bool = True
-    """Whether rights to act as somebody in one way will do; see `impersonation.become`."""
+    """Whether permissions of constrained impersonation are sufficient; see
+    `impersonation.become`."""
     answers_plainly: bool = False
-    """Whether headers that name no user are answered 500 in plain text."""
+    """Whether impersonation headers without a user name get the response 500 in plain text."""
 
     def identify(self, request: web.BaseRequest) -> User:
         """See `Access`."""

@@ -34,12 +34,12 @@ class Attributes(NamedTuple):
 
     @property
     def combined(self) -> str:
-        """`pods`, or `pods/status`."""
+        """The resource with its subresource: `pods`, or `pods/status`."""
         return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
 
 
 class Decision(NamedTuple):
-    """An authorizer's answer; `reason` is for reviews and refusals."""
+    """An authorizer's decision. `reason` is for access reviews and error texts."""
 
     allowed: bool
     reason: str = ""
@@ -66,7 +66,8 @@ def of_request(user: User, info: RequestInfo) -> Attributes:
 
 
 def of_call(call: Call, verb: str) -> Attributes:
-    """A verb on what a call is about: what a handler asks beyond the request's own right."""
+    """Return the action of a verb on the object of a call, for permissions that a handler needs in
+    addition to that of the request."""
     return Attributes(
         call.user,
         verb,
@@ -80,7 +81,7 @@ def of_call(call: Call, verb: str) -> Attributes:
 
 
 def refusal(attributes: Attributes, reason: str = "") -> status.StatusError:
-    """403 in the reference's words (`ForbiddenStatusError`)."""
+    """Return the error 403 with upstream's text (`ForbiddenStatusError`)."""
     user, verb = quote(attributes.user.name), attributes.verb
     if not attributes.is_resource:
         text = f"User {user} cannot {verb} path {quote(attributes.path)}"

@@ -80,13 +80,13 @@ class Authenticator:
 
 
 def bearer(header: str) -> str:
-    """The token of an Authorization header, "" when there is none."""
+    """Return the token of an Authorization header, or "" without one."""
     parts = header.strip().split(" ")
     return parts[1] if len(parts) > 1 and parts[0].lower() == "bearer" else ""
 
 
 def _of_protocols(request: web.BaseRequest) -> str:
-    """The token among the subprotocols of a WebSocket. Raises StatusError 401."""
+    """Return the token in the subprotocols of a WebSocket. Raises StatusError 401."""
     if hdrs.SEC_WEBSOCKET_PROTOCOL not in request.headers:
         return ""
     if not streaming.sockets.is_wanted(request):
@@ -98,14 +98,15 @@ def _of_protocols(request: web.BaseRequest) -> str:
 
 
 def with_authenticated(user: User) -> User:
-    """The same user with the group of all authenticated users."""
+    """Return the same user with the group of all authenticated users."""
     if AUTHENTICATED in user.groups or UNAUTHENTICATED in user.groups:
         return user
     return user._replace(groups=(*user.groups, AUTHENTICATED))
 
 
 def _of_certificate(request: web.BaseRequest) -> User | None:
-    """The common name and organisations of the client's certificate, which TLS has verified."""
+    """Return a user with the common name and the organizations of the client's certificate, which
+    TLS has verified."""
     certificate: Mapping[str, Any] | None = request.get_extra_info("peercert")
     if not certificate:
         return None
@@ -121,7 +122,7 @@ def _of_certificate(request: web.BaseRequest) -> User | None:
 
 
 def _fingerprint(request: web.BaseRequest) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Which certificate it was, as an extra of the user."""
+    """Return the fingerprint of the certificate, as an extra of the user."""
     connection: ssl.SSLObject | None = request.get_extra_info("ssl_object")
     raw = connection.getpeercert(binary_form=True) if connection is not None else None
     if raw is None:

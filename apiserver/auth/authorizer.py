@@ -1,4 +1,4 @@
-"""The authorizer's protocol, and the one that says yes."""
+"""The authorizer's protocol, and the authorizer that allows everything."""
 
 from typing import Any, Protocol
 
@@ -14,28 +14,29 @@ class Authorizer(Protocol):
     memory."""
 
     def decide(self, wanted: Attributes) -> Decision:
-        """Whether it is allowed, and why."""
+        """Return whether the action is allowed, and the reason."""
         ...
 
     def rules_for(self, user: User, namespace: str) -> tuple[list[dict[str, Any]], str]:
-        """Every rule that applies to a user there, and what could not be resolved."""
+        """Return every rule that applies to a user in a namespace, and the errors of roles that
+        cannot be read."""
         ...
 
 
 def require(authorizer: Authorizer, wanted: Attributes) -> None:
-    """Let it pass where it is allowed. Raises StatusError 403."""
+    """Return if the action is allowed. Raises StatusError 403 otherwise."""
     decision = authorizer.decide(wanted)
     if not decision.allowed:
         raise refusal(wanted, decision.reason)
 
 
 class AlwaysAllow:
-    """Every user may do everything."""
+    """Allows every action of every user."""
 
     def decide(self, wanted: Attributes) -> Decision:
-        """Always allowed."""
+        """Return that the action is allowed."""
         return YES
 
     def rules_for(self, user: User, namespace: str) -> tuple[list[dict[str, Any]], str]:
-        """Everything."""
+        """Return one rule that allows everything."""
         return [EVERYTHING, EVERY_PATH], ""

@@ -22,19 +22,19 @@ class Decided:
     decision: wants.Decision
 
     def allowed(self) -> bool:
-        """Whether it may be done."""
+        """Whether the action is allowed."""
         return self.decision.allowed
 
     def reason(self) -> str:
-        """Why."""
+        """The reason of the decision."""
         return self.decision.reason
 
     def errored(self) -> bool:
-        """Authorizers here never fail."""
+        """False, because these authorizers never fail."""
         return False
 
     def error(self) -> str:
-        """No error."""
+        """The text of the error, which is always empty."""
         return ""
 
 
@@ -47,13 +47,13 @@ class PathCheck:
     wanted: wants.Attributes
 
     def check(self, verb: str) -> Decided:
-        """Ask."""
+        """Return the decision about a verb."""
         return Decided(self.authorizer.decide(self.wanted._replace(verb=verb)))
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceCheck:
-    """A check of a resource; every method but `check` narrows it."""
+    """A check of a resource. All methods except `check` return a narrower one."""
 
     cel_type: ClassVar[Type] = cel.RESOURCE_CHECK
     authorizer: Authorizer
@@ -63,33 +63,33 @@ class ResourceCheck:
         return ResourceCheck(self.authorizer, self.wanted._replace(**changes))
 
     def subresource(self, name: str) -> "ResourceCheck":
-        """Of a subresource."""
+        """Restrict the check to a subresource."""
         return self._with(subresource=name)
 
     def namespace(self, name: str) -> "ResourceCheck":
-        """In a namespace."""
+        """Restrict the check to a namespace."""
         return self._with(namespace=name)
 
     def name(self, name: str) -> "ResourceCheck":
-        """Of one object."""
+        """Restrict the check to one object."""
         return self._with(name=name)
 
     def fieldSelector(self, text: str) -> "ResourceCheck":  # noqa: N802 # CEL's name
-        """Of a selection: RBAC does not look at it."""
+        """Restrict the check to a field selector, which RBAC ignores."""
         return self
 
     def labelSelector(self, text: str) -> "ResourceCheck":  # noqa: N802 # CEL's name
-        """Of a selection: RBAC does not look at it."""
+        """Restrict the check to a label selector, which RBAC ignores."""
         return self
 
     def check(self, verb: str) -> Decided:
-        """Ask."""
+        """Return the decision about a verb."""
         return Decided(self.authorizer.decide(self.wanted._replace(verb=verb)))
 
 
 @dataclass(frozen=True, slots=True)
 class GroupCheck:
-    """A check within an API group."""
+    """A check in an API group."""
 
     cel_type: ClassVar[Type] = cel.GROUP_CHECK
     authorizer: Authorizer
@@ -97,7 +97,7 @@ class GroupCheck:
     group: str
 
     def resource(self, name: str) -> ResourceCheck:
-        """Of a resource, in any version."""
+        """Return the check of a resource in any version."""
         wanted = wants.Attributes(self.user, "", self.group, "*", name)
         return ResourceCheck(self.authorizer, wanted)
 
@@ -111,18 +111,18 @@ class UserAuthorizer:
     user: User
 
     def path(self, path: str) -> PathCheck:
-        """About a path."""
+        """Return the check of a path."""
         if not path:
             raise EvalError("path must not be empty")
         wanted = wants.Attributes(self.user, "", path=path, is_resource=False)
         return PathCheck(self.authorizer, wanted)
 
     def group(self, group: str) -> GroupCheck:
-        """About an API group."""
+        """Return the check of an API group."""
         return GroupCheck(self.authorizer, self.user, group)
 
     def serviceAccount(self, namespace: str, name: str) -> "UserAuthorizer":  # noqa: N802
-        """The same for a service account."""
+        """Return the permissions of a service account."""
         user = User(
             f"{serviceaccounts.PREFIX}{namespace}:{name}", groups=serviceaccounts.groups(namespace)
         )

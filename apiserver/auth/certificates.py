@@ -1,6 +1,6 @@
-"""Certificates made on the spot, of an authority that is forgotten at once.
+"""Creates certificates. The key of their authority is not stored.
 
-Loaded with the first that has to be made, and `cryptography` with it.
+Loaded with the first certificate to create, because it imports `cryptography`.
 """
 
 import contextlib
@@ -15,18 +15,19 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from inkube.apiserver.auth.tls import Certificate
 
 _VALID = timedelta(days=365)
-_SKEW = timedelta(hours=1)  # clocks differ
+_SKEW = timedelta(hours=1)  # the clocks of client and server can differ
 _LOCAL = ("localhost", "127.0.0.1", "::1", "kubernetes", "kubernetes.default.svc")
 
 
 def make(hosts: Iterable[str] = ()) -> Certificate:
-    """A certificate for loopback and `hosts`, of an authority made for it and then forgotten."""
+    """Return a certificate for loopback addresses and `hosts`, signed by a new authority whose key
+    is not kept."""
     names = x509.SubjectAlternativeName([_host(host) for host in dict.fromkeys((*_LOCAL, *hosts))])
     return _issued("inkube", "inkube-ca", x509.oid.ExtendedKeyUsageOID.SERVER_AUTH, _VALID, names)
 
 
 def make_client(name: str, authority: str, valid: timedelta) -> Certificate:
-    """A certificate that a client of that common name shows, of an authority of its own."""
+    """Return a client certificate with a common name, signed by its own new authority."""
     return _issued(name, authority, x509.oid.ExtendedKeyUsageOID.CLIENT_AUTH, valid)
 
 
@@ -56,7 +57,7 @@ def _issued(
 
 
 def root(name: str, key: ec.EllipticCurvePrivateKey, valid: timedelta) -> bytes:
-    """The certificate of an authority, as PEM."""
+    """Return the certificate of an authority, as PEM."""
     made = (
         _builder(_name(name), _name(name), key.public_key(), valid)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
@@ -68,7 +69,7 @@ def root(name: str, key: ec.EllipticCurvePrivateKey, valid: timedelta) -> bytes:
 
 
 def secret(key: ec.EllipticCurvePrivateKey) -> bytes:
-    """A private key as PEM."""
+    """Return a private key as PEM."""
     return key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,

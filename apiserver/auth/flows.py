@@ -18,7 +18,7 @@ from inkube.storage import Entry, Store
 _SCHEMAS = keys.prefix("flowschemas")
 _LEVELS = keys.prefix("prioritylevelconfigurations")
 _EVERY = "*"
-_REMEMBERED = 1024  # users and addresses whose flow is known
+_REMEMBERED = 1024  # users and addresses with a known flow
 
 
 class Flow(NamedTuple):
@@ -27,19 +27,19 @@ class Flow(NamedTuple):
     schema: str
     """The uid of the flow schema."""
     level: str
-    """The uid of its priority level, "" where that is missing."""
+    """The uid of its priority level, or "" without one."""
 
 
 @dataclass(slots=True)
 class _Order:
-    """The schemas by precedence, and the flows of requests looked up in them."""
+    """The schemas sorted by precedence, and the known flows of requests."""
 
     schemas: list[tuple[Object, Flow]]
     known: dict[tuple[Any, ...], Flow | None] = field(default_factory=dict)
 
 
 class Flows:
-    """Tells requests apart, by the flow schemas of one store."""
+    """Assigns requests to the flow schemas of one store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -29,17 +29,18 @@ _AUTHORITY = "inkube-front-proxy-ca"
 _VALID = timedelta(days=3650)
 _USER, _UID, _GROUP, _EXTRA = "X-Remote-User", "X-Remote-Uid", "X-Remote-Group", "X-Remote-Extra-"
 _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----\n", re.DOTALL)
-_PLAIN = "!#$&'*+-.^_`|~"  # what may stand in a header's name besides letters and digits
+_PLAIN = "!#$&'*+-.^_`|~"  # permitted in a header's name, in addition to letters and digits
 
 
 class Identity(NamedTuple):
-    """PEM: the authority that other servers must trust, and the client certificate with its key."""
+    """The authority that other servers must trust, and the client certificate with its key, as
+    PEM."""
 
     authority: bytes
     shown: bytes
 
     def show(self, context: ssl.SSLContext) -> None:
-        """Let connections of that context show the certificate."""
+        """Let connections with that context use the certificate."""
         with tempfile.TemporaryDirectory() as folder:  # mode 0700; ssl reads keys from files only
             path = Path(folder, "client.pem")
             path.write_bytes(self.shown)
@@ -47,7 +48,7 @@ class Identity(NamedTuple):
 
 
 def new() -> bytes:
-    """Authority, certificate and key, as they are kept."""
+    """Return a new authority, certificate and key, in their stored form."""
     made = certificates.make_client(NAME, _AUTHORITY, _VALID)
     return made.authority + made.chain + made.key
 
@@ -61,7 +62,7 @@ def load(keys: Keys) -> Identity:
 
 
 def trust(identity: Identity) -> dict[str, str]:
-    """The data of the ConfigMap."""
+    """Return the data of the ConfigMap."""
     return {
         "requestheader-allowed-names": json.dumps([NAME]),
         "requestheader-client-ca-file": identity.authority.decode(),
@@ -80,7 +81,7 @@ def is_own(header: str) -> bool:
 
 
 def headers(user: User) -> CIMultiDict[str]:
-    """Headers that describe a user."""
+    """Return the headers that describe a user."""
     found = CIMultiDict({_USER: user.name})
     if user.uid:
         found[_UID] = user.uid
@@ -94,7 +95,7 @@ def headers(user: User) -> CIMultiDict[str]:
 
 
 def read(found: CIMultiDictProxy[str]) -> User:
-    """The user that such headers describe. Only for requests whose sender is trusted."""
+    """Return the user in such headers. Only for requests from a trusted sender."""
     extra: dict[str, list[str]] = {}
     for name, value in found.items():
         if name.lower().startswith(_EXTRA.lower()):

@@ -25,7 +25,7 @@ from inkube.apiserver.registry import User
 from inkube.schemas import status
 from inkube.schemas.golang import quote
 
-USER = istr("Impersonate-User")  # found in half the time of a text
+USER = istr("Impersonate-User")  # found in half the time of a str
 _GROUP = "Impersonate-Group"
 _UID = "Impersonate-Uid"
 _EXTRA = "impersonate-extra-"
@@ -67,10 +67,11 @@ def _extra(headers: Headers) -> tuple[tuple[str, tuple[str, ...]], ...]:
 def become(
     wanted: User, attributes: Attributes, authorizer: Authorizer, *, constrained: bool = True
 ) -> User:
-    """The user that a request acts as from now on. Raises StatusError 403.
+    """Return the user as whom the request continues. Raises StatusError 403.
 
-    `constrained` says whether rights to act as somebody in one way will do (the feature gate
-    ConstrainedImpersonation), and not only the right to act as them in all."""
+    With `constrained` (the feature gate ConstrainedImpersonation), permissions for one mode of
+    impersonation are sufficient, besides the permission to impersonate in general.
+    """
     first: Attributes | None = None
     reason = ""
     for tried in _modes(wanted) if constrained else (_Mode(),):
@@ -92,12 +93,12 @@ def become(
 
 
 class _Mode(NamedTuple):
-    """One way to be allowed; `name` "" is the plain `impersonate`."""
+    """One mode of impersonation. The name of plain `impersonate` is ""."""
 
     name: str = ""
 
     def needs(self, wanted: User, asked: Attributes) -> Iterator[Attributes]:
-        """The rights it takes, in the order they are checked."""
+        """Yield the necessary permissions, in the order of their checks."""
         if self.name:
             yield asked._replace(verb=f"impersonate-on:{self.name}:{asked.verb}")
         group = _GROUP_OF_MODES if self.name else ""
@@ -148,7 +149,7 @@ def _as_user(wanted: User, mode: _Mode) -> User:
 
 
 def _references(user: User) -> str:
-    """What is asked for, as a list of v1.ObjectReference is printed (`%v`)."""
+    """Return the impersonated names as Go prints a list of v1.ObjectReference (`%v`)."""
     group = f"{_GROUP_OF_MODES}/v1"
     found = [f"{{Group  {name}    }}" for name in user.groups]
     found += [
@@ -160,7 +161,7 @@ def _references(user: User) -> str:
 
 
 def _go(user: User) -> str:
-    """`%#v` of a user.DefaultInfo."""
+    """Return a user.DefaultInfo as Go prints it (`%#v`)."""
     groups = _strings(user.groups) if user.groups else "[]string(nil)"
     extra = "map[string][]string(nil)"
     if user.extra:

@@ -1,4 +1,4 @@
-"""Secret keys that lie in files beside the data, readable by their owner only."""
+"""Secret keys in files next to the data, readable only by their owner."""
 
 import os
 import secrets
@@ -9,7 +9,7 @@ from typing import Protocol
 
 
 class Keys(Protocol):
-    """Where the keys of a server are kept."""
+    """The keys of a server."""
 
     @property
     def admin_token(self) -> str:
@@ -17,19 +17,19 @@ class Keys(Protocol):
         ...
 
     def load(self, name: str, make: Callable[[], bytes]) -> bytes:
-        """The key of that name, made and kept when there is none."""
+        """Return the key with that name. If it does not exist, create and store it."""
         ...
 
     def kept(self) -> Mapping[str, bytes]:
-        """The keys there are so far."""
+        """The keys that exist so far."""
         ...
 
 
 class KeyFiles:
-    """Keys in files beside a data file; without one they are gone with the server.
+    """Keys in files next to a data file. Without one, they are lost when the server ends.
 
-    `given` are the keys that a server without a file begins with, `token` is the administrator's
-    where others have it, too.
+    `given` are the initial keys of a server without a file. `token` is the administrator's token,
+    if several processes share it.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class KeyFiles:
 
     @property
     def admin_token(self) -> str:
-        """Another one at each start."""
+        """A token that is different after each start."""
         return self._token or new_token()
 
     def load(self, name: str, make: Callable[[], bytes]) -> bytes:
@@ -51,7 +51,7 @@ class KeyFiles:
         return self._kept[name]
 
     def kept(self) -> Mapping[str, bytes]:
-        """See Keys. Files that were not read yet are left out."""
+        """See Keys. Files that were not read yet are omitted."""
         return dict(self._kept)
 
 
@@ -61,9 +61,10 @@ def new_token() -> str:
 
 
 def load(data: Path | None, suffix: str, fresh: bytes) -> bytes:
-    """The key beside a data file, put there when there is none; `fresh` without a file.
+    """Return the key next to a data file, and store `fresh` if it does not exist; `fresh` without a
+    file.
 
-    It appears complete or not at all, so several processes may start on one file.
+    The file appears complete or not at all, so several processes can start on one data file.
     """
     if data is None:
         return fresh

@@ -1,7 +1,7 @@
-"""The RBAC authorizer: roles and bindings as they stand in the store, read from memory.
+"""The RBAC authorizer: it reads the stored roles and bindings from memory.
 
-Bindings are indexed by subject, per namespace, and indexed again when one of them changed.
-Follows plugin/pkg/auth/authorizer/rbac/rbac.go and pkg/registry/rbac/validation/rule.go.
+Bindings are indexed by subject and namespace, and indexed again after one of them changed. Follows
+plugin/pkg/auth/authorizer/rbac/rbac.go and pkg/registry/rbac/validation/rule.go.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ from inkube.storage import BaseStore, Entry
 GROUP = "rbac.authorization.k8s.io"
 _CLUSTER = keys.prefix("clusterrolebindings")
 _NAMESPACED = keys.prefix("rolebindings")
-_MAX_NAMESPACES = 4096  # indexes kept; more are made again when they are asked for
+_MAX_NAMESPACES = 4096  # indexes in memory; others are created again when they are needed
 
 
 class Grant(NamedTuple):
@@ -28,12 +28,12 @@ class Grant(NamedTuple):
 
     binding: Object
     reference: Object
-    """Its roleRef."""
+    """The roleRef of the binding."""
     subject: Object
 
     @property
     def namespace(self) -> str:
-        """The binding's namespace, "" for the whole cluster."""
+        """The binding's namespace, or "" for the whole cluster."""
         return str(self.binding["metadata"].get("namespace", ""))
 
     def __str__(self) -> str:
@@ -52,7 +52,7 @@ class Grant(NamedTuple):
 
 @dataclass(slots=True)
 class _Index:
-    """The bindings of one prefix by subject; valid while the stored objects are `entries`."""
+    """The bindings below one prefix, by subject. Valid while the stored objects are `entries`."""
 
     revision: int
     entries: Sequence[Entry]
@@ -67,7 +67,8 @@ class RBAC:
         self._indexes: dict[str, _Index] = {}
 
     def decide(self, wanted: Attributes) -> Decision:
-        """Allowed by the first rule that grants it; `reason` names the binding, or what failed."""
+        """Return the decision of the first rule that allows the action. `reason` names the binding,
+        or the errors."""
         if MASTERS in wanted.user.groups:
             return Decision(True)
         failures = []
@@ -80,7 +81,8 @@ class RBAC:
         return Decision(False, f"RBAC: {_joined(failures)}" if failures else "")
 
     def rules_for(self, user: User, namespace: str) -> tuple[list[Rule], str]:
-        """Every rule that applies to a user there, and what could not be resolved."""
+        """Return every rule that applies to a user in a namespace, and the errors of roles that
+        cannot be read."""
         found, failures = [], []
         if MASTERS in user.groups:
             found += [EVERYTHING, EVERY_PATH]
@@ -92,7 +94,7 @@ class RBAC:
         return found, _joined(failures)
 
     def role_rules(self, reference: Object, namespace: str) -> list[Rule] | None:
-        """The rules of a role; None when there is no such role."""
+        """Return the rules of a role, or None if it does not exist."""
         prefix = keys.key("roles", namespace, "")
         if reference.get("kind") == "ClusterRole":
             prefix = keys.prefix("clusterroles")
@@ -147,6 +149,7 @@ def _subjects(binding: Object) -> Iterator[tuple[Grant, tuple[str, str]]]:
 
 
 def _joined(failures: list[str]) -> str:
-    """`utilerrors.Aggregate`: each text once, in brackets when there are several."""
+    """Return `utilerrors.Aggregate` of the errors: each text one time, in brackets if there are
+    several."""
     distinct = list(dict.fromkeys(failures))
     return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]" if distinct else ""

@@ -1,6 +1,7 @@
-"""PolicyRules of RBAC as pure functions: what one allows, and whether some cover others.
+"""RBAC's PolicyRules as pure functions: whether a rule allows an action, and whether rules cover
+others.
 
-Rules are plain objects as stored. Follows pkg/apis/rbac/v1/evaluation_helpers.go and
+Rules are plain objects in their stored form. Follows pkg/apis/rbac/v1/evaluation_helpers.go and
 k8s.io/component-helpers/auth/rbac/validation/policy_comparator.go.
 """
 
@@ -56,7 +57,7 @@ def _url_covers(owner: str, url: str) -> bool:
 
 
 def missing(owned: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
-    """The smallest parts of the wanted rules that no owned rule covers (`Covers`)."""
+    """Return the smallest parts of the wanted rules that no owned rule covers (`Covers`)."""
     return [
         part
         for rule in wanted
@@ -66,7 +67,8 @@ def missing(owned: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
 
 
 def break_down(rule: Rule) -> Iterator[Rule]:
-    """A rule as rules of one group, resource, verb and name, or one URL and verb each."""
+    """Yield a rule as rules with one group, resource, verb and name each, or one URL and verb
+    each."""
     names = _members(rule, "resourceNames")
     for group, resource, verb in product(
         *(_members(rule, member) for member in ("apiGroups", "resources", "verbs"))
@@ -81,7 +83,7 @@ def break_down(rule: Rule) -> Iterator[Rule]:
 
 
 def covers(owner: Rule, part: Rule) -> bool:
-    """Whether a rule grants all that a part does (`ruleCovers`)."""
+    """Return whether a rule allows everything that a part allows (`ruleCovers`)."""
     names = _members(owner, "resourceNames")
     wanted = _members(part, "resourceNames")
     if names and (not wanted or not set(wanted) <= set(names)):
@@ -114,7 +116,8 @@ def _resources_cover(owner: Rule, part: Rule) -> bool:
 
 
 def compact(parts: Iterable[Rule]) -> list[Rule]:
-    """Rules on the same one resource joined into one with all their verbs (`CompactRules`)."""
+    """Return rules in which those for one resource are joined, with all their verbs
+    (`CompactRules`)."""
     kept, joined = [], dict[tuple[Any, ...], Rule]()
     for rule in parts:
         names = _members(rule, "resourceNames")
@@ -134,7 +137,8 @@ def _is_single(rule: Rule) -> bool:
 
 
 def text(rule: Rule) -> str:
-    """`{APIGroups:[""], Resources:["pods"], Verbs:["get"]}` (`CompactString`)."""
+    """Return a rule as text: `{APIGroups:[""], Resources:["pods"], Verbs:["get"]}`
+    (`CompactString`)."""
     shown = [
         f"{title}:{quoted(_members(rule, member))}"
         for member, title in _PRINTED

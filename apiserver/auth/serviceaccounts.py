@@ -1,8 +1,8 @@
-"""Tokens of service accounts: JWTs signed with the server's own key.
+"""Tokens of service accounts: JWTs that are signed with the server's own key.
 
-Issued by the TokenRequest subresource, checked here: signature, times, audiences, and that the
-account (and what the token is bound to) still is the one it was issued for. What signs
-is `signing`. Follows pkg/serviceaccount/{jwt,claims}.go.
+The TokenRequest subresource issues them. This module verifies the signature, the times and the
+audiences, and that the account and the object of the token still exist with the same uid. `signing`
+contains the signatures. Follows pkg/serviceaccount/{jwt,claims}.go.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,18 +23,18 @@ _BOUND = {"pod": "pods", "secret": "secrets"}
 
 
 class TokenRefused(Exception):
-    """It is one of ours by its issuer, but not good."""
+    """An invalid token whose issuer is this server."""
 
 
 class Verified(NamedTuple):
-    """Whose token it is, and which of the wanted audiences it is for."""
+    """The user of a token, and the requested audiences for which it is valid."""
 
     user: User
     audiences: tuple[str, ...]
 
 
 class SigningKeys(NamedTuple):
-    """In PEM: the key that signs, and those that tokens are checked with (none: the same)."""
+    """Keys as PEM: the key that signs, and those that verify (if empty, the same key)."""
 
     private: bytes
     public: Sequence[bytes] = ()
@@ -50,7 +50,7 @@ class Issuing(NamedTuple):
 
 
 class ServiceAccountTokens:
-    """Signs and verifies. `load` gives the keys; `now` seconds since 1970."""
+    """Issues and verifies tokens. `load` returns the keys; `now` returns seconds since 1970."""
 
     def __init__(
         self,
@@ -68,19 +68,20 @@ class ServiceAccountTokens:
         self.audiences: Final = tuple(issuing.audiences) or (self.issuer,)
 
     def issue(self, claims: Object) -> str:
-        """A signed token with these claims."""
+        """Return a signed token with these claims."""
         return self._signer().sign(claims)
 
     def public_keys(self) -> list[Object]:
-        """The keys that others verify with, as JSON Web Keys."""
+        """Return the public keys as JSON Web Keys, with which others verify tokens."""
         return self._signer().public_keys()
 
     def algorithms(self) -> list[str]:
-        """What the keys sign with."""
+        """Return the algorithms of the keys."""
         return self._signer().algorithms()
 
     def verify(self, token: str, audiences: Sequence[str]) -> Verified | None:
-        """Who holds it; None when it is no token of ours. Raises TokenRefused."""
+        """Return the user of a token, or None if this server did not issue it. Raises
+        TokenRefused."""
         claims = auth.signing.read_claims(token)
         if claims is None or claims.get("iss") not in self._issuers:
             return None
@@ -119,12 +120,12 @@ class ServiceAccountTokens:
 
 
 def groups(namespace: str) -> tuple[str, ...]:
-    """The groups of every service account of a namespace."""
+    """Return the groups of every service account in a namespace."""
     return (_GROUP, f"{_GROUP}:{namespace}")
 
 
 def split(username: str) -> tuple[str, str] | None:
-    """Namespace and name of `system:serviceaccount:NS:NAME`; None for other names."""
+    """Return namespace and name of `system:serviceaccount:NS:NAME`, or None for other names."""
     namespace, colon, name = username.removeprefix(PREFIX).partition(":")
     if not username.startswith(PREFIX) or not colon or not namespace or not name or ":" in name:
         return None

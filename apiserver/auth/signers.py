@@ -1,6 +1,6 @@
-"""Signs what clients and kubelets request, as the signers of kube-controller-manager do.
+"""Signs certificate requests of clients and kubelets, as the signers of kube-controller-manager do.
 
-Loaded with the first authority of clients, and `cryptography` with it. Follows
+Loaded with the first authority of clients, because it imports `cryptography`. Follows
 pkg/controller/certificates/signer and pkg/apis/certificates/helpers.go.
 """
 
@@ -58,17 +58,17 @@ class Request(NamedTuple):
     """PKCS #10 as PEM."""
     usages: Collection[str]
     seconds: int | None
-    """How long it is to be valid; None: a year."""
+    """The requested validity in seconds; None means a year."""
 
 
 def new_authority(name: str) -> Authority:
-    """An authority of its own."""
+    """Return a new certificate authority."""
     key = ec.generate_private_key(ec.SECP256R1())
     return Authority(certificates.root(name, key, LONGEST), certificates.secret(key))
 
 
 def client(authority: Authority, name: str, groups: Collection[str]) -> tuple[bytes, bytes]:
-    """A client's certificate and its key, as PEM."""
+    """Return a client certificate and its key, as PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([
         *(x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups),
@@ -80,7 +80,8 @@ def client(authority: Authority, name: str, groups: Collection[str]) -> tuple[by
 
 
 def sign(authority: Authority, asked: Request) -> bytes:
-    """The certificate of a request, as PEM. Raises ValueError with what its signer refuses."""
+    """Return the certificate for a request, as PEM. Raises ValueError with the reason if its signer
+    refuses it."""
     request = x509.load_pem_x509_csr(asked.request)
     why = _wrong_with(request, asked)
     if why:
@@ -140,7 +141,7 @@ def _names(request: x509.CertificateSigningRequest) -> x509.SubjectAlternativeNa
 
 
 def _wrong_with(request: x509.CertificateSigningRequest, asked: Request) -> str:
-    """Why a signer refuses; "" where it does not."""
+    """Return why a signer refuses the request, or "" if it does not."""
     usages = set(asked.usages)
     if asked.signer == SERVING:
         return _wrong_with_node(request) or _wrong_with_serving(request, usages)
@@ -194,7 +195,8 @@ def _of(names: x509.SubjectAlternativeName, kind: type[x509.GeneralName]) -> boo
 
 
 def _wrong_with_usages(usages: set[str], purpose: str) -> str:
-    """Key encipherment may be left out: keys of elliptic curves cannot do it."""
+    """Return the error of the usages, or "". Key encipherment is optional, because elliptic curve
+    keys do not support it."""
     required = {"digital signature", purpose}
     if required <= usages <= {*required, "key encipherment"}:
         return ""

@@ -1,7 +1,7 @@
-"""Signatures of JSON Web Tokens with EC and RSA keys: made, checked, published.
+"""Creates, verifies and publishes signatures of JSON Web Tokens with EC and RSA keys.
 
-Loaded with the first token, and PyJWT and `cryptography` with it. What tokens say is
-`serviceaccounts`. Follows pkg/serviceaccount/jwt.go.
+Loaded with the first token, because it imports PyJWT and `cryptography`. `serviceaccounts` contains
+the claims of tokens. Follows pkg/serviceaccount/jwt.go.
 """
 
 import base64
@@ -25,7 +25,7 @@ _BLOCK = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----.+?-----END \1-----", re.DOTA
 
 
 class Signer:
-    """Signs with a private key in PEM; checks with its public key, or with those in `verifiers`.
+    """Signs with a private key in PEM. Verifies with its public key, or with those in `verifiers`.
 
     Raises ValueError for keys that are neither EC nor RSA.
     """
@@ -35,12 +35,12 @@ class Signer:
         if not isinstance(key, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey):
             raise ValueError("the signing key of service account tokens must be an EC or RSA key")  # noqa: TRY004 - a file's fault
         self._key = key
-        self._head = {"kid": key_id(key.public_key()), "typ": None}  # the reference's have no type
+        self._head = {"kid": key_id(key.public_key()), "typ": None}  # upstream's have no type
         own = [key.public_key()]
         self._public = [each for text in verifiers for each in public_keys(text)] or own
 
     def sign(self, claims: Object) -> str:
-        """A token with these claims."""
+        """Return a token with these claims."""
         return jwt.encode(claims, self._key, _algorithm(self._key.public_key()), headers=self._head)
 
     def signed(self, token: str) -> bool:
@@ -48,18 +48,18 @@ class Signer:
         return any(_is_signed(token, key) for key in self._public)
 
     def public_keys(self) -> list[Object]:
-        """The keys that others verify with, as JSON Web Keys."""
+        """Return the public keys as JSON Web Keys, with which others verify tokens."""
         return [_shown(key) for key in self._public]
 
     def algorithms(self) -> list[str]:
-        """Their algorithms, each once, sorted."""
+        """Return the algorithms of the keys, sorted and without repetitions."""
         return sorted({_algorithm(key) for key in self._public})
 
 
 def public_keys(pem: bytes) -> list[PublicKey]:
-    """The keys of a PEM file: public keys, private keys, certificates, one or more.
+    """Return the keys of a PEM file: public keys, private keys or certificates.
 
-    Follows client-go/util/keyutil, parsePublicKeys. Raises ValueError where there are none.
+    Follows client-go/util/keyutil, parsePublicKeys. Raises ValueError if there are none.
     """
     found = [_public_key(block[1], block[0]) for block in _BLOCK.finditer(pem)]
     keys = [key for key in found if isinstance(key, PublicKey)]
@@ -79,7 +79,7 @@ def _public_key(name: bytes, block: bytes) -> Any:
 
 
 def key_id(key: PublicKey) -> str:
-    """The hash of a key, as pkg/serviceaccount/jwt.go, keyIDFromPublicKey."""
+    """Return the hash of a key, as pkg/serviceaccount/jwt.go, keyIDFromPublicKey."""
     der = key.public_bytes(
         serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
     )
@@ -87,7 +87,8 @@ def key_id(key: PublicKey) -> str:
 
 
 def _algorithm(key: PublicKey) -> str:
-    """As pkg/serviceaccount/jwt.go, signerFromRSAPrivateKey and signerFromECDSAPrivateKey."""
+    """Return the algorithm, as pkg/serviceaccount/jwt.go, signerFromRSAPrivateKey and
+    signerFromECDSAPrivateKey."""
     if isinstance(key, rsa.RSAPublicKey):
         return "RS256"
     if key.curve.name not in _CURVES:
@@ -113,7 +114,7 @@ def _shown(key: PublicKey) -> Object:
 
 
 def new_key() -> bytes:
-    """A fresh P-256 key in PEM."""
+    """Return a new P-256 key as PEM."""
     return ec.generate_private_key(ec.SECP256R1()).private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,

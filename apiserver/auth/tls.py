@@ -19,20 +19,20 @@ class Authority(NamedTuple):
 
 
 class Certificate(NamedTuple):
-    """PEM: a chain, its private key, and the authority that clients have to trust."""
+    """A certificate chain, its private key, and the authority that clients must trust, as PEM."""
 
     chain: bytes
     key: bytes
     authority: bytes
     clients: Authority | None = None
-    """The server's own authority of clients, beside that which users gave; None where clients show
-    no certificates."""
+    """The server's own authority for client certificates, in addition to one in the options. None
+    if clients do not use certificates."""
 
 
 def read(certificate: Path, key: Path) -> Certificate:
-    """A certificate from files, which is its own authority for a kubeconfig.
+    """Return a certificate from files. For a kubeconfig, it is its own authority.
 
-    Raises OSError, and ValueError naming the file that is not what it should be.
+    Raises OSError, and ValueError that names the invalid file.
     """
     made = Certificate(certificate.read_bytes(), key.read_bytes(), certificate.read_bytes())
     try:
@@ -43,9 +43,10 @@ def read(certificate: Path, key: Path) -> Certificate:
 
 
 def context(certificate: Certificate, client_authority: Path | None = None) -> ssl.SSLContext:
-    """A server's context. With an authority, clients may show certificates, which must be its.
+    """Return a server's TLS context. With an authority, clients can present certificates, which it
+    must have signed.
 
-    Raises ssl.SSLError or OSError for what cannot be read, ValueError for another authority.
+    Raises ssl.SSLError or OSError for unreadable files, ValueError for an invalid authority.
     """
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     made.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -53,7 +54,7 @@ def context(certificate: Certificate, client_authority: Path | None = None) -> s
         chain, key = Path(folder, "chain.pem"), Path(folder, "key.pem")
         chain.write_bytes(certificate.chain)
         key.write_bytes(certificate.key)
-        # an encrypted key would be asked for on the terminal
+        # otherwise, OpenSSL would prompt for the password of an encrypted key
         made.load_cert_chain(chain, key, password=b"")
     if client_authority is not None:
         try:
@@ -68,7 +69,7 @@ def context(certificate: Certificate, client_authority: Path | None = None) -> s
 
 
 def _problem(certificate: Path, key: Path, read: Certificate, error: ssl.SSLError) -> str:
-    """Which of the two files it is, for OpenSSL does not say."""
+    """Return which of the two files is invalid, because OpenSSL does not report it."""
     if b"-----BEGIN CERTIFICATE-----" not in read.chain:
         return f"{certificate} holds no certificate in PEM"
     if b"PRIVATE KEY-----" not in read.key:

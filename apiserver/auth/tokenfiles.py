@@ -1,4 +1,4 @@
-"""Files of bearer tokens, as kube-apiserver's --token-auth-file; loaded where there is one.
+"""Files of bearer tokens, as kube-apiserver's --token-auth-file. Loaded only with that option.
 
 Follows apiserver/pkg/authentication/token/tokenfile.
 """
@@ -11,9 +11,9 @@ from inkube.apiserver.registry import User
 
 
 def read_tokens(path: Path) -> dict[str, User]:
-    """kube's CSV: token, user name, uid and optionally groups.
+    """Return users by token from kube-apiserver's CSV: token, user name, uid and optional groups.
 
-    Raises ValueError for a line with fewer columns, and for a file without a token, with which no
+    Raises ValueError for a line with fewer columns, and for a file without a token, because no
     client could authenticate.
     """
     found = {}

@@ -16,9 +16,9 @@ from inkube.storage import Store, StoreOptions
 
 logger = logging.getLogger(__name__)
 SHORTEST, LONGEST = 0.5, 30.0
-"""Seconds until a watch that broke is tried again."""
+"""The shortest and the longest delay before a broken watch is opened again, in seconds."""
 WATCHES = 2_000
-"""Kinds and namespaces that are followed at once."""
+"""The most kinds and namespaces that are watched at the same time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class CaptureScope:
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """A list that was captured, and where its watch goes on."""
+    """A captured list, and the resourceVersion from which its watch continues."""
 
     kind: Kind
     version: str
@@ -49,9 +49,10 @@ async def capture(
     tell: Tell,
     until: asyncio.Event | None = None,
 ) -> None:
-    """Write what a cluster holds into a new file; with `until` what happens until it is set, too.
+    """Write the state of a cluster to a new file. With `until`, also write later changes until it
+    is set.
 
-    `tell` is called with a line for each kind that is refused. Raises ClusterError, LogError.
+    `tell` is called with a line for each rejected kind. Raises ClusterError, LogError.
     """
     options = StoreOptions(compaction=None)
     async with Store(root.sqlite_log(file), JSONCodec(), options) as store:
@@ -91,8 +92,8 @@ async def _listed(
 async def _list(
     cluster: Cluster, kind: Kind, wanted: CaptureScope, tell: Tell
 ) -> dict[Address, Listed]:
-    """The lists of a kind, one for each selected namespace. A rejected list is reported and left
-    out."""
+    """Return the lists of a kind, one for each selected namespace. A rejected list is reported and
+    omitted."""
     first = (kind.address.group, kind.address.plural) in chosen.FIRST
     namespaces = wanted.namespaces if wanted.namespaces and not first else [""]
     found: dict[Address, Listed] = {}
@@ -105,7 +106,7 @@ async def _list(
                 raise
             tell(f"left out: {error}")
             continue
-        if listed is not None:  # it is served, and has namespaces where one is asked for
+        if listed is not None:  # the kind is served, and is namespaced if a namespace is selected
             found[address] = listed
     return found
 
@@ -126,7 +127,7 @@ async def _follow(
 
 
 async def _watch(cluster: Cluster, recorder: Recorder, following: Following) -> None:
-    """Record the events of one list for ever. Raises LogError."""
+    """Record the events of one list without end. Raises LogError."""
     kind, version = following.kind, following.version
     delay = SHORTEST
     while True:

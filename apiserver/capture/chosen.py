@@ -1,4 +1,5 @@
-"""Which kinds of a cluster are captured: all that are kept, but those that do harm in a copy."""
+"""The kinds of a cluster that are captured: all stored kinds, except those that cause harm in a
+copy."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -13,7 +14,7 @@ FIRST = (
     ("", "namespaces"),
     ("apiextensions.k8s.io", "customresourcedefinitions"),
 )
-"""Captured always, and before all others: the rest needs them."""
+"""Kinds that are always captured, and first, because other objects depend on them."""
 LEFT_OUT: Mapping[tuple[str, str], str] = {
     ("", "secrets"): "they are secret",
     (_ADMISSION, "mutatingwebhookconfigurations"): "nobody answers them in the copy",
@@ -24,14 +25,15 @@ LEFT_OUT: Mapping[tuple[str, str], str] = {
 
 
 class Kind(NamedTuple):
-    """A kind: where it is read from, in the version that is stored, and where it is kept."""
+    """A kind: the path of its list in the stored version, and the prefix of its keys."""
 
     address: Address
     prefix: str
 
 
 def of_kubernetes(wanted: Sequence[str]) -> Iterator[Kind]:
-    """The built-in kinds that are wanted; none named are all but those left out."""
+    """Yield the built-in kinds with these names. Without names, yield all that are captured by
+    default."""
     for definition in builtin.definitions():
         name = definition.group, definition.names.plural
         if "watch" not in definition.verbs or name == ("events.k8s.io", "events"):
@@ -42,7 +44,7 @@ def of_kubernetes(wanted: Sequence[str]) -> Iterator[Kind]:
 
 
 def of_definitions(crds: Sequence[Object], wanted: Sequence[str]) -> Iterator[Kind]:
-    """The kinds that CRDs bring, as far as they are wanted."""
+    """Yield the kinds of CRDs with these names, or all of them without names."""
     for crd in crds:
         spec = crd["spec"]
         names = spec["names"]

@@ -18,22 +18,22 @@ from inkube.schemas.objects import Object
 
 PAGE = 500
 MAX_LINE = 8 * 2**20
-"""Bytes of one event of a watch; etcd keeps no objects as large."""
+"""The largest event of a watch, in bytes. etcd does not store objects of this size."""
 START_SECONDS = 30.0
 WATCH_SECONDS = 300
-"""After so long a watch is opened anew."""
+"""The duration of a watch in seconds, after which a new one is opened."""
 
 
 class ClusterError(Exception):
-    """The cluster cannot be reached, or refuses."""
+    """The cluster cannot be reached, or rejects a request."""
 
 
 class Gone(ClusterError):
-    """410: what was asked for is not kept any more; list anew."""
+    """410: the revision was compacted; list again."""
 
 
 class Address(NamedTuple):
-    """Where the objects of a kind are listed."""
+    """The address of a kind's list."""
 
     group: str
     version: str
@@ -53,7 +53,7 @@ class Address(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """A whole list, and where a watch goes on from it."""
+    """A complete list, and the resourceVersion from which a watch continues."""
 
     items: list[Object]
     version: str
@@ -92,7 +92,8 @@ class Cluster:
         await self._stack.aclose()
 
     async def list(self, address: Address) -> Listed | None:
-        """All objects of a kind with their apiVersion and kind; None where it is not served.
+        """Return all objects of a kind with their apiVersion and kind, or None if the kind is not
+        served.
 
         Raises ClusterError.
         """
@@ -117,10 +118,8 @@ class Cluster:
             query["continue"] = meta["continue"]
 
     async def watch(self, address: Address, version: str) -> AsyncIterator[Object]:
-        """The events after a version, bookmarks among them, until the watch ends.
-
-        Raises Gone, ClusterError.
-        """
+        """Yield the events after a version, including bookmarks, until the watch ends. Raises Gone,
+        ClusterError."""
         query = {
             "watch": "1",
             "allowWatchBookmarks": "true",

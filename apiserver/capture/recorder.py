@@ -1,8 +1,8 @@
-"""States and changes of a cluster in a data file, under the keys that the registry reads.
+"""Writes states and changes of a cluster to a data file, with the keys that the registry reads.
 
-Objects are stored as they are: a cluster has checked them already. Each write is a revision of the
-file's own, with the time it was heard of. `keys.CAPTURED` says where what was there at first ends
-and what happened then begins.
+Objects are stored without validation, because the cluster has validated them. Each write is a new
+revision of the file, with the time at which it was received. `keys.CAPTURED` marks the end of the
+initial state and the start of the changes.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ class Recorder:
         self._store = store
 
     async def put(self, kind: Kind, obj: Object) -> None:
-        """An object is there, or is another one than before."""
+        """Store an object that is new or has changed."""
         key, value = _key(kind, obj), _stored(obj)
         entry = self._store.get(key)
         if entry is None:
@@ -31,13 +31,13 @@ class Recorder:
             await self._store.update(key, value, entry.revision)
 
     async def remove(self, kind: Kind, obj: Object) -> None:
-        """An object is there no more; `obj` is its last state."""
+        """Delete an object; `obj` is its last state."""
         entry = self._store.get(_key(kind, obj))
         if entry is not None:
             await self._store.delete(entry.key, entry.revision, _stored(obj))
 
     async def replace(self, kind: Kind, items: Iterable[Object], namespace: str = "") -> None:
-        """These are all there are of a kind, in one namespace or at all."""
+        """Replace all objects of a kind, in one namespace or in all of them."""
         seen = set()
         for item in items:
             await self.put(kind, item)
@@ -47,7 +47,7 @@ class Recorder:
                 await self._store.delete(entry.key, entry.revision)
 
     async def mark(self, server: str) -> None:
-        """Everything that was there at first is written."""
+        """Mark the end of the initial state."""
         value = {"kind": "Capture", "apiVersion": "inkube.dev/v1", "metadata": {"name": server}}
         await self._store.create(keys.CAPTURED, value)
 

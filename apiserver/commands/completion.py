@@ -1,4 +1,4 @@
-"""`inkube completion`: the script by which a shell completes commands and options."""
+"""`inkube completion`: a script with which a shell completes commands and options."""
 
 import click
 from click.shell_completion import get_completion_class

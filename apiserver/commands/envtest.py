@@ -1,7 +1,7 @@
-"""`inkube envtest-assets`, and the programs it writes: `inkube kube-apiserver`, `inkube etcd`.
+"""`inkube envtest-assets`, and the programs that it writes: `inkube kube-apiserver`, `inkube etcd`.
 
-The programs leave every argument to `envtest`: they are kube-apiserver's and etcd's own. envtest
-asks both for their help at every start, so that loads no server.
+The programs pass all arguments to `envtest`, because they are those of kube-apiserver and etcd.
+envtest requests the help of both at every start, so the help does not load a server.
 """
 
 import asyncio
@@ -74,7 +74,8 @@ def etcd_command(arguments: tuple[str, ...]) -> None:
 def _parsed(
     program: str, arguments: tuple[str, ...], known: Mapping[str, Flag], *, single: bool = False
 ) -> Given | None:
-    """The flags; None when help was asked for and given. Raises click.ClickException."""
+    """Return the parsed flags, or None if they requested help, which is printed. Raises
+    click.ClickException."""
     try:
         given = flags.parse(program, arguments, known, single=single)
     except FlagError as error:

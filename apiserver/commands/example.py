@@ -1,4 +1,4 @@
-"""`inkube example`: the complete examples that come with inkube, written into a folder."""
+"""`inkube example`: writes the complete examples of the package to a folder."""
 
 import shutil
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-"""A folder for each example: beside the other folders in a clone and in the package."""
+"""The folder with the examples. It is next to the other folders, in a clone and in the package."""
 _BUILT = shutil.ignore_patterns("node_modules", "__pycache__", ".*")
 
 

@@ -11,7 +11,7 @@ HOMES = (
     "inkube.controllers.provisioning.types",
     "inkube.controllers.provisioning.outside.world_types",
 )
-"""Where the kinds that come with inkube are declared."""
+"""Modules with the kinds of inkube itself."""
 
 
 @click.group("definitions")

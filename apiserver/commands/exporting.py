@@ -1,6 +1,6 @@
-"""Kinds declared in Python modules as CRDs in YAML, and maps of their fields.
+"""Exports kinds declared in Python modules as CRDs in YAML, and as lists of their fields.
 
-Loaded with `inkube definitions export`, and the models of kinds with it.
+Loaded with `inkube definitions export`, because it imports the models of kinds.
 """
 
 import importlib
@@ -22,7 +22,7 @@ WIDTH = 100
 def kinds(modules: Iterable[str]) -> list[Definition]:
     """The kinds declared in the modules, by name. Raises click.ClickException."""
     wanted = set(modules)
-    sys.path.insert(0, "")  # a script's path begins with its own folder; people mean this one
+    sys.path.insert(0, "")  # scripts start with their own folder, but users mean this one
     for name in wanted:
         try:
             importlib.import_module(name)
@@ -35,7 +35,7 @@ def kinds(modules: Iterable[str]) -> list[Definition]:
 
 
 def pages(definition: Definition, folder: Path) -> list[tuple[Path, str]]:
-    """Files and their texts for one kind."""
+    """Return the files and their texts for one kind."""
     name, version = _name(definition), definition.storage_version
     described = json.dumps(fieldmap.as_json(definition, version), indent=2, ensure_ascii=False)
     return [
@@ -46,7 +46,7 @@ def pages(definition: Definition, folder: Path) -> list[tuple[Path, str]]:
 
 
 def yaml_of(*found: Definition) -> str:
-    """CRDs as one YAML text."""
+    """Return CRDs as one YAML text."""
 
     class Dumper(yaml.SafeDumper):
         def ignore_aliases(self, data: object) -> bool:
@@ -58,7 +58,7 @@ def yaml_of(*found: Definition) -> str:
 
 
 def _declared(model: type[Resource]) -> list[type[Resource]]:
-    """The class and those below it that are kinds."""
+    """Return the class and its subclasses that are kinds."""
     own = [model] if "definition" in vars(model) else []
     return own + [kind for below in model.__subclasses__() for kind in _declared(below)]
 

@@ -28,7 +28,7 @@ HIDDEN, CHANGED = "<hidden>", "<hidden, changed>"
 
 
 class Change(NamedTuple):
-    """One object before and after; None where it did not live."""
+    """One object before and after a change. None before its creation and after its deletion."""
 
     revision: int
     time: int
@@ -37,14 +37,14 @@ class Change(NamedTuple):
 
     @property
     def type(self) -> str:
-        """As watches tell it."""
+        """The type of the change, as in a watch event."""
         if self.old is None:
             return "ADDED"
         return "DELETED" if self.new is None else "MODIFIED"
 
     @property
     def object(self) -> Object:
-        """The one there is."""
+        """The new object, or the deleted one."""
         return self.new or self.old or {}
 
     def when(self) -> str:
@@ -55,7 +55,7 @@ class Change(NamedTuple):
         return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
     def title(self) -> str:
-        """Kind and name."""
+        """Kind and name of the object."""
         meta = self.object["metadata"]
         place = f"{meta['namespace']}/" if meta.get("namespace") else ""
         return f"{self.object.get('kind', '')} {place}{meta['name']}"
@@ -81,7 +81,7 @@ class Filter(NamedTuple):
     namespace: str = ""
 
     def takes(self, key: str, obj: Object) -> bool:
-        """Whether an object is one of them."""
+        """Return whether the filter selects an object."""
         meta = obj.get("metadata") or {}
         words = {*key.removeprefix(keys.ROOT).split("/")[:2], str(obj.get("kind", "")).lower()}
         if not self.resource and key == keys.LEADER:
@@ -94,7 +94,7 @@ class Filter(NamedTuple):
 
 
 def _source(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options both have."""
+    """Add the options that both commands have."""
     file = click.Path(path_type=Path, dir_okay=False)
     for option in (
         click.option("--show-secrets", is_flag=True, help="Show the contents of Secrets."),
@@ -182,7 +182,7 @@ def diff_command(
 
 
 async def _known(log: Log, moment: int | datetime) -> int:
-    """A revision that is there. Raises click.ClickException, LogError."""
+    """Return the revision at a moment. Raises click.ClickException, LogError."""
     revision, newest = await moments.revision_of(log, moment), (await log.horizon()).newest
     if revision > newest:
         raise click.ClickException(f"revision {revision} is not there yet; {newest} is the newest")
@@ -212,7 +212,7 @@ async def _changes(log: Log, after: int, last: int, chosen: Filter) -> AsyncIter
     while after < last:
         try:
             rows = await log.changes(keys.ROOT, after, PAGE)
-        except Compacted as error:  # a server forgets the oldest changes while this reads them
+        except Compacted as error:  # the server compacted the oldest changes during this read
             click.echo(f"what was before revision {error.compacted} is not kept any more", err=True)
             after = error.compacted
             continue
@@ -273,7 +273,7 @@ def _lines(obj: Object | None) -> list[str]:
 
 
 def _told(obj: Object | None) -> Object | None:
-    """Without what every write changes."""
+    """Return an object without the members that change with every write."""
     if obj is None:
         return None
     left = {"managedFields", "resourceVersion"}

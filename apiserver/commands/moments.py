@@ -12,7 +12,8 @@ from inkube.storage import Log
 
 
 class Moment(click.ParamType):  # type: ignore[type-arg] # no generic before click 8.4
-    """A revision (digits) or a time of RFC 3339; one without a zone is the machine's own."""
+    """A revision (digits) or a time in RFC 3339. A time without a zone is in the local time
+    zone."""
 
     name = "revision|time"
 
@@ -31,7 +32,7 @@ class Moment(click.ParamType):  # type: ignore[type-arg] # no generic before cli
 
 
 def log_of(data: Path | None, database: str) -> Log:
-    """The log of a file that is there, or of a database. Raises click.ClickException."""
+    """Return the log of an existing file, or of a database. Raises click.ClickException."""
     if database:
         try:
             return root.postgresql_log(database)
@@ -45,7 +46,7 @@ def log_of(data: Path | None, database: str) -> Log:
 
 
 async def revision_of(log: Log, moment: int | datetime) -> int:
-    """The revision that was the newest at a moment. Raises LogError."""
+    """Return the newest revision at a moment. Raises LogError."""
     if isinstance(moment, int):
         return moment
     return await log.before(int(moment.timestamp() * 1_000_000))

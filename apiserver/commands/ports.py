@@ -17,13 +17,13 @@ from inkube.apiserver.http import is_loopback
 PROC = Path("/proc")
 _LISTENS = "0A"
 SECONDS = 0.5
-"""In which a server of this machine takes a connection."""
+"""Time limit in seconds for a server of this machine to accept a connection."""
 _NEXT = 100
-"""How many ports after one that is taken are tried."""
+"""The number of ports after one in use that are tried."""
 
 
 def holder(port: int) -> str:
-    """The process that listens on a port, as text for people: `python (process 42)`; "" if unknown.
+    """Return the process that listens on a port, as text: `python (process 42)`; "" if unknown.
 
     Processes of other users are unknown.
     """
@@ -32,7 +32,7 @@ def holder(port: int) -> str:
 
 
 def answers(url: str) -> bool:
-    """Whether something of this machine listens where an address leads."""
+    """Return whether a process of this machine accepts connections at the address of a URL."""
     parts = urlsplit(url)
     if parts.hostname is None or not is_loopback(parts.hostname):
         return False
@@ -44,12 +44,12 @@ def answers(url: str) -> bool:
 
 
 def free(host: str, after: int) -> int:
-    """The next port that can be had, 0 when there is none near."""
+    """Return the next free port, or 0 if the ports near it are in use."""
     for port in range(after + 1, min(after + _NEXT, 65536)):
         with contextlib.suppress(OSError):
             family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
             with socket.socket(family) as one:
-                if os.name != "nt":  # there it would take a port from whoever has it
+                if os.name != "nt":  # on Windows, this would steal a port in use
                     one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 one.bind((host, port))
                 return port
@@ -61,7 +61,7 @@ def _of_proc(port: int) -> int:
     for folder in PROC.iterdir() if inodes else ():
         if not folder.name.isdigit():
             continue
-        with contextlib.suppress(OSError):  # another user's, or gone
+        with contextlib.suppress(OSError):  # a process of another user, or one that has ended
             for handle in (folder / "fd").iterdir():
                 if os.readlink(handle) in inodes:
                     return int(folder.name)
@@ -69,7 +69,7 @@ def _of_proc(port: int) -> int:
 
 
 def _inodes(port: int) -> Iterator[str]:
-    """The sockets that listen on a port, as links to them read."""
+    """Yield the sockets that listen on a port, in the form of links in /proc."""
     for name in ("tcp", "tcp6"):
         with contextlib.suppress(OSError):
             for line in PROC.joinpath("net", name).read_text().splitlines()[1:]:
@@ -95,7 +95,7 @@ def _name(pid: int) -> str:
     with contextlib.suppress(OSError):
         words = PROC.joinpath(str(pid), "cmdline").read_bytes().decode(errors="replace")
         names = [Path(word).name for word in words.split("\0") if word]
-        # of `python /…/bin/inkube serve` people know the second word
+        # for `python /…/bin/inkube serve`, the second word is the known name
         for name in names[:2]:
             if not name.startswith(("python", "-")):
                 return name

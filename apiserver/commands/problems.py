@@ -1,7 +1,4 @@
-"""Why a server cannot start, and what to do about it: one line each.
-
-Loaded when a start fails.
-"""
+"""Reasons why a server cannot start, each with a remedy. Loaded when a start fails."""
 
 import errno
 import os
@@ -16,11 +13,11 @@ from inkube.apiserver.root import security
 from inkube.storage import errors as storage_errors
 
 TROUBLE, MISUSE = 1, 2
-"""Exit codes: it cannot be done, or was found wrong; the command line itself is wrong."""
+"""Exit codes: a failed command or a negative result, and a wrong command line."""
 
 
 class Problem(click.ClickException):
-    """An error of a command, and below it the way to solve it."""
+    """An error of a command, followed by remedies."""
 
     exit_code = TROUBLE
 

@@ -1,8 +1,9 @@
-"""`inkube serve --reload MODULE`: the kinds that a Python module declares, as its code is now.
+"""`inkube serve --reload MODULE`: serves the kinds of a Python module, and follows changes of its
+code.
 
 The module is imported in this process. After a change, it is imported again, together with the
-modules next to it that it uses; those of other folders stay as they are. Code that cannot be
-imported leaves the server as it was.
+modules in its folder that it uses. Modules in other folders stay as they are. If the code cannot be
+imported, the running server does not change.
 """
 
 import importlib
@@ -23,9 +24,10 @@ logger = logging.getLogger(__name__)
 
 
 class Code:
-    """A module by its name (`harbour.kinds`) or file (`harbour.py`), and what it declares.
+    """A module by its name (`harbour.kinds`) or its file (`harbour.py`), and the kinds that it
+    declares.
 
-    Raises ValueError where it cannot be imported or declares no kinds.
+    Raises ValueError if it cannot be imported or declares no kinds.
     """
 
     def __init__(self, text: str) -> None:
@@ -36,12 +38,12 @@ class Code:
         self._before = frozenset(sys.modules)
         try:
             self._load()
-        except Exception as error:  # whatever the code of a user raises
+        except Exception as error:  # code of users can raise anything
             raise ValueError(f"{text} cannot be imported: {_shown(error)}") from error
         self._files = root.editedfiles.EditedFiles(self._list)
 
     async def changed(self) -> None:
-        """Wait until the code has changed and was imported again."""
+        """Wait until the code has changed and is imported again."""
         while True:
             await self._files.changed()
             kept = {name: sys.modules.pop(name) for name in tuple(self._own())}
@@ -58,7 +60,7 @@ class Code:
     def _load(self) -> None:
         importlib.invalidate_caches()
         writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-        try:  # bytecode is compared by seconds and sizes: two changes in a second can look the same
+        try:  # bytecode is compared by seconds and size: two changes in a second can look equal
             module = importlib.import_module(self._name)
         finally:
             sys.dont_write_bytecode = writes
@@ -70,10 +72,10 @@ class Code:
         if not found:
             raise ValueError(f"{self._name} assigns no KindModule to a name of the module")
         self.kinds = tuple(dict.fromkeys(found))
-        """The `KindModule`s that the module has names for."""
+        """The `KindModule`s to which the module has names."""
 
     def _own(self) -> Iterator[str]:
-        """The modules to import again: those in the folder of the module, and below."""
+        """Yield the modules to import again: those in the folder of the module and below it."""
         folder = self._file.parent
         for name, module in tuple(sys.modules.items()):
             file = _file(module)
@@ -91,7 +93,7 @@ def _file(module: ModuleType | None) -> Path | None:
 
 
 def _shown(error: Exception) -> str:
-    """The place in the code, and what is wrong there."""
+    """Return the position in the code, and the error."""
     frames = [
         each
         for each in traceback.extract_tb(error.__traceback__)
@@ -102,7 +104,7 @@ def _shown(error: Exception) -> str:
 
 
 async def continued(options: Options, server: "inkube.APIServer") -> Options:
-    """The options of a server that takes the place of a running one and keeps its data."""
+    """Return the options of a server that replaces a running one and keeps its data."""
     options = replace(options, port=server.port)
     if options.data is not None or options.database:
         return options

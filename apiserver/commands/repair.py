@@ -1,4 +1,4 @@
-"""`inkube check` and `inkube repair`: is a data file sound, and what can be kept of it."""
+"""`inkube check` and `inkube repair`: find damage in a data file, and remove it."""
 
 import sqlite3
 from pathlib import Path
@@ -9,7 +9,7 @@ from inkube.apiserver.registry import JSONCodec
 from inkube.storage import repair as rows
 
 TOLD = 100
-"""The number of damages that are printed one by one."""
+"""The number of damaged entries that are printed one by one."""
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 

@@ -20,9 +20,9 @@ from inkube.apiserver.discovery import Stage
 logger = logging.getLogger(__name__)
 
 PATIENCE = 1.0
-"""Seconds that a start may take without a word."""
+"""The time in seconds after which a start shows its progress."""
 OFTEN, SELDOM = 0.1, 5.0
-"""Seconds between two pictures of a bar, and two lines of a log."""
+"""Seconds between two updates of a progress bar, and between two lines of a log."""
 WIDTH = 30
 
 
@@ -34,7 +34,7 @@ def has_colours(stream: TextIO) -> bool:
 
 @contextlib.asynccontextmanager
 async def telling(stage: Callable[[], Stage | None]) -> AsyncIterator[None]:
-    """Show how far something is, as long as the block lasts, if that is long."""
+    """During the block, show the progress if it takes long."""
     shown = asyncio.create_task(_bar(stage) if sys.stderr.isatty() else _lines(stage))
     try:
         yield
@@ -57,7 +57,7 @@ async def _bar(stage: Callable[[], Stage | None]) -> None:
 
 
 def picture(stage: Stage) -> str:
-    """One line of a bar; a server's terminal is at least 80 wide."""
+    """Return one line of a progress bar, for terminals of at least 80 columns."""
     fraction = stage.fraction
     if fraction is None:
         return str(stage)
@@ -111,13 +111,13 @@ def _next(url: str, kubeconfig: Path, authority: Path | None, *, has_token: bool
         if windows:
             token = "$(kubectl config view --raw -o 'jsonpath={.users[0].user.token}')"
         curl += f' -H "Authorization: Bearer {token}"'
-    if not has_token or url.startswith("https:"):  # kubectl sends tokens over TLS alone
+    if not has_token or url.startswith("https:"):  # kubectl sends tokens only over TLS
         yield "kubectl get namespaces"
     yield f'{curl} "$URL/apis"'
 
 
 def _assign(name: str, value: str, *, windows: bool) -> str:
-    """A line of PowerShell, or of any shell of Unix."""
+    """Return an assignment to an environment variable, in PowerShell or in a Unix shell."""
     return (
         f'$env:{name} = "{value}"; ${name} = $env:{name}' if windows else f'export {name}="{value}"'
     )

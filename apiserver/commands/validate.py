@@ -1,6 +1,6 @@
-"""`inkube validate`: what a server would say of files, without a server.
+"""`inkube validate`: reports the errors that a server would return for files, without a server.
 
-Reads files, folders and standard input; the checks are `schemas.offline`.
+Reads files, folders and standard input. `schemas.offline` contains the checks.
 """
 
 import json
@@ -82,7 +82,7 @@ def _read(paths: Iterable[str]) -> Iterator[Document]:
 
 
 def _distinct(found: list[Finding]) -> list[Finding]:
-    """Each once: a CRD may be among the definitions and the files."""
+    """Return each finding one time, because a CRD can be in the definitions and in the files."""
     return list(dict.fromkeys(found))
 
 

@@ -1,4 +1,4 @@
-"""`inkube world`: scenarios of the scripted world, listed, shown and loaded into a server."""
+"""`inkube world`: lists, shows and loads scenarios of the scripted world."""
 
 import os
 from pathlib import Path
@@ -53,7 +53,7 @@ def load(name: str, server: str, kubeconfig: Path | None) -> None:
 
 
 def named(name: str, hint: str = "NAME") -> "root.scenarios.Scenario":
-    """The scenario that an argument names. Raises click.BadParameter."""
+    """Return the scenario with that name. Raises click.BadParameter."""
     try:
         return root.scenarios.find(name)
     except root.scenarios.UnknownScenario as error:

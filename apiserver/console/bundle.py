@@ -1,8 +1,8 @@
-"""The modules of the console as one script, which a browser fetches by one request.
+"""The modules of the console as one script, which a browser fetches with one request.
 
-Each module becomes a function with a scope of its own, after those that it imports. That takes no
-more than the forms of `import` and `export` that the modules use; `tests` load the script. A cycle
-of imports is refused, for there no order exists.
+Each module becomes a function with its own scope, after the modules that it imports. Only those
+forms of `import` and `export` are supported that the modules use; tests load the script. A cycle of
+imports is refused, because the modules then have no order.
 """
 
 import graphlib
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 ENTRY = "main.js"
 _COMMENT = re.compile(r"^[ \t]*(?://[^\n]*|/\*\*.*?\*/)\n", re.MULTILINE | re.DOTALL)
-"""Comments on lines of their own, which a browser need not fetch; licenses begin with `/*!`."""
+"""Comments on lines of their own, which are removed. Licenses begin with `/*!` and stay."""
 _IMPORT = re.compile(
     r"^import\s*(?:\{(?P<names>[^}]*)\}|\*\s*as\s+(?P<all>\w+)|(?P<default>\w+))\s*from\s*"
     r'"(?P<path>[^"]+)";?',
@@ -26,7 +26,7 @@ _DEFAULT = re.compile(r"\bexport default (?P<sort>function) ?(?P<name>\w*)")
 
 
 def bundle(modules: Mapping[str, str]) -> str:
-    """One script that runs ENTRY, from the texts of modules by their paths.
+    """Return one script that runs ENTRY, from the texts of modules by their paths.
 
     Raises graphlib.CycleError, and KeyError for an import of a module that does not exist.
     """
@@ -44,7 +44,8 @@ def bundle(modules: Mapping[str, str]) -> str:
 
 
 def _scoped(path: str, text: str) -> tuple[str, set[str], set[str]]:
-    """A module as a function, the modules that it needs before, and those that it loads later."""
+    """Return a module as a function, the modules that it needs before, and the modules that it
+    loads later."""
     before: set[str] = set()
     later: set[str] = set()
     exported: dict[str, str] = {}
@@ -88,14 +89,14 @@ def _scoped(path: str, text: str) -> tuple[str, set[str], set[str]]:
     text = _COMMENT.sub("", text)
     for pattern, change in steps:
         text = pattern.sub(change, text)
-    if path == ENTRY:  # it exports nothing, and may await
+    if path == ENTRY:  # the entry exports nothing, and can use await
         return text, before, later
     members = ", ".join(f"{name}: {value}" for name, value in exported.items())
     return f'modules["{path}"] = (() => {{\n{text}\nreturn {{ {members} }};\n}})();', before, later
 
 
 def _pairs(found: re.Match[str]) -> list[tuple[str, str]]:
-    """The names in braces: as the module has them, and as they are called elsewhere."""
+    """Return the names in braces, as pairs: the name in the module, and the name outside."""
     words = (each.split() for each in found["names"].split(","))
     return [(each[0], each[-1]) for each in words if each]
 

@@ -1,8 +1,9 @@
-"""The files of the console, as they lie in `assets`: public, for signing in begins with them.
+"""The files of the console in `assets`, served without authentication because the sign-in needs
+them.
 
 Modules are also served as one script, SCRIPT, which the page loads (`bundle`). Each file is read
-and packed once, and again when it has changed. Paths are looked up among the files
-there are, so none leads elsewhere.
+and compressed one time, and again after a change. Only existing files are served: a path outside
+the folder is not found.
 """
 
 import gzip
@@ -22,7 +23,7 @@ from inkube.schemas import status
 FOLDER = Path(__file__).parent / "assets"
 SCRIPT = "console.js"
 _PLAIN = frozenset({"recorded.js", "theme.js"})
-"""Scripts that are no modules."""
+"""Scripts that are not modules."""
 _TYPES = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
@@ -49,7 +50,8 @@ _READS = frozenset({"GET", "HEAD"})
 
 
 class _File(NamedTuple):
-    """One file, plain and packed, as it was at `changed` (nanoseconds)."""
+    """One file, plain and compressed, in its state at the modification time `changed` (in
+    nanoseconds)."""
 
     changed: int
     plain: bytes
@@ -59,7 +61,7 @@ class _File(NamedTuple):
 
 
 class Pages:
-    """`/console/…`; as many files are kept in memory as there are."""
+    """Serves `/console/…`. The number of files bounds its cache."""
 
     def __init__(self, folder: Path = FOLDER) -> None:
         self._paths = {
@@ -72,7 +74,7 @@ class Pages:
     async def __call__(
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
-        """Answer one request. Raises StatusError 405 for what does not read."""
+        """Respond to one request. Raises StatusError 405 for methods that do not read."""
         if info.method not in _READS:
             raise status.method_not_allowed()
         if info.path == ROOT.rstrip("/"):
@@ -108,7 +110,7 @@ class Pages:
         return self._current(SCRIPT, changed, lambda: _bundled(modules))
 
     def _current(self, name: str, changed: int, read: Callable[[], bytes]) -> _File:
-        """A file as it was packed, or again where it has changed."""
+        """Return a file from the cache, or again from its source if it has changed."""
         file = self._files.get(name)
         if file is None or file.changed != changed:
             plain = read()
@@ -120,7 +122,7 @@ class Pages:
 
 
 def script() -> str:
-    """All modules as one script, as the page loads it."""
+    """Return all modules as one script."""
     paths = {path.relative_to(FOLDER).as_posix(): path for path in FOLDER.rglob("*.js")}
     return _bundled({name: path for name, path in paths.items() if name not in _PLAIN}).decode()
 

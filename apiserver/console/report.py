@@ -1,7 +1,7 @@
-"""The console as one file, with the state of a server in it: a browser opens it without a server.
+"""The console as one file with the state of a server, which a browser opens without a server.
 
-The page has the console's own script and style. `assets/recorded.js` answers its requests from what
-was recorded here.
+The page contains the console's own script and style. `assets/recorded.js` responds to its requests
+with the recorded state.
 """
 
 import base64
@@ -14,13 +14,13 @@ from inkube.apiserver.console import pages
 from inkube.schemas.objects import Object
 
 Ask = Callable[[str, str], Awaitable[Any]]
-"""Asks the server for a path, with a media type in `Accept`; the decoded answer."""
+"""Requests a path from the server, with a media type in `Accept`. Returns the decoded response."""
 
 DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1,application/json"
 JSON = "application/json"
 MOST = 5_000
-"""Objects of one kind that a report has."""
+"""The most objects of one kind in a report."""
 
 
 class Change(NamedTuple):
@@ -31,7 +31,8 @@ class Change(NamedTuple):
 
 
 async def record(ask: Ask, user: Object, history: Mapping[str, Sequence[Change]]) -> bytes:
-    """What a report has of a server, in JSON. `history` is by the path of all objects of a kind."""
+    """Return the recorded state of a server as JSON. `history` maps the path of a kind's list to
+    its changes."""
     documents = {path: await ask(path, DISCOVERY) for path in ("/api", "/apis")}
     documents["/version"] = await ask("/version", JSON)
     lists: dict[str, Any] = {}
@@ -56,7 +57,7 @@ async def record(ask: Ask, user: Object, history: Mapping[str, Sequence[Change]]
 
 
 def render(recorded: bytes, title: str) -> str:
-    """The page. `</script>` in the data or the code cannot end their elements."""
+    """Return the page. `</script>` in the data or the code cannot end their elements."""
     files = {name: (pages.FOLDER / name).read_text("utf-8") for name in _FILES}
     icon = base64.b64encode(files["icon.svg"].encode()).decode()
     script = pages.script().replace('src="icon.svg"', f'src="data:image/svg+xml;base64,{icon}"')
@@ -79,7 +80,8 @@ _FILES = ("icon.svg", "recorded.js", "style.css", "theme.js")
 
 
 def _safe(text: str) -> str:
-    """A text that does not end its element: in JSON and in strings of scripts, `\\/` is a slash."""
+    r"""Return a text that cannot end its element. In JSON and in strings of scripts, `\/` is a
+    slash."""
     return text.replace("</script", "<\\/script")
 
 
@@ -88,7 +90,7 @@ def _text(text: str) -> str:
 
 
 def _listable(*documents: Object) -> list[tuple[str, str]]:
-    """The path of each version, and the plural of each kind that can be listed."""
+    """Return the path of each version, and the plural of each kind that can be listed."""
     found = []
     for document in documents:
         for group in document["items"]:
@@ -106,6 +108,6 @@ def _listable(*documents: Object) -> list[tuple[str, str]]:
 
 
 def _is_custom(name: str) -> bool:
-    """Whether a document of OpenAPI is about a group that Kubernetes does not have."""
+    """Return whether an OpenAPI document is for a group that Kubernetes does not have."""
     group = name.split("/")[1] if name.startswith("apis/") and name.count("/") == 2 else ""
     return "." in group and not group.endswith(".k8s.io")

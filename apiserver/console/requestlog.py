@@ -19,16 +19,16 @@ from inkube.schemas import status
 
 PATH = "/debug/requests"
 KEPT = 500
-"""Events that are remembered, …"""
+"""The most events that are kept."""
 KEPT_BYTES = 8 * 1024 * 1024
-"""… and their bytes."""
+"""The most bytes of all kept events."""
 LONGEST_BODY = 32 * 1024
 """The largest body in an event, in bytes."""
 LISTENERS = 32
 STALLED = 60.0
-"""Seconds in which a listener takes nothing before it is let go."""
+"""Seconds without progress after which a client that does not read is disconnected."""
 BEAT = 15.0
-"""Seconds of silence after which an empty line shows whether the listener is still there."""
+"""Seconds without events after which an empty line checks whether the client is still connected."""
 LEFT_OUT = "console.inkube.dev/left-out"
 _HIDDEN = frozenset({"secrets", "serviceaccounts/token", "tokenreviews"})
 _OWN = ("/console", PATH)
@@ -46,7 +46,7 @@ class RequestLog:
         self._events: deque[bytes] = deque()
         self._bytes = 0
         self._told = 0
-        """How many events there ever were; the newest has this number."""
+        """The number of all events so far, which is also the number of the newest event."""
         self._news = asyncio.Event()
         self._listeners = 0
         self._closed = False
@@ -54,7 +54,8 @@ class RequestLog:
     async def __call__(
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
-        """Stream until the reader leaves or the server stops. Raises StatusError 405, 429."""
+        """Stream events until the client disconnects or the server stops. Raises StatusError 405,
+        429."""
         if info.method != "GET":
             raise status.method_not_allowed()
         if self._listeners >= LISTENERS:
@@ -78,7 +79,7 @@ class RequestLog:
         self._news.set()
 
     def hear(self, finished: "http.audit.Finished", heard: "http.audit.Heard") -> None:
-        """Remember one request."""
+        """Keep the event of one finished request."""
         if finished.info.path.startswith(_OWN):
             return
         event = http.audit.event(finished, heard, "RequestResponse")
@@ -115,14 +116,14 @@ class RequestLog:
         if not self._listeners and self._stop is not None:
             self._stop()
             self._stop = None
-            self._events.clear()  # what comes later would not follow on these
+            self._events.clear()  # later events would not follow directly
             self._bytes = 0
 
     async def _tell(self, response: web.StreamResponse) -> None:
         """Write events as they arrive. A client that is too slow for the kept events misses the
         oldest ones."""
         seen = self._told - len(self._events)
-        await response.write(b"\n")  # the headers go with the first bytes
+        await response.write(b"\n")  # the first bytes make aiohttp send the headers
         while not self._closed:
             self._news.clear()
             oldest = self._told - len(self._events)

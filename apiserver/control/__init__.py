@@ -1,10 +1,10 @@
-"""Control of a server over HTTP: what tests in other languages do that Python's fixture does.
+"""Control of a server over HTTP, for tests in other languages: the actions of the Python fixture.
 
-A request for `/inkube/v1/…` comes in, a JSON object leaves. `app` calls `Control` by path once a
-request is authorized like any other path that is no resource; `server` makes it when it is first
-asked for, and gives it `Actions`.
+A request for `/inkube/v1/…` has a JSON object as its response. `app` calls `Control` by path, after
+the request is authorized like other paths outside resources. `server` creates it at the first
+request, with the server's `Actions`.
 
-    endpoints  method and path → action, its parameters and answer
+    endpoints  method and path → action, its parameters and its response
     document   the same as OpenAPI
 """
 

@@ -3,7 +3,7 @@
 from inkube.schemas.objects import Object
 
 PATH = "inkube/v1"
-"""Below `/openapi/v3`."""
+"""The path of the document below `/openapi/v3`."""
 _NUMBER: Object = {"type": "number", "minimum": 0}
 _TEXT: Object = {"type": "string"}
 _NAME: Object = {"type": "string", "minLength": 1, "maxLength": 64}
@@ -12,7 +12,7 @@ _FORK: Object = {"name": _NAME, "url": _TEXT, "kubeconfig": _TEXT}
 
 
 def openapi() -> Object:
-    """The document; a new one each time."""
+    """Return a new copy of the document."""
     name = {"name": "name", "in": "path", "required": True, "schema": _NAME}
     snapshots = {"type": "array", "items": _object({"name": _NAME, "revision": _REVISION})}
     forks = {"type": "array", "items": _object({"name": _NAME, "url": _TEXT})}

@@ -1,7 +1,7 @@
-"""`/inkube/v1/…`: settle, move the clock, reset, take and restore snapshots, fork.
+"""`/inkube/v1/…`: wait until idle, move the clock, reset, take and restore snapshots, fork.
 
-Every change is a POST with a JSON object, which may be left out where all members may be. What is
-refused is a Status, as everywhere else.
+Every change is a POST with a JSON object, which can be omitted if it has no required members.
+Errors are Statuses.
 """
 
 import math
@@ -20,11 +20,11 @@ from inkube.schemas.objects import Object
 
 ROOT = "/inkube/v1"
 WITHIN = 60.0
-"""Seconds that a server has to settle, unless the request says otherwise, …"""
+"""The default time limit in seconds for a server to become idle."""
 LONGEST = 600.0
-"""… and at most."""
+"""The longest permitted time limit in seconds."""
 FURTHEST = 10 * 365 * 86_400.0
-"""Seconds that a clock is moved at once, at most: ten years."""
+"""The most seconds by which one request moves a clock: ten years."""
 LONGEST_NAME = 64
 LARGEST = 64 * 1024
 FILE = "application/vnd.sqlite3"
@@ -44,56 +44,56 @@ class Actions(Protocol):
     """The operations on a server; `root.controlled` implements them. All raise StatusError."""
 
     async def settled(self, within: float) -> int:
-        """Wait for the controllers; the revision then. 504 where they take longer."""
+        """Wait for the controllers, and return the revision. Raises 504 after the time limit."""
         ...
 
     async def advance(self, seconds: float) -> int:
-        """Move the clock, and wait for what became due; the revision then."""
+        """Move the clock, wait for the timers that become due, and return the revision."""
         ...
 
     async def reset(self) -> int:
-        """Make the state that of the start; the revision then."""
+        """Restore the state of the start, and return the revision."""
         ...
 
     async def snapshot(self, name: str) -> int:
-        """Keep the state under a name; its revision."""
+        """Store the state as a named snapshot, and return its revision."""
         ...
 
     async def restore(self, name: str) -> int:
-        """Make the state that of a snapshot; the revision then. 404."""
+        """Restore the state of a snapshot, and return the revision. Raises 404."""
         ...
 
     async def file(self, name: str) -> bytes:
-        """A snapshot as a data file. 404."""
+        """Return a snapshot as a data file. Raises 404."""
         ...
 
     def forget(self, name: str) -> None:
-        """Let go of a snapshot. 404."""
+        """Delete a snapshot. Raises 404."""
         ...
 
     def snapshots(self) -> Mapping[str, int]:
-        """Names and revisions of all."""
+        """Return the names and revisions of all snapshots."""
         ...
 
     async def fork(self, name: str, snapshot: str) -> Fork:
-        """Start another server, from a snapshot or, where that is "", from the state now."""
+        """Start another server, from a snapshot or, if that is "", from the current state."""
         ...
 
     async def end(self, name: str) -> None:
-        """Stop a fork. 404."""
+        """Stop a fork. Raises 404."""
         ...
 
     def forks(self) -> Sequence[Fork]:
-        """Those that run."""
+        """Return the running forks."""
         ...
 
     def now(self) -> datetime:
-        """The time of the server's clock."""
+        """Return the time of the server's clock."""
         ...
 
 
 class Control:
-    """An endpoint of `app` for all below ROOT; `others` answer for paths that begin like theirs."""
+    """Serves all paths below ROOT. `others` serve paths that only begin with the same text."""
 
     def __init__(self, actions: Actions, others: Mapping[str, Endpoint]) -> None:
         self._actions = actions
@@ -115,7 +115,7 @@ class Control:
     async def __call__(
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
-        """Answer one request. Raises StatusError."""
+        """Respond to one request. Raises StatusError."""
         path = info.path.rstrip("/")
         for start, other in self._others.items():
             if path == start or path.startswith(f"{start}/"):
@@ -187,7 +187,7 @@ class Control:
 
 
 async def _read(request: web.BaseRequest) -> Object:
-    """The parameters. Raises StatusError 400, 413."""
+    """Return the parameters in a body. Raises StatusError 400, 413."""
     body = await bodies.read(request)
     if len(body) > LARGEST:
         raise status.too_large(f"parameters have at most {LARGEST} bytes")

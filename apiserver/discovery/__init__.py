@@ -1,7 +1,7 @@
 """Documents about the server: groups and resources, OpenAPI, health, version, metrics, issuer.
 
-Each is an `endpoints.Endpoint`: a request in, a response out, made from the live table. `app` calls
-them by path.
+Each is an `endpoints.Endpoint`, which responds to a request with data from the table of served
+kinds. `app` calls them by path.
 """
 
 from inkube.schemas import lazy

@@ -1,4 +1,4 @@
-"""Paths below `/debug/` that a server without queues and without profiles can answer.
+"""The paths below `/debug/` that make sense for a server without queues and profiles.
 
 Follows apiserver/pkg/util/flowcontrol/dump.go and apiserver/pkg/server/routes/flags.go.
 """
@@ -19,7 +19,7 @@ _PLAIN = {"Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options":
 
 
 class Debugging:
-    """`/debug/…`; other paths are 404."""
+    """Serves `/debug/…`. Unknown paths return 404."""
 
     def __init__(self, store: BaseStore) -> None:
         self._store = store
@@ -27,7 +27,7 @@ class Debugging:
     async def __call__(
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
-        """Answer one request."""
+        """Respond to one request."""
         if info.path == "/debug/flags/v":
             return web.Response(text="unsupported http method\n", status=406, headers=_PLAIN)
         if info.path == "/debug/api_priority_and_fairness/dump_priority_levels":
@@ -35,7 +35,7 @@ class Debugging:
         return responses.plain_not_found()
 
     def _levels(self) -> str:
-        """Every priority level; all are idle, for requests are served as they come."""
+        """Return every priority level. All are idle, because no requests are queued."""
         names = sorted(entry.value["metadata"]["name"] for entry in self._store.list(_LEVELS))
         rows = [_HEAD, *((name, "0", "true", "false", *["0"] * 6) for name in names)]
         widths = [max(len(row[at]) for row in rows) + 2 for at in range(len(_HEAD))]

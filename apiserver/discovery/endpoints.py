@@ -1,4 +1,4 @@
-"""Paths that are no resources: health, version, metrics, the root."""
+"""Paths outside resources: health, version, metrics, the root."""
 
 import platform
 from collections import Counter
@@ -25,7 +25,7 @@ _BUILD = {
     "git_tree_state": "gitTreeState", "git_version": "gitVersion", "go_version": "goVersion",
     "major": "major", "minor": "minor", "platform": "platform",
 }  # fmt: skip
-"""Labels of kubernetes_build_info, as `/version` names them."""
+"""Labels of kubernetes_build_info, with the names in `/version`."""
 _READABLE = ("*/*", "text/*", "text/plain")
 _WARNING = (
     "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility "
@@ -33,13 +33,13 @@ _WARNING = (
 )
 _METRICS = "text/plain; version=0.0.4; charset=utf-8; escaping="
 _ESCAPES_UTF8 = 32
-"""The minor since which names of metrics may be any text, which has to be escaped."""
+"""The minor since which names of metrics can contain any character, and are escaped."""
 
 _OF_THE_LOG = ("log", "etcd")
 
 
 def made_late(endpoint: Late[Endpoint]) -> Endpoint:
-    """The endpoint that its first request makes."""
+    """Return an endpoint that is created by its first request."""
 
     async def serve(request: web.BaseRequest, info: RequestInfo, user: User) -> web.StreamResponse:
         return await endpoint()(request, info, user)
@@ -55,7 +55,7 @@ _EMULATES = 33
 
 @caches.of_values(16)
 def version_document(release: Release) -> Object:
-    """`/version`: the release that is served, and our own in a field of its own."""
+    """Return `/version`: the served release, and the version of inkube in a separate member."""
     major, minor = "1", str(release.minor)
     emulated = {
         "emulationMajor": major,
@@ -79,10 +79,10 @@ def version_document(release: Release) -> Object:
 
 
 class Siblings(Protocol):
-    """The other processes of one server."""
+    """The other processes of the same server."""
 
     async def ask(self) -> Sequence[Object]:
-        """The metrics of the workers that answer; see `Endpoints.figures`."""
+        """Return the metrics of each responding worker; see `Endpoints.figures`."""
         ...
 
 
@@ -102,9 +102,9 @@ class Endpoints:
     ) -> None:
         self.health = health.Health(failures, minor=release.minor)
         self.requests = metrics
-        """The metrics of requests."""
+        """The metrics of requests in this process."""
         self.page_paths = ("/flagz", "/statusz") if release.minor >= _HAS_PAGES else ()
-        """The pages for people, which came with 1.36."""
+        """The pages for people, which exist since 1.36."""
         self._release = release
         escaping = "underscores" if release.minor >= _ESCAPES_UTF8 else "values"
         self._content_type = f"{_METRICS}{escaping}"
@@ -115,7 +115,7 @@ class Endpoints:
         self._commits = commits
 
     def figures(self) -> Object:
-        """The metrics of this process, for other workers."""
+        """Return the metrics of this process, for other workers."""
         return {
             "requests": self.requests.told(),
             "commits": self._commits.told(),
@@ -124,14 +124,14 @@ class Endpoints:
         }
 
     async def _every(self) -> list[Object]:
-        """The figures of all processes, this one's first."""
+        """Return the metrics of all processes, with this process first."""
         others = [] if self._siblings is None else await self._siblings.ask()
         return [self.figures(), *others]
 
     async def root(
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
-        """`/`: the paths there are (apiserver/pkg/server/routes/index.go)."""
+        """Serve `/`: the list of paths (apiserver/pkg/server/routes/index.go)."""
         paths = {"/api", "/apis", "/metrics", "/version", issuer.CONFIGURATION, issuer.KEYS}
         paths |= {"/metrics/slis", *health.paths(self._release.minor)}
         for definition in await self._resources.definitions():
@@ -145,7 +145,7 @@ class Endpoints:
     async def version(
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
-        """`/version`."""
+        """Serve `/version`."""
         if info.method not in ("GET", "HEAD"):
             raise status.method_not_allowed()
         return responses.render(version_document(self._release), negotiation.INDENTED)
@@ -153,7 +153,7 @@ class Endpoints:
     async def metrics(
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
-        """`/metrics` in the exposition format."""
+        """Serve `/metrics` in Prometheus' exposition format."""
         found, total, entries = await self._every(), Metrics(), Counter[str]()
         commits = Durations()
         for figures in found:
@@ -185,7 +185,7 @@ class Endpoints:
     async def levels(
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
-        """`/metrics/slis`: the health checks (component-base/metrics/prometheus/slis)."""
+        """Serve `/metrics/slis`: the health checks (component-base/metrics/prometheus/slis)."""
         checks = {(kind, name): 1 for kind, names in self.health.checks.items() for name in names}
         asked = Counter[tuple[str, str]]()
         for figures in await self._every():
@@ -196,7 +196,7 @@ class Endpoints:
     async def pages(
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
-        """`/statusz` and `/flagz`, in plain text only (component-base/zpages).
+        """Serve `/statusz` and `/flagz`, only as plain text (component-base/zpages).
 
         Raises StatusError 406 for other media types.
         """

@@ -1,7 +1,7 @@
-"""Discovery: which groups, versions and resources are served.
+"""Discovery: the served groups, versions and resources.
 
-Documents are built from the live table when first asked for and kept until it changes. Follows
-apiserver/pkg/endpoints/discovery and its aggregated form.
+Documents are built from the table of served kinds at the first request, and kept until the table
+changes. Follows apiserver/pkg/endpoints/discovery and its aggregated form.
 """
 
 import base64
@@ -26,10 +26,10 @@ AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDisc
 
 
 class Discovery:
-    """`/api`, `/apis` and what lies below, plain and aggregated."""
+    """Serves `/api`, `/apis` and the paths below them, in the plain and the aggregated form."""
 
     def __init__(self, resources: Resources, minor: int = releases.NEWEST.minor) -> None:
-        # before Go's `omitzero`, which came with 1.34, a time that is not set was null
+        # before 1.34 (Go's `omitzero`), an unset time was null
         self._no_time: Object = {} if minor >= 34 else {"creationTimestamp": None}
         self._resources = resources
         self._revision = -1
@@ -40,7 +40,7 @@ class Discovery:
     async def __call__(
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
-        """Answer `/api…` and `/apis…`."""
+        """Respond to a request for `/api…` or `/apis…`."""
         parts = [part for part in info.path.strip("/").split("/") if part]
         self._refresh(await self._resources.definitions())
         groups = self._groups
@@ -54,7 +54,7 @@ class Discovery:
         if version and version not in groups[group]:
             return responses.unknown_path(plain=wording.unknown_is_plain)
         if version and not self._kinds.get(group):
-            return responses.plain_not_found()  # registered as served here, which it is not
+            return responses.plain_not_found()  # local, but not served
         if version and not wording.allows(info.method, info.verb, "", ("get",)):
             raise wording.method_not_allowed(GVR(group, version, ""), info.verb)
         if version and wording.is_routed:
@@ -104,7 +104,7 @@ class Discovery:
         return Answer(body, CIMultiDict(headers))
 
     def _refresh(self, definitions: Sequence[Definition]) -> None:
-        """Follow the table of resources."""
+        """Build documents again if the table of served kinds changed."""
         if self._revision != self._resources.revision:
             self._documents.clear()
             self._kinds = {}
@@ -118,12 +118,13 @@ class Discovery:
         return wordings.of(found[0]) if found else wordings.EXTENSIONS
 
     def _of_version(self, group: str, version: str) -> list[Definition]:
-        """The kinds of a group that are served in a version, by plural."""
+        """Return the kinds of a group that are served in a version, by plural."""
         found = [each for each in self._kinds.get(group, ()) if each.version(version) is not None]
         return sorted(found, key=lambda each: each.names.plural)
 
     def _served_groups(self) -> dict[str, list[str]]:
-        """Served versions by group, best first; groups of custom resources come last, by name."""
+        """Return the served versions by group, preferred ones first. Groups of custom resources are
+        last, sorted by name."""
         found: dict[str, dict[str, None]] = {}
         sorts: set[str] = set()
         for group, kinds in self._kinds.items():
@@ -141,7 +142,7 @@ class Discovery:
         return self._with_delegates(served) if self._resources.delegates else served
 
     def _with_delegates(self, served: dict[str, list[str]]) -> dict[str, list[str]]:
-        """The same with what others answer for, in the order of all priorities."""
+        """Return the same with the groups of other servers, sorted by all priorities."""
         local = [
             _local(group, version, self._wording(group), at)
             for group, versions in served.items()
@@ -161,17 +162,17 @@ class Discovery:
         return {"name": name, "versions": versions, "preferredVersion": versions[0]}
 
     def resource_list(self, group: str, version: str) -> Object:
-        """An APIResourceList."""
+        """Return an APIResourceList."""
         listed = []
         for definition in self._of_version(group, version):
             listed += list(_api_resources(definition, version))
-        # the core group's list is older than versions, and has none of its own
+        # the list of the core group has no apiVersion
         head = {"kind": "APIResourceList"} | ({"apiVersion": "v1"} if group else {})
         name = f"{group}/{version}" if group else version
         return {**head, "groupVersion": name, "resources": listed}
 
     def aggregated(self, root: str, version: str) -> Object:
-        """An APIGroupDiscoveryList of one root."""
+        """Return an APIGroupDiscoveryList for one root."""
         items = []
         for group, versions in self._groups.items():
             if (root == "api") != (group == ""):
@@ -190,7 +191,8 @@ class Discovery:
         }
 
     def _discovered(self, group: str, version: str) -> Object | None:
-        """An APIVersionDiscovery; None for a group version that is registered but not served."""
+        """Return an APIVersionDiscovery, or None for a group version that is registered but not
+        served."""
         delegate = self._resources.delegates.get((group, version))
         if delegate is not None and delegate.answers:
             return delegate.discovered()
@@ -202,7 +204,8 @@ class Discovery:
 
 
 def _place(definition: Definition) -> tuple[int, str]:
-    """Compiled-in groups as they were installed, then those declared in Python, then CRDs'."""
+    """Return the position of a group: built-in groups in their order, then kinds declared in
+    Python, then CRDs."""
     wording = wordings.of(definition)
     return wording.group_order, definition.group if wording.sorts_groups else ""
 
@@ -218,7 +221,7 @@ def _local(group: str, version: str, wording: wordings.Wording, at: int) -> Regi
 
 
 def _aggregated(accept: str) -> str:
-    """Which aggregated form an Accept header prefers, "" for the plain one."""
+    """Return the aggregated form that an Accept header prefers, or "" for the plain form."""
     for clause in negotiation.clauses(accept):
         if clause.media in ("*/*", negotiation.JSON, negotiation.YAML):
             if clause.parameter("as") != "APIGroupDiscoveryList":
@@ -250,14 +253,14 @@ def _api_resources(definition: Definition, version: str) -> Any:
 
 
 def storage_hash(definition: Definition) -> str:
-    """Identifies group, storage version and kind (discovery.StorageVersionHash)."""
+    """Return a hash of group, storage version and kind (discovery.StorageVersionHash)."""
     stored = definition.storage_version.name
     text = f"{definition.group}/{stored}/{definition.names.kind}"
     return base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()
 
 
 def subresources(definition: Definition, version: str) -> list[Object]:
-    """The subresources as an APIResourceList shows them."""
+    """Return the subresources in the form of an APIResourceList."""
     served = definition.version(version)
     assert served is not None, "asked for served versions only"
     return [
@@ -274,7 +277,8 @@ def subresources(definition: Definition, version: str) -> list[Object]:
 
 
 def _discovery(definition: Definition, version: str) -> Object:
-    """An APIResourceDiscovery. Built-in kinds leave group and version to be the list's own."""
+    """Return an APIResourceDiscovery. Built-in kinds omit group and version, which then are those
+    of the list."""
     names = definition.names
     repeats = wordings.of(definition).discovery_repeats_group
     group, shown = (definition.group, version) if repeats else ("", "")

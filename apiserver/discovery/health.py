@@ -1,8 +1,7 @@
-"""Health checks by the reference's names, one by one and in full, and how often they were made.
+"""Health checks with kube-apiserver's names, and the number of their requests.
 
-A server that answers at all has passed nearly every one of them: what they stand for has run before
-its port was open. While the log fails a server lives but is not ready. Follows
-apiserver/pkg/server/healthz/healthz.go.
+Most checks always succeed, because what they check is complete before the port is open. If the log
+fails, the server is alive but not ready. Follows apiserver/pkg/server/healthz/healthz.go.
 """
 
 from collections import Counter
@@ -51,7 +50,7 @@ _HEADERS = {
 
 @caches.of_values(len(releases.RECORDED))
 def checks(minor: int = releases.NEWEST.minor) -> dict[str, tuple[str, ...]]:
-    """The checks of each path in a minor, in the order of the response."""
+    """Return the checks of each path in a minor, in the order of the response."""
     return {path: tuple(_of_minor(names, minor)) for path, names in _CHECKS.items()}
 
 
@@ -63,13 +62,13 @@ def _of_minor(names: Sequence[str], minor: int) -> Iterator[str]:
 
 
 def paths(minor: int) -> set[str]:
-    """Every path that answers."""
+    """Return every path with a health check."""
     found = {f"/{name}" for name in _CHECKS}
     return found | {f"/{name}/{each}" for name, every in checks(minor).items() for each in every}
 
 
 class Health:
-    """Answers `/healthz`, `/livez` and `/readyz`; the `strict` ones fail while something does."""
+    """Serves `/healthz`, `/livez` and `/readyz`. The `strict` ones fail while any check fails."""
 
     def __init__(
         self,
@@ -82,12 +81,13 @@ class Health:
         self._failures = failures
         """The current problem of each failing check."""
         self.asked: Counter[tuple[str, str]] = Counter()
-        """How often each check of each path was made."""
+        """The number of requests for each check of each path."""
 
     async def __call__(
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
-        """One check, or all of them but those of `?exclude`; `?verbose` lists them."""
+        """Respond with one check, or all checks except those in `?exclude`. `?verbose` lists
+        them."""
         name, slash, check = info.path.strip("/").partition("/")
         if info.path.endswith("/"):
             return responses.plain_not_found()

@@ -19,7 +19,7 @@ KEY_SET = "application/jwk-set+json"
 
 
 class Issuer:
-    """The two documents; `url` is where the server is reached."""
+    """Serves the two documents. `url` is the server's URL."""
 
     def __init__(self, tokens: ServiceAccountTokens, url: Callable[[], str]) -> None:
         self._tokens = tokens
@@ -28,7 +28,7 @@ class Issuer:
     async def configuration(
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
-        """`/.well-known/openid-configuration`."""
+        """Serve `/.well-known/openid-configuration`."""
         document = {
             "issuer": self._tokens.issuer,
             "jwks_uri": self._url() + KEYS,
@@ -41,7 +41,8 @@ class Issuer:
     async def keys(
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
-        """`/openid/v1/jwks`. Raises StatusError 406 if the client does not accept key sets."""
+        """Serve `/openid/v1/jwks`. Raises StatusError 406 if the client does not accept key
+        sets."""
         accept = negotiation.clauses(request.headers.get(hdrs.ACCEPT) or "*/*")
         if not any(clause.media in ("*/*", KEY_SET) for clause in accept):
             message = "406: Not Acceptable"

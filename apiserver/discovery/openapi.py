@@ -1,8 +1,9 @@
-"""OpenAPI over HTTP: the index of version 3, a document per group-version, version 2 merged.
+"""OpenAPI over HTTP: the index of version 3, a document for each group version, and version 2
+merged.
 
-Nothing is built before it is asked for, and then beside the loop. The index names each document by
-a hash of what it is made from, so that it needs none of them; a document is kept until its kinds
-change. Follows kube-openapi/pkg/handler3 and handler.
+A document is built at its first request, in a thread. The index identifies each document by a hash
+of its sources, so it does not need the documents. A document is kept until its kinds change.
+Follows kube-openapi/pkg/handler3 and handler.
 """
 
 import asyncio
@@ -29,7 +30,7 @@ _ROOT_V3 = ["openapi", "v3"]
 
 
 class _Document:
-    """One document: what it is made from, the hash of that, its bytes once asked for."""
+    """One document: its sources, their hash, and its bytes after the first request."""
 
     def __init__(
         self,
@@ -48,7 +49,7 @@ class _Document:
 
     @property
     def is_written(self) -> bool:
-        """Whether `body` is at hand."""
+        """Whether `body` is already built."""
         return self._body is not None
 
     @property
@@ -60,8 +61,11 @@ class _Document:
 
 
 class OpenAPI:
-    """Serves `/openapi/v2` and `/openapi/v3…`; `own` are documents of version 3, by path, of what
-    kube-apiserver does not have: the index, from which its clients read, leaves them out."""
+    """Serves `/openapi/v2` and `/openapi/v3…`.
+
+    `own` are documents of version 3, by path, for paths that kube-apiserver does not have. The
+    index omits them, because clients of kube-apiserver read it.
+    """
 
     def __init__(
         self,
@@ -79,18 +83,18 @@ class OpenAPI:
         self._merging = asyncio.Lock()
         self._revision = -1
         self._documents: dict[str, _Document] = {}
-        """By path below `/openapi/v3`."""
+        """The documents, by their path below `/openapi/v3`."""
         self._index = b""
         self._merged: dict[str, tuple[bytes, str]] = {}
 
     async def __call__(
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
-        """Answer what lies below `/openapi`."""
+        """Respond to a request below `/openapi`."""
         parts = [part for part in info.path.split("/") if part]
         path = "/".join(parts[2:]) if parts[:2] == _ROOT_V3 else ""
         if parts == ["openapi", "v2"] or self._resources.is_deferred(_group(path)):
-            await self._resources.loaded()  # the index alone needs no schema
+            await self._resources.loaded()  # only the index needs no schema
         await self._refresh()
         if parts == _ROOT_V3:
             return _answer(request, self._index, _digest(self._index))
@@ -108,7 +112,8 @@ class OpenAPI:
         return _version_3(request, info, document)
 
     async def _refresh(self) -> None:
-        """Follow the table of resources; documents whose kinds are the same stay."""
+        """Update the documents after a change of the table of served kinds. Documents with the same
+        kinds stay."""
         definitions = await self._resources.definitions()
         if self._revision == self._resources.revision:
             return
@@ -137,7 +142,7 @@ class OpenAPI:
         return {path: {"serverRelativeURL": found[path]} for path in sorted(found)}
 
     def _delegate(self, path: str) -> Delegate | None:
-        """The other server that has the document at that path."""
+        """Return the other server with the document at that path, or None."""
         for delegate in self._resources.delegates.values():
             if path in delegate.openapi_paths():
                 return delegate
@@ -145,7 +150,7 @@ class OpenAPI:
 
     async def _version_2(self, request: web.BaseRequest) -> web.StreamResponse:
         media = _media_v2(request.headers.get(hdrs.ACCEPT) or "")
-        async with self._merging:  # who asks for the same meanwhile gets what is made now
+        async with self._merging:  # concurrent requests for the same document wait for it
             await self._refresh()
             if media in self._merged:
                 body, digest = self._merged[media]
@@ -174,7 +179,8 @@ class OpenAPI:
 def _version_3(
     request: web.BaseRequest, info: RequestInfo, document: _Document
 ) -> web.StreamResponse:
-    """A document; asked for by its hash it may be cached for ever."""
+    """Return a document. A request with its hash in the query can be cached without a time
+    limit."""
     asked = info.query.get("hash", "")
     if asked and asked != document.hash:
         return web.Response(status=301, headers={"Location": f"{info.path}?hash={document.hash}"})
@@ -205,7 +211,7 @@ def _of_versions(kinds: dict[Key, list[Definition]]) -> Iterator[_Document]:
 
 
 def _of_groups(kinds: dict[Key, list[Definition]]) -> Iterator[_Document]:
-    """Groups of custom resources have no documents of their own."""
+    """Yield the documents of groups. Groups of custom resources have none of their own."""
     seen = set()
     for (group, _), found in kinds.items():
         if group and group not in seen and wordings.of(found[0]).documents_groups:
@@ -224,7 +230,8 @@ def _root(path: str, minor: int) -> Object:
 
 
 def _group(path: str) -> str:
-    """The group that a document is about, "" for the core group and for none."""
+    """Return the group of a document's path, or "" for the core group and for paths without a
+    group."""
     root, _, rest = path.partition("/")
     return rest.partition("/")[0] if root == "apis" else ""
 
@@ -235,7 +242,7 @@ def _path(key: Key) -> str:
 
 
 def _media_v2(accept: str) -> str:
-    """JSON, or the protocol buffer that kubectl asks for. Raises StatusError 406."""
+    """Return JSON, or the protocol buffer that kubectl requests. Raises StatusError 406."""
     for clause in negotiation.clauses(accept or "*/*"):
         if clause.media in ("*/*", "application/*", negotiation.JSON):
             return negotiation.JSON
@@ -248,7 +255,7 @@ def _media_v2(accept: str) -> str:
 
 
 def _hash(definitions: Sequence[Definition], version: str) -> str:
-    """Identifies what a document is made from. Built-in kinds change with the release only."""
+    """Return a hash of a document's sources. Built-in kinds change only with the release."""
     digest = hashlib.sha512()
     for definition in definitions:
         served = definition.version(version)

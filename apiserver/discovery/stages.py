@@ -1,9 +1,9 @@
-"""How far a start is."""
+"""The progress of a start."""
 
 from typing import NamedTuple
 
 LOADING, IMPORTING = "log", "poststarthook/crd-informer-synced"
-"""The checks of `/readyz` that fail while the log is read, and while definitions are made."""
+"""The checks of `/readyz` that fail while the log is loaded, and while definitions are created."""
 
 
 class Stage(NamedTuple):

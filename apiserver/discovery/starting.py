@@ -20,20 +20,20 @@ Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
 class Starting:
-    """Answers every request until there is an application."""
+    """Responds to every request until the application is ready."""
 
     def __init__(self, stage: Stages) -> None:
         self._stage = stage
-        # who waits for /healthz waits for the same: it has the checks of a start there, too
+        # /healthz has the checks of a start too, because clients also wait for it
         self._health = Health(self._failures, strict=("healthz", "readyz"))
         self._app: Handler | None = None
 
     def hand_over(self, app: Handler) -> None:
-        """From now on the application answers, also on connections that came before."""
+        """From now on, pass requests to the application, also on earlier connections."""
         self._app = app
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Health checks are answered, all else has to come again."""
+        """Respond to health checks. Other requests are rejected, and must be sent again."""
         if self._app is not None:
             return await self._app(request)
         info = requests.read(request)

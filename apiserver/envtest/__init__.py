@@ -5,10 +5,10 @@ Input: the arguments for `kube-apiserver` and `etcd`. Output: a server, and an e
 health and the location of the data. `assets` writes the folder that KUBEBUILDER_ASSETS names;
 `commands` calls all three.
 
-    flags       arguments as pflag and Go's flag read them: pure
-    kubeflags   what the flags of kube-apiserver mean here: pure
+    flags       parses arguments as pflag and Go's flag do, without I/O
+    kubeflags   the meaning of kube-apiserver's flags in inkube, without I/O
     kubeapi     the server, from its arguments to the signal that ends it
-    etcd        the etcd: nothing but the standard library, so that it starts at once
+    etcd        the etcd, which imports only the standard library, so that it starts fast
     assets      the folder of programs
 """
 

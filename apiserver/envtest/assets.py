@@ -19,8 +19,8 @@ if [ -n "$PYTHONDONTWRITEBYTECODE" ]; then
 fi
 exec {command}{flags} "$@"
 """
-"""Where bytecode is not to be written beside the sources it is kept in the folder: half of a start
-would be spent on compiling them again."""
+"""A line of the scripts: if Python cannot write bytecode next to the sources, it is stored in the
+folder. Compiling the sources again would take half of each start."""
 _KUBECTL = """#!/bin/sh
 # written by inkube envtest-assets: the first kubectl on PATH beside this one
 here=$(cd "$(dirname "$0")" && pwd)
@@ -36,7 +36,7 @@ exit 127
 
 
 class AssetsError(Exception):
-    """The folder cannot be written; nothing that was there is lost."""
+    """The folder cannot be written. Existing files are not lost."""
 
 
 def write(folder: Path, kubernetes_version: str = "") -> None:
@@ -68,7 +68,7 @@ def default_folder(kubernetes_version: str = "") -> Path:
 
 
 def has_kubectl(folder: Path) -> bool:
-    """Whether there is a kubectl that the one in the folder can call."""
+    """Return whether PATH has a kubectl that the script in the folder can call."""
     others = [each for each in os.get_exec_path() if Path(each).absolute() != folder.absolute()]
     return shutil.which("kubectl", path=os.pathsep.join(others)) is not None
 
@@ -79,7 +79,7 @@ def _script(folder: Path, name: str, flags: str = "") -> str:
 
 
 def _own(name: str) -> str:
-    """How a shell starts a program of this very inkube."""
+    """Return the shell command for a program of this installation of inkube."""
     if getattr(sys, "frozen", False):
         return f"{shlex.quote(sys.executable)} {name}"
     return f"{shlex.quote(sys.executable)} -m inkube {name}"

@@ -25,9 +25,9 @@ PLACE = "/inkube"
 DATA = "inkube.db"
 MAX_HEAD = 16 * 1024
 PATIENCE = 10.0
-"""Seconds that one request may take to arrive."""
+"""Time limit in seconds to receive a request."""
 START_SECONDS = 20.0
-"""How long a kube-apiserver waits for its etcd."""
+"""Seconds that a kube-apiserver waits for its etcd."""
 _TEXT = Flag("text", "(no meaning here)")
 
 KNOWN: Mapping[str, Flag] = {
@@ -52,29 +52,29 @@ KNOWN: Mapping[str, Flag] = {
 
 
 class DataFile(NamedTuple):
-    """Where the objects are, and whether a power cut may take the last of them."""
+    """The data file, and whether a power failure can lose its last writes."""
 
     data: Path
     durable: bool
 
 
 class EtcdError(Exception):
-    """There is no such etcd."""
+    """There is no etcd of inkube at the URL."""
 
 
 def prepare(given: Given) -> DataFile:
-    """Make the folder of the data where it is missing. Raises OSError."""
+    """Create the folder of the data if it does not exist. Raises OSError."""
     folder = Path(given.last("data-dir", "default.etcd")).absolute()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return DataFile(folder / DATA, durable=not given.truth("unsafe-no-fsync"))
 
 
 async def serve(given: Given, place: DataFile) -> None:
-    """Say where the data is until SIGTERM or SIGINT. Raises FlagError, OSError."""
+    """Report the location of the data until SIGTERM or SIGINT. Raises FlagError, OSError."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        with contextlib.suppress(NotImplementedError):  # Windows has no such handlers
+        with contextlib.suppress(NotImplementedError):  # Windows supports no signal handlers
             loop.add_signal_handler(number, stop.set)
     pages = _pages(place)
 
@@ -110,7 +110,8 @@ def _pages(place: DataFile) -> Mapping[str, Mapping[str, Any]]:
 
 
 async def _answer(reader: asyncio.StreamReader, pages: Mapping[str, Mapping[str, Any]]) -> bytes:
-    """One response, after which the connection is closed; none to requests that are not HTTP/1."""
+    """Return the response, after which the connection is closed. It is empty for requests other
+    than HTTP/1."""
     try:
         head = await reader.readuntil(b"\r\n\r\n")
     except asyncio.LimitOverrunError:
@@ -135,7 +136,7 @@ def _rendered(code: str, body: bytes) -> bytes:
 
 
 async def locate(servers: Sequence[str], within: float = START_SECONDS) -> DataFile:
-    """Where the etcd of these URLs wants the data, as soon as one answers. Raises EtcdError."""
+    """Return the data file of the etcd at these URLs, as soon as one responds. Raises EtcdError."""
     why = "no URL is given"
     clock = asyncio.get_running_loop().time
     deadline, delay = clock() + within, 0.02

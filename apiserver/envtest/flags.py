@@ -15,11 +15,11 @@ _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 
 
 class FlagError(Exception):
-    """A command line that cannot be read; the text is what Go programs say."""
+    """An invalid command line, with the error text of Go programs."""
 
 
 class Flag(NamedTuple):
-    """How one flag is written and what it is for; `list` values are parted by commas."""
+    """The syntax and the purpose of one flag. Values of `list` are separated by commas."""
 
     kind: Kind
     help: str = ""
@@ -30,28 +30,28 @@ class Given:
     """The parsed arguments of a command line."""
 
     values: Mapping[str, Sequence[str]]
-    """Name → its values in their order; lists are taken apart."""
+    """Name → its values in their order. Lists are split."""
     unknown: Sequence[str] = field(default=())
     """The names of unknown flags."""
 
     def last(self, name: str, default: str = "") -> str:
-        """The value that counts where a flag has one."""
+        """Return the last value of a flag, which takes precedence."""
         found = self.values.get(name)
         return found[-1] if found else default
 
     def all(self, name: str) -> Sequence[str]:
-        """Every value, in their order."""
+        """Return every value of a flag, in order."""
         return self.values.get(name, ())
 
     def truth(self, name: str) -> bool:
-        """Whether a bare flag is given and says true."""
+        """Return whether a boolean flag is set to true."""
         return self.last(name) in _TRUE
 
 
 def parse(
     program: str, arguments: Sequence[str], known: Mapping[str, Flag], *, single: bool = False
 ) -> Given:
-    """Read a command line; with `single` one dash is as good as two. Raises FlagError."""
+    """Parse a command line. With `single`, one dash is as valid as two. Raises FlagError."""
     values: dict[str, list[str]] = {}
     unknown: list[str] = []
     rest = list(arguments)
@@ -79,7 +79,7 @@ def parse(
 
 
 def listed(known: Mapping[str, Flag]) -> str:
-    """Every flag with what it is for, as `--help` prints them."""
+    """Return every flag with its purpose, in the format of `--help`."""
     words = {"bool": "", "text": " string", "list": " strings"}
     heads = {name: f"      --{name}{words[flag.kind]}" for name, flag in known.items()}
     width = max(map(len, heads.values())) + 3
@@ -87,7 +87,7 @@ def listed(known: Mapping[str, Flag]) -> str:
 
 
 def _shorthand(argument: str) -> tuple[str, str, str]:
-    """`-v2`, `-v=2` and `-v` as name, value and whether there is one."""
+    """Return `-v2`, `-v=2` or `-v` as name, value and whether it has a value."""
     value = argument[2:].removeprefix("=")
     return argument[1], value, value
 

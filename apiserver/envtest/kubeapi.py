@@ -46,7 +46,7 @@ async def _serve(given: Given) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        with contextlib.suppress(NotImplementedError):  # Windows has no such handlers
+        with contextlib.suppress(NotImplementedError):  # Windows supports no signal handlers
             loop.add_signal_handler(number, stop.set)
     options = kubeflags.options(given)
     place = await etcd.locate(given.all("etcd-servers"))
@@ -72,7 +72,7 @@ def _load_first_code() -> None:
 
 
 def _certificate(given: Given, host: str) -> tuple[Path, Path]:
-    """The files of the certificate to serve, made in --cert-dir where there are none.
+    """Return the files of the serving certificate, and create it in --cert-dir if it is missing.
 
     Follows apiserver/pkg/server/options/serving.go, MaybeDefaultWithSelfSignedCerts.
     """

@@ -38,10 +38,10 @@ MEANT: Mapping[str, Flag] = {
     "token-auth-file": Flag("text", "CSV: token,user,uid,groups."),
     "version": Flag("bool", "Show the version of Kubernetes."),
 }
-"""Flags that do what they do there."""
+"""Flags with the same effect as in kube-apiserver."""
 
 HARMLESS: Mapping[str, Flag] = {
-    "allow-privileged": _BOOL,  # nothing is ever refused for it
+    "allow-privileged": _BOOL,  # inkube never refuses a privileged pod
     "enable-admission-plugins": _LIST,
     "endpoint-reconciler-type": _TEXT,
     "v": _TEXT,
@@ -59,7 +59,7 @@ BARE = (
     "service-account-extend-token-expiration", "service-account-lookup", "show-hidden-metrics",
     "strict-transport-security", "watch-cache",
 )  # fmt: skip
-"""Flags without a meaning here that take no value."""
+"""Ignored flags without a value."""
 
 VALUED = (
     "admission-control-config-file", "audit-log-format", "audit-log-maxage", "audit-log-maxbackup",
@@ -79,7 +79,7 @@ VALUED = (
     "storage-backend", "storage-media-type", "tls-cipher-suites", "tls-min-version",
     "tls-sni-cert-key", "tracing-config-file", "vmodule", "watch-cache-sizes",
 )  # fmt: skip
-"""Flags without a meaning here that take one."""
+"""Ignored flags with a value."""
 
 KNOWN: Mapping[str, Flag] = {
     **MEANT,
@@ -92,10 +92,8 @@ _MODES = ("ABAC", "AlwaysAllow", "AlwaysDeny", "Node", "RBAC", "Webhook")
 
 
 def options(given: Given) -> dict[str, Any]:
-    """The flags as options of `APIServer`, without data and certificates.
-
-    Raises FlagError.
-    """
+    """Return the flags as options of `APIServer`, without data and certificates. Raises
+    FlagError."""
     found: dict[str, Any] = {
         "host": given.last("bind-address", "0.0.0.0"),  # noqa: S104 - the reference's default
         "port": _port(given.last("secure-port", "6443")),
@@ -108,7 +106,7 @@ def options(given: Given) -> dict[str, Any]:
         "enable_admission_plugins": _plugins(given, "enable"),
         "disable_admission_plugins": _plugins(given, "disable"),
         "kubernetes_version": given.last("kubernetes-version"),
-        "controllers": False,  # they are kube-controller-manager's
+        "controllers": False,  # kube-apiserver runs no controllers of kube-controller-manager
         "modules": "none",
     }
     for flag, option in (
@@ -126,14 +124,15 @@ def options(given: Given) -> dict[str, Any]:
 
 
 def ignored(given: Given) -> Iterator[str]:
-    """The flags that were given and mean nothing here."""
+    """Yield the given flags that are ignored."""
     for name in given.values:
         if name not in MEANT and name not in HARMLESS:
             yield name
 
 
 def _plugins(given: Given, verb: str) -> tuple[str, ...]:
-    """Upstream says it in these words: apiserver/pkg/server/options/admission.go, Validate."""
+    """Return the plugins of a flag. Error texts are those of
+    apiserver/pkg/server/options/admission.go, Validate."""
     flag = f"{verb}-admission-plugins"
     found = tuple(filter(None, given.all(flag)))
     for name in found:

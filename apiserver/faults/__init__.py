@@ -1,11 +1,11 @@
-"""Failing on purpose: what `Fault` objects of world.inkube.dev/v1 do to requests.
+"""Fault injection: the effects of `Fault` objects of world.inkube.dev/v1 on requests.
 
-Stored faults come in as they change (`active`, which follows the store) and are compiled once
-(`rules`, pure). `app` asks it about every request, and where there are no faults at all reads one
-attribute; what comes out is a `Trouble`: what the request meets on its way. `app` lets it wait,
-refuses it or cuts it off (`effects`), `handlers` read the past for it, `watching` ends its watch.
-The client of the controllers (`root`) asks too, for the faults that say so. The kind itself, its
-rules and its status are `controllers.faults`.
+`active` follows the stored faults, and `rules` compiles each fault one time, without I/O. `app`
+looks up the faults of every request; if there are none, this costs one attribute access. The result
+is a `Trouble`: the effects on this request. `app` delays, rejects or disconnects the request
+(`effects`), `handlers` read an older state for it, and `watching` ends its watch. The controllers'
+client (`root`) applies faults that select controllers. `controllers.faults` contains the kind
+itself, its rules and its status.
 """
 
 from inkube.schemas import lazy

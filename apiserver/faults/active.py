@@ -1,7 +1,7 @@
-"""The faults of one server: followed in its store, asked about requests.
+"""The faults of one server, which follow its store and are applied to requests.
 
-A write of a Fault holds from its answer on. While there are none, `rules` is None, and that is all
-that a request has to look at.
+A Fault is active before the response to its write. Without faults, `rules` is None, and a request
+checks nothing else.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -30,7 +30,7 @@ class Faults:
         self._following = store.follow(_PREFIX, self._hear, anew=self._read)
 
     def close(self) -> None:
-        """Follow the store no longer."""
+        """Stop following the store."""
         self._following.close()
 
     async def meet(
@@ -71,7 +71,8 @@ class Faults:
         return faults.rules.meet(self.rules.concerning(asked), asked, None, self._tell)
 
     def counted(self, name: str) -> tuple[int, int] | None:
-        """How many requests the fault of that name matched, and how many it made fail."""
+        """Return the numbers of requests that the fault matched and made fail, or None for an
+        unknown fault."""
         for rule in self.rules.rules if self.rules is not None else ():
             if rule.name == name:
                 return rule.matched, rule.injected
@@ -97,5 +98,5 @@ class Faults:
         for entry in sorted(self._store.list(_PREFIX), key=attrgetter("created")):
             version = faults.rules.version_of(entry.value)
             found.append(known.get(version) or faults.rules.Rule(entry.value))
-        if [*before] != found:  # their status alone is none of their doings
+        if [*before] != found:  # changes of their status alone have no effect
             self.rules = faults.rules.Rules(found) if found else None

@@ -9,13 +9,13 @@ from aiohttp.abc import AbstractStreamWriter
 from inkube.apiserver.faults.trouble import Trouble
 from inkube.apiserver.http import Answer, Piece, Request, budget
 
-PIECES = 10  # per second: an answer that trickles comes in so many pieces
+PIECES = 10  # per second: the number of pieces of a slow response
 Serve = Callable[[], Awaitable[web.StreamResponse]]
 Sleep = Callable[[float], Awaitable[None]]
 
 
 class Cut(web.StreamResponse):
-    """No answer: the connection is reset where one would begin. Its code is 0 in logs."""
+    """A response that resets the connection instead of starting. Its code in logs is 0."""
 
     def __init__(self) -> None:
         super().__init__(status=0)
@@ -27,7 +27,7 @@ class Cut(web.StreamResponse):
 
 
 class Slow(Answer):
-    """An answer of so many bytes per second."""
+    """A response with a limited number of bytes per second."""
 
     def __init__(self, answer: Answer, rate: int, sleep: Sleep) -> None:
         super().__init__(answer.body, answer.headers, answer.status)
@@ -35,10 +35,10 @@ class Slow(Answer):
         self._sleep = sleep
 
     def whole(self, request: Request) -> None:
-        """It never goes in one piece."""
+        """Do nothing: it is never sent in one piece."""
 
     async def write_eof(self, data: bytes = b"") -> None:
-        """Wait as long as a piece takes, send it, and so on."""
+        """Send the response in pieces, and wait between them."""
         writer, size = self._writer, max(1, self._rate // PIECES)
         if writer is None:
             return
@@ -56,9 +56,9 @@ def _small(parts: Iterator[Piece], size: int) -> Iterator[bytes]:
 
 
 async def endure(trouble: Trouble, serve: Serve, sleep: Sleep, *, long: bool) -> web.StreamResponse:
-    """Serve a request that meets trouble. Raises StatusError as the fault says.
+    """Serve a request with injected faults. Raises the StatusError of a fault.
 
-    A `long` one has sent its answer when it is over: it is refused before or not at all.
+    A `long` request has sent its response at its end, so it can be rejected only before.
     """
     if trouble.delay:
         await sleep(trouble.delay)

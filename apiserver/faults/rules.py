@@ -1,7 +1,7 @@
-"""Faults compiled: which of them a request meets, and what it meets then.
+"""Compiled faults: those that match a request, and their effects. Pure except for counters.
 
-Pure but for counting. `Rules` remembers, by verb, group, resource and subresource, which faults can
-concern a request at all: one that none concerns pays a look-up.
+`Rules` caches the faults that can match requests, by verb, group, resource and subresource. A
+request without such faults costs one look-up.
 """
 
 import fnmatch
@@ -16,7 +16,7 @@ from inkube.schemas.objects import Object
 
 Labels = dict[str, str]
 REMEMBERED = 1024
-"""Sorts of requests whose faults are remembered; paths are the clients' to make up."""
+"""The most cached combinations. Clients choose paths, so the cache needs a limit."""
 _READS = frozenset({"get", "list"})
 _REASONS = {
     400: status.Reason.BAD_REQUEST,
@@ -47,19 +47,19 @@ class RequestFacts(NamedTuple):
     groups: Sequence[str] = ()
     agent: str = ""
     path: str = ""
-    """"" where a resource is named."""
+    """The path, or "" for requests with a resource."""
     inside: bool = False
-    """Whether a controller of the server itself asks."""
+    """Whether a controller of this server sends the request."""
 
 
 def version_of(fault: Object) -> tuple[str, int]:
-    """Which fault it is, and of which spec: another one counts anew."""
+    """Return the identity of a fault and its spec. Another spec starts new counts."""
     metadata = fault["metadata"]
     return metadata["uid"], metadata["generation"]
 
 
 class Rule:
-    """One fault. `matched` and `injected` count what it met and what it did to them."""
+    """One fault. `matched` and `injected` count the requests that it matched and changed."""
 
     def __init__(self, fault: Object) -> None:
         spec = fault["spec"]
@@ -80,11 +80,12 @@ class Rule:
 
     @property
     def needs_labels(self) -> bool:
-        """Whether the labels of the object decide."""
+        """Whether the labels of the object are needed to decide."""
         return bool(self._labels)
 
     def may_concern(self, asked: RequestFacts) -> bool:
-        """Whether verb, resource and the sort of effect fit; the same for all such requests."""
+        """Return whether verb, resource and type of effect match. The result is the same for all
+        such requests."""
         match, spec = self._match, self._spec
         if asked.inside and not spec.get("controllers"):
             return False
@@ -104,7 +105,7 @@ class Rule:
         return bool(watches or (spec.get("stale") and asked.verb in _READS))
 
     def fits(self, asked: RequestFacts, labels: Labels | None) -> bool:
-        """Whether everything else fits, where `may_concern` did."""
+        """Return whether all other conditions match, after `may_concern` returned True."""
         match = self._match
         if not asked.resource:
             if not any(_names_path(url, asked.path) for url in match["nonResourceURLs"]):
@@ -124,7 +125,7 @@ class Rule:
         return not self._labels or (labels is not None and selectors.matches(self._labels, labels))
 
     def strikes(self) -> bool:
-        """Count a request that fits; whether it is one of those that fail."""
+        """Count a matching request, and return whether this one fails."""
         when = self._when
         self.matched += 1
         times = when.get("times")
@@ -163,14 +164,14 @@ class Rule:
 
 
 class Rules:
-    """All faults there are, in the order of their creation."""
+    """All faults, in the order of their creation."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self.rules = rules
         self._known: dict[tuple[str, str, str, str, bool], Sequence[Rule]] = {}
 
     def concerning(self, asked: RequestFacts) -> Sequence[Rule]:
-        """Those that can concern such a request; nearly always none."""
+        """Return the faults that can match such a request; in most cases none."""
         sort = asked.verb, asked.group, asked.resource, asked.subresource, asked.inside
         found = self._known.get(sort)
         if found is None:
@@ -216,7 +217,7 @@ def _lists(wanted: Sequence[str] | None, given: str) -> bool:
 
 
 def _names_resource(wanted: Sequence[str] | None, resource: str, subresource: str) -> bool:
-    """As the rules of RBAC name resources."""
+    """Return whether a resource matches a list, with the syntax of RBAC rules."""
     if not wanted or "*" in wanted:
         return True
     if not subresource:

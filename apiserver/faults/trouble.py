@@ -6,7 +6,7 @@ from inkube.schemas.status import StatusError
 
 
 class Watching(NamedTuple):
-    """How a watch ends: after so many events (None: not before its time) by `Cut`, `Close` or
+    """How a watch ends: after a number of events (None: at its normal end), by `Cut`, `Close` or
     `Expired`."""
 
     events: int | None = None
@@ -15,28 +15,29 @@ class Watching(NamedTuple):
 
 
 class Trouble(NamedTuple):
-    """`names` are the faults it comes of."""
+    """The combined effects of faults on one request. `names` are those of the faults."""
 
     names: tuple[str, ...]
     delay: float = 0.0
-    """Seconds before anything else."""
+    """Seconds before any other effect."""
     refusal: StatusError | None = None
     cut: bool = False
     carried_out: bool = False
-    """Whether the request is carried out before it is refused or cut off."""
+    """Whether the request is carried out before it is rejected or disconnected."""
     watching: Watching | None = None
     stale: int = 0
-    """A read shows what was before so many changes of what it asks for."""
+    """A read returns the state before this number of changes to the requested objects."""
     rate: int = 0
-    """Bytes of the answer per second; 0 is as fast as can be."""
+    """Bytes of the response per second. 0 means no limit."""
 
     @property
     def ends(self) -> bool:
-        """Whether it leaves nothing for other faults to do."""
+        """Whether this excludes further effects."""
         return self.cut or self.refusal is not None
 
     def and_then(self, other: "Trouble") -> "Trouble":
-        """Both of them: pauses add up, of all else the later one counts where it says something."""
+        """Return the combination of both. Delays are added; for other effects, the later value
+        takes precedence if it is set."""
         return Trouble(
             names=self.names + other.names,
             delay=self.delay + other.delay,
