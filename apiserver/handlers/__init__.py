@@ -1,8 +1,8 @@
-"""The verbs of HTTP on resources: an `Exchange` in, a response out.
+"""The HTTP verbs on resources: each handler takes an `Exchange` and returns a response.
 
 `app` calls `routes`, which finds the handler. `verbs` decodes the request and calls the registry.
 `rendering` encodes the result in the requested media type: JSON of `stored` entries, protobuf of
-`packed` ones, or `tables`, whose `rows` are remembered. Long lists are sent in pieces (`listed`).
+`packed` ones, or `tables`, whose `rows` are cached. Long lists are sent in pieces (`listed`).
 Watching and subresources use the same exchange.
 """
 

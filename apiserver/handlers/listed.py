@@ -1,7 +1,7 @@
-"""An object whose last member is a long list, in pieces, each made when it is asked for.
+"""An object whose last member is a long list, in pieces that are made while they are sent.
 
-In JSON as it is stored, in JSON for people, and in YAML: byte for byte what `http.responses` writes
-of the whole. Messages need their size first: see `packed`.
+As JSON in the stored form, as indented JSON, and as YAML: with the same bytes that `http.responses`
+writes for the whole object. Protobuf messages need their size first: see `packed`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ from inkube.apiserver import http
 from inkube.apiserver.http import PIECE, Body, responses
 from inkube.schemas.objects import Object
 
-# Bytes of a piece of YAML, which takes a thousand times as long to be made as JSON: 5 ms.
+# Bytes of a piece of YAML, which takes a thousand times as long as a piece of JSON: 5 ms.
 SLOW_PIECE = 4 * 1024
 
 
@@ -28,29 +28,29 @@ def begun(pieces: Iterator[bytes]) -> Body:
 
 
 def _continued(made: list[bytes], pieces: Iterator[bytes]) -> Iterator[bytes]:
-    # a generator, and no itertools.chain: it is closed with the answer, and lets go of all
+    # a generator, not itertools.chain: it is closed with the response, and then frees everything
     while made:
         yield made.pop(0)
     yield from pieces
 
 
 def joined(head: Object, member: str, items: Iterable[bytes]) -> Iterator[bytes]:
-    """Compact JSON of items that are such."""
+    """Yield compact JSON of items that are compact JSON."""
     start = b'%b,"%b":[' % (orjson.dumps(head)[:-1], member.encode())
     return gathered(start, items, b"]}\n")
 
 
 def indented(head: Object, member: str, items: Iterable[Object]) -> Iterator[bytes]:
-    """Indented JSON; of one item at least."""
+    """Yield indented JSON. There must be at least one item."""
     start = responses.encode({**head, member: []}, pretty=True).removesuffix(b"]\n}")
     texts = (responses.encode(item, pretty=True) for item in items)
-    # a line feed in a text is escaped, so each that there is begins a line
+    # texts contain no line feeds, because they are escaped
     lines = (b"\n    " + text.replace(b"\n", b"\n    ") for text in texts)
     return gathered(start, lines, b"\n  ]\n}")
 
 
 def yaml(head: Object, member: str, items: Iterable[Object]) -> Iterator[bytes]:
-    """YAML, whose members are in order of their names; of one item at least."""
+    """Yield YAML with sorted members. There must be at least one item."""
     write = http.yamls.write
     before = {name: value for name, value in head.items() if name < member}
     after = {name: value for name, value in head.items() if name > member}
@@ -62,7 +62,7 @@ def yaml(head: Object, member: str, items: Iterable[Object]) -> Iterator[bytes]:
 def gathered(
     start: bytes, items: Iterable[bytes], end: bytes, between: bytes = b",", size: int = PIECE
 ) -> Iterator[bytes]:
-    """All of it in pieces of about that size."""
+    """Yield all bytes in pieces of about that size."""
     waiting, length = [start], len(start)
     before = b""
     for item in items:

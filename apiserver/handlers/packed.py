@@ -1,6 +1,6 @@
-"""Stored entries of built-in kinds as protobuf, each encoded once from its stored bytes.
+"""Stored entries of built-in kinds as protobuf, each encoded one time from its stored bytes.
 
-The result is remembered by the stored bytes, which never change: a GET is two joins, a list one.
+The result is cached by the stored bytes, which never change. A GET or a list joins cached parts.
 Loaded with the first request for protobuf.
 """
 
@@ -21,21 +21,21 @@ from inkube.storage import Entry
 
 ENTRIES = 65_536
 BYTES = 64 * 1024 * 1024
-"""Of stored bytes and messages together: 20,000 pods of about 2 KB as JSON."""
+"""The size of the cache, stored bytes and messages together: 20,000 pods of about 2 KB as JSON."""
 SLICE = 256
-"""Objects made in a row before others get their turn."""
+"""Objects that are encoded before the event loop runs other work."""
 _MADE: Final[caches.Weighed[tuple[Served, bytes], bytes]] = caches.Weighed(
     __name__, "_MADE", ENTRIES, BYTES
 )
 
 
 def entry(call: Call, found: Entry) -> bytes:
-    """One object."""
+    """Return one object."""
     return _MADE.get((call.served, found.data)) or _make(call, found)
 
 
 async def page(call: Call, found: Page) -> Body:
-    """A list; a long one is made while it is sent."""
+    """Return a list. A long one is encoded while it is sent."""
     served, get = call.served, _MADE.get
 
     def make(each: Entry) -> bytes:
@@ -53,7 +53,7 @@ async def page(call: Call, found: Page) -> Body:
 
 
 async def metadata(call: Call, found: Page, form: Form, now: datetime) -> Body:
-    """The metadata of a long list, made while it is sent. Raises StatusError 406."""
+    """Return the metadata of a long list, encoded while it is sent. Raises StatusError 406."""
     told = tables.transformed(call, form, now, metadata=found.metadata(call))
     version, kind = told.head["apiVersion"], told.head["kind"]
     item = envelopes.item(version, "PartialObjectMetadata")
@@ -83,13 +83,13 @@ async def _size(entries: Sequence[Entry], make: Callable[[Entry], bytes], item: 
 def _pieces(
     start: bytes, entries: Sequence[Entry], make: Callable[[Entry], bytes], item: slice
 ) -> Body:
-    """All of a list whose start is known."""
+    """Return a list as a body, which begins with `start`."""
     items = (make(entry)[item] for entry in entries)
     return listed.begun(listed.gathered(start, items, envelopes.TAIL, b""))
 
 
 def _make(call: Call, found: Entry) -> bytes:
-    # decoded here and let go: the objects that entries keep decoded are those of other work
+    # decoded without the entry's cache, which is for other work
     obj = orjson.loads(stored.data_of(call, found))
     made = envelopes.sealed(obj)
     return _MADE.weigh((call.served, found.data), made, len(found.data) + len(made))

@@ -1,4 +1,4 @@
-"""Stored entries as answers: in the version, form and shape the client asked for."""
+"""Stored entries as responses, in the version, form and media type that the client requested."""
 
 from collections.abc import Iterator
 
@@ -18,13 +18,13 @@ bytes."""
 
 
 class Renderer:
-    """Turns entries and pages into responses; the clock is for ages in tables."""
+    """Turns entries and pages into responses. The clock is for ages in tables."""
 
     def __init__(self, system_fields: SystemFields) -> None:
         self._system_fields = system_fields
 
     def entry(self, call: Call, entry: Entry, form: Form, *, code: int = 200) -> Answer:
-        """One object."""
+        """Return one object."""
         if form.plain_json:
             return responses.data(data_of(call, entry), code=code, warnings=call.warnings)
         if form.protobuf and not form.kind:
@@ -38,7 +38,7 @@ class Renderer:
         return responses.render(value, form, code=code, warnings=call.warnings)
 
     async def page(self, call: Call, page: Page, form: Form) -> Answer:
-        """A list; a long one is made while it is sent. Raises StatusError 400 or 406."""
+        """Return a list. A long one is encoded while it is sent. Raises StatusError 400 or 406."""
         body = await self._list(call, page, form)
         answer = responses.data(body, warnings=call.warnings, media=form.media)
         answer.pinned += len(page.entries) * PLACE
@@ -69,7 +69,7 @@ class Renderer:
         return responses.body(value, form)
 
     def _pieces(self, call: Call, page: Page, form: Form) -> Iterator[bytes]:
-        """A long list of objects, rows or metadata, but no messages."""
+        """Yield a long list of objects or rows in pieces, in a form other than protobuf."""
         objects: Iterator[Object]
         if form.kind:
             metadata, now = page.metadata(call), self._system_fields.now()

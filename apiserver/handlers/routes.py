@@ -1,9 +1,9 @@
-"""Which handler answers a request to a resource, and in which form.
+"""The handler of a request for a resource, and the form of its response.
 
-`app` comes here with a request that may be made. What its verb and the shape of its path decide is
-worked out for the first of its shape and kept as long as the same kinds are served; names, queries
-and headers are looked at each time. What has no route is refused in the words of its kind, after
-what kube-apiserver looks at before: the name, the form of the answer.
+`app` passes authorized requests to this module. The result for a verb and a shape of path is cached
+until the table of served kinds changes. Names, queries and headers are checked each time. A request
+without a route is rejected with the text of its kind, after the checks that kube-apiserver makes
+before: the name and the form of the response.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -22,38 +22,39 @@ from inkube.schemas.served import Served
 
 WATCHES = frozenset({"watch", "watchone"})
 STREAMED = frozenset({"attach", "exec", "log", "portforward", "proxy"})
-"""Subresources that may take as long as they like (`--long-running-request-regexp`)."""
-MOST = 10_000  # routes that are known: of as many kinds, verbs and subresources
+"""Subresources without a time limit (`--long-running-request-regexp`)."""
+MOST = 10_000  # cached routes, by kind, verb and subresource
 _CREATE_ONLY = ("create",)
 Subresources = Mapping[tuple[str, str, str], Handler]
-"""(group, plural, subresource) → handler; group and plural may be `*`. Subresource "" answers for a
-kind that stores nothing."""
+"""(group, plural, subresource) → handler. Group and plural can be `*`. The subresource "" is for
+kinds that are not stored."""
 
 
 @dataclass(slots=True)
 class Route:
-    """Where requests of one shape go."""
+    """The route of requests with one shape."""
 
     resource: Resource
     served: Served
     is_misplaced: bool
-    """Whether a namespaced object is asked for without its namespace, or another inside of one."""
+    """Whether the path of a namespaced object has no namespace, or that of a cluster-scoped one has
+    a namespace."""
     transforms: tuple[str, ...]
     """The forms in which an object can be returned."""
     revision: int
-    """Of the table of resources."""
+    """The revision of the table of resources."""
     handler: Handler | None = None
-    """Once a request was let through to it."""
+    """The handler, known after the first request that reached it."""
 
     def call(self, info: RequestInfo, user: User) -> Call:
-        """The call that a request makes."""
+        """Return the call of a request."""
         resource, served = self.resource, self.served
         namespace = info.namespace if resource.namespaced else ""
         return Call(info.verb, resource, served, namespace, info.name, info.subresource, user)
 
 
 class Routes:
-    """Finds handlers by what requests ask for."""
+    """Finds the handlers of requests."""
 
     def __init__(
         self,
@@ -72,8 +73,8 @@ class Routes:
         self._revision = 0
 
     def placed(self, info: RequestInfo) -> RequestInfo:
-        """A request for one object whose address leaves out the namespace, where its kind says
-        which one is meant; any other as it is."""
+        """Return a request for one object with its namespace, if its path has none and its kind
+        implies one. Return other requests unchanged."""
         is_of_one = info.name or info.verb == "create"
         if info.namespace or not info.group or not is_of_one:
             return info
@@ -83,7 +84,7 @@ class Routes:
         return requests.within(info, resource.wording.default_namespace)
 
     def find(self, info: RequestInfo) -> Route | None:
-        """Where a request goes; None for a kind or version that is not served."""
+        """Return the route of a request, or None for a kind or version that is not served."""
         if self._revision != self._resources.revision:
             self._known.clear()
             self._revision = self._resources.revision
@@ -103,10 +104,10 @@ class Routes:
     def answer(
         self, route: Route, request: Request, info: RequestInfo, call: Call, trouble: Trouble | None
     ) -> Awaitable[web.StreamResponse]:
-        """Hand a request to its handler. Raises StatusError."""
+        """Pass a request to its handler. Raises StatusError."""
         if info.name:
             _check_name(info.name)
-        if info.subresource in STREAMED:  # what they answer has a type of its own
+        if info.subresource in STREAMED:  # their responses have their own media types
             form, trouble = negotiation.PLAIN, None
         else:
             form = self._form(route, request, info)
@@ -116,13 +117,13 @@ class Routes:
         return handler(Exchange(request, info, call, form, self._worker, trouble))
 
     def _keep(self, route: Route, info: RequestInfo, handler: Handler) -> None:
-        """Have it found the next time; not where other kinds are served by now."""
+        """Cache the handler of a route, unless the table of served kinds has changed."""
         if route.revision == self._resources.revision and len(self._known) < MOST:
             route.handler = handler
             self._known[info.shape] = route
 
     def _form(self, route: Route, request: Request, info: RequestInfo) -> Form:
-        """The form of the answer. Raises StatusError 400 or 406."""
+        """Return the form of the response. Raises StatusError 400 or 406."""
         resource, wording = route.resource, route.resource.wording
         if resource.definition.max_body:
             httprequest.allow(request, resource.definition.max_body)
@@ -165,7 +166,7 @@ class Routes:
         routed = call.verb in verbs and wording.allows(info.method, call.verb, call.name, verbs)
         if handler is None or not routed:
             raise _no_route(call, _not_allowed(call))
-        if call.verb == "create" or "watch" not in verbs:  # what stores nothing has no watch
+        if call.verb == "create" or "watch" not in verbs:  # kinds that are not stored have no watch
             kind = call.resource.group, call.resource.plural, ""
             return self._subresources().get(kind) or handler
         return handler
@@ -192,7 +193,7 @@ class Routes:
 
 
 def _not_allowed(call: Call) -> status.StatusError:
-    """405, with what the kind proposes instead of a write that it does not have."""
+    """Return the error 405, with the alternative that the kind suggests for a missing write."""
     error = call.resource.wording.method_not_allowed(call.served.gvr, call.verb)
     instead = call.resource.definition.instead
     if instead and call.verb not in ("get", "list", *WATCHES):
@@ -201,14 +202,15 @@ def _not_allowed(call: Call) -> status.StatusError:
 
 
 def _no_route(call: Call, error: status.StatusError) -> status.StatusError:
-    """A refusal from before any handler, without the warnings a handler gives."""
+    """Return an error without the warnings of a handler, because no handler has run."""
     if not call.resource.wording.warns_without_route:
         call.warnings.clear()
     return error
 
 
 def _check_name(name: str) -> None:
-    """A name that cannot be a segment of a path (registry.NamespaceKeyFunc). Raises 400."""
+    """Check that a name can be a segment of a path (registry.NamespaceKeyFunc). Raises StatusError
+    400."""
     if name in (".", ".."):
         why = f"may not be '{name}'"
     elif "%" in name:
@@ -219,9 +221,10 @@ def _check_name(name: str) -> None:
 
 
 def _is_misplaced(info: RequestInfo, resource: Resource) -> bool:
-    """A namespaced object without its namespace, or a cluster-scoped one inside of one."""
+    """Return whether the path of a namespaced object has no namespace, or that of a cluster-scoped
+    one has a namespace."""
     if info.name and resource.definition.verbs == _CREATE_ONLY and not info.subresource:
-        return True  # a review has no objects to name
+        return True  # reviews have no named objects
     inside = bool(info.namespace)
     if inside and resource.is_namespaces:
         inside = False

@@ -22,7 +22,7 @@ from inkube.storage import Entry, columns
 
 ENTRIES = 32_768
 BYTES = 32 * 2**20
-"""Of stored bytes and rows together: 20,000 objects of 1 KB."""
+"""The size of the cache, stored bytes and rows together: 20,000 objects of 1 KB."""
 
 _MADE: Final[caches.Weighed[tuple[Served, str, str, bytes], durations.Cut]] = caches.Weighed(
     __name__, "_MADE", ENTRIES, BYTES
@@ -30,14 +30,14 @@ _MADE: Final[caches.Weighed[tuple[Served, str, str, bytes], durations.Cut]] = ca
 
 
 def body(call: Call, page: Page, form: Form, now: datetime) -> Body:
-    """A list as a Table in compact JSON, a long one made while it is sent. Raises StatusError
-    400."""
+    """Return a list as a Table in compact JSON. A long one is made while it is sent. Raises
+    StatusError 400."""
     found = tables.transformed(call, form, now, metadata=page.metadata(call), include=form.include)
     return begun(joined(found.head, found.member, _filled(_Maker(call, form), page.entries, now)))
 
 
 def _filled(maker: "_Maker", entries: Sequence[Entry], now: datetime) -> Iterator[bytes]:
-    """Rows with their ages."""
+    """Yield rows with their ages."""
     ages: dict[str, bytes] = {}
     for line, counted in maker.rows(entries):
         for began, piece in counted:
@@ -49,7 +49,7 @@ def _filled(maker: "_Maker", entries: Sequence[Entry], now: datetime) -> Iterato
 
 
 class _Maker:
-    """Makes the rows of one list, and keeps those of stored bytes."""
+    """Makes the rows of one list, and caches the rows of stored bytes."""
 
     def __init__(self, call: Call, form: Form) -> None:
         self._call = call
@@ -58,10 +58,10 @@ class _Maker:
         self._unfilled = durations.Unfilled()
 
     def rows(self, entries: Sequence[Entry]) -> Iterator[durations.Cut]:
-        """The rows of entries in the version of the call."""
+        """Yield the rows of entries in the version of the call."""
         call, served = self._call, self._call.served
         shows = call.resource.shows
-        if self._form.include == "Object":  # all of the stored bytes once more
+        if self._form.include == "Object":  # a row with the object contains all stored bytes again
             for entry in entries:
                 yield self._made(call.view(entry))
         elif call.resource.shows_all(entries, served):
@@ -72,11 +72,12 @@ class _Maker:
                 yield self._kept(entry.data) if fits else self._made(call.view(entry))
 
     def _kept(self, data: bytes) -> durations.Cut:
-        """The row of bytes that say what the version shows."""
+        """Return the row for stored bytes in the version of the call, from the cache if
+        possible."""
         key = self._call.served, self._form.version, self._form.include, data
         row = _MADE.get(key)
         if row is None:
-            # decoded here and let go: what entries keep decoded is for other work
+            # decoded without the entry's cache, which is for other work
             row = self._made(orjson.loads(data))
             size = len(data) + len(row.begins)
             for _, piece in row.ages:
@@ -85,7 +86,7 @@ class _Maker:
         return row
 
     def _made(self, obj: Object) -> durations.Cut:
-        """The row of an object."""
+        """Return the row of an object."""
         form, unfilled = self._form, self._unfilled
         row = tables.row(self._call, self._columns, obj, unfilled, form, form.include)
         return unfilled.cut(orjson.dumps(row))

@@ -12,24 +12,25 @@ from inkube.storage import Entry, columns
 
 
 def data_of(call: Call, entry: Entry) -> bytes:
-    """The object's bytes in the call's version; the stored ones where they fit."""
+    """Return the object's bytes in the call's version, which are the stored ones if no conversion
+    is needed."""
     if call.resource.shows(entry, call.served):
         return entry.data
     return orjson.dumps(call.view(entry))
 
 
 def list_kind(call: Call) -> str:
-    """The kind of a list of objects of this kind."""
+    """Return the kind of a list of these objects."""
     return call.resource.definition.names.list_kind or f"{call.served.kind}List"
 
 
 def list_body(call: Call, page: Page) -> Body:
-    """A whole list: joined from stored bytes, a long one while it is sent."""
+    """Return a list that is joined from stored bytes. A long one is joined while it is sent."""
     return pieces(call, page) if is_long(page.entries) else b"".join(pieces(call, page))
 
 
 def is_long(entries: Sequence[Entry]) -> bool:
-    """Whether a list of these is better made while it is sent."""
+    """Return whether a list of these entries is long enough to be made while it is sent."""
     size = 0
     for data in columns.data(entries):
         size += len(data)
@@ -39,12 +40,12 @@ def is_long(entries: Sequence[Entry]) -> bool:
 
 
 def pieces(call: Call, page: Page) -> Iterator[bytes]:
-    """A list in pieces of about PIECE bytes, each made when it is asked for."""
+    """Yield a list in pieces of about PIECE bytes, which are made while they are sent."""
     return listed.joined(head(call, page), "items", items(call, page.entries))
 
 
 def head(call: Call, page: Page) -> Object:
-    """A list without its items, the last member."""
+    """Return a list without its items."""
     return {
         "apiVersion": call.served.api_version,
         "kind": list_kind(call),
@@ -53,7 +54,7 @@ def head(call: Call, page: Page) -> Object:
 
 
 def items(call: Call, entries: Sequence[Entry]) -> Iterable[bytes]:
-    """The items of a list."""
+    """Return the items of a list."""
     served = call.served
     found: Iterable[bytes]
     if call.resource.shows_all(entries, served):

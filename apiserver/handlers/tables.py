@@ -1,4 +1,4 @@
-"""Objects as a Table, or as their metadata only: what kubectl and informers ask for.
+"""Objects as a Table, or only their metadata, which kubectl and informers request.
 
 Follows apiserver/pkg/endpoints/handlers/response.go and
 apiextensions-apiserver/pkg/registry/customresource/tableconvertor.
@@ -37,7 +37,8 @@ def transform(
     metadata: Object | None = None,
     include: str = "",
 ) -> Object:
-    """Objects in the form asked for. `metadata` is the ListMeta, None for a single object."""
+    """Return objects in the requested form. `metadata` is the ListMeta, or None for a single
+    object."""
     if form.kind == "Table":
         return table(call, objects, form, now, metadata=metadata, include=include)
     if metadata is None:
@@ -50,7 +51,8 @@ def transform(
 
 
 class Transformed(NamedTuple):
-    """A list in the form asked for: all but its items, the last member, and what makes each."""
+    """A list in the requested form: its members except the items, and the function that makes each
+    item."""
 
     head: Object
     member: str
@@ -60,7 +62,8 @@ class Transformed(NamedTuple):
 def transformed(
     call: Call, form: Form, now: datetime, *, metadata: Object, include: str = ""
 ) -> Transformed:
-    """A list of that ListMeta, to be made item by item. Raises StatusError 400 or 406."""
+    """Return a list with that ListMeta, whose items are made one by one. Raises StatusError 400 or
+    406."""
     head: Object = {
         "kind": form.kind,
         "apiVersion": f"meta.k8s.io/{form.version}",
@@ -80,7 +83,7 @@ def transformed(
 
 
 def partial(obj: Object, version: str = "v1") -> Object:
-    """PartialObjectMetadata of an object."""
+    """Return the PartialObjectMetadata of an object."""
     return {
         "kind": "PartialObjectMetadata",
         "apiVersion": f"meta.k8s.io/{version}",
@@ -106,7 +109,7 @@ def table(
     metadata: Object | None = None,
     include: str = "",
 ) -> Object:
-    """A Table with a row per object."""
+    """Return a Table with a row for each object."""
     if metadata is None:
         metadata = {"resourceVersion": objects[0]["metadata"].get("resourceVersion", "")}
     found = transformed(call, form, now, metadata=metadata, include=include)
@@ -114,7 +117,7 @@ def table(
 
 
 def columns(call: Call) -> list[Column]:
-    """The columns of a kind, its name first."""
+    """Return the columns of a kind. The first is the name."""
     if call.subresource == "scale":
         return list(_SCALE)
     own = list(call.served.version.columns)
@@ -124,14 +127,14 @@ def columns(call: Call) -> list[Column]:
 
 
 def definitions(call: Call) -> list[Object]:
-    """The column definitions of a Table."""
+    """Return the column definitions of a Table."""
     return [_definition(column) for column in columns(call)]
 
 
 def row(
     call: Call, shown: Sequence[Column], obj: Object, now: datetime, form: Form, include: str
 ) -> Object:
-    """One TableRow."""
+    """Return one TableRow."""
     cells = None
     if call.subresource != "scale":
         cells = call.resource.wording.cells(call.served.gvr, obj, now)
@@ -162,7 +165,7 @@ def _definition(column: Column) -> Object:
 
 
 def cell(column: Column, obj: Object, now: datetime) -> Any:
-    """The first value at the column's path, if it is of the column's type."""
+    """Return the first value at the column's path if it has the column's type, else None."""
     try:
         found = jsonpath.parse(column.json_path)(obj)
     except ValueError:
@@ -203,7 +206,7 @@ def _date(value: Any, now: datetime) -> Any:
 
 _CELLS = {
     "integer": _integer,
-    "int": _integer,  # as aggregated servers spell it
+    "int": _integer,  # the name of the type in aggregated servers
     "number": _number,
     "boolean": _boolean,
     "string": _string,

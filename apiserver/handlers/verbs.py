@@ -1,7 +1,7 @@
-"""One short coroutine per verb: decode, call the registry, answer.
+"""One short coroutine for each verb: decode the request, call the registry, respond.
 
-Everything HTTP about a verb stands here and nothing else; a handler gets an `Exchange` (request,
-call, form of the answer) and returns a response.
+This module contains the parts of a verb that depend on HTTP. A handler takes an `Exchange`
+(request, call, form of the response) and returns a response.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -41,14 +41,14 @@ from inkube.storage import Entry
 
 
 class Exchange(NamedTuple):
-    """One request on its way: what came in, the call it became, the form of the answer."""
+    """A request that is being processed, with its call and the form of the response."""
 
     request: web.BaseRequest
     info: RequestInfo
     call: Call
     form: Form
     worker: Worker
-    """Where a large body is worked on."""
+    """Runs work with large bodies."""
     trouble: Trouble | None = None
     """The effects of faults on this request."""
 
@@ -63,7 +63,7 @@ class Exchange(NamedTuple):
         return self.call.resource.wording.reads_dry_run_true
 
     def read_options(self, kind: str, *, apply: bool = False) -> None:
-        """Give the call the options of a create, update or patch. Raises StatusError 422."""
+        """Set the options of a create, update or patch in the call. Raises StatusError 422."""
         call, query = self.call, self.info.query
         warnings: Sequence[str] = ()
         if query or apply:
@@ -80,7 +80,7 @@ Handler = Callable[[Exchange], Awaitable[web.StreamResponse]]
 
 
 class Handlers:
-    """The verbs over one registry."""
+    """The handlers of all verbs, with one registry."""
 
     def __init__(self, registry: Registry, renderer: Renderer) -> None:
         self._registry = registry
@@ -96,7 +96,7 @@ class Handlers:
         }
 
     async def get(self, exchange: Exchange) -> web.StreamResponse:
-        """One object; its stored bytes where they fit the form asked for."""
+        """Return one object. Its stored bytes are the response if they have the requested form."""
         version = exchange.query.get("resourceVersion", "")
         if version not in ("", "0") and exchange.query.get("resourceVersionMatch") == "Exact":
             entry = await listing.exactly(self._registry, exchange.call, version)
@@ -110,7 +110,7 @@ class Handlers:
         return await self._shown(exchange.call, entry, exchange.form)
 
     async def list(self, exchange: Exchange) -> web.StreamResponse:
-        """Many objects at one revision."""
+        """Return a list of objects at one revision."""
         call = exchange.call
         options = read_list_options(exchange.query)
         if exchange.trouble is not None and exchange.trouble.stale and not options.token:
@@ -121,7 +121,7 @@ class Handlers:
         return await self._renderer.page(call, page, exchange.form)
 
     async def create(self, exchange: Exchange) -> web.StreamResponse:
-        """POST."""
+        """Create an object (POST)."""
         call = exchange.call
         if call.name and call.name in call.resource.wording.validation_endpoints:
             raise status.not_found(call.resource.group, call.resource.plural, call.name)
@@ -137,7 +137,7 @@ class Handlers:
         return await self._answer(exchange, await self._registry.create(call, obj))
 
     async def update(self, exchange: Exchange) -> web.StreamResponse:
-        """PUT."""
+        """Replace an object (PUT)."""
         call = exchange.call
         exchange.read_options("UpdateOptions")
         if not call.name:
@@ -150,7 +150,7 @@ class Handlers:
         )
 
     async def patch(self, exchange: Exchange) -> web.StreamResponse:
-        """PATCH, every type."""
+        """Change an object with a patch of any type (PATCH)."""
         call = exchange.call
         kind = bodies.patch_kind(exchange.request, call.resource.wording)
         if not call.name:
@@ -173,7 +173,8 @@ class Handlers:
         return await self._answer(exchange, outcome)
 
     async def delete(self, exchange: Exchange) -> web.StreamResponse:
-        """DELETE of one object: the object while something holds it, else a Status."""
+        """Delete one object. Returns the object while finalizers or a grace period keep it, else a
+        Status."""
         call = exchange.call
         options = await self._delete_options(exchange)
         outcome = await self._registry.delete(call, options)
@@ -181,16 +182,16 @@ class Handlers:
             meta = outcome.entry.value["metadata"]
             body = status.success(call.resource.group, call.resource.plural, call.name, meta["uid"])
             return responses.render(body, exchange.form.without_transform(), warnings=call.warnings)
-        form = exchange.form  # an object that is still there may be told by its metadata
+        form = exchange.form  # the response for a remaining object can be its metadata
         if form.kind != "PartialObjectMetadata":
             form = form.without_transform()
         return await self._shown(call, outcome.entry, form)
 
     async def delete_collection(self, exchange: Exchange) -> web.StreamResponse:
-        """DELETE of all that the selectors match; answers them as they were listed."""
+        """Delete all objects that the selectors match, and return them as they were listed."""
         call = exchange.call
         query = read_list_options(exchange.query)
-        listing.matcher(call, query)  # what selects is read before what to do
+        listing.matcher(call, query)  # selectors are checked before options
         options = await self._delete_options(exchange)
         page = await listing.find(self._registry, call, query)
         for entry in page.entries:
@@ -215,7 +216,7 @@ class Handlers:
         return await self._renderer.page(call, page, exchange.form.without_transform())
 
     async def _object(self, exchange: Exchange) -> Object:
-        """The object of a body."""
+        """Return the object in a body."""
         body = await bodies.read(exchange.request)
         return await self._decoded(exchange, body, bodies.media_type(exchange.request))
 

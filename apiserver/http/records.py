@@ -1,7 +1,6 @@
-"""What a server tells about a finished request to whoever listens (`Options.on_request`).
+"""The record of a finished request, for `Options.on_request`.
 
-Bodies are left out unless they are asked for (`Options.record_bodies`): they may hold what is
-nobody's business.
+By default it contains no bodies, because they can contain secrets (`Options.record_bodies`).
 """
 
 from typing import Any, NamedTuple
@@ -12,10 +11,8 @@ from inkube.schemas import golang
 
 
 class RequestRecord(NamedTuple):
-    """One finished request; `path` has its query, `verb` and the rest are "" outside resources.
-
-    `code` is 0 where the connection was cut in place of an answer.
-    """
+    """One finished request. `path` includes the query. `verb` and the members after it are "" for
+    requests outside resources. `code` is 0 if the connection was closed instead of a response."""
 
     method: str
     path: str
@@ -32,11 +29,11 @@ class RequestRecord(NamedTuple):
     subresource: str = ""
     user: str = ""
     faults: tuple[str, ...] = ()
-    """The names of the Faults it met."""
+    """The names of the Faults that were applied."""
     sent: bytes = b""
-    """The body, where bodies are kept and somebody read it."""
+    """The request body, if bodies are recorded and the body was read."""
     answered: bytes = b""
-    """The body of the answer, where bodies are kept; not of watches and very long lists."""
+    """The response body, if bodies are recorded. Empty for watches and very long lists."""
 
     @property
     def body(self) -> Any:

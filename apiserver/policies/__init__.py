@@ -1,8 +1,8 @@
-"""ValidatingAdmissionPolicy and MutatingAdmissionPolicy: which are bound, and what they say.
+"""ValidatingAdmissionPolicy and MutatingAdmissionPolicy: bound policies and their decisions.
 
-In come writes as admission sees them, out come changes and refusals. `plugin` has the ways in;
-until the first binding is made the rest is not loaded. Expressions themselves are
-`schemas.policies`.
+Input: the attributes of a write in admission. Output: changes and rejections. `plugin` contains the
+admission plugins. All other code is loaded with the first binding. `schemas.policies` evaluates the
+expressions.
 """
 
 from inkube.schemas import lazy

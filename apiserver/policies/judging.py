@@ -29,7 +29,7 @@ class ConfigError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Refusal:
-    """A denial with where it comes from; the first one becomes the answer."""
+    """A denial by a policy and a binding. The first one becomes the response."""
 
     policy: str
     binding: str
@@ -56,7 +56,8 @@ class Bound:
         self._compiled: dict[str, tuple[Entry, CompiledPolicy]] = {}
 
     def matching(self, attributes: Attributes) -> Iterator[tuple[CompiledPolicy, Object, str]]:
-        """Policies with their bindings that are about a write, and the version they see it in."""
+        """Yield the policies and bindings that match a write, and the version in which each policy
+        sees it."""
         target = self._target(attributes)
         for policy, bindings in self._bound():
             version = matched_version(policy.constraints, target)
@@ -112,7 +113,7 @@ class Bound:
     async def params(
         self, policy: CompiledPolicy, binding: Object, call: Call
     ) -> list[Object | None]:
-        """The parameters a binding names; [None] where there are to be none."""
+        """Return the parameters of a binding, or [None] if the policy has none."""
         kind, reference = policy.param_kind, binding["spec"].get("paramRef")
         if kind is None or reference is None:
             return [None]
@@ -150,7 +151,7 @@ class Bound:
         return [entry for entry in entries if selects(selector, _labels(entry.value))]
 
     async def values(self, attributes: Attributes, version: str) -> Object:
-        """Every variable of an expression but `params` and `variables`."""
+        """Return all variables of an expression except `params` and `variables`."""
         call = attributes.call
         served = call.resource.versions[version]
         asks = UserAuthorizer(self._authorizer, call.user)
@@ -169,7 +170,8 @@ class Judge(Bound):
     """The decisions of validating policies."""
 
     async def judge(self, attributes: Attributes) -> None:
-        """Raises StatusError for the first denial; adds warnings to the call."""
+        """Evaluate the policies. Raises StatusError for the first denial. Adds warnings to the
+        call."""
         refused: list[_Refusal] = []
         told = _Told()
         for policy, binding, version in self.matching(attributes):
@@ -186,7 +188,7 @@ class Judge(Bound):
         version: str,
         told: "_Told",
     ) -> list[_Refusal]:
-        """The denials of one binding; its warnings are added to the call."""
+        """Return the denials of one binding. Its warnings are added to the call."""
         name = binding["metadata"]["name"]
         try:
             found = await self.params(policy, binding, attributes.call)
@@ -224,7 +226,7 @@ class _Told:
         )
 
     def tell(self, call: Call) -> None:
-        """Give the call all of it."""
+        """Add all annotations to the call."""
         if self.failures:
             call.annotate(_FAILURE, orjson.dumps(self.failures).decode())
         for key, values in self._annotations.items():
@@ -247,14 +249,14 @@ def _labels(obj: Object) -> dict[str, str]:
 
 
 async def _converted(obj: Object | None, call: Call, served: Served) -> Object | None:
-    """The object in the version that the policy's rules speak of."""
+    """Return the object in the version that the policy's rules match."""
     if obj is None or served is call.served:
         return obj
     return await conversions.in_version(call.resource, obj, served)
 
 
 def _request(attributes: Attributes, served: Served) -> Object:
-    """The AdmissionRequest, without empty members."""
+    """Return the AdmissionRequest without empty members."""
     call, user = attributes.call, attributes.call.user
     who = {
         "username": user.name,
@@ -292,7 +294,8 @@ def _resource(served: Served) -> Object:
 
 
 def _answer(call: Call, refusal: _Refusal) -> status.StatusError:
-    """The refusal: forbidden in its text, of another code and reason."""
+    """Return the error for a denial: Forbidden in its text, with the code and reason of the
+    policy."""
     resource, denial = call.resource, refusal.denial
     message = f"{refusal} denied request: {denial.message}"
     error = status.forbidden(resource.group, resource.plural, call.name, message)

@@ -18,7 +18,7 @@ class Mutator(Bound):
     compiler = MutatingPolicy
 
     async def mutate(self, attributes: Attributes) -> None:
-        """Change the object in place. Raises StatusError where a policy fails."""
+        """Change the object in place. Raises StatusError if a policy fails."""
         if attributes.object is None:
             return
         invoked = attributes.invoked("MutatingAdmissionPolicy")
@@ -59,7 +59,7 @@ class Mutator(Bound):
 
 
 def _place(params: Object | None) -> tuple[str, str]:
-    """Which parameters a policy was asked with."""
+    """Return namespace and name of the parameters of an evaluation."""
     meta = (params or {}).get("metadata") or {}
     return meta.get("namespace", ""), meta.get("name", "")
 
@@ -67,7 +67,7 @@ def _place(params: Object | None) -> tuple[str, str]:
 def _refusal(
     call: Call, policy: CompiledPolicy, binding: Object, error: Exception
 ) -> status.StatusError:
-    """403 with the reason Invalid, as the reference has it."""
+    """Return the error 403 with the reason Invalid, as upstream."""
     name = binding["metadata"]["name"]
     found = error.texts if isinstance(error, MutationError) else (str(error),)
     texts = [f"policy '{policy.name}' with binding '{name}' denied request: {why}" for why in found]

@@ -33,9 +33,9 @@ _KINDS = frozenset(
 class Policies(Plugin):
     """The part that both kinds of policies share: whether a policy is bound."""
 
-    is_private = False  # expressions may ask for resourceVersions
+    is_private = False  # expressions can read resourceVersions
     bindings = ""
-    """The plural of what binds them."""
+    """The plural of the kind of their bindings."""
 
     def __init__(self, store: Store) -> None:
         prefix = keys.prefix(self.bindings)
@@ -50,7 +50,7 @@ class Policies(Plugin):
 
 
 class MutatingPolicies(Policies):
-    """Changes what bound policies want changed."""
+    """Applies the changes of bound policies."""
 
     bindings = "mutatingadmissionpolicybindings"
 
@@ -63,7 +63,8 @@ class MutatingPolicies(Policies):
 
 
 class ValidatingPolicies(Policies):
-    """Refuses what bound policies deny, and warns as their bindings say."""
+    """Refuses writes that bound policies deny, and adds the warnings that their bindings
+    request."""
 
     bindings = "validatingadmissionpolicybindings"
 

@@ -32,22 +32,22 @@ SPDY = (V4,)
 SPDY_UPGRADE = "SPDY/3.1"
 STDIN, STDOUT, STDERR, ERROR, RESIZE = range(5)
 CLOSE = 255
-"""A channel of v5: its one byte names a stream that ends."""
+"""The channel of v5 on which one byte names a stream that ends."""
 LONGEST = 4 * 3600.0
-"""Seconds that one command may take (`--streaming-connection-idle-timeout` of a kubelet)."""
+"""The time limit of one command in seconds (`--streaming-connection-idle-timeout` of a kubelet)."""
 WAITING = 16
 """The limit of stdin messages that are not read yet."""
 READY_WITHIN = 1.0
 """Seconds in which a client of v5 must answer a ping; without an answer, it is assumed to be
 ready."""
 SETTLED = 0.01
-"""Seconds from then on until its streams are there."""
+"""Seconds after the answer until the client's streams exist."""
 STREAMS_WITHIN = 30.0
-"""Seconds in which a client of SPDY has to open its streams (`StreamCreationTimeout`)."""
+"""Seconds for an SPDY client to open its streams (`StreamCreationTimeout`)."""
 
 
 class StreamOptions(NamedTuple):
-    """Which streams a request asks for."""
+    """The streams that a request selects."""
 
     stdin: bool = False
     stdout: bool = False
@@ -61,11 +61,11 @@ class Process(Protocol):
     wanted: StreamOptions
 
     async def read(self) -> bytes:
-        """The next bytes of stdin; b"" at its end, and at once where there is none."""
+        """Return the next bytes of stdin. Returns b"" at its end, or at once without a stdin."""
         ...
 
     async def write(self, data: bytes, *, is_error: bool = False) -> None:
-        """Send output; nothing happens where the stream is not asked for."""
+        """Send output. Does nothing if the client did not request the stream."""
         ...
 
     async def resized(self) -> tuple[int, int]:
@@ -87,8 +87,8 @@ async def serve(request: web.BaseRequest, wanted: StreamOptions, run: Run) -> we
 
 
 class _Base:
-    """The part that both protocols share: stdin waits in a bounded queue, and the latest size
-    counts."""
+    """The common part of both protocols: a bounded queue for stdin, and the latest size of the
+    terminal."""
 
     def __init__(self, wanted: StreamOptions) -> None:
         self.wanted = wanted
@@ -119,7 +119,8 @@ class _Base:
 
 
 async def _finish(run: Run, process: Process, gone: Awaitable[None]) -> Object:
-    """The Status at the end of the command. Raises ConnectionError when the client goes first."""
+    """Return the Status at the end of the command. Raises ConnectionError if the client disconnects
+    first."""
     running = asyncio.ensure_future(_ended(run, process))
     leaving = asyncio.ensure_future(gone)
     try:
@@ -158,7 +159,7 @@ def _failure(error: StatusError) -> Object:
 
 
 class _SocketProcess(_Base):
-    """Channels in the messages of a WebSocket."""
+    """A process over the channels of a WebSocket."""
 
     def __init__(self, socket: web.WebSocketResponse, wanted: StreamOptions) -> None:
         super().__init__(wanted)
@@ -175,11 +176,11 @@ class _SocketProcess(_Base):
             await self._channels.write(channel, data)
 
     async def send(self, channel: int, data: bytes) -> None:
-        """One message. Raises ConnectionError."""
+        """Send one message. Raises ConnectionError."""
         await self._channels.send(channel, data)
 
     async def begin(self) -> None:
-        """An empty message on the lowest open output, as the reference sends it."""
+        """Send an empty message on the lowest open output, as upstream."""
         wanted = self.wanted
         await self.send(STDOUT if wanted.stdout else STDERR if wanted.stderr else ERROR, b"")
 
@@ -199,7 +200,7 @@ class _SocketProcess(_Base):
         await asyncio.sleep(SETTLED)
 
     async def listen(self) -> None:
-        """Take what the client sends, until it goes."""
+        """Receive messages until the client disconnects."""
         async for message in self._socket:
             if message.type is WSMsgType.PING:
                 await self._socket.pong(message.data)
@@ -236,12 +237,13 @@ async def _serve_socket(
             await process.send(ERROR, told["message"].encode())
         await socket.close()
     except ConnectionError:
-        pass  # the client has gone: nobody is left to be told
+        pass  # the client has disconnected
     return socket
 
 
 class _SpdyProcess(_Base):
-    """Streams of a session of SPDY, by their header `streamType`."""
+    """A process over the streams of an SPDY session, which are identified by the header
+    `streamType`."""
 
     def __init__(self, streams: dict[str, Stream], wanted: StreamOptions) -> None:
         super().__init__(wanted)
@@ -257,7 +259,7 @@ class _SpdyProcess(_Base):
         return await stream.read() if stream is not None else b""
 
     async def follow_size(self) -> None:
-        """Take sizes of the terminal, as long as they come."""
+        """Receive sizes of the terminal while the client sends them."""
         stream = self._streams.get("resize")
         while stream is not None and (data := await stream.read()):
             self.note_size(data)
@@ -284,7 +286,7 @@ async def _serve_spdy(
         async with Connection(pipe) as connection:
             await _run_over(connection, wanted, run)
     except (ConnectionError, TimeoutError):
-        pass  # the client has gone, or never opened its streams
+        pass  # the client has disconnected, or never opened its streams
     return pipe
 
 
@@ -301,13 +303,13 @@ async def _run_over(connection: Connection, wanted: StreamOptions, run: Run) -> 
     await streams["error"].write(orjson.dumps(told))
     for stream in streams.values():
         await stream.end()
-    with contextlib.suppress(TimeoutError):  # the client closes; what is written reaches it first
+    with contextlib.suppress(TimeoutError):  # the client closes after the last byte
         async with asyncio.timeout(1.0):
             await connection.closed()
 
 
 async def _streams(connection: Connection, wanted: StreamOptions) -> dict[str, Stream]:
-    """All streams that were asked for. Raises ConnectionError."""
+    """Return all requested streams. Raises ConnectionError."""
     names = {"error"}
     names |= {name for name in ("stdin", "stdout", "stderr") if getattr(wanted, name)}
     if wanted.tty:

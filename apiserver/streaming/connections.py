@@ -20,7 +20,7 @@ from inkube.apiserver.streaming import sockets, spdy
 from inkube.apiserver.streaming.spdy import ProtocolError
 
 STREAMS = 64
-"""Open streams of one session; one more is refused."""
+"""The most open streams of one session. More are refused."""
 WAITING = 16
 """The limit of frames of a stream that are not read yet."""
 
@@ -29,7 +29,8 @@ class Pipe(Protocol):
     """Bytes in both directions."""
 
     async def readexactly(self, count: int) -> bytes:
-        """So many bytes. Raises asyncio.IncompleteReadError when the other side has gone."""
+        """Return exactly `count` bytes. Raises asyncio.IncompleteReadError if the other side has
+        disconnected."""
         ...
 
     async def write(self, data: bytes) -> None:
@@ -38,7 +39,7 @@ class Pipe(Protocol):
 
 
 class Tunnel:
-    """A pipe inside of the binary messages of a WebSocket."""
+    """A pipe in the binary messages of a WebSocket."""
 
     def __init__(self, socket: web.WebSocketResponse) -> None:
         self._socket = socket
@@ -73,7 +74,7 @@ class Stream:
         self._write_over = False
 
     async def read(self) -> bytes:
-        """The next bytes; b"" at the end."""
+        """Return the next bytes, or b"" at the end."""
         if self._read_over:
             return b""
         found = await self._frames.get()
@@ -81,7 +82,7 @@ class Stream:
         return found
 
     async def write(self, data: bytes) -> None:
-        """Send, in frames; nothing is sent after the end."""
+        """Send data in frames. Does nothing after the end."""
         for at in range(0, len(data), sockets.PIECE):
             if self._write_over:
                 return
@@ -89,7 +90,7 @@ class Stream:
             await self._connection.send(spdy.data(self.number, piece))
 
     async def end(self) -> None:
-        """Nothing more is written."""
+        """End the direction to the client."""
         if not self._write_over:
             self._write_over = True
             await self._connection.send(spdy.data(self.number, b"", ends=True))
@@ -100,9 +101,9 @@ class Stream:
         await self._frames.put(data)
 
     def break_off(self) -> None:
-        """The other side has gone, or wants nothing more."""
+        """End the stream because the other side has disconnected or reset it."""
         self._write_over = True
-        while True:  # who reads is told the end, whatever still waits
+        while True:  # drop waiting data, so that a reader receives the end
             try:
                 self._frames.put_nowait(b"")
                 return
@@ -111,12 +112,12 @@ class Stream:
 
     @property
     def is_over(self) -> bool:
-        """Whether both sides have ended."""
+        """Return whether both sides have ended."""
         return self._read_over and self._write_over
 
 
 class Connection:
-    """One session, over a pipe; entering it begins to read."""
+    """One session over a pipe. Entering it starts to read."""
 
     def __init__(self, pipe: Pipe) -> None:
         self._pipe = pipe
@@ -143,11 +144,11 @@ class Connection:
             stream.break_off()
 
     async def accept(self) -> Stream | None:
-        """The next stream the client opens; None when the session is over."""
+        """Return the next stream that the client opens, or None when the session has ended."""
         return await self._new.get()
 
     async def closed(self) -> None:
-        """Return when the other side has gone."""
+        """Return when the other side has disconnected."""
         assert self._reading is not None, "entered before"
         await asyncio.wait({self._reading})
 
@@ -156,7 +157,7 @@ class Connection:
         await self._pipe.write(frame)
 
     def look_at(self, stream: Stream) -> None:
-        """Forget a stream that is over."""
+        """Remove a stream that has ended."""
         if stream.is_over:
             self._streams.pop(stream.number, None)
 
@@ -165,7 +166,7 @@ class Connection:
             while await self._frame():
                 pass
         except (asyncio.IncompleteReadError, ConnectionError, ProtocolError):
-            pass  # the other side has gone, or what it sends makes no sense: it is over either way
+            pass  # the other side has disconnected or violates the protocol; both end the session
         finally:
             for stream in self._streams.values():
                 stream.break_off()
@@ -174,7 +175,7 @@ class Connection:
             self._new.put_nowait(None)
 
     async def _frame(self) -> bool:
-        """Read one frame; False after the last."""
+        """Read one frame. Returns False after the last."""
         head = spdy.read_head(await self._pipe.readexactly(spdy.HEAD))
         payload = await self._pipe.readexactly(head.length) if head.length else b""
         if head.kind == 0:
@@ -188,13 +189,13 @@ class Connection:
             if stream is not None:
                 stream.break_off()
         elif head.kind == spdy.HEADERS:
-            self._headers.unpack(payload[4:])  # the state of both sides has to stay the same
+            self._headers.unpack(payload[4:])  # the compression state of both sides must stay equal
         return head.kind != spdy.GOAWAY
 
     async def _data(self, head: spdy.Head, payload: bytes) -> None:
         stream = self._streams.get(head.stream)
         if stream is None:
-            return  # ended by us already
+            return  # already ended by this side
         if payload:
             await stream.feed(payload)
         if head.ends:

@@ -26,7 +26,7 @@ TUNNEL = "SPDY/3.1+portforward.k8s.io"
 CHANNELS = ("v4.channel.k8s.io", "v4.base64.channel.k8s.io")
 SPDY_PROTOCOL = "portforward.k8s.io"
 PORTS = 16
-"""Ports of one request over channels."""
+"""The most ports of one request over channels."""
 WAITING = 16
 
 
@@ -34,7 +34,7 @@ class Side(Protocol):
     """The client's side of one connection."""
 
     async def read(self) -> bytes:
-        """The next bytes of the client; b"" at its end."""
+        """Return the next bytes of the client, or b"" at the end."""
         ...
 
     async def write(self, data: bytes) -> None:
@@ -95,9 +95,9 @@ async def _serve_spdy(pipe: Pipe, forward: Forward) -> None:
 
 
 def _paired(half: dict[str, Stream], stream: Stream) -> _Pair | None:
-    """Both streams of a connection, when this is the second."""
+    """Return both streams of a connection if this is the second one, else None."""
     kind = stream.headers.get("streamtype", "")
-    # clients of long ago name no request: their data stream is the next after the error stream
+    # old clients send no request id: their data stream follows the error stream
     request = stream.headers.get("requestid") or str(
         stream.number if kind == "error" else stream.number - 2
     )
@@ -143,7 +143,7 @@ class _Channel:
         await self._channels.write(2 * self._number, data)
 
     async def tell(self, text: bytes) -> None:
-        """Something about the channel: its port at first, later what went wrong."""
+        """Send a message on a channel: first its port, later errors."""
         await self._channels.send(2 * self._number + 1, text)
 
 
@@ -175,7 +175,7 @@ async def _serve_channels(
 async def _distribute(
     listen: Coroutine[None, None, None], tasks: "list[asyncio.Task[None]]"
 ) -> None:
-    """Hand out what arrives, until the client goes or every port is served to its end."""
+    """Distribute the received messages until the client disconnects or every port is closed."""
     listening = asyncio.create_task(listen)
     left = {*tasks, listening}
     try:
@@ -209,7 +209,7 @@ async def _carry_channel(channel: _Channel, port: int, forward: Forward) -> None
 
 
 def _ports(values: Sequence[str]) -> list[int]:
-    """The ports a request names. Raises StatusError 400."""
+    """Return the requested ports. Raises StatusError 400."""
     texts = [text for value in values for text in value.split(",")]
     if not texts:
         raise status.bad_request("you must specify at least 1 port")

@@ -18,15 +18,16 @@ from inkube.apiserver.streaming import sockets
 
 BINARY, BASE64 = "binary.k8s.io", "base64.binary.k8s.io"
 FAREWELL = 1.0
-"""Seconds that a client has to answer when the log is over."""
+"""Seconds for the client's closing handshake after the end of the log."""
 
 
 async def serve(
     request: web.BaseRequest, first: bytes, pieces: AsyncIterator[bytes]
 ) -> web.StreamResponse:
-    """Send the pieces; an empty one asks whether the client is there.
+    """Send the pieces. An empty piece only checks whether the client is connected.
 
-    Raises StatusError, and the errors of the pieces."""
+    Raises StatusError, and the errors of the pieces.
+    """
     socket = await sockets.accept(request, (BINARY, BASE64), is_optional=True)
     listening = asyncio.create_task(sockets.ignore(socket))
     try:
@@ -43,7 +44,7 @@ async def serve(
                 await socket.close()
     except ConnectionError:
         if httprequest.is_connected(request) and not socket.closed:
-            raise  # of the log itself
+            raise  # an error of the log itself
     finally:
         listening.cancel()
         await asyncio.gather(listening, return_exceptions=True)

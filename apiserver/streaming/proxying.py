@@ -1,8 +1,10 @@
-"""A request passed on: method, path, headers and body go to another server, its answer comes back.
+"""Forwards a request: method, path, headers and body are sent to another server, whose response is
+returned.
 
-Bodies go through piece by piece in both directions, under backpressure, and so do watches; where
-the other server switches protocols, bytes are carried to and fro until one side ends. Aggregated
-API servers and ports of pods are asked so. Follows apimachinery/pkg/util/proxy/upgradeaware.go.
+Bodies are forwarded piece by piece in both directions, with backpressure, and so are watches. If
+the other server switches protocols, bytes are forwarded in both directions until one side ends. It
+is used for aggregated API servers and ports of pods. Follows
+apimachinery/pkg/util/proxy/upgradeaware.go.
 """
 
 import asyncio
@@ -25,18 +27,18 @@ from inkube.schemas import status
 SECONDS = 60.0
 """--request-timeout: the time limit of requests other than watches and upgrades."""
 STALLED = 60.0
-"""Seconds in which a reader takes nothing at all."""
+"""Seconds without progress after which a client that does not read is disconnected."""
 LOOK = 2.0
-"""Seconds until a client that has gone is noticed, where nothing is sent to it."""
+"""Seconds between checks whether the client is connected while nothing is sent to it."""
 PIECE = 64 * 1024
 CONNECT = 10.0
 """Seconds until a connection must be established."""
 BUFFER = 64 * 1024
-"""Bytes of an answer that wait for its reader, twice as many at most."""
+"""Bytes of a response that are buffered for a slow client. At most twice as many are buffered."""
 _MAX_HEADER = 64 * 1024
 _LONG = frozenset({"watch", "watchone", "proxy"})
 _STREAMED = frozenset({"attach", "exec", "log", "portforward", "proxy"})
-_IN_PATHS = "$&+,/:;=@~"  # what Go leaves as it is in a path, besides letters, digits and `-_.`
+_IN_PATHS = "$&+,/:;=@~"  # not escaped by Go in a path, nor are letters, digits and `-_.`
 _OWN = frozenset(
     name.lower()
     for name in (
@@ -44,11 +46,11 @@ _OWN = frozenset(
         "Proxy-Authorization", "TE", "Trailer", hdrs.TRANSFER_ENCODING, hdrs.UPGRADE,
     )
 )  # fmt: skip
-"""Headers of one connection (httputil.ReverseProxy: hopHeaders)."""
+"""Hop-by-hop headers (httputil.ReverseProxy: hopHeaders)."""
 
 
 class UnreachableError(Exception):
-    """The other server cannot be reached; the text is Go's."""
+    """The other server cannot be reached. The text is Go's."""
 
 
 class _Source(Protocol):
@@ -67,7 +69,7 @@ class Upstream(Protocol):
         ...
 
     def request(self, method: str, base: str, target: str, **options: Any) -> Any:
-        """Ask; an `async with` over the answer."""
+        """Send a request; an `async with` over the response."""
         ...
 
 
@@ -76,15 +78,15 @@ class Changes:
     """The changes of a request before it is forwarded."""
 
     drops: Callable[[str], bool]
-    """Whether a header of that name is left out."""
+    """Returns whether a header with that name is removed."""
     headers: CIMultiDict[str] = field(default_factory=CIMultiDict)
     """Headers that are added."""
     target: str = ""
-    """The path and query that are asked for; "" where they are the request's own."""
+    """The path and query for the other server, or "" for those of the request."""
 
 
 def session_over(connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:
-    """A client that hands everything on as it comes."""
+    """Return a client that forwards everything unchanged."""
     return aiohttp.ClientSession(
         connector=connector,
         auto_decompress=False,
@@ -140,7 +142,8 @@ async def pass_on(
 
 @contextlib.asynccontextmanager
 async def _while_there(request: web.BaseRequest) -> AsyncIterator[None]:
-    """End the task when its client has gone: an idle watch would never notice it."""
+    """Cancel the task when its client has disconnected, because an idle watch would not detect
+    that."""
     task, loop = asyncio.current_task(), asyncio.get_running_loop()
     assert task is not None, "requests are served by tasks"
     timer: asyncio.TimerHandle
@@ -165,9 +168,10 @@ def is_plain(path: str) -> bool:
 
 
 def target(info: RequestInfo) -> str:
-    """Path and query as they were read, and authorized, written anew.
+    """Return path and query, encoded again from the values that were parsed and authorized.
 
-    As url.URL.EscapedPath and url.Values.Encode: nothing that two could read in two ways is left.
+    As url.URL.EscapedPath and url.Values.Encode. The result is unambiguous, so the other server
+    reads the same values.
     """
     path = quote(info.path, safe=_IN_PATHS)
     names = sorted(set(info.query))
@@ -176,7 +180,8 @@ def target(info: RequestInfo) -> str:
 
 
 def query(info: RequestInfo) -> str:
-    """The query as it was read, and authorized, written anew in its own order; "" for none."""
+    """Return the query, encoded again from its parsed values in their order, or "" without a
+    query."""
     return urlencode(list(info.query.items()))
 
 
@@ -187,7 +192,7 @@ def plain(text: str, code: int) -> web.Response:
 
 
 def _upgrade(request: web.BaseRequest) -> str:
-    """The protocol that a request wants to switch to, "" for none."""
+    """Return the protocol to which a request wants to switch, or ""."""
     options = request.headers.get(hdrs.CONNECTION, "").lower().split(",")
     if "upgrade" not in (option.strip() for option in options):
         return ""
@@ -197,7 +202,7 @@ def _upgrade(request: web.BaseRequest) -> str:
 def _headers(
     request: web.BaseRequest, info: RequestInfo, changes: Changes, protocol: str
 ) -> CIMultiDict[str]:
-    """The headers of the request, without those about the connection or the user."""
+    """Return the headers of the request, without those about the connection or the user."""
     listed = request.headers.get(hdrs.CONNECTION, "").lower().split(",")
     dropped = _OWN | {name.strip() for name in listed} | {"host", "expect"}
     found = CIMultiDict(
@@ -238,12 +243,12 @@ async def _copy(
 
 
 async def _switch(request: web.BaseRequest, answer: aiohttp.ClientResponse) -> web.StreamResponse:
-    """Carry bytes in both directions until one side ends."""
+    """Forward bytes in both directions until one side ends."""
     connection = answer.connection
     if connection is None or connection.transport is None or connection.protocol is None:
         raise aiohttp.ServerDisconnectedError
     theirs = asyncio.StreamReader(PIECE)
-    theirs.set_transport(connection.transport)  # so that it pauses a sender who is too fast
+    theirs.set_transport(connection.transport)  # so that it can pause a fast sender
     feed = Feed(theirs)
     connection.protocol.set_parser(feed, feed)
     writer = StreamWriter(connection.protocol, asyncio.get_running_loop())

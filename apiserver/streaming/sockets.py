@@ -1,4 +1,4 @@
-"""WebSockets over aiohttp: the upgrade, and refusals as a Status."""
+"""WebSockets over aiohttp: the upgrade, and its rejection with a Status."""
 
 import base64
 import binascii
@@ -11,28 +11,28 @@ from aiohttp.http import WSMessage, WSMsgType
 from inkube.schemas import status
 
 LARGEST = 1024 * 1024
-"""Bytes of one message that a client may send."""
+"""The largest message of a client, in bytes."""
 PIECE = 32 * 1024
-"""Bytes of output in one message, or in one frame of SPDY: a kubelet copies with a buffer of that
+"""Bytes of output in one message, or in one frame of SPDY. A kubelet copies with a buffer of this
 size, and clients refuse messages of some MiB."""
 BEARER = "base64url.bearer.authorization.k8s.io."
-"""A subprotocol that is none: a browser cannot send headers, so a token comes behind this."""
+"""The prefix of a subprotocol that contains a token, because a browser cannot send headers."""
 
 
 def is_wanted(request: web.BaseRequest) -> bool:
-    """Whether a request asks to become a WebSocket."""
+    """Return whether a request wants to become a WebSocket."""
     headers = request.headers
     upgrades = "upgrade" in headers.get(hdrs.CONNECTION, "").lower()
     return upgrades and headers.get(hdrs.UPGRADE, "").strip().lower() == "websocket"
 
 
 def offered(request: web.BaseRequest) -> list[str]:
-    """The subprotocols that a client can speak, the one it likes best first; none is a token."""
+    """Return the subprotocols of a client in order of preference, without tokens."""
     return [each for each in _named(request) if not each.startswith(BEARER)]
 
 
 def token(request: web.BaseRequest) -> str:
-    """The bearer token among the subprotocols, "" when there is none. Raises ValueError.
+    """Return the bearer token in the subprotocols, or "" without one. Raises ValueError.
 
     Follows apiserver/pkg/authentication/request/websocket/protocol.go.
     """
@@ -57,7 +57,7 @@ def _named(request: web.BaseRequest) -> list[str]:
 
 
 def message(data: bytes, kind: WSMsgType = WSMsgType.TEXT) -> bytes:
-    """One message of a server, whole, as it goes over the connection (RFC 6455, 5.2)."""
+    """Return one complete message of a server, as sent over the connection (RFC 6455, 5.2)."""
     size = len(data)
     if size < 126:
         return bytes((0x80 | kind, size)) + data
@@ -69,8 +69,8 @@ def message(data: bytes, kind: WSMsgType = WSMsgType.TEXT) -> bytes:
 class Channels:
     """Numbered channels in the messages of a WebSocket.
 
-    The subprotocol says how a message is written, whatever the opcode of its frames: a byte for the
-    channel and the bytes, or a digit and base64 (apimachinery/pkg/util/httpstream/wsstream).
+    The subprotocol defines the form of a message, independent of the opcode of its frames: a byte
+    for the channel and the data, or a digit and base64 (apimachinery/pkg/util/httpstream/wsstream).
     """
 
     def __init__(self, socket: web.WebSocketResponse) -> None:
@@ -78,19 +78,19 @@ class Channels:
         self._is_base64 = "base64" in (socket.ws_protocol or "")
 
     async def send(self, channel: int, data: bytes) -> None:
-        """One message. Raises ConnectionError."""
+        """Send one message. Raises ConnectionError."""
         if self._is_base64:
             await self._socket.send_str(f"{channel}{base64.b64encode(data).decode()}")
         else:
             await self._socket.send_bytes(bytes((channel,)) + data)
 
     async def write(self, channel: int, data: bytes) -> None:
-        """Output, in as many messages as it takes. Raises ConnectionError."""
+        """Send output, in as many messages as necessary. Raises ConnectionError."""
         for at in range(0, len(data), PIECE):
             await self.send(channel, data[at : at + PIECE])
 
     def read(self, message: WSMessage) -> tuple[int, bytes] | None:
-        """The channel of a message and what came in it; None where it makes no sense."""
+        """Return the channel and the content of a message, or None if it is invalid."""
         if message.type not in (WSMsgType.BINARY, WSMsgType.TEXT) or not message.data:
             return None
         data: bytes = message.data.encode() if isinstance(message.data, str) else message.data
@@ -103,7 +103,7 @@ class Channels:
 
 
 async def ignore(socket: web.WebSocketResponse) -> None:
-    """Answer pings and throw away all else that comes, until the client closes or is away."""
+    """Answer pings and ignore all other messages, until the client closes or disconnects."""
     with contextlib.suppress(ConnectionError):
         async for _ in socket:
             pass
@@ -117,11 +117,11 @@ async def accept(
     max_size: int = LARGEST,
     answers_pings: bool = True,
 ) -> web.WebSocketResponse:
-    """The open WebSocket, in the first subprotocol of the client that is among `protocols`.
+    """Return the open WebSocket, with the first subprotocol of the client that is in `protocols`.
 
     A client without subprotocols is accepted if `is_optional`. Without `answers_pings`, the reader
-    receives pings and pongs. Raises StatusError 400 for a bad handshake and 403 when there is no
-    common subprotocol, as `wsstream` of apiserver answers.
+    receives pings and pongs. Raises StatusError 400 for an invalid handshake and 403 without a
+    common subprotocol, as `wsstream` of apiserver.
     """
     wanted = offered(request)
     if not (is_optional and not wanted) and not any(one in protocols for one in wanted):
@@ -129,7 +129,7 @@ async def accept(
         raise status.StatusError(
             403, status.Reason.FORBIDDEN, f"{text}, server accepts {_list(protocols)}"
         )
-    # what is sent is small or compressed already; kubectl offers no compression
+    # data is short or already compressed; kubectl offers no compression
     socket = web.WebSocketResponse(
         protocols=protocols, autoping=answers_pings, compress=False, max_msg_size=max_size
     )

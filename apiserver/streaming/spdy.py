@@ -1,8 +1,9 @@
-"""Frames of SPDY/3.1, as bytes: what kubectl speaks in port-forward, and older ones in exec.
+"""Frames of SPDY/3.1, which kubectl uses for port-forward, and older versions also for exec. No
+I/O.
 
-Pure: no I/O. Follows the SPDY/3.1 specification (section 2.6) as github.com/moby/spdystream has it:
-frames of streams, pings and the end of a session; settings and windows are read over, since that
-library knows no flow control and relies on the connection's own.
+Follows the SPDY/3.1 specification (section 2.6) as implemented in github.com/moby/spdystream:
+frames of streams, pings and the end of a session. Settings and window updates are ignored, because
+that library has no flow control and relies on that of the connection.
 """
 
 import struct
@@ -14,20 +15,20 @@ VERSION = 3
 SYN_STREAM, SYN_REPLY, RST_STREAM, PING, GOAWAY, HEADERS = 1, 2, 3, 6, 7, 8
 FIN = 0x01
 REFUSED = 3
-"""A reason of RST_STREAM."""
+"""A reason in RST_STREAM: the stream was refused."""
 HEAD = 8
 LARGEST = 1024 * 1024
-"""Bytes of one frame."""
+"""The largest frame, in bytes."""
 LARGEST_HEADERS = 64 * 1024
-"""Bytes of the headers of one stream, unpacked."""
+"""The largest headers of one stream, in decompressed bytes."""
 
 
 class ProtocolError(Exception):
-    """The other side does not speak SPDY, or sends more than is taken."""
+    """The other side violates SPDY, or exceeds a limit."""
 
 
 class Head(NamedTuple):
-    """The first 8 bytes of a frame. `kind` 0 is data, `stream` then its stream."""
+    """The first 8 bytes of a frame. `kind` 0 is data; `stream` is then its stream."""
 
     kind: int
     stream: int
@@ -36,12 +37,12 @@ class Head(NamedTuple):
 
     @property
     def ends(self) -> bool:
-        """Whether the sender's side of the stream ends with it."""
+        """Whether the sender's side of the stream ends with this frame."""
         return bool(self.flags & FIN)
 
 
 class Opened(NamedTuple):
-    """A SYN_STREAM."""
+    """A decoded SYN_STREAM."""
 
     stream: int
     headers: dict[str, str]
@@ -49,7 +50,7 @@ class Opened(NamedTuple):
 
 
 def read_head(data: bytes) -> Head:
-    """The head of a frame. Raises ProtocolError."""
+    """Return the head of a frame. Raises ProtocolError."""
     first, second = struct.unpack("!II", data)
     flags, length = second >> 24, second & 0xFFFFFF
     if length > LARGEST:
@@ -63,22 +64,22 @@ def read_head(data: bytes) -> Head:
 
 
 def data(stream: int, payload: bytes, *, ends: bool = False) -> bytes:
-    """A DATA frame."""
+    """Return a DATA frame."""
     return struct.pack("!II", stream, (FIN if ends else 0) << 24 | len(payload)) + payload
 
 
 def ping(number: int) -> bytes:
-    """A PING frame."""
+    """Return a PING frame."""
     return _control(PING, struct.pack("!I", number))
 
 
 def reset(stream: int, why: int) -> bytes:
-    """An RST_STREAM frame."""
+    """Return an RST_STREAM frame."""
     return _control(RST_STREAM, struct.pack("!II", stream, why))
 
 
 def number(payload: bytes) -> int:
-    """The first number of a payload, without its highest bit. Raises ProtocolError."""
+    """Return the first number of a payload, without its highest bit. Raises ProtocolError."""
     if len(payload) < 4:
         raise ProtocolError("a frame is too short")
     found: int = struct.unpack_from("!I", payload)[0] & 0x7FFFFFFF
@@ -91,20 +92,21 @@ def _control(kind: int, payload: bytes, flags: int = 0) -> bytes:
 
 
 class Headers:
-    """Packs and unpacks headers; each direction is one stream of zlib for the whole session."""
+    """Compresses and decompresses headers. Each direction is one zlib stream for the whole
+    session."""
 
     def __init__(self) -> None:
         self._packer = zlib.compressobj(zdict=DICTIONARY)
         self._unpacker = zlib.decompressobj(zdict=DICTIONARY)
 
     def opened(self, head: Head, payload: bytes) -> Opened:
-        """The members of a SYN_STREAM frame. Raises ProtocolError."""
+        """Return the members of a SYN_STREAM frame. Raises ProtocolError."""
         if len(payload) < 10:
             raise ProtocolError("a SYN_STREAM is too short")
         return Opened(number(payload), self.unpack(payload[10:]), head.ends)
 
     def unpack(self, block: bytes) -> dict[str, str]:
-        """The headers of a block, names in lower case. Raises ProtocolError."""
+        """Return the headers of a block, with names in lower case. Raises ProtocolError."""
         try:
             plain = self._unpacker.decompress(block, LARGEST_HEADERS)
         except zlib.error as error:
@@ -114,11 +116,11 @@ class Headers:
         return _pairs(plain)
 
     def reply(self, stream: int, headers: Mapping[str, str] | None = None) -> bytes:
-        """A SYN_REPLY frame."""
+        """Return a SYN_REPLY frame."""
         return _control(SYN_REPLY, struct.pack("!I", stream) + self._pack(headers or {}))
 
     def open(self, stream: int, headers: Mapping[str, str]) -> bytes:
-        """A SYN_STREAM frame, as a client sends it."""
+        """Return a SYN_STREAM frame of a client."""
         return _control(SYN_STREAM, struct.pack("!IIH", stream, 0, 0) + self._pack(headers))
 
     def _pack(self, headers: Mapping[str, str]) -> bytes:
@@ -149,7 +151,8 @@ def _pairs(plain: bytes) -> dict[str, str]:
 
 
 def _dictionary() -> bytes:
-    """The text both sides of SPDY/3 fill zlib with: section 2.6.10.1 of its specification."""
+    """Return the zlib dictionary of SPDY/3, which section 2.6.10.1 of its specification
+    contains."""
     sized = (
         "options head post put delete trace accept accept-charset accept-encoding accept-language "
         "accept-ranges age allow authorization cache-control connection content-base "

@@ -1,7 +1,7 @@
-"""HTTP connections that become something else than a WebSocket: their bytes, from the upgrade on.
+"""HTTP connections that change to a protocol other than WebSocket: access to their bytes.
 
-aiohttp knows WebSockets only; what its own do to get at the bytes is done here for any protocol,
-and nowhere else.
+aiohttp supports only WebSockets. Only this module uses the steps by which aiohttp reaches the bytes
+of a connection.
 """
 
 import asyncio
@@ -11,11 +11,11 @@ from typing import Any
 from aiohttp import hdrs, web
 
 BUFFER = 64 * 1024
-"""Bytes that wait to be read, twice as many at most; then the sender has to wait."""
+"""Bytes that are buffered for the reader. At twice as many, the sender is paused."""
 
 
 class Takeover(web.StreamResponse):
-    """`101 Switching Protocols`; afterwards a `connections.Pipe`."""
+    """The response `101 Switching Protocols`, and then a `connections.Pipe`."""
 
     def __init__(self, protocol: str, headers: Mapping[str, str] | None = None) -> None:
         switch = {hdrs.CONNECTION: "Upgrade", hdrs.UPGRADE: protocol, **(headers or {})}
@@ -24,14 +24,14 @@ class Takeover(web.StreamResponse):
         self._request: web.BaseRequest | None = None
 
     async def open(self, request: web.BaseRequest) -> None:
-        """Answer the request and take its connection. Raises ConnectionError."""
+        """Respond to the request and take over its connection. Raises ConnectionError."""
         self.force_close()
         await self.prepare(request)
         transport = request.transport
         if transport is None:
             raise ConnectionResetError("the client has gone")
         self._request = request
-        self._reader.set_transport(transport)  # so that it pauses a sender who is too fast
+        self._reader.set_transport(transport)  # so that it can pause a fast sender
         feed: Any = Feed(self._reader)
         request.protocol.set_parser(feed)
         request.protocol.keep_alive(False)
@@ -55,20 +55,20 @@ class Takeover(web.StreamResponse):
 
 
 class Feed:
-    """Receives the bytes of aiohttp's protocols, client or server, instead of their own parsers."""
+    """Receives bytes from aiohttp's protocols (client or server) instead of their own parsers."""
 
     def __init__(self, reader: asyncio.StreamReader) -> None:
         self._reader = reader
 
     def feed_data(self, data: bytes) -> tuple[bool, bytes]:
-        """More has come in."""
+        """Buffer received bytes."""
         self._reader.feed_data(data)
         return False, b""
 
     def feed_eof(self) -> None:
-        """The other side has ended."""
+        """Note that the other side has ended."""
         self._reader.feed_eof()
 
     def set_exception(self, error: type[BaseException] | BaseException, *cause: object) -> None:
-        """The connection is lost."""
+        """Note that the connection is lost."""
         self._reader.feed_eof()

@@ -1,6 +1,7 @@
-"""Subresources and reviews with a way of their own: an `Exchange` in, a response out.
+"""Subresources and reviews with their own handlers, which take an `Exchange` and return a response.
 
-`table` lists them by group, plural and name for `app`. `/status` is none of these: it is an update.
+`table` lists them by group, plural and name for `app`. `/status` is not among them, because it is
+an update.
 """
 
 from inkube.schemas import lazy

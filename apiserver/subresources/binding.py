@@ -1,7 +1,7 @@
-"""Binding: POST to a pod's `binding`, or of a Binding to its namespace, puts a pod on a node.
+"""Binding: a POST to a pod's `binding`, or of a Binding to its namespace, assigns a pod to a node.
 
-The pod is changed behind the back of its strategy, for which its node is fixed. Follows
-pkg/registry/core/pod/storage (BindingREST.Create, setPodNodeAndMetadata).
+The pod's strategy does not check the change, because the strategy forbids changes of the node.
+Follows pkg/registry/core/pod/storage (BindingREST.Create, setPodNodeAndMetadata).
 """
 
 from collections.abc import Callable
@@ -22,15 +22,17 @@ KIND = GVK("", "v1", "Binding")
 
 
 class Binder:
-    """Puts pods on nodes: for the HTTP handler and for the scheduler in this process."""
+    """Assigns pods to nodes, for the HTTP handler and for the scheduler in this process."""
 
     def __init__(self, registry: Registry, *, gives_labels: bool = True) -> None:
         self._registry = registry
         self._given = ("annotations", "labels") if gives_labels else ("annotations",)
-        """What of a binding's metadata the pod gets: labels too since 1.35 (PodTopologyLabels)."""
+        """The members of a binding's metadata that are copied to the pod, since 1.35 including
+        labels (PodTopologyLabels)."""
 
     async def bind(self, call: Call, binding: Object) -> None:
-        """Bind the pod of the call. Raises StatusError 404, 409 or, of a bad target, 500."""
+        """Bind the pod of the call. Raises StatusError 404 or 409, and 500 for an invalid
+        target."""
         attributes = Attributes("CREATE", call, binding, None, call.options)
         await self._registry.chain.mutate(attributes)
         await self._registry.chain.validate(attributes)
@@ -80,7 +82,7 @@ class Binder:
 
 
 def _node(binding: Object) -> str:
-    """The node's name (ValidatePodBinding). Raises StatusError 500, as the reference does."""
+    """Return the node's name (ValidatePodBinding). Raises StatusError 500, as upstream."""
     target = binding.get("target") or {}
     errors = []
     if target.get("kind", "") not in ("", "Node"):
@@ -95,7 +97,7 @@ def _node(binding: Object) -> str:
 
 
 class BindingHandler:
-    """POST of a pod's /binding, and of a Binding to its collection, which has no list."""
+    """Serves a POST to a pod's /binding, and of a Binding to its collection, which has no list."""
 
     def __init__(
         self, registry: Registry, pods: Callable[[], Resource], *, gives_labels: bool = True
@@ -104,7 +106,7 @@ class BindingHandler:
         self._pods = pods
 
     async def __call__(self, exchange: Exchange) -> web.StreamResponse:
-        """Answer one request. Raises StatusError 405 for any verb but create."""
+        """Respond to one request. Raises StatusError 405 for verbs other than create."""
         posted.check_verb(exchange.call)
         binding = await posted.read(exchange, KIND)
         call = exchange.call

@@ -18,11 +18,11 @@ from inkube.schemas import status
 from inkube.schemas.objects import Object
 
 _PORTS: Final = {"controller-manager": 10257, "scheduler": 10259}
-"""Where the health of those is asked that run in processes of their own."""
+"""The health ports of components that run in separate processes."""
 
 
 class ComponentStatuses:
-    """Answers get and list; `running` says which components run in this server, by name."""
+    """Serves get and list. `running` returns whether a component runs in this server."""
 
     def __init__(
         self, running: Callable[[], Mapping[str, bool]], system_fields: SystemFields
@@ -35,7 +35,7 @@ class ComponentStatuses:
         return {("", "componentstatuses", ""): self.answer}
 
     async def answer(self, exchange: Exchange) -> web.StreamResponse:
-        """A ComponentStatus, or all of them. Raises StatusError 405 and 500."""
+        """Return a ComponentStatus, or all of them. Raises StatusError 405 and 500."""
         call, form = exchange.call, exchange.form
         posted.check_verb(call, "get", "list")
         found = [_component(name, runs) for name, runs in self._running().items()]

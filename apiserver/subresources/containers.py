@@ -1,7 +1,7 @@
-"""log, exec, attach and portforward of pods: checks in the reference's order, then the kubelet.
+"""log, exec, attach and portforward of pods: the checks in upstream's order, then the kubelet.
 
-Without a kubelet that answers for the pod's node the reference's refusals are all there is. Follows
-pkg/registry/core/pod/{strategy.go,rest/log.go,rest/subresources.go}.
+Without a kubelet for the pod's node, every request that passes the checks is rejected as upstream
+rejects it. Follows pkg/registry/core/pod/{strategy.go,rest/log.go,rest/subresources.go}.
 """
 
 import asyncio
@@ -22,9 +22,9 @@ from inkube.schemas.golang import DecodeError, rfc3339, strconv, truthy
 from inkube.schemas.objects import Object
 
 SESSIONS = 1000
-"""Streams of all clients together; one more answers 429."""
+"""The most streams of all clients together. One more returns 429."""
 LOOK = 2.0
-"""Seconds between two looks whether a client of a silent log is still there."""
+"""Seconds between checks whether the client of a silent log is connected."""
 
 
 class LogQuery(NamedTuple):
@@ -43,19 +43,19 @@ class Kubelet(Protocol):
     """Serves the containers of simulated nodes. Each method raises StatusError."""
 
     def answers(self, pod: Object) -> bool:
-        """Whether the node of the pod is simulated here."""
+        """Return whether the node of the pod is simulated here."""
         ...
 
     def logs(self, pod: Object, container: str, query: LogQuery) -> AsyncGenerator[bytes, None]:
-        """The log, piece by piece; b"" when there is nothing new for a while."""
+        """Yield the log piece by piece, and b"" after some time without new output."""
         ...
 
     async def exec(self, pod: Object, container: str, command: list[str], process: Any) -> int:
-        """Run a command with the streams of `streaming.commands.Process`; its exit code."""
+        """Run a command with the streams of `streaming.commands.Process`. Returns its exit code."""
         ...
 
     async def attach(self, pod: Object, container: str, process: Any) -> int:
-        """Join the main process of a container; its exit code."""
+        """Attach to the main process of a container. Returns its exit code."""
         ...
 
     async def forward(self, pod: Object, port: int, side: Any) -> None:
@@ -63,19 +63,19 @@ class Kubelet(Protocol):
         ...
 
     def check_exec(self, pod: Object, container: str) -> None:
-        """Whether a command can run there now."""
+        """Check that a command can run in the container now. Raises StatusError."""
         ...
 
 
 class Sessions:
-    """Every stream that is open: bounded, and ended at once when the server stops."""
+    """All open streams. Their number is limited, and they end at once when the server stops."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     @contextlib.contextmanager
     def one(self) -> Any:
-        """One more, while the context lasts. Raises StatusError 429."""
+        """Count one more stream during the context. Raises StatusError 429."""
         if len(self._tasks) >= SESSIONS:
             raise status.StatusError(
                 429, status.Reason.TOO_MANY_REQUESTS, f"{SESSIONS} streams are open already"
@@ -89,13 +89,13 @@ class Sessions:
             self._tasks.discard(task)
 
     def close(self) -> None:
-        """End all of them."""
+        """End all streams."""
         for task in tuple(self._tasks):
             task.cancel()
 
 
 class PodStreams:
-    """The four subresources."""
+    """The handlers of the four subresources."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class PodStreams:
         }
 
     async def log(self, exchange: Exchange) -> web.StreamResponse:
-        """GET: the log of a container, as plain text or over WebSocket."""
+        """Serve GET: the log of a container, as plain text or over WebSocket."""
         call = exchange.call
         if exchange.request.method != "GET":
             raise _not_allowed()
@@ -136,7 +136,7 @@ class PodStreams:
         with self._sessions.one():
             pieces = kubelet.logs(pod, container, query)
             try:
-                # what refuses, refuses before anything is sent
+                # errors are raised before anything is sent
                 first = await anext(pieces, b"")
                 if streaming.sockets.is_wanted(exchange.request):
                     return await streaming.logs.serve(exchange.request, first, pieces)
@@ -161,7 +161,7 @@ class PodStreams:
             raise ConnectionResetError("the client has gone")
 
     async def exec(self, exchange: Exchange) -> web.StreamResponse:
-        """GET (WebSocket) or POST (SPDY): run a command in a container."""
+        """Serve GET (WebSocket) or POST (SPDY): run a command in a container."""
         pod, container, kubelet = self._of_container(exchange)
         wanted = self._wanted(exchange)
         command = exchange.query.getall("command", [])
@@ -175,7 +175,7 @@ class PodStreams:
         return await self._serve(exchange.request, wanted, run)
 
     async def attach(self, exchange: Exchange) -> web.StreamResponse:
-        """GET or POST: join the main process of a container."""
+        """Serve GET or POST: attach to the main process of a container."""
         pod, container, kubelet = self._of_container(exchange)
         wanted = self._wanted(exchange)
         kubelet.check_exec(pod, container)
@@ -186,7 +186,7 @@ class PodStreams:
         return await self._serve(exchange.request, wanted, run)
 
     async def forward(self, exchange: Exchange) -> web.StreamResponse:
-        """GET or POST: connections to ports of the pod."""
+        """Serve GET or POST: connections to ports of the pod."""
         self._check_verb(exchange)
         pod = self._registry.get(exchange.call).value
         path = f"portForward/{exchange.call.namespace}/{exchange.call.name}"
@@ -212,7 +212,7 @@ class PodStreams:
         return pod, container, self._upgradable(exchange, pod, path)
 
     def _upgradable(self, exchange: Exchange, pod: Object, path: str) -> Kubelet:
-        """The kubelet that serves a valid request."""
+        """Return the kubelet for a valid request. Raises StatusError."""
         node = self._node(pod)
         if node is None:
             raise status.bad_request(f"pod {exchange.call.name} does not have a host assigned")
@@ -222,7 +222,7 @@ class PodStreams:
         return self._answering(pod, node, path)
 
     def _check_verb(self, exchange: Exchange) -> None:
-        """Only GET and POST; a GET needs the right to create too, as a POST does.
+        """Permit only GET and POST. A GET also needs the permission to create, like a POST.
 
         pkg/registry/core/pod/rest/subresources.go, ensureAuthorizedForVerb.
         """
@@ -233,7 +233,8 @@ class PodStreams:
             require(self._authorizer, attributes.of_call(exchange.call, "create"))
 
     def _node(self, pod: Object) -> Object | None:
-        """The pod's node. Raises StatusError 404, which names the node as a pod, as upstream."""
+        """Return the pod's node, or None for an unscheduled pod. Raises StatusError 404, which
+        names the node as a pod, as upstream."""
         name = (pod.get("spec") or {}).get("nodeName")
         if not name:
             return None
@@ -257,7 +258,7 @@ class PodStreams:
             stderr=truthy(query.get("stderr") or None),
             tty=truthy(query.get("tty") or None),
         )
-        if found.tty:  # a terminal has one output
+        if found.tty:  # a terminal has only one output
             found = found._replace(stderr=False)
         if not (found.stdin or found.stdout or found.stderr):
             raise status.bad_request("you must specify at least one of stdin, stdout, stderr")
@@ -269,7 +270,7 @@ def _not_allowed() -> status.StatusError:
 
 
 def _log_query(query: Query, name: str) -> LogQuery:
-    """PodLogOptions of a query. Raises StatusError 400 and 422."""
+    """Return the PodLogOptions in a query. Raises StatusError 400 and 422."""
     tail, limit = _number(query, "tailLines"), _number(query, "limitBytes")
     seconds, moment = _number(query, "sinceSeconds"), query.get("sinceTime", "")
     if moment:
@@ -292,7 +293,7 @@ def _log_query(query: Query, name: str) -> LogQuery:
 
 
 def _number(query: Query, name: str) -> int | None:
-    """An integer of the query. Raises StatusError 400 in Go's words."""
+    """Return an integer in the query, or None. Raises StatusError 400 with Go's text."""
     text = query.get(name)
     if text is None:
         return None

@@ -1,4 +1,4 @@
-"""Eviction: POST to a pod's `eviction` deletes it, where its disruption budget has one to spare.
+"""Eviction: a POST to a pod's `eviction` deletes it, if its disruption budget allows a disruption.
 
 Follows pkg/registry/core/pod/storage/eviction.go.
 """
@@ -20,21 +20,22 @@ from inkube.storage import Entry
 from inkube.storage import errors as storage_errors
 
 KIND = GVK("policy", "v1", "Eviction")
-MAX_DISRUPTED = 2000  # pods that the budget's controller has not seen go yet
+MAX_DISRUPTED = 2000  # pods whose disruption the budget's controller has not observed yet
 _REFUSED = "Cannot evict pod as it would violate the pod's disruption budget."
 _WAIT_SECONDS = 10
 
 
 class EvictionHandler:
-    """POST of /eviction."""
+    """Serves a POST to /eviction."""
 
     def __init__(self, registry: Registry, *, counts_always: bool = False) -> None:
         self._registry = registry
         self._counts_always = counts_always
-        """Whether a refusal counts pods even where there are enough, as before 1.35."""
+        """Whether the text of a rejection always contains the number of pods, as before 1.35."""
 
     async def __call__(self, exchange: Exchange) -> web.StreamResponse:
-        """Answer one request. Raises StatusError 405 for any verb but create, 429 for a refusal."""
+        """Respond to one request. Raises StatusError 405 for verbs other than create, and 429 if
+        the budget allows no disruption."""
         call = exchange.call
         posted.check_verb(call)
         eviction = await posted.read(exchange, KIND, others=("policy/v1beta1",))
@@ -77,10 +78,8 @@ class EvictionHandler:
             raise
 
     async def _permit(self, call: Call, pod: Entry) -> str | None:
-        """Take one disruption of the pod's budget.
-
-        The budget's name where the pod may go only while it is as it was read. Raises StatusError.
-        """
+        """Use one disruption of the pod's budget. Returns the budget's name if the pod may be
+        deleted only in its current state, else None. Raises StatusError."""
         found = [entry.value for entry in self._budgets(pod.value)]
         if not found:
             return None
@@ -103,7 +102,7 @@ class EvictionHandler:
         raise status.conflict("policy", "poddisruptionbudgets", name)
 
     def _budgets(self, pod: Object) -> Iterable[Entry]:
-        """The budgets that select the pod; an empty selector selects nothing."""
+        """Return the budgets that select the pod. An empty selector selects nothing."""
         meta = pod["metadata"]
         prefix = keys.key("poddisruptionbudgets", meta["namespace"], "")
         for entry in self._registry.store.list(prefix):
@@ -131,12 +130,12 @@ class EvictionHandler:
         return True
 
     async def _mark_and_delete(self, call: Call, options: DeleteOptions) -> None:
-        """Say in the pod's status why it goes, then delete it."""
+        """Write the reason to the pod's status, then delete the pod."""
         registry = self._registry
         while True:
             entry = registry.get(call)
             if options.resource_version not in (None, str(entry.revision)):
-                break  # the deletion refuses, in its own words
+                break  # the deletion raises its own error
             if options.uid not in (None, entry.value["metadata"]["uid"]):
                 break
             pod = call.copy(entry)
@@ -164,25 +163,26 @@ class EvictionHandler:
         await self._delete(call, options)
 
     async def _delete(self, call: Call, options: DeleteOptions) -> None:
-        """Delete the pod itself, past admission: the eviction passed it."""
+        """Delete the pod itself. It skips admission, because the eviction has passed it."""
         going = replace(call, verb="delete", subresource="")
         await self._registry.delete(going, options, is_admitted=True)
 
 
 def _needs_no_budget(pod: Object) -> bool:
-    """canIgnorePDB: a pod that ended, did not begin or is going already disrupts nothing."""
+    """canIgnorePDB: return whether the pod has ended, has not started or is being deleted, so that
+    its deletion disrupts nothing."""
     phase = (pod.get("status") or {}).get("phase")
     return phase in ("Succeeded", "Failed", "Pending") or "deletionTimestamp" in pod["metadata"]
 
 
 def _is_pending(pod: Object) -> bool:
-    """shouldEnforceResourceVersion, among the pods that need no budget."""
+    """shouldEnforceResourceVersion, for pods that need no budget."""
     phase = (pod.get("status") or {}).get("phase")
     return phase == "Pending" and "deletionTimestamp" not in pod["metadata"]
 
 
 def _charged(budget: Object, pod: str, now: str, *, counts_always: bool) -> Object:
-    """The budget with one disruption less. Raises StatusError 403 or 429."""
+    """Return the budget with one disruption less. Raises StatusError 403 or 429."""
     meta, told = budget["metadata"], dict(budget.get("status") or {})
     name = meta["name"]
     if told.get("observedGeneration", 0) < meta.get("generation", 0):
@@ -206,7 +206,7 @@ def _charged(budget: Object, pod: str, now: str, *, counts_always: bool) -> Obje
 
 
 def _with_condition(told: Object, now: str) -> list[Object]:
-    """pdbhelper.UpdateDisruptionAllowedCondition, of a budget that is spent."""
+    """pdbhelper.UpdateDisruptionAllowedCondition, for a budget without remaining disruptions."""
     conditions: list[Object] = [*(told.get("conditions") or ())]
     made: Object = {
         "type": "DisruptionAllowed",

@@ -1,7 +1,7 @@
-"""metrics.k8s.io/v1beta1: what nodes and pods use now, for `kubectl top` and autoscalers.
+"""metrics.k8s.io/v1beta1: the current usage of nodes and pods, for `kubectl top` and autoscalers.
 
-Nothing is stored: each answer is measured when it is asked for. Follows
-sigs.k8s.io/metrics-server (pkg/api); without pods to measure the group is not served.
+Nothing is stored: each request measures again. Without simulated pods, the group is not served.
+Follows sigs.k8s.io/metrics-server (pkg/api).
 """
 
 import math
@@ -26,7 +26,7 @@ class Usage(Protocol):
     """The resource usage of pods, as kubelets measure it."""
 
     def of(self, pod: Object) -> dict[str, dict[str, float]] | None:
-        """Container → resource → amount (cores, bytes); None when nothing is measured."""
+        """Return container → resource → amount (cores, bytes), or None without a measurement."""
         ...
 
 
@@ -49,7 +49,7 @@ DEFINITIONS = (
 
 
 class Metrics:
-    """Answers get and list of both kinds."""
+    """Serves get and list of PodMetrics and NodeMetrics."""
 
     def __init__(
         self, registry: Registry, usage: Callable[[], Usage | None], now: Callable[[], datetime]
@@ -63,7 +63,7 @@ class Metrics:
         return {(GROUP, "nodes", ""): self.nodes, (GROUP, "pods", ""): self.pods}
 
     async def pods(self, exchange: Exchange) -> web.StreamResponse:
-        """PodMetrics, or a list of them. Raises StatusError."""
+        """Return PodMetrics, or a list of them. Raises StatusError."""
         call = exchange.call
         _check_verb(exchange)
         if call.name:
@@ -76,7 +76,7 @@ class Metrics:
         return _answer(exchange, _list("PodMetricsList", found))
 
     async def nodes(self, exchange: Exchange) -> web.StreamResponse:
-        """NodeMetrics, or a list of them: the sums of their pods. Raises StatusError."""
+        """Return NodeMetrics, or a list of them: the sums of their pods. Raises StatusError."""
         call = exchange.call
         _check_verb(exchange)
         by_node: dict[str, list[Object]] = {}
@@ -134,7 +134,8 @@ def _check_verb(exchange: Exchange) -> None:
 
 
 def selected(exchange: Exchange, objects: Iterable[Object]) -> Iterable[Object]:
-    """Those that the label selector and `metadata.name` in the field selector leave."""
+    """Return the objects that match the label selector and `metadata.name` in the field
+    selector."""
     query = exchange.query
     terms = selectors.parse_labels(query.get("labelSelector", ""))
     name = selectors.selected_name(query.get("fieldSelector", ""))
@@ -151,7 +152,7 @@ def _list(kind: str, items: Iterable[Object | None]) -> Object:
 
 
 def _shown(used: Mapping[str, float]) -> dict[str, str]:
-    """As metrics-server writes them: nanocores and Ki."""
+    """Return amounts in the units of metrics-server: nanocores and Ki."""
     found = {}
     if "cpu" in used:
         found["cpu"] = f"{math.ceil(used['cpu'] * 1e9)}n" if used["cpu"] else "0"

@@ -14,7 +14,8 @@ _KUBELET_PORT = 10250
 
 
 def container_of(call: Call, pod: Object, query: Query) -> str:
-    """The container that is meant, the only one if none is named. Raises StatusError 400."""
+    """Return the requested container, or the only one if none is requested. Raises StatusError
+    400."""
     spec = pod["spec"]
     names = [one["name"] for member in _CONTAINERS for one in spec.get(member) or ()]
     wanted = query.get("container", "")
@@ -51,7 +52,7 @@ def log_errors(query: Query) -> list[FieldError]:
 
 
 def unreachable(node: Object, path: str) -> status.StatusError:
-    """500: nothing listens where the node's kubelet should."""
+    """Return the error 500: nothing listens at the address of the node's kubelet."""
     addresses = (node.get("status") or {}).get("addresses") or ()
     name = node["metadata"]["name"]
     host = next((one.get("address") for one in addresses if one.get("type") == "InternalIP"), None)

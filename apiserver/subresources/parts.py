@@ -1,7 +1,7 @@
-"""Subresources that show the object itself and let one part of it change.
+"""Subresources that return the whole object, and permit changes of one part of it.
 
-Namespaces' finalize, pods' ephemeralcontainers and resize, approval of certificate requests: an
-update with a strategy of its own (`BuiltinStrategy.prepare_part`, `check_part`).
+Namespaces' finalize, pods' ephemeralcontainers and resize, and approval of certificate requests are
+updates with special rules (`BuiltinStrategy.prepare_part`, `check_part`).
 """
 
 from aiohttp import web
@@ -13,14 +13,14 @@ READ_AND_WRITTEN = ("get", "update", "patch")
 
 
 class PartHandler:
-    """GET, PUT and PATCH of a part, or those of them that there are."""
+    """Serves GET, PUT and PATCH of a part, as far as the subresource supports them."""
 
     def __init__(self, handlers: Handlers, *verbs: str) -> None:
         self._handlers = handlers
         self._verbs = verbs or READ_AND_WRITTEN
 
     async def __call__(self, exchange: Exchange) -> web.StreamResponse:
-        """Answer one request. Raises StatusError 405 for any other verb."""
+        """Respond to one request. Raises StatusError 405 for any other verb."""
         call = exchange.call
         posted.check_verb(call, *self._verbs)
         return await self._handlers.by_verb[call.verb](exchange)

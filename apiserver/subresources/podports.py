@@ -1,4 +1,5 @@
-"""A request passed on to a port of a pod; loaded with the first, as it needs an HTTP client.
+"""Forwards a request to a port of a pod. Loaded at the first use, because it imports an HTTP
+client.
 
 Follows pkg/registry/core/rest/proxy and apimachinery/pkg/util/proxy/upgradeaware.go.
 """
@@ -27,7 +28,7 @@ Connect = Callable[[Any], Awaitable[None]]
 
 
 async def pass_on(exchange: Exchange, target: Connect | str, scheme: str) -> web.StreamResponse:
-    """What is answered on a port whose connections `target` serves, or at a `HOST:PORT`. Raises
+    """Return the response of a port whose connections `target` serves, or of a `HOST:PORT`. Raises
     StatusError 503, 504.
 
     A request without a path is redirected to the root.
@@ -66,13 +67,13 @@ class _Side:
 
 
 class _Port:
-    """A port of a pod or of an address, as `proxying.pass_on` asks it."""
+    """A port of a pod or an address, as an upstream for `proxying.pass_on`."""
 
     def __init__(self, base: str, session: aiohttp.ClientSession) -> None:
         self._base = base
         self._session = session
         self.refusal = ""
-        """Why the pod took no connection."""
+        """The reason why the pod accepted no connection."""
 
     def base(self) -> str:
         """See proxying.Upstream."""
@@ -84,13 +85,13 @@ class _Port:
         return self._session.request(method, url, allow_redirects=False, ssl=False, **options)
 
     def refuse(self, why: str) -> web.StreamResponse:
-        """Raises StatusError 503."""
+        """Raise StatusError 503."""
         raise status.unavailable(self.refusal or why)
 
 
 @contextlib.asynccontextmanager
 async def _reached(connect: Connect, scheme: str) -> AsyncIterator[_Port]:
-    """A port whose connections `connect` serves."""
+    """Yield a port whose connections `connect` serves."""
     with tempfile.TemporaryDirectory(prefix="inkube-") as folder:
         path = str(Path(folder) / "port")
         async with proxying.session_over(aiohttp.UnixConnector(path)) as session:
@@ -109,6 +110,6 @@ async def _reached(connect: Connect, scheme: str) -> AsyncIterator[_Port]:
 
 @contextlib.asynccontextmanager
 async def _addressed(address: str, scheme: str) -> AsyncIterator[_Port]:
-    """A port that this process can connect to."""
+    """Yield a port to which this process can connect."""
     async with proxying.session_over(aiohttp.TCPConnector()) as session:
         yield _Port(f"{scheme}://{address}", session)

@@ -20,15 +20,15 @@ from inkube.schemas.objects import Object
 
 
 def check_verb(call: Call, *allowed: str) -> None:
-    """Only these verbs, or only create. Raises StatusError 405."""
+    """Permit only these verbs, or only create. Raises StatusError 405."""
     if call.verb not in (allowed or ("create",)):
         raise status.method_not_allowed()
 
 
 async def read(exchange: Exchange, kind: GVK, *, others: Sequence[str] = ()) -> Object:
-    """The object of a body, typed; `others` are further apiVersions it may name.
+    """Return the typed object in a body, and set the options of the call.
 
-    Sets the options of the call. Raises StatusError 400 or 415.
+    `others` are further permitted apiVersions. Raises StatusError 400 or 415.
     """
     call = exchange.call
     exchange.read_options("CreateOptions")
@@ -50,7 +50,7 @@ async def read(exchange: Exchange, kind: GVK, *, others: Sequence[str] = ()) -> 
 
 
 def success(exchange: Exchange) -> web.StreamResponse:
-    """201 with a Status, which is what both kinds answer."""
+    """Return the response 201 with a Status, as for both kinds."""
     answer = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
     form = exchange.form.without_transform()
     warnings = exchange.call.warnings

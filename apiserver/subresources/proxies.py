@@ -1,10 +1,10 @@
 """proxy of pods, services and nodes: the request is forwarded to a port of a pod.
 
-There is no cluster network: a port of a pod is reached as port-forward reaches it, by whoever
-answers for the pod's node, over a socket of this process. Endpoints of a service that are no pods,
-and an address that the operator of the server gave, are connected to. What else passes the
-reference's checks is refused as it refuses what cannot be reached. Follows
-pkg/registry/core/{pod,node,service} (ResourceLocation) and pkg/registry/core/pod/rest.
+inkube has no cluster network: a port of a pod is reached as in port-forward, through the simulated
+kubelet of the pod's node, over a socket of this process. Endpoints of a service that are not pods,
+and addresses in the server's options, are connected to directly. Other valid requests are rejected
+as upstream rejects those for unreachable addresses. Follows pkg/registry/core/{pod,node,service}
+(ResourceLocation) and pkg/registry/core/pod/rest.
 """
 
 import ipaddress
@@ -38,7 +38,7 @@ class _Place(NamedTuple):
 
 
 class Proxies:
-    """Requests to a pod, a service or a node, passed on; as far as there is where to."""
+    """Forwards requests for pods, services and nodes, if their target can be reached."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Proxies:
         }
 
     async def pod(self, exchange: Exchange) -> web.StreamResponse:
-        """To a pod's address. Raises StatusError."""
+        """Forward to a pod's address. Raises StatusError."""
         scheme, name, port = self._target(exchange)
         pod = self._object(exchange.call, name).value
         address = (pod.get("status") or {}).get("podIP", "")
@@ -71,7 +71,7 @@ class Proxies:
         return await self._pass_on(exchange, name, place)
 
     async def service(self, exchange: Exchange) -> web.StreamResponse:
-        """To an endpoint of a service. Raises StatusError 404 or 503."""
+        """Forward to an endpoint of a service. Raises StatusError 404 or 503."""
         scheme, name, port = self._target(exchange)
         call = exchange.call
         service = self._object(call, name).value
@@ -95,7 +95,7 @@ class Proxies:
         return await self._pass_on(exchange, name, place)
 
     async def node(self, exchange: Exchange) -> web.StreamResponse:
-        """To a kubelet. Raises StatusError."""
+        """Forward to a kubelet. Raises StatusError."""
         _, name, _ = self._target(exchange)
         node = self._object(exchange.call, name).value
         raise unreachable(node, "")
@@ -113,7 +113,8 @@ class Proxies:
     def _endpoints(
         self, subsets: Any, namespace: str, port_name: str, scheme: str
     ) -> Iterator[_Place | str]:
-        """The pods behind a service, with the port of that name, and the addresses of others."""
+        """Yield the pods of a service, with the port of that name, and the addresses of other
+        endpoints."""
         for subset in subsets:
             ports = [p["port"] for p in subset.get("ports") or () if _is_named(p, port_name)]
             for address in subset.get("addresses") or () if ports else ():
@@ -146,10 +147,8 @@ class Proxies:
 
 
 def _port_number(pod: Object, port: str) -> int:
-    """The port that is meant, the first of the pod's containers if none is named.
-
-    Raises StatusError 503.
-    """
+    """Return the requested port, or the first port of the pod's containers. Raises StatusError
+    503."""
     if not port:
         declared = (p for one in pod["spec"]["containers"] for p in one.get("ports") or ())
         first = next(declared, None)
@@ -164,7 +163,8 @@ def _is_named(port: Object, name: str) -> bool:
 
 
 def _split(call: Call) -> tuple[str, str, str]:
-    """Scheme, name and port of `name`, `name:port`, `scheme:name:port`. Raises StatusError 400."""
+    """Return scheme, name and port of `name`, `name:port` or `scheme:name:port`. Raises StatusError
+    400."""
     parts = call.name.split(":")
     if len(parts) == 1:
         return "", parts[0], ""
@@ -177,7 +177,7 @@ def _split(call: Call) -> tuple[str, str, str]:
 
 
 def _port_name(service: Object, port: str) -> str | None:
-    """The name of a service's port that a request means; None where there is none such."""
+    """Return the name of the requested port of a service, or None if it does not exist."""
     ports = service["spec"].get("ports") or []
     if not port:
         return str(ports[0].get("name", "")) if len(ports) == 1 else ""
@@ -188,7 +188,7 @@ def _port_name(service: Object, port: str) -> str | None:
 
 
 def _is_global(address: str) -> bool:
-    """net.IP.IsGlobalUnicast, which private addresses are too."""
+    """net.IP.IsGlobalUnicast, which is also true for private addresses."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:
@@ -198,7 +198,8 @@ def _is_global(address: str) -> bool:
 
 
 def _no_network(call: Call, name: str) -> status.StatusError:
-    """503: there is no cluster network to pass the request on to."""
+    """Return the error 503: there is no cluster network through which the request could be
+    forwarded."""
     kind = call.resource.plural
     text = f"error trying to reach {kind} {gotext.quote(name)}: this server has no cluster network"
     return status.unavailable(text)

@@ -13,18 +13,18 @@ _RESOURCE, _PATH = "spec.resourceAttributes", "spec.nonResourceAttributes"
 
 
 def check_self(review: Object) -> None:
-    """A SelfSubjectAccessReview. Raises StatusError 422."""
+    """Check a SelfSubjectAccessReview. Raises StatusError 422."""
     _refuse([*_what(review["spec"]), *_meta(review)])
 
 
 def check_subject(review: Object) -> None:
-    """A SubjectAccessReview. Raises StatusError 422."""
+    """Check a SubjectAccessReview. Raises StatusError 422."""
     _refuse([*_what(review["spec"], who=True), *_meta(review)])
 
 
 def check_local(review: Object) -> None:
-    """A LocalSubjectAccessReview, which must name a namespace and no path. Raises StatusError
-    422."""
+    """Check a LocalSubjectAccessReview, which must contain a namespace and no path. Raises
+    StatusError 422."""
     spec, namespace = review["spec"], review["metadata"].get("namespace", "")
     errors = [*_what(spec, who=True), *_meta(review, but_namespace=True)]
     resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
@@ -45,7 +45,7 @@ def _refuse(errors: list[FieldError]) -> None:
 
 
 def _what(spec: Object, *, who: bool = False) -> list[FieldError]:
-    """Either a resource or a path, and for others a user or groups."""
+    """Check that a spec has either a resource or a path, and with `who`, a user or groups."""
     resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     errors = []
     if resource is not None and path is not None:
@@ -61,7 +61,7 @@ def _what(spec: Object, *, who: bool = False) -> list[FieldError]:
 
 
 def _go_path(path: Object) -> Object:
-    """The internal type has no JSON names."""
+    """Return a path with Go's names, because the internal type has no JSON names."""
     return {"Path": path.get("path", ""), "Verb": path.get("verb", "")}
 
 
@@ -82,7 +82,8 @@ def _selectors(resource: Object) -> list[FieldError]:
 
 
 def ignored(resource: Object) -> str:
-    """The text about selectors that are ignored, wholly or in part, because they are invalid.
+    """Return the text about selectors that are ignored, completely or in part, because they are
+    invalid.
 
     Follows pkg/registry/authorization/util/helpers.go, BuildEvaluationError.
     """
@@ -120,7 +121,7 @@ def _is_label_requirement(requirement: Object) -> bool:
 
 
 def _meta(review: Object, *, but_namespace: bool = False) -> list[FieldError]:
-    """Reviews have no metadata of their own."""
+    """Refuse metadata in a review, with `but_namespace` except the namespace."""
     meta = {
         key: value
         for key, value in review["metadata"].items()

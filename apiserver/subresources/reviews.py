@@ -1,6 +1,7 @@
-"""Reviews, which are answered and never stored: SelfSubjectReview, the access reviews, TokenReview.
+"""Reviews, which return a result and are never stored: SelfSubjectReview, access reviews,
+TokenReview.
 
-Each is a function from a decoded body to the body of the response; `handlers` returns them by
+Each is a function from a decoded body to the body of the response. `handlers` returns them by
 resource. Follows pkg/registry/authorization/* and pkg/registry/authentication/*.
 """
 
@@ -22,7 +23,7 @@ _AUTHORIZATION = "authorization.k8s.io"
 
 
 class Reviews:
-    """Answers reviews by the server's own authenticator and authorizer."""
+    """Serves reviews with the server's authenticator and authorizer."""
 
     def __init__(
         self, authenticator: Authenticator, authorizer: Authorizer, system_fields: SystemFields
@@ -32,7 +33,7 @@ class Reviews:
         self._system_fields = system_fields
 
     def handlers(self) -> dict[tuple[str, str, str], "ReviewHandler"]:
-        """(group, plural, "") → what answers a create."""
+        """Return (group, plural, "") → the handler of a create."""
         table: dict[tuple[str, str], Review] = {
             (_AUTHENTICATION, "selfsubjectreviews"): self.who_am_i,
             (_AUTHENTICATION, "tokenreviews"): self.token,
@@ -47,22 +48,22 @@ class Reviews:
         }
 
     def who_am_i(self, call: Call, obj: Object) -> Object:
-        """SelfSubjectReview."""
+        """Process a SelfSubjectReview."""
         meta = {"creationTimestamp": self._system_fields.timestamp()}
         return _envelope(call, meta, status={"userInfo": call.user.info()})
 
     def may_i(self, call: Call, obj: Object) -> Object:
-        """SelfSubjectAccessReview."""
+        """Process a SelfSubjectAccessReview."""
         reviewchecks.check_self(obj)
         return self._decided(obj, call.user)
 
     def may_they(self, call: Call, obj: Object) -> Object:
-        """SubjectAccessReview."""
+        """Process a SubjectAccessReview."""
         reviewchecks.check_subject(obj)
         return self._decided(obj, _subject(obj["spec"]))
 
     def may_they_here(self, call: Call, obj: Object) -> Object:
-        """LocalSubjectAccessReview."""
+        """Process a LocalSubjectAccessReview."""
         reviewchecks.check_local(obj)
         return self._decided(obj, _subject(obj["spec"]))
 
@@ -77,7 +78,7 @@ class Reviews:
         return {**obj, "status": told}
 
     def my_rules(self, call: Call, obj: Object) -> Object:
-        """SelfSubjectRulesReview."""
+        """Process a SelfSubjectRulesReview."""
         namespace = obj["spec"].get("namespace")
         if not namespace:
             raise status.bad_request("no namespace on request")
@@ -100,7 +101,7 @@ class Reviews:
         return _envelope(call, {}, spec={}, status=told)
 
     def token(self, call: Call, obj: Object) -> Object:
-        """TokenReview."""
+        """Process a TokenReview."""
         spec = obj["spec"]
         if not spec.get("token"):
             raise status.bad_request("token is required for TokenReview in authentication")
@@ -117,14 +118,14 @@ class Reviews:
 
 
 class ReviewHandler:
-    """A create that stores nothing: decode, ask, answer 201."""
+    """Serves a create that stores nothing: decodes the body, calls the review, and returns 201."""
 
     def __init__(self, review: Review, system_fields: SystemFields) -> None:
         self._review = review
         self._system_fields = system_fields
 
     async def __call__(self, exchange: Exchange) -> web.StreamResponse:
-        """Answer one request. Raises StatusError."""
+        """Respond to one request. Raises StatusError."""
         call, request = exchange.call, exchange.request
         exchange.read_options("CreateOptions")
         body = await bodies.read(request)

@@ -1,4 +1,5 @@
-"""The scale subresource over HTTP: an autoscaling/v1 Scale seen through an object's paths."""
+"""The scale subresource over HTTP: an autoscaling/v1 Scale that is mapped to paths of the
+object."""
 
 from aiohttp import web
 
@@ -19,14 +20,14 @@ from inkube.storage import Entry
 
 
 class ScaleHandler:
-    """GET, PUT and PATCH of /scale."""
+    """Serves GET, PUT and PATCH of /scale."""
 
     def __init__(self, registry: Registry, system_fields: SystemFields) -> None:
         self._registry = registry
         self._system_fields = system_fields
 
     async def __call__(self, exchange: Exchange) -> web.StreamResponse:
-        """Answer one request. Raises StatusError 404 where the kind has no scale."""
+        """Respond to one request. Raises StatusError 404 if the kind has no scale."""
         call = exchange.call
         if call.served.version.scale is None:
             raise call.resource.wording.no_subresource(call.served.gvr, call.name)

@@ -34,7 +34,7 @@ def table(
     running: Callable[[], Mapping[str, bool]],
     usage: Callable[[], Usage | None],
 ) -> dict[tuple[str, str, str], Handler]:
-    """(group, plural, subresource) → handler, as `app.Parts` has it."""
+    """Return (group, plural, subresource) → handler, in the form of `app.Parts`."""
     reviews = Reviews(authenticator, authorizer, system_fields)
     minor = _pods(resources).definition.minor
     tokens = TokenRequestHandler(
@@ -69,7 +69,7 @@ def table(
 
 _BINDINGS_GIVE_LABELS = _EVICTIONS_COUNT_LESS = 35
 _TOKENS_NAME_UID = 34
-"""The minor since which the metadata of a TokenRequest has the uid of the account."""
+"""The minor since which the metadata of a TokenRequest contains the uid of the account."""
 
 
 def _pods(resources: Resources) -> Resource:

@@ -1,4 +1,4 @@
-"""TokenRequest: POST to a service account's `token` answers a token of it.
+"""TokenRequest: a POST to a service account's `token` returns a token for the account.
 
 Follows pkg/registry/core/serviceaccount/storage/token.go and pkg/serviceaccount/claims.go.
 """
@@ -20,13 +20,13 @@ from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Object
 
 KIND = GVK("authentication.k8s.io", "v1", "TokenRequest")
-_HOUR = 3600  # what expirationSeconds is when nothing is said
+_HOUR = 3600  # the default of expirationSeconds
 _MIN, _MAX = 600, 1 << 32
 _BOUND = {("v1", "Pod"): "pods", ("v1", "Secret"): "secrets"}
 
 
 class TokenRequestHandler:
-    """Answers creates of tokens."""
+    """Serves creates of tokens."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class TokenRequestHandler:
         self._system_fields = system_fields
 
     async def __call__(self, exchange: Exchange) -> web.StreamResponse:
-        """Answer one request. Raises StatusError."""
+        """Respond to one request. Raises StatusError."""
         call = exchange.call
         if call.verb != "create":
             raise status.method_not_allowed()
@@ -129,7 +129,7 @@ class TokenRequestHandler:
 
 
 async def _read(exchange: Exchange) -> Object:
-    """The TokenRequest of a body, typed. Raises StatusError 400 or 415."""
+    """Return the typed TokenRequest in a body. Raises StatusError 400 or 415."""
     body = await bodies.read(exchange.request)
     media = bodies.media_type(exchange.request)
     obj = await exchange.worker.run(len(body), bodies.decode_kind, body, media, KIND.kind)

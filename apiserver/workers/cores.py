@@ -1,4 +1,4 @@
-"""How many workers suit a machine: `--workers auto`."""
+"""The number of workers for a machine: `--workers auto`."""
 
 import os
 from pathlib import Path
@@ -12,8 +12,8 @@ _QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
 def count(options: Options) -> int:
-    """One worker for each core that the process may use, at most `MOST`; one where these options
-    or the system do not allow for several."""
+    """Return the number of cores that the process may use, at most `MOST`. Returns 1 if the options
+    or the system do not permit several workers."""
     try:
         refusals.check(options)
     except ValueError:
@@ -22,15 +22,16 @@ def count(options: Options) -> int:
 
 
 def usable(quota: Path = _QUOTA) -> int:
-    """The cores that the process may use, by its affinity and the quota of its container."""
-    affine = getattr(os, "sched_getaffinity", None)  # Linux alone has it
+    """Return the number of cores that the process may use, from its affinity and its container's
+    quota."""
+    affine = getattr(os, "sched_getaffinity", None)  # exists only on Linux
     cores = len(affine(0)) if affine is not None else os.cpu_count() or 1
     return max(1, min(cores, _allowed(quota) or cores))
 
 
 def _allowed(quota: Path) -> int:
-    """The whole cores of a quota such as `150000 100000` (cgroup v2: microseconds of each period);
-    0 where there is none."""
+    """Return the whole cores of a quota such as `150000 100000` (cgroup v2: microseconds in each
+    period), or 0 without a quota."""
     try:
         given, _, period = quota.read_text(encoding="ascii").partition(" ")
         return max(1, int(given) // int(period))

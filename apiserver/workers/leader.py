@@ -43,13 +43,16 @@ class ForwardedAccess:
         return auth.frontproxy.read(request.headers)
 
     def admit(self, request: web.BaseRequest, info: RequestInfo) -> User:
-        """See Access: they were authorized by the worker that passed them on."""
+        """See Access. The worker that forwarded the request has authorized it."""
         return auth.frontproxy.read(request.headers)
 
 
 class Leader:
-    """Passes on to the worker that leads. `pid` is its process, 0 where this one leads or no worker
-    does; `groups` are those it answers for, and `pods` says whether pods' streams are its, too."""
+    """Forwards requests to the leading worker.
+
+    `pid` returns its process, or 0 if this worker or none leads. `groups` are the API groups that
+    it serves, and `pods` is true if it also serves the streams of pods.
+    """
 
     def __init__(
         self, worker: Worker, pid: Callable[[], int], groups: Collection[str], *, pods: bool
@@ -73,7 +76,7 @@ class Leader:
         return None
 
     def _of_stream(self, name: str) -> Passed | None:
-        """The worker that has a shared stream: its name starts with the process id."""
+        """Return the worker of a shared stream. The stream's name starts with the process id."""
         process = name.partition("-")[0]
         if not process.isdecimal() or len(process) > 10 or int(process) == os.getpid():
             return None
@@ -87,7 +90,7 @@ class Leader:
             await each.close()
 
     async def _forget_the_gone(self) -> None:
-        """Let go of processes that have ended."""
+        """Close the connections to processes that have ended."""
         for pid in [pid for pid in self._neighbours if not self._worker.place(pid).exists()]:
             await self._neighbours.pop(pid).close()
 
@@ -107,8 +110,7 @@ def _silent(why: str) -> web.StreamResponse:
 
 
 async def listening(worker: Worker, server: web.Server) -> web.ServerRunner:
-    """Serve what other workers pass on to this one, until the runner is cleaned up. Raises
-    OSError."""
+    """Serve requests that other workers forward, until the runner is cleaned up. Raises OSError."""
     runner = web.ServerRunner(server, shutdown_timeout=STOP_SECONDS)
     await runner.setup()
     await web.UnixSite(runner, str(worker.place(os.getpid()))).start()

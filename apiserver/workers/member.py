@@ -1,8 +1,8 @@
-"""One worker's side: connections from the parent, and signs of life to it.
+"""A worker's side: it receives connections from the parent, and reports that it is alive.
 
-The channel is a stream socket. Down come open connections, one byte (TAKE) each, and ANNOUNCE once
-to one of the workers; up go READY once and ALIVE every second. When it ends, the parent has, and
-the worker stops.
+The channel is a stream socket. The parent sends open connections with one byte (TAKE) each, and
+ANNOUNCE one time to one of the workers. The worker sends READY one time, and ALIVE every second. If
+the channel ends, the parent has ended, and the worker stops.
 """
 
 import asyncio
@@ -20,9 +20,9 @@ logger = logging.getLogger(__name__)
 
 TAKE, ANNOUNCE, READY, ALIVE = b"c", b"a", b"r", b"."
 BEAT = 1.0
-"""Seconds between two signs of life."""
+"""Seconds between two reports that the worker is alive."""
 AT_ONCE = 64
-"""Connections taken in one turn of the event loop."""
+"""The most connections that are received in one turn of the event loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +34,17 @@ class Worker:
     """From 1 to `count`."""
     count: int
     channel: socket.socket
-    """To the parent."""
+    """The channel to the parent."""
     folder: Path
     """The folder of the sockets between workers; other users have no access."""
     address: tuple[str, int]
-    """The host and port of all."""
+    """The host and the port that all workers share."""
     certificate: Certificate | None
     admin_token: str
 
     def place(self, pid: int) -> Path:
-        """The socket on which the worker of that process is passed requests."""
+        """Return the path of the socket on which the worker with that process id receives forwarded
+        requests."""
         return place(self.folder, pid)
 
 
@@ -53,7 +54,7 @@ def place(folder: Path, pid: int) -> Path:
 
 
 class Intake:
-    """Connections handed over by the parent; made and used inside of an event loop."""
+    """Receives connections from the parent. Created and used in an event loop."""
 
     def __init__(
         self,
@@ -68,24 +69,25 @@ class Intake:
         self._beat: asyncio.TimerHandle | None = None
         self._tasks: set[Task[None]] = set()
         self.announces = Event()
-        """Set where this worker is the one to say that the server serves."""
+        """Set if this worker is the one that announces the server."""
         self.orphaned = Event()
-        """Set when there is no parent any more."""
+        """Set when the parent has ended."""
 
     def start(self) -> None:
-        """Take what comes."""
+        """Start to receive connections."""
         self._channel.setblocking(False)
         self._loop.add_reader(self._channel.fileno(), self._take)
         self._live()
 
     def close(self) -> None:
-        """Take nothing more."""
+        """Stop to receive connections."""
         self._loop.remove_reader(self._channel.fileno())
         if self._beat is not None:
             self._beat.cancel()
 
     def ready(self) -> None:
-        """Have the parent prefer this worker to those that still start."""
+        """Report to the parent that this worker can serve. It prefers ready workers to starting
+        ones."""
         self._tell(READY)
 
     def _live(self) -> None:
@@ -96,7 +98,7 @@ class Intake:
         try:
             self._channel.send(what)
         except BlockingIOError:
-            pass  # it is told more than it reads, so it knows
+            pass  # the parent reads slowly, so it has unread reports
         except OSError:
             self.orphaned.set()
 
@@ -121,6 +123,6 @@ class Intake:
         connection.setblocking(False)
         try:
             await self._loop.connect_accepted_socket(self._factory, connection, ssl=self._context)
-        except OSError as error:  # TLS's errors are among these
+        except OSError as error:  # including TLS errors
             connection.close()
             logger.debug("a connection ended before it began: %s", error)

@@ -1,11 +1,13 @@
-"""The parent of all workers: accepts connections, passes them on, and restarts workers.
+"""The parent of all workers: it accepts connections, passes them on, and restarts workers.
 
-It has no event loop and no thread, so that it may fork at any time; it serves nothing itself. The
-first worker starts alone, so errors of a start are reported once, and the first start creates its
-objects once. If a worker ends unexpectedly, another one replaces it, after 0.1 s, 0.2 s … 5 s if
-this repeats; the first replacement is logged. Connections go in turn to the workers that are ready
-and have recently shown that they are alive; before the first is ready, to one that is starting,
-which answers accordingly.
+It has no event loop and no thread, so that it can fork at any time, and serves no requests. The
+first worker starts alone, so errors of a start are reported one time, and the first start creates
+its objects one time. If a worker ends unexpectedly, another one replaces it, after 0.1 s, 0.2 s … 5
+s if this repeats. The first replacement is logged.
+
+Connections are passed in turn to the workers that are ready and have recently reported that they
+are alive. Before the first is ready, they are passed to a starting worker, which responds that it
+is not ready.
 """
 
 import contextlib
@@ -32,13 +34,13 @@ logger = logging.getLogger(__name__)
 
 BACKLOG = 1024
 GRACE = 10.0
-"""Seconds that workers have to end before they are killed."""
+"""Seconds for workers to stop before they are killed."""
 SILENT = 3.0
-"""Seconds without a sign of life after which a worker is passed by."""
+"""Seconds without a report after which a worker receives no connections."""
 SHORTEST, LONGEST = 0.1, 5.0
-"""Seconds until a worker that ended is started again."""
+"""The shortest and the longest delay before an ended worker is replaced, in seconds."""
 STEADY = 10.0
-"""Seconds that a worker has to serve for its next end to begin a new row."""
+"""Seconds of service after which the delays of replacements begin again with the shortest."""
 BUSY = 0.05
 """Seconds until the parent accepts connections again after no worker could take one."""
 PIECE = 64 * 1024
@@ -49,7 +51,7 @@ Serve = Callable[[Worker], int]
 
 
 class Process:
-    """One worker as the parent sees it."""
+    """One worker in the parent."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -63,7 +65,7 @@ class Process:
         self.ready_since = 0.0
         self.failures = 0
         self.due: float | None = None
-        """When it is to be started again."""
+        """The time at which it is started again, or None."""
 
 
 class Parent:
@@ -100,7 +102,8 @@ class Parent:
         self._woken, self._wakes = os.pipe()
 
     def run(self) -> int:
-        """Serve until SIGTERM or SIGINT, or until the first worker cannot start; the exit code."""
+        """Serve until SIGTERM or SIGINT, or until the first worker cannot start. Returns the exit
+        code."""
         self._listen_to_signals()
         try:
             self._take(self._listeners)
@@ -188,18 +191,19 @@ class Parent:
         self._selector.register(read, selectors.EVENT_READ, lambda: self._tell(process))
 
     def _become(self, process: Process, channel: socket.socket, log: int) -> NoReturn:
-        """Be the worker, in the process that was just made, and nothing of the parent."""
+        """Become the worker, in the forked process, and release everything that belongs to the
+        parent."""
         code = 1
         try:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is told, and tells
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent stops the workers
             self._selector.close()
             for listener in self._listeners:
                 listener.close()
             for each in self._processes:
-                if each.channel is not None:  # or its worker would not see the parent end
+                if each.channel is not None:  # or its worker would not notice the end of the parent
                     each.channel.close()
                 if each.log is not None:
                     os.close(each.log)
@@ -247,7 +251,7 @@ class Parent:
                 self._rest()
 
     def _rest(self) -> None:
-        """Take nothing for a moment."""
+        """Accept no connections for a moment."""
         for listener in self._listeners:
             self._selector.unregister(listener)
         self._takes, self._takes_again = False, time.monotonic() + BUSY
@@ -257,17 +261,17 @@ class Parent:
             assert each.channel is not None, "candidates have one"
             try:
                 socket.send_fds(each.channel, [TAKE], [connection.fileno()])
-            except OSError:  # full, or the worker has just ended
+            except OSError:  # its buffer is full, or the worker has just ended
                 continue
             self._turn = each.number
             return True
         return False
 
     def _candidates(self) -> list[Process]:
-        """The workers that can take a connection, the best first."""
+        """Return the workers that can take a connection, the best first."""
         since, count = time.monotonic() - SILENT, len(self._processes)
         running = [each for each in self._processes if each.channel is not None]
-        # who comes after the last one, by turns
+        # in turn, starting after the last one
         running.sort(key=lambda each: (each.number - self._turn - 1) % count)
         return sorted(running, key=lambda each: (not each.is_ready, each.heard < since))
 
@@ -279,7 +283,7 @@ class Parent:
             return
         except OSError:
             told = b""
-        if not told:  # it ends; what it exits with is told by `_reap`
+        if not told:  # the worker ends; `_reap` reads its exit code
             self._leave(process)
             return
         process.heard = time.monotonic()
@@ -319,7 +323,7 @@ class Parent:
     def _ended(self, process: Process, code: int) -> None:
         if self._stopping:
             return
-        if not self._announced:  # as of a server that is one process
+        if not self._announced:  # as for a server with one process
             self._stopping, self._code = True, code if code > 0 else 1
             return
         served = process.is_ready and time.monotonic() - process.ready_since >= STEADY
@@ -331,7 +335,7 @@ class Parent:
         process.is_ready, process.due = False, time.monotonic() + delay
 
     def _tell(self, process: Process, *, last: bool = False) -> None:
-        """Pass on whole lines of a log, named."""
+        """Print complete lines of a worker's log, with its number."""
         while process.log is not None:
             try:
                 read = os.read(process.log, PIECE)
@@ -346,7 +350,7 @@ class Parent:
                 _write(b"".join(self._named(process.number, line) for line in lines))
             if not last:
                 return
-        if last and process.log is not None:  # which a child of the worker holds, too
+        if last and process.log is not None:  # a child process of the worker can hold it open, too
             self._close_log(process, process.log)
 
     def _close_log(self, process: Process, log: int) -> None:
@@ -365,7 +369,7 @@ class Parent:
 
 
 def _listening(host: str, port: int) -> Iterator[socket.socket]:
-    """A socket for every address that a name means. Raises OSError."""
+    """Yield a socket for every address of a host name. Raises OSError."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     for family, _, _, _, address in dict.fromkeys(found):
         made = socket.create_server((address[0], port), family=family, backlog=BACKLOG)

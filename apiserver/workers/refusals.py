@@ -6,7 +6,7 @@ from inkube.apiserver.configuration import Options
 
 
 def check(options: Options) -> None:
-    """Refuse options that workers could not keep. Raises ValueError."""
+    """Refuse options that several workers do not support. Raises ValueError."""
     if not hasattr(os, "fork"):
         raise ValueError("--workers takes a system that can fork; Windows cannot")
     if options.data is None and not options.database:

@@ -30,19 +30,19 @@ class Siblings:
         self._server: asyncio.Server | None = None
 
     async def start(self, figures: Callable[[], Figures]) -> None:
-        """Answer the others with the figures of this worker. Raises OSError."""
+        """Send the metrics of this worker to the others that connect. Raises OSError."""
         path = self._path(self._worker.number)
-        path.unlink(missing_ok=True)  # of the one whose place this is
+        path.unlink(missing_ok=True)  # the socket of an earlier worker with this number
         self._server = await asyncio.start_unix_server(partial(_tell, figures), path)
 
     async def close(self) -> None:
-        """Answer no more."""
+        """Stop to send metrics."""
         if self._server is not None:
             self._server.close()
             await self._server.wait_closed()
 
     async def ask(self) -> Sequence[Figures]:
-        """The figures of every other worker that answers."""
+        """Return the metrics of every other worker that responds."""
         numbers = range(1, self._worker.count + 1)
         others = [number for number in numbers if number != self._worker.number]
         found = await asyncio.gather(*map(self._of, others))
