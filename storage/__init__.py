@@ -1,4 +1,5 @@
-"""The append-only log, its single writer and the watch cache; knows bytes and revisions only."""
+"""The append-only log, its single writer and the watch cache. Storage handles only bytes and
+revisions."""
 
 from inkube.schemas import lazy
 

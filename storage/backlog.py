@@ -1,6 +1,6 @@
-"""The changes that a subscription missed because they are older than history, read from the log.
+"""Reads the changes from the log that a subscription missed and that history no longer contains.
 
-They are read in parts of a bounded number of bytes, because each subscriber holds its part in
+They are read in parts with a limited number of bytes, because each subscriber holds its part in
 memory.
 """
 
@@ -14,7 +14,7 @@ GROWS = 4  # times the rows of the part before, at most
 
 
 class Backlog:
-    """The changes under a prefix up to a revision; one for each subscriber."""
+    """The changes under a prefix up to a revision, for one subscriber."""
 
     def __init__(self, log: Log, coder: Coder, prefix: str, until: int) -> None:
         self._log = log
@@ -24,8 +24,8 @@ class Backlog:
         self._rows = FIRST
 
     async def read(self, after: int) -> tuple[Changes, bool]:
-        """The first part after a revision, and whether it is the last; the subscriber's queue has
-        what follows. Raises Compacted, LogError."""
+        """Return the first part after a revision, and whether it is the last. Later changes are in
+        the subscriber's queue. Raises Compacted, LogError."""
         asked, coder = self._rows, self._coder
         rows = await self._log.changes(self._prefix, after, asked)
         changes = [

@@ -2,8 +2,8 @@
 
     writer → publish → index (current entries) → history (bounded) → subscriptions by prefix
 
-Everything here is memory and never suspends, so a read and the subscription that follows it see one
-state. History is one sequence of changes for all keys, without holes. `store` reads older changes
+All data is in memory and no call suspends, so a read and the subscription that follows it see one
+state. History is one sequence of changes for all keys, without gaps. `store` reads older changes
 from the log.
 """
 
@@ -25,7 +25,7 @@ FOLDERS = 1_024  # of keys, whose subscribers are remembered
 
 
 class CacheOptions(NamedTuple):
-    """The bounds: changes and bytes kept in history, changes waiting for one subscriber."""
+    """The limits: changes and bytes in history, and waiting changes of one subscriber."""
 
     history: int = 8_192
     history_bytes: int = 32 * 2**20
@@ -33,7 +33,7 @@ class CacheOptions(NamedTuple):
 
 
 class Cache:
-    """Written by the writer only; read by all."""
+    """The cache of one store. Only the writer changes it."""
 
     def __init__(self, options: CacheOptions, coder: Coder) -> None:
         self.revision = FIRST_REVISION
@@ -45,12 +45,12 @@ class Cache:
         self._history: deque[Change] = deque()
         self._history_bytes = 0
         self._forgotten = 0
-        """Bytes that history has forgotten since subscribers were looked at."""
+        """Bytes that history has dropped since the subscribers were checked."""
         self._remembers = FIRST_REVISION
         self._subscriptions: dict[str, dict[Subscription, None]] = {}
         self._followed: dict[str, tuple[str, ...]] = {}
-        """Of folders of keys that were written to lately: the prefixes above that are subscribed
-        to, as long as these stay the same."""
+        """Recently written key prefixes (up to the last slash) → the prefixes with subscribers that
+        contain them. Valid until these change."""
         self._newest: dict[str, int] = {}
         """The results of `newest` for the prefixes that have subscribers, kept up to date."""
         self._is_loaded = False
@@ -63,28 +63,29 @@ class Cache:
     # What lives now.
 
     def get(self, key: str) -> Entry | None:
-        """The entry of a key. Raises Damaged."""
+        """Return the entry of a key, or None. Raises Damaged."""
         entry = self._index.get(key)
         if entry is None and key in self._damaged:
             raise Damaged(key)
         return entry
 
     def damaged(self, prefix: str) -> Sequence[str]:
-        """The keys under a prefix whose entries are left out because they are damaged."""
+        """Return the keys under a prefix whose entries are omitted because they are damaged."""
         return [key for key in self._damaged if matches(prefix, key)] if self._damaged else ()
 
     def list(self, prefix: str) -> Columns:
-        """The entries under a prefix, which are the caller's."""
+        """Return a copy of the entries under a prefix."""
         return self._index.list(*bounds(prefix))
 
     def count(self, prefix: str, after: str = "") -> int:
-        """How many entries a prefix has, after a key."""
+        """Return the number of entries under a prefix, after a key."""
         return self._index.count(*Range(prefix, after).interval)
 
     # What happened lately.
 
     def since(self, prefix: str, revision: int) -> Changes | None:
-        """Every change under a prefix after a revision; None when history does not reach back."""
+        """Return every change under a prefix after a revision, or None if history does not go back
+        that far."""
         if revision < self._remembers:
             return None
         found = [change for change in self._newer(revision) if matches(prefix, change.entry.key)]
@@ -92,11 +93,8 @@ class Cache:
         return found
 
     def page(self, keys: Range, revision: int) -> tuple[Entries, int] | None:
-        """The entries at a revision, and the number of further entries beyond the limit; None as
-        for `since`.
-
-        The later changes are undone for this page only.
-        """
+        """Return the entries at a revision, and the number of further entries beyond the limit;
+        None as for `since`. Later changes are undone only for this page."""
         if revision < self._remembers:
             return None
         low, high = keys.interval
@@ -116,14 +114,14 @@ class Cache:
         return page, max(0, total - len(page)) if keys.limit else 0
 
     def _grown(self, undone: Mapping[str, Entry | None]) -> int:
-        """The number of additional entries that existed before the given changes."""
+        """Return the number of additional entries that existed before the given changes."""
         return sum(
             (before is not None) - (self._index.get(key) is not None)
             for key, before in undone.items()
         )
 
     def _undo(self, found: Columns, undone: Mapping[str, Entry | None], *, is_all: bool) -> Columns:
-        """The entries found as they were."""
+        """Return the entries in their state before the changes."""
         last = found.keys[-1] if found and not is_all else None
         kept = {entry.key: entry for entry in found if entry.key not in undone}
         kept |= {
@@ -136,7 +134,8 @@ class Cache:
     # Who wants to know.
 
     def subscribe(self, prefix: str, after: int) -> Subscription:
-        """Everything published from now on; what came before is the store's to add."""
+        """Return a subscription to everything that is published from now on. The store adds earlier
+        changes."""
         subscription = Subscription(self, prefix, after, self._options.queue)
         if prefix not in self._subscriptions:
             self._followed.clear()
@@ -144,7 +143,7 @@ class Cache:
         return subscription
 
     def unsubscribe(self, subscription: Subscription) -> None:
-        """Publish nothing more to it; may be called twice."""
+        """Stop publishing changes to a subscription. Can be called twice."""
         scope = self._subscriptions.get(subscription.prefix)
         if scope is not None:
             scope.pop(subscription, None)
@@ -169,8 +168,8 @@ class Cache:
     # What the writer calls.
 
     def load(self, entries: Columns, horizon: Horizon, damaged: Iterable[str] = ()) -> None:
-        """Start again with entries in the order of their keys. The changes in between are unknown,
-        so once the entries are loaded, all subscriptions end with Compacted."""
+        """Start again with entries in the order of their keys. The changes in between are unknown.
+        After the entries are loaded, all subscriptions therefore end with Compacted."""
         before = self.revision
         self._index = Index(entries)
         self._damaged = frozenset(damaged)
@@ -184,12 +183,12 @@ class Cache:
         self._wake()
 
     def newest(self, prefix: str) -> int:
-        """The revision of the newest change under a prefix, including deletions in history. It is
-        never older than the revision at which everything was read again, because a deletion may
-        have been missed.
+        """Return the revision of the newest change under a prefix, including deletions in history.
+        It is never older than the revision at which everything was read again, because a deletion
+        may have been missed.
 
-        The result is remembered for prefixes with subscribers: a client that waits until a server
-        is idle asks for every kind again and again, and each call searched 4,000 changes of pods.
+        The result is cached for prefixes with subscribers: a client that waits until a server is
+        idle queries every kind repeatedly, and each call searched 4,000 changes of pods.
         """
         found = self._newest.get(prefix)
         if found is None:
@@ -205,7 +204,8 @@ class Cache:
         return max(max(self.list(prefix).revisions, default=0), self._missed)
 
     def before(self, prefix: str, changes: int) -> int:
-        """The revision before the last so many changes under a prefix, as far as history goes."""
+        """Return the revision before the last `changes` changes under a prefix, as far as history
+        goes back."""
         for change in reversed(self._history):
             if matches(prefix, change.entry.key):
                 changes -= 1
@@ -214,7 +214,7 @@ class Cache:
         return self._remembers
 
     def publish(self, changes: Sequence[Change]) -> None:
-        """Make committed changes, which follow the newest, visible to all at once."""
+        """Make committed changes visible to all readers at once. They follow the newest change."""
         for change in changes:
             if change.type == "DELETED":
                 self._index.remove(change.entry.key)
@@ -236,7 +236,7 @@ class Cache:
         self._waiters.clear()
 
     def _end_subscriptions(self, error: StorageError | None) -> None:
-        """Tell every subscriber that it is over, and why."""
+        """End every subscription, with an error or without one."""
         subscriptions, self._subscriptions = self._subscriptions, {}
         self._followed.clear()
         self._newest.clear()

@@ -65,32 +65,32 @@ class Columns(Sequence[Entry]):
     __hash__ = None  # type: ignore[assignment] # it changes
 
     def extend(self, other: Self) -> None:
-        """Add the entries of another."""
+        """Append the entries of another."""
         self.keys += other.keys
         self.revisions += other.revisions
         self.created += other.created
         self.data += other.data
 
     def insert(self, place: int, entry: Entry) -> None:
-        """Add an entry before a place."""
+        """Insert an entry before a position."""
         self.keys.insert(place, entry.key)
         self.revisions.insert(place, entry.revision)
         self.created.insert(place, entry.created)
         self.data.insert(place, entry.data)
 
     def replace(self, place: int, entry: Entry) -> None:
-        """Put an entry in the place of another."""
-        self.keys[place] = entry.key  # so that no older copy of the text is kept beside it
+        """Replace the entry at a position."""
+        self.keys[place] = entry.key  # so that the older copy of the text is freed
         self.revisions[place] = entry.revision
         self.created[place] = entry.created
         self.data[place] = entry.data
 
     def delete(self, places: int | slice) -> None:
-        """Take out an entry, or some."""
+        """Remove the entry or the entries at positions."""
         del self.keys[places], self.revisions[places], self.created[places], self.data[places]
 
     def keep(self, places: Sequence[int]) -> None:
-        """Keep the entries of these places only, in this order."""
+        """Keep only the entries at these positions, in this order."""
         self.keys = list(map(self.keys.__getitem__, places))
         self.revisions = array("q", map(self.revisions.__getitem__, places))
         self.created = array("q", map(self.created.__getitem__, places))
@@ -98,12 +98,12 @@ class Columns(Sequence[Entry]):
 
 
 def data(entries: Sequence[Entry]) -> Sequence[bytes]:
-    """The data of entries, without making any."""
+    """Return the data of entries, without creating `Entry` objects."""
     return entries.data if isinstance(entries, Columns) else [entry.data for entry in entries]
 
 
 def oldest(entries: Sequence[Entry]) -> int:
-    """The least revision of all; 0 when there are none."""
+    """Return the lowest revision, or 0 without entries."""
     if isinstance(entries, Columns):
         return min(entries.revisions, default=0)
     return min((entry.revision for entry in entries), default=0)

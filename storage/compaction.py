@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 class CompactionOptions(NamedTuple):
-    """Seconds and revisions to keep, seconds between two looks."""
+    """The age in seconds and the number of revisions to keep, and seconds between two checks."""
 
     age: float = 300.0
     revisions: int = 100_000
@@ -39,16 +39,17 @@ class Compactable(Protocol):
         ...
 
     async def reached(self, revision: int) -> None:
-        """Return once the store has come to `revision`."""
+        """Return when the store has reached `revision`."""
         ...
 
     async def compact(self, revision: int) -> None:
-        """Forget what cannot be seen at `revision` or later."""
+        """Remove the states that reads at `revision` or later do not need. Older revisions can then
+        no longer be read."""
         ...
 
 
 class Compactor:
-    """Looks at a store now and then and compacts it; `clock` gives seconds."""
+    """Checks a store regularly and compacts it. `clock` returns seconds."""
 
     def __init__(
         self, store: Compactable, options: CompactionOptions, clock: Callable[[], float]
@@ -66,7 +67,7 @@ class Compactor:
         interval = self._options.interval
         failures = Failures(logger, "compaction", first=interval, longest=20 * interval)
         while True:
-            # A fifth more than is kept, so that a busy store is not compacted at every write.
+            # a fifth more than is kept, so that a busy store is not compacted at every write
             full = self._store.compacted + self._options.revisions * 6 // 5
             try:
                 async with asyncio.timeout(self._options.interval):

@@ -1,6 +1,6 @@
-"""How long commits took, by what they did to objects, for `/metrics`.
+"""The durations of commits by the type of their changes, for `/metrics`.
 
-Each change counts with the time of the commit that it was part of, as each request to etcd does.
+Each change counts with the duration of its commit, like each request to etcd.
 """
 
 from bisect import bisect_left
@@ -13,18 +13,19 @@ BUCKETS = (
     0.0005, 0.001, 0.0025, 0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0,
     4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0,
 )  # fmt: skip
-"""Seconds: those of etcd_request_duration_seconds, and three below them."""
+"""In seconds: the buckets of etcd_request_duration_seconds, and three shorter ones."""
 
 
 class Durations:
-    """Of one process. `seconds` is the sum, `buckets` how many ended within each of `BUCKETS`."""
+    """The durations of one process. `seconds` is the sum, `buckets` the number of commits within
+    each of `BUCKETS`."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self.buckets: dict[str, list[int]] = {}
 
     def note(self, changes: Sequence[Change], seconds: float) -> None:
-        """A commit and how long it took."""
+        """Count the changes of a commit with its duration."""
         at = bisect_left(BUCKETS, seconds)
         for change in changes:
             buckets = self.buckets.get(change.type)
@@ -35,11 +36,11 @@ class Durations:
             self.seconds[change.type] += seconds
 
     def told(self) -> dict[str, list[Any]]:
-        """The same for another process, as JSON has it; see `add`."""
+        """Return the same as JSON values for another process; see `add`."""
         return {did: [self.seconds[did], counts] for did, counts in self.buckets.items()}
 
     def add(self, told: Mapping[str, Sequence[Any]]) -> None:
-        """Add what another process told."""
+        """Add the durations of another process."""
         for did, (seconds, counts) in told.items():
             known = self.buckets.get(did, [0] * len(counts))
             self.buckets[did] = [sum(pair) for pair in zip(known, counts, strict=True)]

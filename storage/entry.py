@@ -14,18 +14,19 @@ ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
 
 
 class Codec(Protocol):
-    """Between objects and bytes; given by the composition root."""
+    """Converts objects to bytes and back. The composition root provides it."""
 
     def encode(self, value: Value, revision: int) -> bytes:
-        """The object with `revision` as its resourceVersion; with 0, without one (a dry run)."""
+        """Return the encoded object with `revision` as its resourceVersion; with 0, without one (a
+        dry run)."""
         ...
 
     def decode(self, data: bytes) -> Value:
-        """A new object each time."""
+        """Return a new decoded object."""
         ...
 
     def names_revision(self, value: Value) -> bool:
-        """Whether an object says itself which revision it is."""
+        """Return whether an object contains a revision."""
         ...
 
     def strip(self, value: Value) -> None:
@@ -34,11 +35,11 @@ class Codec(Protocol):
         ...
 
     def is_sound(self, data: bytes, revision: int) -> bool:
-        """Whether the bytes can be what `encode` made at that revision."""
+        """Return whether the bytes can be a result of `encode` for that revision."""
         ...
 
     def are_sound(self, data: Sequence[bytes], revisions: Sequence[int]) -> bool:
-        """Whether all of them are, at less cost for each."""
+        """Return whether all of them can, at a lower cost for each."""
         ...
 
 
@@ -61,7 +62,7 @@ class Entry(NamedTuple):
 
     @property
     def after(self) -> "Earlier | None":
-        """The write that makes this state, where it is not committed yet."""
+        """The uncommitted write that creates this state, or None for a committed state."""
         return None
 
     def __repr__(self) -> str:
@@ -69,41 +70,42 @@ class Entry(NamedTuple):
 
 
 class Earlier(Protocol):
-    """A write asked for before, which may be in the same group."""
+    """An earlier write, which can be in the same group."""
 
     @property
     def revision(self) -> int:
-        """Of the state it made; 0 where it was refused, or its group failed."""
+        """The revision of its state, or 0 if it was rejected or its group failed."""
         ...
 
 
 Row = tuple[str, int, int, bytes]
 Make = Callable[[Row], Entry]
-"""An entry of its key, revision, created and data."""
+"""Returns an entry from key, revision, created and data."""
 
 
 def maker(kind: type[Entry]) -> Make:
-    """A function that creates entries of that type at the cost of a tuple, a third of the cost of
+    """Return a function that creates entries of that type. It costs as much as a tuple, a third of
     calling the type."""
     return cast("Make", partial(tuple.__new__, kind))
 
 
 class Coder:
-    """The codec within bounds: bytes without slack, and not too many decoded objects.
+    """The codec with limits: exact copies of bytes, and a limited number of decoded objects.
 
-    A decoded object takes about seven times its bytes, so only those decoded last are kept:
-    as many as come from `limit` bytes, and always one.
+    A decoded object takes about seven times its bytes, so only the last decoded objects are kept:
+    those from at most `limit` bytes, and always one.
     """
 
     def __init__(self, codec: Codec, limit: int) -> None:
         self.decode: Final = codec.decode
         self._codec = codec
         self._limit = limit
-        # By the identity of the bytes, which live as long as they are in order.
+        # The decoded objects, by the identity of their bytes, which live as long as they are in the
+        # cache.
         self._decoded: dict[int, Value] = {}
         self._order: deque[bytes] = deque()
         self._bytes = 0
-        # A class of its own, so that no entry has to hold its coder.
+        # a separate class, so that entries need no reference to their coder
         coder = self
 
         class Stored(Entry):
@@ -114,12 +116,13 @@ class Coder:
                 return coder.value(self.data)
 
         self.make: Final = maker(Stored)
-        """An entry of key, revision, created, data; decoded objects are kept within the bounds."""
+        """Creates entries from key, revision, created, data. Decoded objects are kept within the
+        limits."""
 
     def encode(self, value: Value, revision: int) -> bytes:
         """See Codec."""
-        # Copied, because an encoder's buffer may be much larger than what it holds: 10,000 objects
-        # of 1 KB take 39 MiB as orjson leaves them, and 8 MiB like this.
+        # copied, because an encoder's buffer can be much larger than its content: 10,000 objects of
+        # 1 KB take 39 MiB in orjson's buffers, and 8 MiB as copies
         return bytes(memoryview(self._codec.encode(value, revision)))
 
     def strip(self, value: Value) -> None:
@@ -131,8 +134,7 @@ class Coder:
         return self._codec.names_revision(value)
 
     def damaged(self, data: Sequence[bytes], revisions: Sequence[int]) -> Sequence[int]:
-        """The revisions whose bytes are damaged: they differ from anything that can have been
-        stored."""
+        """Return the revisions whose bytes are damaged: no encoder can have written them."""
         codec = self._codec
         if codec.are_sound(data, revisions):
             return ()
@@ -140,10 +142,8 @@ class Coder:
         return [revision for each, revision in pairs if not codec.is_sound(each, revision)]
 
     def value(self, data: bytes) -> Value:
-        """The object that these bytes encode; the same object for as long as it is remembered.
-
-        After it is forgotten, the next call returns a new object.
-        """
+        """Return the object that these bytes encode, which is the same object as long as it is
+        cached. Later calls return a new object."""
         known = self._decoded.get(id(data))
         if known is not None:
             return known
@@ -158,12 +158,12 @@ class Coder:
 
 
 class ShownEntry(Entry):
-    """An entry that is not stored: the same moment of the same key, as another object."""
+    """An entry that is not stored: a stored entry with another object."""
 
     _value: Value
 
     def __new__(cls, stored: Entry, data: bytes, value: Value) -> Self:
-        """The same key and revisions as those of an entry that is."""
+        """Create an entry with the key and the revisions of a stored one."""
         made = super().__new__(cls, stored.key, stored.revision, stored.created, data)
         made._value = value
         return made
@@ -179,10 +179,10 @@ PLACE = 400
 
 
 class Change:
-    """One step of the log, at `revision`, which no two share.
+    """One change in the log, with its unique `revision`.
 
-    `entry` is the new state; of a DELETED, the last state under the revision of the deletion.
-    `previous` is the state before; None for ADDED.
+    `entry` is the new state. For DELETED, it is the last state with the revision of the deletion.
+    `previous` is the state before, or None for ADDED.
     """
 
     __slots__ = ("entry", "previous", "revision", "type")
@@ -195,7 +195,7 @@ class Change:
 
     @property
     def weight(self) -> int:
-        """Bytes that it keeps in memory: both states."""
+        """The bytes in memory of both states."""
         previous = self.previous
         return len(self.entry.data) + (0 if previous is None else len(previous.data)) + PLACE
 

@@ -1,23 +1,23 @@
 """The errors of storage; `apiserver` translates each of these to a Status in one place.
 
 StorageError
-├── PreconditionError       a write that does not fit what is stored; nothing was written
-│   ├── AlreadyExists           create of a key that lives
-│   ├── NotFound                update or delete of a key that does not
+├── PreconditionError       a write that does not match the stored state; nothing was written
+│   ├── AlreadyExists           create of a key that exists
+│   ├── NotFound                update or delete of a key that does not exist
 │   └── Conflict                update or delete of another revision than the newest
-├── RevisionError           a read of a moment that cannot be read
-│   ├── Compacted               before what is kept
-│   └── FutureRevision          after the newest
-├── RevisionNamed           a new object that says which revision it is
-├── ReadOnly                a write to a store that takes none
-├── Damaged                 what is stored under a key cannot be what was written
-├── SlowConsumer            a subscriber fell too far behind and was cut off
+├── RevisionError           a read at a revision that cannot be read
+│   ├── Compacted               the revision is older than the stored history
+│   └── FutureRevision          the revision is newer than the newest
+├── RevisionNamed           a new object that contains a revision
+├── ReadOnly                a write to a read-only store
+├── Damaged                 the bytes that are stored under a key are damaged
+├── SlowConsumer            a subscriber read too slowly and was disconnected
 ├── Closed                  the store was closed
 └── LogError                the log itself failed
-    ├── NotOurs                 the file is no database, or one of something else
-    ├── NewerSchema             the file was written by a newer inkube
+    ├── NotOurs                 the file is not a database, or it belongs to another program
+    ├── NewerSchema             a newer inkube wrote the file
     ├── Locked                  another process kept the write lock for too long
-    └── Unavailable             everything else: no such folder, read-only, disk full
+    └── Unavailable             all other errors: a missing folder, read-only, disk full
         └── Unsent                  the connection had ended before anything was sent
 """
 
@@ -25,7 +25,7 @@ from inkube.storage.entry import Entry
 
 
 class StorageError(Exception):
-    """The root of the tree."""
+    """The base class of all errors of storage."""
 
 
 class PreconditionError(StorageError):
@@ -37,14 +37,14 @@ class PreconditionError(StorageError):
 
 
 class RevisionNamed(StorageError):
-    """A new object that says which revision it is (ErrResourceVersionSetOnCreate)."""
+    """A new object that contains a revision (ErrResourceVersionSetOnCreate)."""
 
     def __init__(self) -> None:
         super().__init__("resourceVersion should not be set on objects to be created")
 
 
 class ReadOnly(StorageError):
-    """A write to a store that takes none."""
+    """A write to a read-only store."""
 
     def __init__(self, revision: int) -> None:
         super().__init__(f"this server shows revision {revision} and takes no writes")
@@ -67,14 +67,14 @@ class AlreadyExists(PreconditionError):
 
 
 class NotFound(PreconditionError):
-    """Update or delete of a key that does not live."""
+    """Update or delete of a key that does not exist."""
 
     def __init__(self, key: str) -> None:
         super().__init__(f"{key} does not exist", key)
 
 
 class Conflict(PreconditionError):
-    """Update or delete that expected another revision than the newest; `current` is the newest."""
+    """Update or delete with another revision than the newest; `current` is the newest entry."""
 
     def __init__(self, key: str, expected: int, current: Entry) -> None:
         super().__init__(f"{key} is at revision {current.revision}, not {expected}", key)
@@ -83,7 +83,7 @@ class Conflict(PreconditionError):
 
 
 class RevisionError(StorageError):
-    """A read of a moment that cannot be read."""
+    """A read at a revision that cannot be read."""
 
     def __init__(self, message: str, revision: int) -> None:
         super().__init__(message)
@@ -109,7 +109,7 @@ class FutureRevision(RevisionError):
 
 
 class SlowConsumer(StorageError):
-    """A subscriber fell further behind than its queue holds; it may resume after `revision`."""
+    """A subscriber's queue was full. It can resume after `revision`."""
 
     def __init__(self, revision: int) -> None:
         super().__init__(f"the subscriber fell too far behind after revision {revision}")
@@ -124,15 +124,15 @@ class Closed(StorageError):
 
 
 class LogError(StorageError):
-    """The log itself failed; what was being written may or may not have been committed."""
+    """The log itself failed. It is unknown whether the running write was committed."""
 
 
 class NotOurs(LogError):
-    """The file is no database, or the database of something else."""
+    """The file is not a database, or it is the database of another program."""
 
 
 class NewerSchema(LogError):
-    """The file was written by a newer inkube than this one."""
+    """A newer version of inkube wrote the file."""
 
 
 class Locked(LogError):

@@ -1,4 +1,4 @@
-"""A repeated action that fails: it is repeated less often, and the failure is logged once."""
+"""A repeated action that fails: the delay grows, and only the first failure is logged."""
 
 import logging
 
@@ -17,7 +17,8 @@ class Failures:
         self._count = 0
 
     def failed(self, error: Exception) -> float:
-        """Tell the first failure of a row; how long to wait before the next try."""
+        """Log the first of consecutive failures. Returns the delay before the next attempt in
+        seconds."""
         if not self._count:
             self._logger.error(
                 "%s failed and is tried again: %s", self._what, error, exc_info=error
@@ -26,7 +27,7 @@ class Failures:
         return float(min(self._first * 2 ** (self._count - 1), self._longest))
 
     def worked(self) -> None:
-        """Tell that it works again, if it did not."""
+        """Log the first success after failures."""
         if self._count:
             self._logger.warning("%s works again", self._what)
         self._count = 0

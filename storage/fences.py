@@ -23,19 +23,19 @@ class Fence(Protocol):
 
     @property
     def key(self) -> str:
-        """Which key is looked at."""
+        """The key whose state the fence checks."""
         ...
 
     def check(self, entry: Entry | None) -> None:
-        """Raises what the write is refused with, given the newest state of the key. Called for
-        every write behind the fence, so it must be quick."""
+        """Check the newest state of the key. Raises the error with which the write is rejected.
+        Called for every write behind the fence, so it must be fast."""
         ...
 
 
 _fence: ContextVar[Fence | None] = ContextVar("inkube fence", default=None)
 
 current = _fence.get
-"""The fence that this task works behind; None without one."""
+"""The fence of the current task, or None."""
 
 
 @contextmanager

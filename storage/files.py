@@ -1,7 +1,7 @@
 """The files of a data file: their permissions, and whether they still exist.
 
 A data file contains Secrets, so only its owner can read it and the files that SQLite adds (`-wal`,
-`-shm`). SQLite gives those two the rights of the file itself.
+`-shm`). SQLite gives those two the permissions of the file itself.
 """
 
 import contextlib
@@ -23,13 +23,13 @@ _creating = threading.Lock()
 
 
 def create(path: Path) -> None:
-    """Make the file where there is none, and never open one that is there.
+    """Create the file if it does not exist, and never open an existing one.
 
-    POSIX takes all locks on a file from a process that closes any of its descriptors of it, and
-    SQLite's locks are such: with them another process would take the file for its own, and delete
-    a `-wal` that is still written to. A descriptor of a file that is only just made holds none;
-    `_creating` keeps another thread from connecting to it meanwhile. Raises OSError when it cannot
-    be made, read or written.
+    POSIX releases all locks of a process on a file when the process closes any descriptor of the
+    file, and SQLite uses such locks. Without them, another process would consider the file unused,
+    and delete a `-wal` that is still being written. A descriptor of a new file holds no locks;
+    `_creating` keeps other threads from connecting to it meanwhile. Raises OSError if the file
+    cannot be created, read or written.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
     with _creating, contextlib.suppress(FileExistsError):
@@ -39,9 +39,9 @@ def create(path: Path) -> None:
 
 
 def make_private(path: Path) -> None:
-    """Take from others what they may do with a file that is known to be ours, and say so."""
+    """Remove the permissions of other users on a file of inkube, and log that."""
     if os.name == "nt":
-        return  # rights there are no modes
+        return  # on this system, permissions are not modes
     for each in (path, *(path.with_name(path.name + end) for end in BESIDE)):
         _make_private(each)
 
@@ -62,9 +62,12 @@ def _make_private(path: Path) -> None:
 
 
 class Presence:
-    """Checks that paths still lead to the files that were opened: writes to a file that was deleted
-    or replaced are lost. This includes the `-wal`, which contains the latest commits; SQLite
-    deletes it only when no process has the file open."""
+    """Checks that the paths still refer to the opened files, because writes to a deleted or
+    replaced file are lost.
+
+    This includes the `-wal`, which contains the latest commits; SQLite deletes it only when no
+    process has the file open.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -72,20 +75,20 @@ class Presence:
         self._opened: dict[Path, tuple[int, int] | None] = {}
 
     def note(self) -> None:
-        """The file that the name leads to now is the one."""
+        """Remember the file to which the path refers now."""
         self._opened[self._path] = _identity(self._path)
 
     def note_wal(self) -> None:
-        """A connection has opened the `-wal`: the same as those that were open before."""
+        """A connection has opened the `-wal`, which must be the one of the other connections."""
         if self._opened.setdefault(self._wal, _identity(self._wal)) is None:
-            del self._opened[self._wal]  # on a file system that shows none
+            del self._opened[self._wal]  # the file system reports no identity
 
     def forget_wal(self) -> None:
-        """No connection is open any more: the next one may find another `-wal`."""
+        """No connection is open: the next one can create another `-wal`."""
         self._opened.pop(self._wal, None)
 
     def check(self) -> None:
-        """Raises Unavailable."""
+        """Check the files. Raises Unavailable."""
         for path, opened in self._opened.items():
             if _identity(path) != opened:
                 raise Unavailable(

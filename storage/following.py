@@ -1,8 +1,7 @@
-"""State that is derived from stored objects, kept up to date without end: also after the store was
-read again, and after an error.
+"""State that is derived from stored objects and kept up to date, also after errors.
 
-A subscription ends where the changes cannot be delivered one by one, because another process
-compacted changes that this one had not read. The owner of derived state is then notified, reads all
+A subscription ends if changes cannot be delivered one by one, because another process compacted
+changes that this process had not read. The owner of derived state is then notified, reads all
 objects, and receives changes again.
 """
 
@@ -40,11 +39,11 @@ class Following:
 
     @property
     def over(self) -> bool:
-        """Whether it hears no more: closed, or the store was."""
+        """Whether it receives no more changes, because it or the store was closed."""
         return self._subscription.over
 
     def close(self) -> None:
-        """Hear no more; may be called twice."""
+        """Stop receiving changes. Can be called twice."""
         self._subscription.close()
 
     def _begin(self) -> Subscription:
@@ -54,7 +53,7 @@ class Following:
 
     def _again(self, error: StorageError) -> None:
         logger.debug("what happened under %s was missed: %s", self._prefix, error)
-        with contextlib.suppress(Closed):  # what is about to end need not begin again
+        with contextlib.suppress(Closed):  # a store that is being closed needs no new subscription
             self._subscription = self._begin()
             self._look()
 

@@ -1,4 +1,5 @@
-"""Reads that see every write committed so far, by any process: when the cache is new enough.
+"""Reads that see every write that any process has committed: they wait until the cache is new
+enough.
 
 A read is linearizable if the cache contains every change that any process committed before the read
 began. Some logs can return the newest revision at once. Otherwise one query serves all waiting
@@ -14,7 +15,7 @@ from inkube.storage.writer import Writer
 
 
 class Freshness:
-    """Brings the cache up to the newest revision; a log of this process alone always is."""
+    """Brings the cache up to the newest revision. The cache of an unshared log always is."""
 
     def __init__(self, log: Log, cache: Cache, writer: Writer) -> None:
         self._log = log
@@ -23,10 +24,12 @@ class Freshness:
         self._running: asyncio.Task[int] | None = None
         self._next: asyncio.Task[int] | None = None
         self._explained = 0
-        """A newest revision that is older than the cache, for what followed it was compacted."""
+        """A newest revision below that of the cache, which is known to be older because later rows
+        were compacted."""
 
     async def current(self) -> None:
-        """Return once the cache has all that was committed before this call. Raises LogError."""
+        """Return when the cache contains everything that was committed before this call. Raises
+        LogError."""
         if not self._log.shared:
             return
         newest = self._log.glance()
@@ -38,8 +41,8 @@ class Freshness:
             await self._follow(newest)
 
     async def look(self) -> bool:
-        """As `current` where the log can be glanced at; elsewhere nothing is done. Whether the
-        cache has all now. Raises LogError."""
+        """Do the same as `current` if the log can return its revision at once. Returns whether the
+        cache is up to date. Raises LogError."""
         if not self._log.shared:
             return True
         newest = self._log.glance()
@@ -48,7 +51,7 @@ class Freshness:
         return newest is not None
 
     async def _follow(self, newest: int) -> None:
-        """Have what a glance saw a moment ago. Raises LogError."""
+        """Bring the cache up to a revision that `glance` returned. Raises LogError."""
         if newest > self._cache.revision:
             await self._writer.catch_up(newest)
         elif newest < self._cache.revision and newest != self._explained:
@@ -60,7 +63,7 @@ class Freshness:
         if self._next is None:
             self._next = asyncio.ensure_future(self._ask(self._running))
             self._next.add_done_callback(_heard)
-        # Who is cancelled must not take the answer from the others.
+        # a cancelled caller must not cancel the query of the others
         return await asyncio.shield(self._next)
 
     async def _ask(self, before: asyncio.Task[int] | None) -> int:
@@ -69,7 +72,7 @@ class Freshness:
         self._running, self._next = self._next, None
         known = self._cache.revision
         newest = await self._log.newest()
-        if newest < known:  # it has gone back
+        if newest < known:  # the log has gone back
             await self._writer.catch_up()
         return newest
 

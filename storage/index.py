@@ -11,18 +11,18 @@ from itertools import accumulate
 from inkube.storage.columns import Columns
 from inkube.storage.entry import Entry
 
-# Inserting moves half a run on average: at 512 that is under a microsecond.
+# an insert moves half a run on average: less than a microsecond for 512 entries
 RUN = 512
 
 
 class Index:
-    """The current entries, in order of keys."""
+    """The current entries in the order of keys."""
 
     def __init__(self, entries: Columns) -> None:
-        """From entries in order; also says what entries are made of later."""
+        """Create the index from entries in the order of keys."""
         starts = range(0, len(entries), RUN) if entries else range(1)
         self._runs: list[Columns] = [entries[n : n + RUN] for n in starts]
-        # The first run also takes what comes before its first key.
+        # the first run also contains keys before its first one
         self._firsts: list[str] = ["", *(run.keys[0] for run in self._runs[1:])]
         self._offsets: list[int] | None = None
 
@@ -30,7 +30,7 @@ class Index:
         return self._before(len(self._runs))
 
     def get(self, key: str) -> Entry | None:
-        """The entry of a key."""
+        """Return the entry of a key, or None."""
         number, place = self._place(key)
         run = self._runs[number]
         return run[place] if place < len(run.keys) and run.keys[place] == key else None
@@ -48,7 +48,7 @@ class Index:
             self._split(number)
 
     def remove(self, key: str) -> None:
-        """Take out the entry of a key. Raises KeyError."""
+        """Remove the entry of a key. Raises KeyError."""
         number, place = self._place(key)
         run = self._runs[number]
         if place >= len(run) or run.keys[place] != key:
@@ -60,7 +60,7 @@ class Index:
             self._firsts[0] = ""
 
     def list(self, low: str, high: str, limit: int = 0) -> Columns:
-        """The first `limit` entries (0: all) with keys in [low, high), which are the caller's."""
+        """Return a copy of the first `limit` entries (0: all) with keys in [low, high)."""
         if low >= high:
             return self._runs[0][:0]
         (first, start), (last, end) = self._place(low), self._place(high)
@@ -75,7 +75,7 @@ class Index:
         return found
 
     def count(self, low: str, high: str) -> int:
-        """How many keys are in [low, high)."""
+        """Return the number of keys in [low, high)."""
         if low >= high:
             return 0
         (first, start), (last, end) = self._place(low), self._place(high)
@@ -86,8 +86,8 @@ class Index:
         return run, bisect_left(self._runs[run].keys, key)
 
     def _before(self, run: int) -> int:
-        """The number of entries in the runs before one; computed at the first access after a
-        change."""
+        """Return the number of entries in the runs before one. It is computed at the first access
+        after a change."""
         if self._offsets is None:
             self._offsets = [0, *accumulate(map(len, self._runs))]
         return self._offsets[run]

@@ -14,13 +14,13 @@ from inkube.storage.columns import Columns
 from inkube.storage.entry import Coder
 from inkube.storage.log import Rows
 
-# Rows that may be outlived before anybody looks.
+# The number of replaced rows below which they are not dropped.
 LEAST = 100_000
 
 
 class Living(NamedTuple):
-    """The current entries in the order of keys, and the keys of damaged entries, which are left
-    out."""
+    """The current entries in the order of keys, and the keys of damaged entries, which are
+    omitted."""
 
     entries: Columns
     damaged: Sequence[str]
@@ -33,21 +33,21 @@ class Loading:
         self._rows = Columns(coder.make)
         self._find_damaged = coder.damaged
         self._damaged: set[int] = set()
-        """The revisions of damaged rows, outlived or not."""
+        """The revisions of damaged rows, including replaced ones."""
         self._deleted: set[int] = set()
-        """The revisions of deletions among them."""
+        """The revisions of deletions."""
         self._outlived = 0
-        """How many rows may have been outlived since they were sorted last."""
+        """The largest possible number of replaced rows since the last sort."""
         self._next = LEAST
         self._sorted = True
-        """Whether they are in order of keys, each of which is there once."""
+        """Whether the rows are in the order of keys, with each key only one time."""
 
     def __len__(self) -> int:
-        """How many rows are held, outlived ones among them."""
+        """The number of rows, including replaced ones."""
         return len(self._rows)
 
     def add(self, rows: Rows) -> None:
-        """Add what follows in the log; of a deletion without its data."""
+        """Add the next rows of the log. Data of deletions is dropped."""
         held = self._rows
         self._sorted = self._sorted and _is_ascending(held.keys[-1:], rows.keys)
         held.keys += rows.keys
@@ -59,17 +59,17 @@ class Loading:
             held.data += [b"" if at in self._deleted else data for data, at in pairs]
         else:
             held.data += rows.data
-        # now, while the bytes are still at hand for the processor
+        # now, while the bytes are in the processor's cache
         self._damaged.update(self._find_damaged(rows.data, rows.revisions))
-        # a row of what was created before outlives another, if that was not compacted; a deletion
-        # outlives itself, too
+        # A row of an existing object replaces an earlier row, unless that one was compacted. A
+        # deletion also replaces itself.
         self._outlived += sum(map(ne, rows.created, rows.revisions)) + len(rows.deleted)
         if len(held) >= self._next and 2 * self._outlived >= len(held):
             self._settle()
             self._next = max(LEAST, 2 * len(held))
 
     def living(self) -> Living:
-        """The current entries."""
+        """Return the current entries."""
         self._settle()
         rows, damaged = self._rows, self._damaged
         if not damaged or damaged.isdisjoint(rows.revisions):
@@ -82,11 +82,11 @@ class Loading:
         return Living(rows, left_out)
 
     def _settle(self) -> None:
-        """Sort; of each key keep what was read last, unless that is a deletion."""
+        """Sort the rows, and keep the last row of each key, unless it is a deletion."""
         keys, revisions, deleted = self._rows.keys, self._rows.revisions, self._deleted
         if not deleted and self._sorted:
             return
-        # a sort is stable: rows of one key stay in the order of their revisions
+        # the sort is stable: rows of one key stay in the order of their revisions
         places = sorted(range(len(keys)), key=keys.__getitem__)
         ordered = map(keys.__getitem__, places)
         following = map(keys.__getitem__, islice(places, 1, None))
@@ -100,5 +100,5 @@ class Loading:
 
 
 def _is_ascending(before: Sequence[str], keys: Sequence[str]) -> bool:
-    """Whether keys follow the one before, and each other."""
+    """Return whether keys ascend, also from the key before."""
     return all(map(lt, before, keys)) and all(map(lt, keys, islice(keys, 1, None)))

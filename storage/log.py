@@ -14,16 +14,16 @@ from typing import NamedTuple, Protocol, Self
 
 from inkube.storage.errors import Compacted
 
-# A new log is as if it had been compacted up to here, so that clients who make up small revisions
-# are told "expired", as by a server that has lived for a while.
+# A new log looks as if it had been compacted up to this revision, so that clients with invented
+# small revisions receive "expired", as from a server that has run for some time.
 FIRST_REVISION = 100
 
 
 class Record(NamedTuple):
-    """One row: the state of `key` from `revision` on, or, when `deleted`, its last state.
+    """One row: the state of `key` since `revision`, or the last state of a deleted one.
 
-    `previous` is the revision of the state before, 0 if the key did not exist. `time` is the time
-    of the write by the writer's clock, in microseconds since 1970; 0 if it is unknown.
+    `previous` is the revision of the state before, or 0 if the key did not exist. `time` is the
+    time of the write by the writer's clock, in microseconds since 1970, or 0 if it is unknown.
     """
 
     revision: int
@@ -36,15 +36,19 @@ class Record(NamedTuple):
 
 
 class Horizon(NamedTuple):
-    """The moments that can be read: from `compacted` to `newest`, both included."""
+    """The revisions that can be read: from `compacted` to `newest`, both included."""
 
     compacted: int
     newest: int
 
 
 class Missed(NamedTuple):
-    """The changes that other processes appended, how far they compacted, and the newest revision.
-    It is older than the requested one if the log went back, for example in a restored database."""
+    """The changes of other processes, the revision up to which they compacted, and the newest
+    revision.
+
+    The newest revision is older than the requested one if the log went back, for example in a
+    restored database.
+    """
 
     records: Sequence[Record]
     compacted: int
@@ -52,19 +56,19 @@ class Missed(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Records as columns, as a start reads them."""
+    """Records as columns, for a start."""
 
     revisions: Sequence[int]
     keys: Sequence[str]
     created: Sequence[int]
     deleted: Collection[int]
-    """The revisions of deletions among them."""
+    """The revisions of the deletions in these rows."""
     data: Sequence[bytes]
     compacted: Sequence[int]
     """The revision up to which the log is compacted: at least one item, all equal."""
 
     def parts(self, size: int) -> Iterator[Self]:
-        """The same in parts of that many rows."""
+        """Yield the same rows in parts with `size` rows."""
         for start in range(0, len(self.revisions), size):
             part = slice(start, start + size)
             revisions = self.revisions[part]
@@ -79,20 +83,20 @@ class Rows(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """All that a log holds at one moment, records in the order of revisions; shared, for nothing
-    in it ever changes."""
+    """Everything that a log contains at one revision, with records in the order of revisions. It
+    never changes, so it can be shared."""
 
     records: Sequence[Record]
     compacted: int
 
     @property
     def newest(self) -> int:
-        """The revision it was taken at."""
+        """The revision of the snapshot."""
         return max(self.compacted, self.records[-1].revision if self.records else 0)
 
 
 class Range(NamedTuple):
-    """Part of the keys under `prefix`: those after `after`, at most `limit` (0: all)."""
+    """A part of the keys under `prefix`: those after `after`, at most `limit` (0: all)."""
 
     prefix: str
     after: str = ""
@@ -100,34 +104,38 @@ class Range(NamedTuple):
 
     @property
     def interval(self) -> tuple[str, str]:
-        """The half-open interval of keys it may hold."""
+        """The half-open interval that contains the keys."""
         low, high = bounds(self.prefix)
         return max(low, self.after + "\0") if self.after else low, high
 
 
 class Transaction(Protocol):
-    """The write lock, held. Leaving the block commits; an exception inside it rolls back."""
+    """A transaction that holds the write lock. The end of the block commits it; an exception rolls
+    it back."""
 
     async def missed(self, revision: int, limit: int) -> Missed:
-        """The first `limit` records after `revision`; fewer are all there are."""
+        """Return the first `limit` records after `revision`. Fewer than `limit` records means that
+        no more exist."""
         ...
 
     async def append(self, records: Sequence[Record]) -> None:
-        """Add records, in the order of their revisions, which follow the newest."""
+        """Add records in the order of their revisions, which follow the newest."""
         ...
 
 
 class Log(Protocol):
-    """Every method but `open` needs an open log and may raise LogError."""
+    """The interface of a log. All methods except `open` need an open log, and can raise
+    LogError."""
 
     @property
     def immediate(self) -> bool:
-        """Whether no method ever suspends, so that a write may be committed where it is asked."""
+        """Whether no method ever suspends, so that a write can be committed in the call that
+        submits it."""
         ...
 
     @property
     def shared(self) -> bool:
-        """Whether other processes may append too."""
+        """Whether other processes can append to it."""
         ...
 
     @property
@@ -137,101 +145,101 @@ class Log(Protocol):
 
     @property
     def poll(self) -> float:
-        """After how many seconds at most others' writes are to be looked for."""
+        """The longest interval in seconds between two checks for writes of other processes."""
         ...
 
     @property
     def often(self) -> float:
-        """The same while there are some."""
+        """The same interval while other processes write."""
         ...
 
     @property
     def failure(self) -> str:
-        """Why the log cannot be written at the moment, as far as is known; empty while it can."""
+        """Why the log cannot be written at the moment, as far as is known, or ""."""
         ...
 
     async def open(self) -> None:
-        """Make it ready, created if need be."""
+        """Open the log, and create it if necessary."""
         ...
 
     async def close(self) -> None:
-        """Let go of everything; may be called twice."""
+        """Release all resources. Can be called twice."""
         ...
 
     async def horizon(self) -> Horizon:
-        """The range of revisions that can be read."""
+        """Return the range of revisions that can be read."""
         ...
 
     def begin(self) -> AbstractAsyncContextManager[Transaction]:
-        """Take the write lock; raises Locked when it is not to be had in time."""
+        """Take the write lock. Raises Locked after the timeout."""
         ...
 
     async def append_next(self, after: int, records: Sequence[Record]) -> bool:
-        """Commit records if `after` is the newest revision; False when it is not, and for a log
-        that is not optimistic."""
+        """Commit records if `after` is the newest revision. Returns False if it is not, and for a
+        log that is not optimistic."""
         ...
 
     async def missed(self, revision: int, limit: int) -> Missed:
-        """As in a transaction, without the lock; cheap when nothing happened."""
+        """As in a transaction, without the lock. Fast if nothing has changed."""
         ...
 
     async def rows(self, revision: int, limit: int) -> Rows:
-        """As `missed`, with as little work for each row as can be."""
+        """As `missed`, with the lowest cost for each row."""
         ...
 
     def glance(self) -> int | None:
-        """The newest revision that any process committed (0: the log is empty), if the log can tell
-        within microseconds; None if `newest` is needed."""
+        """Return the newest revision that any process committed (0: the log is empty), if the log
+        can read it within microseconds; None if `newest` is needed."""
         ...
 
     async def newest(self) -> int:
-        """The newest revision that any process committed, also if that takes a query."""
+        """Return the newest revision that any process committed, with a query if necessary."""
         ...
 
     async def news(self, revision: int, within: float) -> int:
-        """Wait until something newer than `revision` may be there: what was heard of, or 0 when
-        `within` seconds are over."""
+        """Wait for a notification about something newer than `revision`. Returns the revision in
+        it, or 0 after `within` seconds."""
         ...
 
     async def changes(
         self, prefix: str, after: int, limit: int
     ) -> Sequence[tuple[Record, Record | None]]:
-        """The first `limit` records under `prefix` after a revision, each with the one before it.
-
-        Raises Compacted.
-        """
+        """Return the first `limit` records under `prefix` after a revision, each with the one
+        before it. Raises Compacted."""
         ...
 
     async def at(self, keys: Range, revision: int) -> Sequence[Record]:
-        """The entries at a revision, in the order of keys. Raises Compacted."""
+        """Return the entries at a revision, in the order of keys. Raises Compacted."""
         ...
 
     async def grown(self, keys: Range, after: int, until: int) -> int:
-        """How many more of the keys live at `until` than did at `after`; the range's limit does
-        not count. Raises Compacted."""
+        """Return how many more of the keys exist at `until` than at `after`. The limit of the range
+        is ignored. Raises Compacted."""
         ...
 
     async def before(self, time: int) -> int:
-        """The last revision before the first that was written after `time` (as in Record)."""
+        """Return the last revision before the first one that was written after `time` (as in
+        Record)."""
         ...
 
     async def compact(self, revision: int) -> int:
-        """Forget what cannot be seen at `revision` or later; how far was compacted.
+        """Remove the states that reads at `revision` or later do not need. Returns the revision up
+        to which the log is compacted.
 
-        A revision already past is ignored. It may end before `revision` when another process
-        compacts, too.
+        An older revision than that is ignored. The result can be below `revision` if another
+        process compacts at the same time.
         """
         ...
 
 
 def matches(prefix: str, key: str) -> bool:
-    """Whether a key is under a prefix."""
+    """Return whether a key is under a prefix."""
     return key.startswith(prefix) if prefix.endswith("/") else key == prefix
 
 
 def bounds(prefix: str) -> tuple[str, str]:
-    """The half-open interval of keys under a prefix."""
-    # "0" is the character after "/", NUL the smallest that can follow a whole key.
+    """Return the half-open interval of keys under a prefix."""
+    # "0" is the character after "/", and NUL is the smallest one that can follow a whole key
     return (prefix, prefix[:-1] + "0") if prefix.endswith("/") else (prefix, prefix + "\0")
 
 
@@ -240,9 +248,9 @@ EMPTY = Snapshot((), FIRST_REVISION)
 
 
 class MemoryLog:
-    """A log for one process, gone with it. It may be closed and opened again by a next store.
+    """A log in the memory of one process. After it is closed, another store can open it again.
 
-    It may begin with a snapshot of any log: the records are shared, what changes is its own.
+    It can begin with a snapshot of any log. Its records are shared and never changed.
     """
 
     immediate = True
@@ -270,14 +278,14 @@ class MemoryLog:
         return Horizon(self._compacted, self._newest)
 
     def begin(self) -> AbstractAsyncContextManager[Transaction]:
-        """See Log; the one append of the writer is its last step, so nothing needs undoing."""
+        """See Log. The writer appends as its last step, so nothing has to be undone."""
         return nullcontext(self)
 
     async def missed(self, revision: int, limit: int) -> Missed:
-        """See Log; another store in this process may share the log."""
+        """See Log. Another store in this process can share the log."""
         if revision == self._newest:
             return Missed((), self._compacted, self._newest)
-        if revision < self._compacted:  # what lived then has older records than are in order
+        if revision < self._compacted:  # older records are not sorted by revision
             kept = (record for versions in self._versions.values() for record in versions)
             newer = sorted((each for each in kept if each.revision > revision), key=_revision)
             return Missed(newer[:limit], self._compacted, self._newest)
@@ -292,7 +300,7 @@ class MemoryLog:
         return Rows(revisions, keys, created, gone, data, (found.compacted,))
 
     async def append_next(self, after: int, records: Sequence[Record]) -> bool:
-        """See Log: there is nothing to save."""
+        """See Log. Returns False, because this would save nothing."""
         return False
 
     def glance(self) -> int | None:

@@ -7,12 +7,12 @@ once.
 from inkube.storage.errors import Compacted, FutureRevision
 from inkube.storage.log import Log, MemoryLog, Record, Snapshot
 
-ROWS = 10_000  # read at once
+ROWS = 10_000  # rows that are read at once
 
 
 async def copied(log: Log, *, revision: int = 0, moment: float = 0.0) -> MemoryLog:
-    """A copy of an open log up to a revision, or up to a time in seconds since 1970; by default, up
-    to now.
+    """Return a copy of an open log up to a revision, or up to a time in seconds since 1970; by
+    default, the whole log.
 
     Raises Compacted, FutureRevision, LogError.
     """
@@ -30,7 +30,7 @@ async def copied(log: Log, *, revision: int = 0, moment: float = 0.0) -> MemoryL
         if len(found.records) < ROWS or found.records[-1].revision >= revision:
             break
         last = found.records[-1].revision
-    # Asked last: what is not compacted now was not when it was read.
+    # queried last: a revision that is not compacted now was not compacted before
     compacted = (await log.horizon()).compacted
     if revision < compacted:
         raise Compacted(revision, compacted)

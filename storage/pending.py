@@ -14,14 +14,14 @@ from inkube.storage.fences import Fence
 from inkube.storage.writes import Write
 
 Batch = Sequence[Write]
-"""Writes that are committed all together or not at all, one per key."""
+"""Writes that are committed together or not at all, at most one for each key."""
 
 
 class PendingBatch:
-    """An awaitable with the entries that the batch creates. Raises the exceptions of
-    `Writer.submit`.
+    """An awaitable that returns the entries of the batch.
 
-    If the caller is cancelled before the commit, the batch is withdrawn.
+    Raises the exceptions of `Writer.submit`. If the caller is cancelled before the commit, the
+    batch is withdrawn.
     """
 
     __slots__ = ("__weakref__", "answer", "batch", "fence", "revision")
@@ -42,7 +42,7 @@ class PendingBatch:
 
     @property
     def settled(self) -> bool:
-        """Whether it is decided what became of it."""
+        """Whether the batch is committed, rejected or withdrawn."""
         return self.answer.done()
 
     def forget(self) -> None:
@@ -51,9 +51,9 @@ class PendingBatch:
         self.batch = ()
 
     async def outcome(self) -> Entries | None:
-        """The created entries, for a caller other than the one that submitted the batch; None if it
-        was rejected, failed or was withdrawn."""
-        await asyncio.wait([self.answer])  # who is cancelled here takes nothing back
+        """Return the created entries, for a caller other than the one that submitted the batch;
+        None if it was rejected, failed or was withdrawn."""
+        await asyncio.wait([self.answer])  # cancelling this caller does not withdraw the batch
         if self.answer.cancelled() or self.answer.exception() is not None:
             return None
         return self.answer.result()

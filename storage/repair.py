@@ -30,7 +30,7 @@ DELETE FROM log WHERE revision <= :until AND (
 
 
 class Finding(NamedTuple):
-    """One damaged row; `newest` says whether it is what would be read now."""
+    """One damaged row. `newest` is true if a read would return this row now."""
 
     revision: int
     key: str
@@ -41,10 +41,8 @@ class Finding(NamedTuple):
 
 
 class Break(NamedTuple):
-    """A place where the log contradicts itself: acknowledged writes were lost or written over.
-
-    What follows `until` is exact again.
-    """
+    """A contradiction in the log: confirmed writes were lost or replaced. The rows after `until`
+    are consistent again."""
 
     until: int
     text: str
@@ -54,28 +52,29 @@ class Break(NamedTuple):
 
 
 def structure(path: Path) -> list[str]:
-    """The problems of the file itself, as SQLite reports them. Raises sqlite3.Error or OSError."""
+    """Return the problems of the file itself, as SQLite reports them. Raises sqlite3.Error or
+    OSError."""
     with closing(_open(path, "ro")) as connection:
         found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check")]
     return [] if found == ["ok"] else found
 
 
 def rows(path: Path, is_sound: Sound) -> list[Finding]:
-    """The damaged rows. Raises sqlite3.Error or OSError."""
+    """Return the damaged rows. Raises sqlite3.Error or OSError."""
     with closing(_open(path, "ro")) as connection:
         newest = {revision for (revision,) in connection.execute(_NEWEST)}
         return list(_damaged(connection, newest, is_sound))
 
 
 def breaks(path: Path) -> list[Break]:
-    """The places where the log contradicts itself. Raises sqlite3.Error or OSError.
+    """Return the contradictions in the log. Raises sqlite3.Error or OSError.
 
-    After the revision that was compacted the log has every revision, and each row says which one it
-    replaced; before it, there is one row for each object that existed. Writes that were lost at the
-    very end of the log, and writes that replaced them, cause no contradiction and cannot be found.
+    After the compacted revision, the log contains every revision, and each row names the one that
+    it replaces. Before it, there is one row for each existing object. Writes that were lost at the
+    end of the log, and writes that replaced them, cause no contradiction and cannot be found.
     """
     with closing(_open(path, "ro")) as connection:
-        connection.execute("BEGIN")  # of one moment, while servers may go on
+        connection.execute("BEGIN")  # read at one revision, while servers can write
         return list(_breaks(connection))
 
 
@@ -91,16 +90,16 @@ def copy(path: Path, target: Path) -> None:
 
 
 class Repaired(NamedTuple):
-    """The rows that were removed, and the revision up to which the past was removed (0: none)."""
+    """The removed rows, and the revision up to which history was removed (0: none)."""
 
     dropped: list[Finding]
     forgotten: int
 
 
 def repair(path: Path, is_sound: Sound) -> Repaired:
-    """Delete the damaged rows: each key then has its last undamaged state. The past up to the last
-    contradiction or missing row is compacted, so that no client reads a wrong past and no revision
-    is used twice.
+    """Delete the damaged rows, so that each key has its last undamaged state. History up to the
+    last contradiction or missing row is compacted, so that no client reads a wrong history and no
+    revision is used twice.
 
     Raises sqlite3.Error or OSError; then nothing has changed.
     """

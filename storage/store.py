@@ -1,11 +1,11 @@
-"""The store everyone uses: reads from memory, writes through the writer, subscriptions.
+"""The store: reads from memory, writes through the writer, subscriptions.
 
     async with Store(log, codec, StoreOptions()) as store:
         entry = await store.create(key, value)
 
 Keys are "/registry/<group>/<plural>/<namespace>/<name>", but only their order and "/" matter here.
-A prefix that ends in "/" means all keys below it, any other means that one key. Every moment from
-`compacted` to `revision` can be read exactly.
+A prefix that ends in "/" means all keys below it, any other prefix means that one key. Every
+revision from `compacted` to `revision` can be read exactly.
 """
 
 import asyncio
@@ -62,23 +62,23 @@ __all__ = [
 
 logger = logging.getLogger(__name__)
 
-# Seconds between two attempts to follow a log that fails, at most.
+# The longest delay in seconds between two attempts to follow a failing log.
 LONGEST_DELAY = 5.0
 
-# Seconds since others wrote last during which their writes are looked for often.
+# Seconds after the last write of another process during which its writes are checked for often.
 LATELY = 10.0
 
-# Writes that are committed together; each subscriber's queue holds many times more.
+# The most writes in one commit. Each subscriber's queue holds many times more.
 LARGEST_BATCH = 200
 
-# Rows of the log read at once, for a snapshot.
+# Rows of the log that are read at once for a snapshot.
 SNAPSHOT_PAGE = 10_000
 
 
 class StoreOptions(NamedTuple):
-    """Everything that can be set; `poll` is after how many seconds at most the writes of other
-    processes are looked for (None: as the log advises), `decoded` see `Coder`. Without `compaction`
-    nothing is ever forgotten."""
+    """All options. `poll` is the longest interval in seconds between two checks for writes of other
+    processes (None: the log's own). For `decoded`, see `Coder`. Without `compaction`, no revision
+    is removed."""
 
     cache: CacheOptions = CacheOptions()
     writer: WriterOptions = WriterOptions()
@@ -88,7 +88,7 @@ class StoreOptions(NamedTuple):
 
 
 class Page(NamedTuple):
-    """Part of a list: its entries, how many follow them, and the revision it is true at."""
+    """A part of a list: its entries, the number of entries after them, and its revision."""
 
     entries: Entries
     remaining: int
@@ -96,7 +96,7 @@ class Page(NamedTuple):
 
 
 class BaseStore(ABC):
-    """The operations of a store, real or as a dry run."""
+    """The operations of a store and of a dry run."""
 
     def __init__(self, log: Log, cache: Cache, coder: Coder, writer: Writer) -> None:
         self._log = log
@@ -116,15 +116,15 @@ class BaseStore(ABC):
         return self._cache.compacted
 
     def get(self, key: str) -> Entry | None:
-        """The newest state of a key; None when it does not live."""
+        """Return the newest state of a key, or None if it does not exist."""
         return self._cache.get(key)
 
     def list(self, prefix: str) -> Columns:
-        """A copy of the current entries under a prefix, in the order of keys."""
+        """Return a copy of the current entries under a prefix, in the order of keys."""
         return self._cache.list(prefix)
 
     def shown(self, entry: Entry, value: Value) -> Entry:
-        """An entry that is not stored: as `entry`, of another value."""
+        """Return an entry that is not stored: `entry` with another value."""
         data = self._coder.encode(value, entry.revision)
         return self._coder.make((entry.key, entry.revision, entry.created, data))
 
@@ -134,39 +134,40 @@ class BaseStore(ABC):
         such as its revision. Raises RevisionNamed if an object that `is_new` has a revision."""
 
     def damaged(self, prefix: str) -> Sequence[str]:
-        """The keys under a prefix that lists leave out, and reads refuse, for they are damaged."""
+        """Return the damaged keys under a prefix. Lists omit them, and reads of them fail."""
         return self._cache.damaged(prefix)
 
     def count(self, prefix: str) -> int:
-        """How many live under a prefix now."""
+        """Return the number of existing keys under a prefix."""
         return self._cache.count(prefix)
 
     def newest(self, prefix: str) -> int:
-        """The revision of the newest change under a prefix, deletions in history included."""
+        """Return the revision of the newest change under a prefix, including deletions in
+        history."""
         return self._cache.newest(prefix)
 
     def before(self, prefix: str, changes: int) -> int:
-        """The revision before the last so many changes under a prefix, as far as history goes."""
+        """Return the revision before the last `changes` changes under a prefix, as far as history
+        goes back."""
         return self._cache.before(prefix, changes)
 
     def current(self) -> Awaitable[None]:
-        """Return once everything acknowledged before this call, by any process, is read here.
-
-        Costs nothing where only this process writes. Raises LogError.
-        """
+        """Return when everything that any process confirmed before this call is read here. Costs
+        nothing if only this process writes. Raises LogError."""
         return self._freshness.current()
 
     async def look(self) -> bool:
-        """As `current` where that is a matter of microseconds, else nothing; whether that was done.
-        Raises LogError."""
+        """Do the same as `current` if this takes only microseconds. Returns whether it did. Raises
+        LogError."""
         return await self._freshness.look()
 
     async def page(
         self, prefix: str, *, limit: int = 0, after: str = "", revision: int = 0
     ) -> Page:
-        """The first `limit` entries (0: all) whose keys follow `after`, at a revision (0: now).
+        """Return the first `limit` entries (0: all) whose keys follow `after`, at a revision (0:
+        now).
 
-        Pages read at one revision are parts of one list. The cost of a page does not depend on the
+        Pages at one revision are parts of one list. The cost of a page does not depend on the
         number of entries. Raises Compacted, FutureRevision.
         """
         revision = revision or self.revision
@@ -179,19 +180,19 @@ class BaseStore(ABC):
         if not limit:
             return Page(entries, 0, revision)
         now = self.revision
-        total = self._cache.count(prefix, after)  # and nothing is awaited between these two
+        total = self._cache.count(prefix, after)  # nothing is awaited between these two
         total -= await self._log.grown(keys, revision, now)
         return Page(entries, total - len(entries), revision)
 
     async def revision_at(self, moment: float) -> int:
-        """The revision that was the newest at a moment, in seconds since 1970. Raises Compacted."""
+        """Return the newest revision at a time in seconds since 1970. Raises Compacted."""
         revision = await self._log.before(int(moment * 1_000_000))
         await self._check_revision(revision)
         return revision
 
     async def history(self, prefix: str, after: int, limit: int) -> Sequence[tuple[Change, float]]:
-        """The first `limit` changes under a prefix after a revision, each with the time of its
-        write in seconds since 1970 (0: unknown). Raises Compacted."""
+        """Return the first `limit` changes under a prefix after a revision, each with the time of
+        its write in seconds since 1970 (0: unknown). Raises Compacted."""
         return [
             (
                 writes.change(row, writes.entry(old, self._coder) if old else None, self._coder),
@@ -202,7 +203,7 @@ class BaseStore(ABC):
 
     @abstractmethod
     async def create(self, key: str, value: Value) -> Entry:
-        """Bring a key to life. Raises AlreadyExists."""
+        """Create a key. Raises AlreadyExists."""
 
     @abstractmethod
     async def update(self, key: str, value: Value, expected: int) -> Entry:
@@ -210,17 +211,13 @@ class BaseStore(ABC):
 
     @abstractmethod
     async def delete(self, key: str, expected: int, value: Value | None = None) -> Entry:
-        """End the life of a key at revision `expected`; `value` is the final state to show.
-
-        The entry returned has the revision of the deletion. Raises NotFound, Conflict.
-        """
+        """Delete a key at revision `expected`. `value` is the final state to show. Returns an entry
+        with the revision of the deletion. Raises NotFound, Conflict."""
 
     @abstractmethod
     async def commit(self, batch: Sequence[writes.Write]) -> Entries:
-        """Several writes to different keys, all of them or none; what each of them made.
-
-        Raises PreconditionError, and ValueError for a batch that is none.
-        """
+        """Commit writes to different keys, all of them or none. Returns their entries. Raises
+        PreconditionError, and ValueError for an invalid batch."""
 
     def _entries(self, records: Sequence[Record]) -> Entries:
         return [writes.entry(record, self._coder) for record in records]
@@ -235,7 +232,7 @@ class BaseStore(ABC):
 
 
 class Store(BaseStore):
-    """The store of this process; several processes may each have one on the same file."""
+    """The store of this process. Several processes can each have one on the same file."""
 
     def __init__(
         self,
@@ -252,7 +249,7 @@ class Store(BaseStore):
         super().__init__(log, cache, coder, Writer(log, cache, coder, self._options.writer, now))
         self._clock = clock
         self._lost = ""
-        """Why others cannot be followed; empty while they can."""
+        """Why other processes cannot be followed, or ""."""
         self._tasks: list[asyncio.Task[None]] = []
         self._open = False
 
@@ -284,7 +281,7 @@ class Store(BaseStore):
             warnings.warn(f"unclosed {self!r}", ResourceWarning, stacklevel=1, source=self)
 
     async def close(self) -> None:
-        """Commit what waits, end every subscription, close the log; may be called twice."""
+        """Commit waiting writes, end every subscription, and close the log. Can be called twice."""
         self._open = False
         tasks, self._tasks = self._tasks, []
         for task in tasks:
@@ -314,16 +311,14 @@ class Store(BaseStore):
         return await self._writer.write(*batch)
 
     async def submit(self, *batch: writes.Write) -> PendingBatch:
-        """As `commit`, without waiting for it: the caller awaits the result.
-
-        Raises ReadOnly, Closed, and ValueError for an invalid batch.
-        """
+        """Do the same as `commit`, without waiting: the caller awaits the result. Raises ReadOnly,
+        Closed, and ValueError for an invalid batch."""
         _check_batch(batch)
         return await self._writer.submit(*batch)
 
     def uncommitted(self, before: Entry, value: Value, write: PendingBatch) -> Uncommitted:
-        """The uncommitted state that `write` stores instead of `before`, with the revision of
-        `before`."""
+        """Return the uncommitted state that `write` stores instead of `before`, with the revision
+        of `before`."""
         data = self._coder.encode(value, before.revision)
         return Uncommitted(before, data, self._coder.decode(data), write)
 
@@ -336,10 +331,11 @@ class Store(BaseStore):
     def subscribe(
         self, prefix: str, after: int | None = None, *, deliver: Deliver | None = None
     ) -> Subscription:
-        """Every change under a prefix after a revision (None: the newest), without gaps.
+        """Subscribe to every change under a prefix after a revision (None: the newest), without
+        gaps.
 
         A revision in the future is allowed: changes up to it are not delivered. With `deliver`, see
-        `Subscription.attach`; history must reach back to `after` then. Raises Compacted, Closed.
+        `Subscription.attach`; history must then go back to `after`. Raises Compacted, Closed.
         """
         if not self._open:
             raise Closed
@@ -361,42 +357,43 @@ class Store(BaseStore):
         return subscription
 
     def follow(self, prefix: str, hear: Deliver, *, anew: Callable[[], None]) -> Following:
-        """Calls `hear` with every change under a prefix from now on, without end; see Following.
-        Raises Closed."""
+        """Call `hear` with every change under a prefix from now on; see Following. Raises
+        Closed."""
         return Following(self.subscribe, prefix, hear, anew)
 
     @property
     def shared(self) -> bool:
-        """Whether other processes may write, too."""
+        """Whether other processes can write, too."""
         return self._log.shared
 
     @property
     def failure(self) -> str:
-        """Why nothing can be written at the moment, as far as is known; empty while it can."""
+        """Why writes are impossible at the moment, as far as is known, or ""."""
         return self._log.failure or self._lost
 
     @property
     def durations(self) -> Durations:
-        """How long this process's commits took."""
+        """The durations of this process's commits."""
         return self._writer.durations
 
     @property
     def progress(self) -> Progress | None:
-        """While the store is being opened: how far that is."""
+        """The progress while the store is being opened, else None."""
         return self._writer.progress
 
     async def reached(self, revision: int) -> None:
-        """Return once the store has come to `revision`. Raises Closed."""
+        """Return when the store has reached `revision`. Raises Closed."""
         await self._cache.reached(revision)
 
     async def compact(self, revision: int) -> None:
-        """Forget what cannot be seen at `revision` or later. Raises FutureRevision."""
+        """Remove the states that reads at `revision` or later do not need. Raises
+        FutureRevision."""
         if revision > self.revision:
             raise FutureRevision(revision, self.revision)
         await self._writer.compact(revision)
 
     async def snapshot(self) -> Snapshot:
-        """Everything the log holds now, the past included. Raises LogError."""
+        """Return everything that the log contains now, including its history. Raises LogError."""
         await self.current()
         return await read(self._log)
 
@@ -419,7 +416,7 @@ class Store(BaseStore):
                 often = clock() - found < LATELY
                 within = min(poll, self._log.often) if often else poll
                 heard = await self._log.news(self.revision, within)
-                unknown = heard > self.revision  # what this process just wrote may be heard of, too
+                unknown = heard > self.revision  # notifications include the writes of this process
                 if (unknown or self.failure) and await self._writer.catch_up(heard):
                     found = clock()
             except Exception as error:  # noqa: BLE001 - told, and tried again
@@ -431,7 +428,7 @@ class Store(BaseStore):
 
 
 async def read(log: Log) -> Snapshot:
-    """Everything an open log holds, up to the newest revision. Raises LogError."""
+    """Return everything that an open log contains, up to the newest revision. Raises LogError."""
     while True:
         found = await _read(log, (await log.horizon()).newest)
         if found is not None:
@@ -439,7 +436,7 @@ async def read(log: Log) -> Snapshot:
 
 
 async def _read(log: Log, until: int) -> Snapshot | None:
-    """Everything up to a revision; None when the log was compacted on the way."""
+    """Return everything up to a revision, or None if the log was compacted meanwhile."""
     records: list[Record] = []
     size = SNAPSHOT_PAGE if log.shared else sys.maxsize
     begun = None
@@ -455,10 +452,11 @@ async def _read(log: Log, until: int) -> Snapshot | None:
 
 
 class DryRunStore(BaseStore):
-    """Answers like the store it was made from; appends nothing, takes no revision.
+    """A store that returns the same results as the one it was created from, but appends nothing and
+    uses no revision.
 
-    What create returns has revision 0, what update and delete return has the stored revision.
-    Objects keep what they say of themselves, which a store that keeps them takes off
+    The result of a create has revision 0, and the results of update and delete have the stored
+    revision. Objects keep members that a real store removes
     (apiserver/pkg/registry/generic/registry/dryrun.go).
     """
 
@@ -486,7 +484,7 @@ class DryRunStore(BaseStore):
         return [await self._rehearse(write) for write in batch]
 
     def strip(self, value: Value, *, is_new: bool = False) -> None:
-        """See BaseStore: here objects keep everything."""
+        """See BaseStore. In a dry run, objects keep all members."""
 
     async def _rehearse(self, write: writes.Write) -> Entry:
         if self._asks:

@@ -3,9 +3,9 @@
     log or history (the backlog, once) → queue (bounded) → next_batch()
                                        → deliver(changes), while attached
 
-A subscriber that lets its queue fill, or in whose queue a change waits longer than history keeps
-it, is ended with SlowConsumer; other subscribers are not affected. So all waiting changes of all
-subscribers are also in history, and take no additional memory.
+A subscriber with a full queue, or in whose queue a change waits longer than history keeps it, ends
+with SlowConsumer. Other subscribers are not affected. So all waiting changes of all subscribers are
+also in history, and take no additional memory.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 Deliver = Callable[[Sequence[Change]], None]
 Ended = Callable[[StorageError], None]
 
-# Changes after a revision that happened before the subscription, and whether these are all.
+# Returns changes after a revision that happened before the subscription, and whether these are all.
 Backlog = Callable[[int], Awaitable[tuple[Changes, bool]]]
 
 
@@ -31,19 +31,19 @@ class Publisher(Protocol):
 
     @property
     def revision(self) -> int:
-        """The newest revision published."""
+        """The newest published revision."""
         ...
 
     def unsubscribe(self, subscription: "Subscription") -> None:
-        """Publish nothing more to it."""
+        """Stop publishing changes to the subscription."""
         ...
 
 
 class Subscription:
-    """Every change under `prefix` after a revision, in order, each once.
+    """Every change under `prefix` after a revision, in order, each one time.
 
-    Read it with `async for`, with `next_batch`, or attach a callable. Close it, or use it as a
-    context manager, async or not.
+    Read it with `async for` or `next_batch`, or attach a callable. Close it, or use it as a
+    synchronous or asynchronous context manager.
     """
 
     def __init__(self, publisher: Publisher, prefix: str, after: int, limit: int) -> None:
@@ -67,18 +67,20 @@ class Subscription:
 
     @property
     def revision(self) -> int:
-        """Everything up to here under the prefix was handed over: what a bookmark may say."""
+        """The revision up to which everything under the prefix was delivered: a bookmark can
+        contain it."""
         return self._told_up_to(self._publisher.revision)
 
     @property
     def over(self) -> bool:
-        """Whether nothing more will be published to it: closed, or cut off."""
+        """Whether no more changes are published to it, because it was closed or disconnected."""
         return self._over
 
     async def next_batch(self) -> Changes:
-        """All changes that wait, at least one; empty when the subscription or store was closed.
+        """Return all waiting changes, at least one; an empty result means that the subscription or
+        store was closed.
 
-        Raises SlowConsumer, and Compacted when the backlog was compacted before it was read.
+        Raises SlowConsumer, and Compacted if the backlog was compacted before it was read.
         """
         while True:
             batch = await self.waiting()
@@ -87,10 +89,9 @@ class Subscription:
             await self._wait()
 
     async def waiting(self, size: int = 0) -> Changes:
-        """As `next_batch`, but empty when nothing waits; never waits for a change to happen.
-
-        With a `size`: the first of them, of about so many bytes and at least one.
-        """
+        """Return the waiting changes as `next_batch`, or an empty result without any. Never waits
+        for a new change. With `size`, returns only the first ones, with about this number of bytes
+        and at least one."""
         while True:
             batch = self._take()
             if size:
@@ -105,12 +106,12 @@ class Subscription:
             await self._read_backlog(self._backlog)
 
     def attach(self, deliver: Deliver, ended: Ended | None = None) -> None:
-        """Call `deliver` with every further batch, as soon as it is published, until `detach`.
+        """Call `deliver` with each further batch when it is published, until `detach`.
 
-        What waits in memory is handed over before this returns; a backlog in the log must have
-        been read with `waiting`. `deliver` must not block; if it raises, the subscription is over.
-        `ended` is called when there will be no more, with what `next_batch` raises from then on;
-        not when the subscription or the store is closed.
+        Changes that wait in memory are delivered before this returns. A backlog in the log must
+        have been read with `waiting`. `deliver` must not block. If it raises, the subscription
+        ends. `ended` is called when no more changes follow, with the error that `next_batch` raises
+        from then on; not if the subscription or the store is closed.
         """
         if self._backlog is not None:
             raise RuntimeError("read what is waiting before attaching")
@@ -122,11 +123,11 @@ class Subscription:
             self._push(deliver, waiting)
 
     def detach(self) -> None:
-        """Let changes wait in the queue again."""
+        """Stop delivering. Changes wait in the queue again."""
         self._deliver = self._ended = None
 
     def close(self) -> None:
-        """Receive nothing more."""
+        """Close the subscription. It receives no more changes."""
         self._publisher.unsubscribe(self)
         self.end(None)
 
@@ -168,13 +169,13 @@ class Subscription:
     # What the cache calls.
 
     def start(self, early: Changes, backlog: Backlog | None) -> None:
-        """Give it what happened before it was subscribed: from history, or from the log."""
+        """Add the changes from before the subscription: from history, or a backlog in the log."""
         self._early = early
         self._backlog = backlog
         self._is_of_history = backlog is None
 
     def offer(self, changes: Sequence[Change]) -> None:
-        """Hand over changes just published, or keep them for the subscriber."""
+        """Deliver changes that were just published, or keep them for the subscriber."""
         if changes[0].revision <= self._not_before:
             changes = [change for change in changes if change.revision > self._not_before]
             if not changes:
@@ -184,7 +185,7 @@ class Subscription:
             self._push(self._deliver, changes)
             return
         if len(self._queue) + len(changes) > self._limit:
-            # these changes are published already, and told to nobody here
+            # these changes are published, but not delivered to this subscriber
             self._cut_off(SlowConsumer(self._told_up_to(changes[0].revision - 1)))
             return
         self._queue.extend(changes)
@@ -198,7 +199,7 @@ class Subscription:
             self._cut_off(SlowConsumer(self._told_up_to(waiting[0].revision - 1)))
 
     def end(self, error: StorageError | None) -> None:
-        """Tell the subscriber that nothing more will come, and why."""
+        """End the subscription, with an error or without one."""
         if not self._over:
             self._over, self._error = True, error
             self._early, self._queue, self._deliver = [], [], None
@@ -210,7 +211,8 @@ class Subscription:
     # Helpers.
 
     def _told_up_to(self, published: int) -> int:
-        """The revision up to which nothing is missing, when all up to `published` was offered."""
+        """Return the revision up to which the subscriber has everything, after all changes up to
+        `published` were offered."""
         if self._batch:
             return self._batch[-1].revision - 1
         if self._backlog is not None or self._early or self._queue or self._over:
@@ -230,7 +232,7 @@ class Subscription:
         return batch
 
     def _part(self, batch: Changes, size: int) -> Changes:
-        """The beginning of what was taken; the rest goes back to where it waits first."""
+        """Return the beginning of a batch. The rest waits again, before all later changes."""
         for number, change in enumerate(batch, 1):
             size -= len(change.entry.data)
             if size <= 0 and number < len(batch):

@@ -1,4 +1,4 @@
-"""The three writes: what each asks of the state before it, and the change it makes of it."""
+"""The three writes: their preconditions, and the changes that they make."""
 
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
@@ -17,12 +17,13 @@ class Write(Protocol):
         ...
 
     def change(self, current: Entry | None, revision: int, coder: Coder) -> Change:
-        """The change it makes at `revision`. Raises PreconditionError; changes nothing itself."""
+        """Return the change of this write at `revision`. Raises PreconditionError. Has no side
+        effects."""
         ...
 
 
 class Create(NamedTuple):
-    """Bring a key to life."""
+    """Create a key."""
 
     key: str
     value: Value
@@ -36,7 +37,7 @@ class Create(NamedTuple):
 
 
 class Update(NamedTuple):
-    """Replace the state at revision `expected`, or the one that the write `after` makes."""
+    """Replace the state at revision `expected`, or the uncommitted state of the write `after`."""
 
     key: str
     value: Value
@@ -53,12 +54,13 @@ class Update(NamedTuple):
 
 
 def replace(entry: Entry, value: Value) -> Update:
-    """Replace that very state, which may be one that is not committed yet."""
+    """Return an update of exactly this state, which can be uncommitted."""
     return Update(entry.key, value, entry.revision, entry.after)
 
 
 class Delete(NamedTuple):
-    """End the life of a key at revision `expected`; `value` is its final state, None the last."""
+    """Delete a key at revision `expected`. `value` is its final state; None means the last
+    state."""
 
     key: str
     expected: int
@@ -67,7 +69,8 @@ class Delete(NamedTuple):
     def change(self, current: Entry | None, revision: int, coder: Coder) -> Change:
         """See Write. Raises NotFound, Conflict."""
         current = _expect(self.key, self.expected, current)
-        # Decoded anew: current.value is shared, and an encoder may stamp the revision in place.
+        # decoded again, because readers share `current.value`, and an encoder can set the revision
+        # in place
         value = coder.decode(current.data) if self.value is None else self.value
         data = coder.encode(value, revision)
         entry = coder.make((self.key, revision, current.created, data))
@@ -104,7 +107,7 @@ def _expect(key: str, expected: int, current: Entry | None) -> Entry:
 
 
 def record(change: Change, time: int) -> Record:
-    """The row that keeps a change; `time` as in Record."""
+    """Return the row that stores a change; `time` as in Record."""
     entry = change.entry
     previous = change.previous.revision if change.previous is not None else 0
     deleted = change.type == "DELETED"
@@ -112,12 +115,12 @@ def record(change: Change, time: int) -> Record:
 
 
 def entry(record: Record, coder: Coder) -> Entry:
-    """The state a row keeps."""
+    """Return the state in a row."""
     return coder.make((record.key, record.revision, record.created, record.data))
 
 
 def change(record: Record, previous: Entry | None, coder: Coder) -> Change:
-    """The change a row keeps, given the state before it."""
+    """Return the change in a row, given the state before it."""
     if record.deleted:
         return Change("DELETED", entry(record, coder), previous)
     if record.previous == 0:

@@ -1,7 +1,7 @@
 """The composition root: the parts of a server, their start and their stop.
 
-In come options, out comes a running server: `parts` builds, `lifespan` runs. Only here and in
-`testing` does apiserver know `controllers`. `server.APIServer` calls it.
+Input: options. Output: a running server, which `parts` builds and `lifespan` runs. Only this room
+and `testing` import `controllers` in apiserver. `server.APIServer` calls it.
 """
 
 from inkube.schemas import lazy

@@ -1,7 +1,7 @@
 """Aggregated API servers: the part that the first APIService for another server creates.
 
-An APIService that leads elsewhere brings the room `aggregation` and the controller of availability
-into being; handlers of this process get an APIService each.
+It loads the room `aggregation` and the controller of availability. Each handler of this process
+gets an APIService.
 """
 
 from collections.abc import Awaitable, Callable, Mapping

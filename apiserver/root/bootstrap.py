@@ -24,7 +24,7 @@ def install_builtin(
 ) -> None:
     """Serve every built-in kind of a minor. The events of both groups are the same objects.
 
-    `own` makes what differs from server to server, by group and plural.
+    `own` contains functions that create strategies which depend on the server, by group and plural.
     """
     made: dict[tuple[str, str], Resource] = {}
     for definition in builtin.definitions(minor):
@@ -38,7 +38,7 @@ def install_builtin(
 def services_of(store: Store, cidr: str, minor: int) -> Strategy:
     """Return the strategy of services with cluster IPs from `cidr`, which contains their allocator.
 
-    Made when the first service is written or judged. Raises ValueError.
+    Created when the first service is written or validated. Raises ValueError.
     """
     prefix, allocator = keys.prefix("services"), strategies.allocators.Allocator(cidr)
 
@@ -57,7 +57,7 @@ def services_of(store: Store, cidr: str, minor: int) -> Strategy:
 
 
 def claims_of(store: Store, minor: int) -> Mapping[tuple[str, str], MakeStrategy]:
-    """The strategies of claims of devices and of their templates, which look at the labels of
+    """Return the strategies of device claims and their templates, which read the labels of
     namespaces."""
 
     def labels_of(namespace: str) -> Mapping[str, str]:

@@ -90,7 +90,7 @@ class LiveCatalog:
                 for each in tuple(self._followers):
                     try:
                         each.follower(step)
-                    except Exception:  # one controller's mistake must not blind the others
+                    except Exception:  # an error of one controller must not affect the others
                         logger.exception("a follower of all changes failed at %s", step.item.key)
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:

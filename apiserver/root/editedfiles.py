@@ -1,7 +1,7 @@
 """Detects changes of files while a server runs.
 
-They are looked at, not subscribed to: that works on every system, in containers and on network
-drives.
+It reads times and sizes regularly, without system notifications. This works on every system, in
+containers and on network drives.
 """
 
 import asyncio
@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 EVERY = 0.25
-"""Seconds between two looks. A change counts when two looks see the same, for an editor may write a
-file in parts."""
+"""Seconds between two checks. A change is reported when two checks return the same result, because
+an editor can write a file in parts."""
 
 Stamps = Mapping[Path, tuple[int, int]]
 """Time of the last change (nanoseconds) and size of each file."""

@@ -58,10 +58,8 @@ class Door:
 
 
 async def opened(options: Options, progress: Progress, stack: contextlib.AsyncExitStack) -> Door:
-    """Take the port, until `stack` is left.
-
-    Raises ValueError for options that would be unsafe, OSError for a port that is taken.
-    """
+    """Open the port until `stack` is closed. Raises ValueError for unsafe options, OSError for a
+    port in use."""
     security.check(options)
     worker = options.worker
     certificate = worker.certificate if worker else security.certificate(options)
@@ -98,7 +96,7 @@ async def opened(options: Options, progress: Progress, stack: contextlib.AsyncEx
 def site(
     runner: web.ServerRunner, host: str, port: int, context: ssl.SSLContext | None
 ) -> web.BaseSite:
-    """The site to start, for a name or an address. Raises OSError when the port is taken.
+    """Return the site to start for a host name or an address. Raises OSError if the port is in use.
 
     An address is used without a lookup: the event loop's lookup starts four threads, loads the
     tables of international names and keeps 0.25 MiB.

@@ -1,4 +1,5 @@
-"""`controllers.core.policies.Schemas` over the live table, for type checking of policies."""
+"""`controllers.core.policies.Schemas` for the table of served kinds, for type checking of
+policies."""
 
 from typing import Any
 
@@ -33,6 +34,6 @@ def _known(resource: Resource | None, version: str) -> Known | None:
 
 
 def _envelope() -> dict[str, Any]:
-    """apiVersion, kind and metadata, which schemas of custom kinds leave open."""
+    """Return the schemas of apiVersion, kind and metadata, which schemas of custom kinds omit."""
     properties = table.schema(GVK("", "v1", "ConfigMap"))["properties"]
     return {member: properties[member] for member in ("apiVersion", "kind", "metadata")}

@@ -19,23 +19,24 @@ from inkube.schemas.objects import Object
 from inkube.schemas.status import StatusError
 
 Source = Path | str | Mapping[str, Any]
-"""A file, a folder with everything below it, or an object itself."""
+"""A file, a folder with all files below it, or an object."""
 
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 CRDS = "apiextensions.k8s.io/v1/customresourcedefinitions"
 MANAGER = "inkube-definitions"
-"""The field manager of objects that are applied."""
+"""The field manager of applied objects."""
 _FIRST = {"CustomResourceDefinition": 0, "Namespace": 1}
 _OTHERS = 2
 
 
 class ManifestError(ValueError):
-    """A document that cannot be read or is refused; the text names file and document."""
+    """A document that cannot be read or is rejected. The text contains the file and the number of
+    the document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """One object and where it was found."""
+    """One object and its source."""
 
     where: str
     object: Object
@@ -47,7 +48,7 @@ class Manifest:
 
 
 def files(path: Path) -> list[Path]:
-    """The file, or every manifest in the folder and below. Raises FileNotFoundError."""
+    """Return the file, or every manifest in the folder and below it. Raises FileNotFoundError."""
     if path.is_dir():
         found = (file for file in path.rglob("*") if file.suffix in SUFFIXES and file.is_file())
         return sorted(found)
@@ -57,7 +58,7 @@ def files(path: Path) -> list[Path]:
 
 
 def read(sources: Iterable[Source]) -> list[Manifest]:
-    """Every object in the sources, in their order. Raises ManifestError, OSError."""
+    """Return every object in the sources, in their order. Raises ManifestError, OSError."""
     return list(_read(sources))
 
 
@@ -129,7 +130,7 @@ async def _check_served(client: InProcessClient, manifest: Manifest) -> None:
 
 
 async def create(client: InProcessClient, manifest: Manifest) -> None:
-    """Create an object that is missing; a CRD follows its file. Raises ManifestError."""
+    """Create a missing object. A stored CRD is replaced. Raises ManifestError."""
     obj = manifest.object
     try:
         try:

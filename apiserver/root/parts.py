@@ -79,10 +79,8 @@ Start = Callable[[Options], Awaitable[tuple[Parts, contextlib.AsyncExitStack]]]
 
 
 def build(options: Options, door: Door, base: Foundation) -> Parts:
-    """Every part of a server.
-
-    Raises ValueError, TypeError or OSError for options that cannot be.
-    """
+    """Return every part of a server. Raises ValueError, TypeError or OSError for invalid
+    options."""
     core = cores.build(options, door, base)
     front_proxy = Late(lambda: auth.frontproxy.load(base.keys))
     defaults = _defaults(core, front_proxy)

@@ -1,6 +1,6 @@
 """The built-in admission plugins of a server, in the order in which they run.
 
-Follows pkg/kubeapiserver/options/plugins.go, AllOrderedPlugins. `core` makes the chain of them.
+Follows pkg/kubeapiserver/options/plugins.go, AllOrderedPlugins. `core` builds the chain from them.
 """
 
 from collections.abc import Callable, Collection
@@ -22,7 +22,7 @@ _REQUESTS = ("certificates.k8s.io", "certificatesigningrequests")
 _INGRESSES = ("networking.k8s.io", "ingresses")
 
 OPTIONAL = frozenset({"ServiceAccount"})
-"""Plugins that run only if they are enabled: pods of tests need no accounts."""
+"""Plugins that run only if they are enabled, because pods in tests need no ServiceAccount."""
 
 
 def in_order(

@@ -46,7 +46,7 @@ def at_first_object(core: Core) -> list[Trigger]:
         found += [("flowschemas", triggers.says_nothing, lambda: root.flowcontrol.add(manager))]
     if options.controllers:
         found += [("leases", triggers.is_identity, lambda: root.identity.add(manager))]
-    if options.controllers and not options.workloads:  # which name themselves what runs
+    if options.controllers and not options.workloads:  # `workloads` selects its own controllers
         protection: Mapping[str, Callable[[], None]] = {
             "persistentvolumeclaims": lambda: root.protection.add_claims(manager, client),
             "persistentvolumes": lambda: root.protection.add_volumes(manager, client),

@@ -34,7 +34,7 @@ def of_controllers(manager: Manager) -> Callable[[], Awaitable[bool]]:
 
     async def wait() -> bool:
         await _at_most(CONTROLLERS_SECONDS, manager.settled())
-        return False  # it did not check the store
+        return False  # the store was not compared with the log
 
     return wait
 

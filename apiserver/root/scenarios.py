@@ -32,7 +32,7 @@ class Unloadable(Exception):
 
 
 async def load(client: Client, name: str) -> Scenario:
-    """Make or replace the objects of a scenario. Raises UnknownScenario, StatusError."""
+    """Create or replace the objects of a scenario. Raises UnknownScenario, StatusError."""
     found = find(name)
     for obj in found.world:
         await _put(client, obj)

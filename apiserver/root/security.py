@@ -1,7 +1,7 @@
 """Authentication, authorization and TLS from the options. Used by the composition root.
 
-A server without credentials is open, to loopback only; any other address takes a token file or an
-authority of clients.
+A server without credentials is open to everyone and listens only on loopback addresses. Other
+addresses need a token file or a client certificate authority.
 """
 
 import ssl
@@ -152,7 +152,8 @@ def has_credentials(options: Options) -> bool:
 
 
 def origins(options: Options) -> Origins:
-    """Return the allowed origins. Other origins cannot even send if browsers need no token."""
+    """Return the allowed origins. If browsers need no token, other origins cannot even send
+    requests."""
     trusts = not has_credentials(options) or options.client_ca_file is not None
     return Origins(options.allow_origins, protects=trusts)
 

@@ -80,7 +80,7 @@ class Intake:
         self._live()
 
     def close(self) -> None:
-        """Stop to receive connections."""
+        """Stop receiving connections."""
         self._loop.remove_reader(self._channel.fileno())
         if self._beat is not None:
             self._beat.cancel()

@@ -36,7 +36,7 @@ class Siblings:
         self._server = await asyncio.start_unix_server(partial(_tell, figures), path)
 
     async def close(self) -> None:
-        """Stop to send metrics."""
+        """Stop sending metrics."""
         if self._server is not None:
             self._server.close()
             await self._server.wait_closed()

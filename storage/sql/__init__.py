@@ -1,14 +1,14 @@
 """The log in a database: SQLite in a file on one machine, PostgreSQL for several machines.
 
-    tables      what is kept, and every question about it, once for all databases (SQLAlchemy Core)
-    statements  the same by name, in the words of one database; SQLite's are made beforehand
-    database    what a database has to be able to do: the small interface of the two dialects
-    lanes       connections: made when first used, made again with back-off when they break
+    tables      the tables and every query, in SQLAlchemy Core for all databases
+    statements  the same queries by name in one database's SQL; those of SQLite are stored in a file
+    database    the small interface that a database must implement
+    lanes       connections: opened at the first use, and again with back-off after failures
     log         the log over statements and a database
-    sqlite, postgresql   the two databases, each with its driver, its lock, its news, its errors
+    sqlite, postgresql   the databases: driver, lock, notifications and errors
 
-Statements are SQLAlchemy's and compiled once, for SQLite before it is installed; they go straight
-to the driver, because SQLAlchemy's asyncio layer switches greenlets for every one of them, which
-doubles what a small write costs. The composition root chooses the database; no other code imports
+SQLAlchemy compiles each statement one time, for SQLite before the package is built. The driver runs
+them directly, because SQLAlchemy's asyncio layer switches greenlets for each statement, which
+doubles the cost of a small write. The composition root chooses the database. No other code imports
 this folder.
 """

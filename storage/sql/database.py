@@ -9,15 +9,16 @@ from inkube.storage.sql.statements import Row, Statement
 
 
 class Connection(Protocol):
-    """One connection, used by one coroutine at a time. Raises what its `Database.errors` names."""
+    """One connection, used by one coroutine at a time. Raises the exceptions in
+    `Database.errors`."""
 
     @property
     def closed(self) -> bool:
-        """Whether the other end is known to be gone."""
+        """Whether the server is known to have closed the connection."""
         ...
 
     async def fetch(self, query: Statement, parameters: Mapping[str, Any]) -> Sequence[Row]:
-        """The rows a query finds."""
+        """Return the rows of a query."""
         ...
 
     async def joined(self, revision: int, limit: int) -> Rows | None:
@@ -26,15 +27,15 @@ class Connection(Protocol):
         ...
 
     async def execute(self, statement: Statement, parameters: Mapping[str, Any]) -> None:
-        """Carry out a statement; outside of a transaction it is committed at once."""
+        """Run a statement. Outside a transaction, it is committed at once."""
         ...
 
     async def begin_set_up(self) -> None:
-        """Begin a transaction alone, and make tables and indexes where they are missing."""
+        """Begin a transaction without other writers, and create missing tables and indexes."""
         ...
 
     async def upgrade(self, schema: int) -> None:
-        """Make tables of an older schema into those of this one, inside `begin_set_up`."""
+        """Upgrade tables of an older schema to this one, inside `begin_set_up`."""
         ...
 
     async def begin(self) -> None:
@@ -42,7 +43,8 @@ class Connection(Protocol):
         ...
 
     async def begin_compaction(self) -> bool:
-        """Begin a transaction that keeps other compactors out; False: one is at work already."""
+        """Begin a transaction that excludes other compactors. Returns False if another one is
+        running."""
         ...
 
     async def commit(self) -> None:
@@ -54,15 +56,16 @@ class Connection(Protocol):
         ...
 
     async def append(self, records: Sequence[Record]) -> None:
-        """Add rows to the log, inside a transaction that holds the write lock."""
+        """Append rows to the log, in a transaction that holds the write lock."""
         ...
 
     async def append_next(self, after: int, records: Sequence[Record]) -> bool:
-        """Add rows outside of a transaction, if `after` is the newest revision; else False."""
+        """Append rows outside a transaction if `after` is the newest revision. Returns whether it
+        is."""
         ...
 
     async def close(self) -> None:
-        """Let go of it; never fails."""
+        """Close the connection. Never fails."""
         ...
 
 
@@ -81,53 +84,52 @@ class Database(Protocol):
 
     @property
     def poll(self) -> float:
-        """After how many seconds at most others' writes are looked for."""
+        """The longest interval in seconds between two checks for writes of other processes."""
         ...
 
     @property
     def often(self) -> float:
-        """The same while there are some."""
+        """The same interval while other processes write."""
         ...
 
     @property
     def failure(self) -> str:
-        """Why the newest cannot be asked for at the moment; empty while it can."""
+        """Why the newest revision cannot be queried at the moment, or ""."""
         ...
 
     @property
     def optimistic(self) -> bool:
-        """See Log: whether `append_next` is there, and less than a transaction."""
+        """See Log: whether `append_next` exists and costs less than a transaction."""
         ...
 
     async def connect(self) -> Connection:
-        """A connection to a database that is new or belongs to inkube. Raises NotOurs and
+        """Return a connection to a database that is empty or belongs to inkube. Raises NotOurs and
         `errors`."""
         ...
 
     def translate(self, error: Exception) -> LogError:
-        """The error of the tree that a driver's error is."""
+        """Return the LogError for an error of the driver."""
         ...
 
     def survives(self, error: BaseException) -> bool:
-        """Whether a connection can still be used when this was raised while it was."""
+        """Return whether a connection can still be used after an error."""
         ...
 
     def glance(self) -> int | None:
-        """The newest revision, where the question costs microseconds; None: ask `newest`.
-
-        0 in an empty log. May raise `errors`.
-        """
+        """Return the newest revision if that takes microseconds (0 for an empty log), or None if
+        `newest` is needed. Can raise `errors`."""
         ...
 
     async def newest(self) -> int:
-        """The newest revision committed; 0 in an empty log. May raise `errors`."""
+        """Return the newest committed revision, or 0 for an empty log. Can raise `errors`."""
         ...
 
     async def news(self, revision: int, within: float) -> int:
-        """Wait until something newer than `revision` may be there: what was heard of, 0 for no
-        more than that `within` seconds are over."""
+        """Wait for a notification about something newer than `revision`. Returns the revision in
+        it, or 0 after `within` seconds."""
         ...
 
     async def close(self) -> None:
-        """Let go of everything that `connect` did not hand out; may be called twice."""
+        """Release all resources except the connections that `connect` returned. Can be called
+        twice."""
         ...

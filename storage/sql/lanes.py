@@ -31,16 +31,16 @@ class Lane:
         self._delay = 0.0
         self._not_before = 0.0
         self.failure = ""
-        """Why it cannot be used at the moment; empty while it can."""
+        """Why the connection cannot be used at the moment, or ""."""
 
     @property
     def is_open(self) -> bool:
-        """Whether there is a connection to be closed."""
+        """Whether a connection is open."""
         return self._connection is not None
 
     @asynccontextmanager
     async def held(self) -> AsyncIterator[Connection]:
-        """The connection, alone. Errors of the driver become LogErrors."""
+        """Yield the connection, for this caller alone. Errors of the driver become LogErrors."""
         async with self._lock:
             connection = await self._connect()
             try:

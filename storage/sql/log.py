@@ -1,6 +1,7 @@
-"""The log over statements and a database. What databases do differently is in `database`.
+"""The log over statements and a database. `database` contains the differences between databases.
 
-One lane writes and follows, another reads the past, so that a long look back delays no commit.
+One connection writes and follows, and another reads old revisions, so that a long read does not
+delay commits.
 """
 
 import asyncio
@@ -27,8 +28,8 @@ from inkube.storage.sql.database import Connection, Database
 from inkube.storage.sql.lanes import Lane
 from inkube.storage.sql.statements import Row, Statement
 
-# Revisions compacted in one transaction: at first, at least, at most. Steps become larger and
-# smaller so that none keeps writers waiting for longer than STEP_SECONDS by much.
+# Revisions that are compacted in one transaction: at first, at least and at most. Steps grow and
+# shrink so that writers wait little longer than STEP_SECONDS.
 COMPACTION_STEP, SMALLEST_STEP, LARGEST_STEP = 1_000, 50, 10_000
 STEP_SECONDS = 0.02
 
@@ -95,7 +96,7 @@ class SqlLog:
         """See Log."""
         newest = self.glance()
         if newest is not None and newest != after and (await self.horizon()).newest != after:
-            return False  # it was written to, or has gone back
+            return False  # it was written, or it has gone back
         async with self._front.held() as connection:
             return await connection.append_next(after, records)
 
@@ -165,8 +166,8 @@ class SqlLog:
         return (await self.horizon()).newest if first is None else int(first) - 1
 
     async def compact(self, revision: int) -> int:
-        """See Log. In steps, each of which leaves an exact log behind; where another process is
-        compacting already, that is enough."""
+        """See Log. Compacts in steps, and the log is consistent after each step. Does nothing if
+        another process is compacting."""
         clock = asyncio.get_running_loop().time
         size = COMPACTION_STEP
         done = (await self.horizon()).compacted
@@ -189,7 +190,7 @@ class SqlLog:
 
     @asynccontextmanager
     async def _ending(self, connection: Connection) -> AsyncIterator[None]:
-        """Commit what was begun, or undo it."""
+        """Commit the transaction at the end of the block, or roll it back."""
         try:
             yield
             await connection.commit()
@@ -222,7 +223,8 @@ class SqlLog:
         """The result of a query, if every change since `revision` is still in the log. Raises
         Compacted."""
         rows: Sequence[Row] = await self._past.work(_asking(query, parameters))
-        # Asked last: compaction only moves on, so what is not compacted now was not before.
+        # queried last: compaction only advances, so a revision that is not compacted now was not
+        # compacted before
         ((compacted,),) = await self._past.work(_asking(Statement.MARK, {"name": "compacted"}))
         if revision < compacted:
             raise Compacted(revision, compacted)
@@ -259,7 +261,7 @@ class _SqlTransaction:
 
 
 def _asking(query: Statement, parameters: Mapping[str, Any] | None = None) -> Any:
-    """A job for a lane: what a query finds."""
+    """Return a job for a lane: it returns the rows of a query."""
 
     async def ask(connection: Connection) -> Sequence[Row]:
         return await connection.fetch(query, parameters or {})
@@ -272,7 +274,7 @@ async def _missed(connection: Connection, *, revision: int, limit: int) -> Misse
     if rows:
         records = [_record(row[1:]) for row in rows]
         return Missed(records, rows[0][0], records[-1].revision)
-    # Asked last: what is not compacted now was not when there was nothing to be found.
+    # queried last: a revision that is not compacted now was not compacted when the rows were read
     ((compacted, newest),) = await connection.fetch(Statement.HORIZON, {})
     return Missed((), compacted, max(compacted, newest or 0))
 
@@ -286,10 +288,10 @@ async def _rows(connection: Connection, *, revision: int, limit: int) -> Rows:
         revisions, keys, created, deleted, data, compacted = zip(*found, strict=True)
         gone = tuple(compress(revisions, deleted))
         return Rows(revisions, keys, created, gone, data, compacted)
-    # Asked last: what is not compacted now was not when there was nothing to be found.
+    # queried last: a revision that is not compacted now was not compacted when the rows were read
     ((compacted,),) = await connection.fetch(Statement.MARK, {"name": "compacted"})
     return Rows((), (), (), (), (), (compacted,))
 
 
 def _record(row: Row) -> Record:
-    return Record._make(row)  # SQLite's booleans are numbers, which is as good
+    return Record._make(row)  # SQLite's booleans are numbers, which is sufficient

@@ -36,20 +36,21 @@ CHANNEL = "inkube"
 POLL = 1.0
 CACHE_SIZE = "statement_cache_size"  # a parameter of the URL
 
-# Seconds until a connection, an answer is given up; writers wait for each other far less.
+# Seconds after which a connection or a response is given up. Writers wait for each other far less.
 CONNECT_TIMEOUT, ANSWER_TIMEOUT = 5.0, 10.0
 
-# A transaction whose process sleeps is undone after so long: nobody else could write meanwhile.
+# A transaction whose process does nothing for this time is rolled back, because other processes
+# cannot write meanwhile.
 ASLEEP = "2s"
 
-# "inku": servers that start at once make the tables one after the other.
+# "inku": servers that start at the same time create the tables one after the other
 SET_UP_LOCK = 0x696E6B75
 
 _STATEMENTS = tables.compiled(asyncpg_dialect(), SCHEMA)  # type: ignore[no-untyped-call] # so it is
 _BEGIN = f"BEGIN; SET LOCAL idle_in_transaction_session_timeout = '{ASLEEP}'"
 _LOCK = "SELECT value FROM inkube.meta WHERE name = 'newest' FOR UPDATE"
 _LOCK_COMPACTION = "SELECT value FROM inkube.meta WHERE name = 'compacted' FOR UPDATE SKIP LOCKED"
-# The marks first: of two who append after the same revision, the second finds it changed.
+# The marks first: if two processes append after the same revision, the second one finds it changed.
 _APPEND = """
 WITH head AS (
     UPDATE inkube.meta SET value = $8 WHERE name = 'newest' AND value = $9 RETURNING value
@@ -87,7 +88,7 @@ class PostgresqlDatabase:
         kept = [pair for pair in parse_qsl(parts.query) if pair[0] != CACHE_SIZE]
         scheme = parts.scheme.removesuffix("+asyncpg")
         self._url = urlunsplit(parts._replace(scheme=scheme, query=urlencode(kept)))
-        # 0 for poolers that give every transaction another connection
+        # 0 for poolers that use another connection for each transaction
         self._prepared = int(dict(parse_qsl(parts.query)).get(CACHE_SIZE, 100))
         self._ear = Lane(self, self._connect_ear)
         self._heard = 0
@@ -129,12 +130,12 @@ class PostgresqlDatabase:
         return Unavailable(f"{self.name}: {error or type(error).__name__}")
 
     def survives(self, error: BaseException) -> bool:
-        """See Database. After an error of its own a new connection is sure to be clean, and perhaps
-        one to the server that took over; a question given up leaves its answer on the line."""
+        """See Database. After an error, a new connection has a known state, and may be one to the
+        server of a failover. The response to an abandoned query stays on the connection."""
         return not isinstance(error, (*self.errors, asyncio.CancelledError))
 
     def glance(self) -> int | None:
-        """See Database: a question to another machine is none to be had for microseconds."""
+        """See Database. A query to another machine takes longer than microseconds."""
         return None
 
     async def newest(self) -> int:
@@ -144,7 +145,7 @@ class PostgresqlDatabase:
     async def news(self, revision: int, within: float) -> int:
         """See Database."""
         if not self._ear.is_open:
-            return await self.newest()  # which begins to listen
+            return await self.newest()  # this also starts to listen
         try:
             async with asyncio.timeout(within):
                 while self._heard <= revision:
@@ -156,8 +157,8 @@ class PostgresqlDatabase:
         return heard
 
     def hear(self, *notification: Any) -> None:
-        """A NOTIFY has come: `(connection, pid, channel, payload)`."""
-        with contextlib.suppress(ValueError):  # of somebody else's making
+        """Receive a NOTIFY: `(connection, pid, channel, payload)`."""
+        with contextlib.suppress(ValueError):  # from another program
             self._heard = max(self._heard, int(notification[-1]))
         self._event.set()
 
@@ -179,7 +180,7 @@ class PostgresqlDatabase:
         try:
             await driver.execute(f"LISTEN {CHANNEL}; UNLISTEN {CHANNEL}; SELECT pg_notify('', '')")
         except asyncpg.InvalidParameterValueError:
-            return False  # it knows the function: a channel must have a name
+            return False  # the function knows it: a channel must have a name
         except asyncpg.PostgresError as error:
             logger.warning("%s has no NOTIFY and is asked once a second: %s", self.name, error)
             return True
@@ -211,7 +212,7 @@ class PostgresqlConnection:
         return rows
 
     async def joined(self, revision: int, limit: int) -> Rows | None:
-        """See Connection: its driver reads rows as fast."""
+        """See Connection. Returns None, because the driver reads rows as fast."""
         return None
 
     async def execute(self, statement: Statement, parameters: Mapping[str, Any]) -> None:
@@ -278,6 +279,6 @@ class PostgresqlConnection:
 
 
 def _text(value: Any) -> Any:
-    """A parameter. The end of an interval may hold NUL, which is in no key and PostgreSQL refuses;
-    the character after it ends the same interval."""
+    """Return a parameter. The end of an interval can contain NUL, which no key contains and
+    PostgreSQL rejects. The character after it ends the same interval."""
     return value.replace("\0", "\1") if isinstance(value, str) else value

@@ -1,9 +1,9 @@
 """SQLite: the file, its pragmas, its locks, its errors.
 
-A file is in WAL mode and may be shared by several processes on one machine. The write lock is BEGIN
-IMMEDIATE, or one statement that inserts if nobody wrote meanwhile. The newest revision is read on a
-separate connection in the event loop: the value is in memory that the processes share, so the few
-microseconds cost less than a call to the driver's thread.
+A file is in WAL mode, and several processes on one machine can share it. The write lock is BEGIN
+IMMEDIATE, or one statement that inserts if no other process has written meanwhile. The newest
+revision is read on a separate connection in the event loop: the value is in memory that the
+processes share, so the few microseconds cost less than a call to the driver's thread.
 """
 
 import asyncio
@@ -25,23 +25,24 @@ from inkube.storage.sql import statements
 from inkube.storage.sql.log import SqlLog
 from inkube.storage.sql.statements import Row, Statement
 
-# "inku" in the file's header, so that the database of something else is never written to.
+# "inku" in the header of the file, so that the database of another program is never written
 APPLICATION_ID = 0x696E6B75
 
-# A log of one transaction larger than this is cut back after its checkpoint.
+# a `-wal` of one transaction that is larger than this is truncated after its checkpoint
 WAL_BYTES = 16 * 2**20
 
 WAL_RETRY = 0.01
 
-# Rows of one INSERT. The driver's thread asks for the interpreter after each statement, not each
-# row, and does not fight over it with the loop's; its cache holds as many statements.
+# Rows of one INSERT. The driver's thread acquires the interpreter after each statement, not after
+# each row, so it does not compete with the event loop. The driver caches this number of statements.
 ROWS = 128
 
-# Bytes of an object that is read joined with others, which are held twice for a moment.
+# The largest object in bytes that is read joined with others, which are in memory twice for a
+# moment.
 JOINED = 16 * 1024
 
-# Seconds between two looks for the writes of other processes: usually, and while there are some.
-# A look takes a few microseconds.
+# Seconds between two checks for writes of other processes: usually, and while other processes
+# write. A check takes a few microseconds.
 POLL, OFTEN = 0.1, 0.01
 
 
@@ -57,7 +58,7 @@ class SqliteOptions:
 
 
 def sqlite_log(path: Path | str, options: SqliteOptions | None = None) -> SqlLog:
-    """The log in a file, created with the first `open`."""
+    """Return the log in a file, which the first `open` creates."""
     return SqlLog(SqliteDatabase(Path(path), options or SqliteOptions()))
 
 
@@ -92,7 +93,7 @@ def _insertion_after(rows: int) -> str:
 
 
 def _cells(records: Sequence[Record]) -> list[Any]:
-    """The values to bind, in the types that sqlite3 takes unchanged. For bytes and bools it
+    """Return the values to bind, in the types that sqlite3 takes unchanged. For bytes and bools it
     searches for an adapter each time, which takes a fifth of an insertion."""
     return [
         cell
@@ -110,7 +111,7 @@ class SqliteDatabase:
     failure = ""
 
     def __init__(self, path: Path, options: SqliteOptions) -> None:
-        # Absolute, so that no name has a meaning of its own to SQLite, as ":memory:" has.
+        # absolute, because some relative names have a special meaning in SQLite, such as ":memory:"
         self.name = str(path.absolute())
         self._options = options
         self._presence = files.Presence(path.absolute())
@@ -118,8 +119,9 @@ class SqliteDatabase:
         self._connections: set[SqliteConnection] = set()
 
     async def connect(self) -> "SqliteConnection":
-        """See Database. Nothing is changed before the file is known to be ours or new."""
-        # aiosqlite leaves a thread behind when it cannot open a file: ask before it does.
+        """See Database. Changes nothing before the file is known to be empty or to belong to
+        inkube."""
+        # aiosqlite leaves a thread behind if it cannot open a file, so check before
         self._presence.check()
         try:
             files.create(Path(self.name))
@@ -149,15 +151,15 @@ class SqliteDatabase:
         return Unavailable(f"{self.name}: {error}")
 
     def survives(self, error: BaseException) -> bool:
-        """See Database: a statement that fails changes nothing, the file is still open."""
+        """See Database. A failed statement changes nothing, and the file is still open."""
         return True
 
     def glance(self) -> int | None:
         """See Database."""
         if self._glass is None:
-            # Only reading, in WAL mode, it never waits for a writer; for whom it would have to
-            # wait (a file being recovered) it fails at once.
-            # A file that is gone is not made anew.
+            # In WAL mode, a read-only connection never waits for a writer. If it would have to wait
+            # (a file that is being recovered), it fails at once. A deleted file is not created
+            # again.
             where = f"{Path(self.name).as_uri()}?mode=rw"
             self._glass = sqlite3.connect(where, uri=True, timeout=0, isolation_level=None)
         try:
@@ -169,7 +171,7 @@ class SqliteDatabase:
         return newest or 0
 
     async def newest(self) -> int:
-        """See Database: as `glance`, as soon as the file can be read."""
+        """See Database. As `glance`, as soon as the file can be read."""
         clock = asyncio.get_running_loop().time
         deadline = clock() + self._options.lock_timeout
         while True:
@@ -232,7 +234,7 @@ class SqliteConnection:
     closed = False
 
     async def prepare(self, options: SqliteOptions) -> None:
-        """The pragmas; the first is reading only. Raises NotOurs."""
+        """Set the pragmas. The first one only reads. Raises NotOurs."""
         await self._driver.execute(f"PRAGMA busy_timeout = {int(options.lock_timeout * 1000)}")
         await self._claim()
         await self._switch_to_wal(options.lock_timeout)
@@ -241,7 +243,7 @@ class SqliteConnection:
         await self.pragma("schema_version")  # the first read opens the -wal
 
     async def pragma(self, name: str) -> Any:
-        """The value of a pragma."""
+        """Return the value of a pragma."""
         ((value,),) = await self._driver.execute_fetchall(f"PRAGMA {name}")
         return value
 
@@ -254,7 +256,8 @@ class SqliteConnection:
         await self._driver.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
     async def _switch_to_wal(self, timeout: float) -> None:
-        """Two processes that switch at once hinder each other; SQLite does not wait for that."""
+        """Switch to WAL mode. Repeats the attempt, because SQLite does not wait if two processes
+        switch at the same time."""
         clock = asyncio.get_running_loop().time
         deadline = clock() + timeout
         while True:
@@ -273,11 +276,11 @@ class SqliteConnection:
         return list(found)
 
     async def joined(self, revision: int, limit: int) -> Rows | None:
-        """See Connection. One step of a statement: SQLite reads a million rows without asking for
-        the interpreter, so that the loop may work on those that were read before."""
+        """See Connection. One step of a statement: SQLite reads a million rows without acquiring
+        the interpreter, so that the event loop can process earlier ones."""
         try:
             (row,) = await self._driver.execute_fetchall(_JOINED, (JOINED, JOINED, revision, limit))
-        except sqlite3.Error:  # text that is none, or more than a value may hold
+        except sqlite3.Error:  # invalid text, or a value that is too long
             return None
         count, fitting, revisions, keys, created, deleted, data, compacted = row
         if not count:
@@ -290,7 +293,7 @@ class SqliteConnection:
             (data or b"").split(b"\n"),
             (compacted,),
         )
-        # a line feed is in no JSON and in no key that a client may give
+        # a line feed occurs neither in JSON nor in a key of a client
         whole = fitting == count == len(found.keys) == len(found.data)
         return found if whole else None
 
@@ -311,12 +314,12 @@ class SqliteConnection:
             await self._driver.execute(statement)
 
     async def begin(self) -> None:
-        """See Connection. Raises Unavailable when the file is gone."""
+        """See Connection. Raises Unavailable if the file was deleted."""
         self._presence.check()
         await self._driver.execute("BEGIN IMMEDIATE")
 
     async def begin_compaction(self) -> bool:
-        """See Connection: the write lock keeps compactors out, too."""
+        """See Connection. The write lock excludes compactors, too."""
         await self.begin()
         return True
 

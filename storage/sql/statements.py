@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 SCHEMA = 2
-"""1 had no time."""
+"""The version of the schema. Version 1 had no times."""
 
-# A number no limit reaches, for a question that has none.
+# a number above every limit, for queries without one
 ALL = 2**62
 
 Row = Sequence[Any]
 
 
 class Statement(Enum):
-    """The statements of `tables`, by the same names."""
+    """The statements of `tables`, with the same names."""
 
     MARK = "MARK"
     SET_MARK = "SET_MARK"
@@ -40,20 +40,21 @@ class Statement(Enum):
 
 
 class Compiled(NamedTuple):
-    """A statement in a database's own words, and the names of its parameters in order."""
+    """A statement in a database's SQL, and the names of its parameters in order."""
 
     text: str
     names: Sequence[str]
     constants: Mapping[str, Any]
 
     def arguments(self, parameters: Mapping[str, Any]) -> list[Any]:
-        """The parameters by position."""
+        """Return the parameters by position."""
         constants = self.constants
         return [parameters[name] if name in parameters else constants[name] for name in self.names]
 
 
 class Statements(NamedTuple):
-    """The words of one database. Parameters are bound by name, cells of new rows by position."""
+    """The statements of one database. Parameters are bound by name, cells of new rows by
+    position."""
 
     compiled: Mapping[Statement, Compiled]
     definitions: Sequence[str]
@@ -64,19 +65,19 @@ class Statements(NamedTuple):
     """The schema that contains the tables, if the database has schemas."""
 
     def insertion(self, rows: int) -> str:
-        """One statement that adds so many rows to the log."""
+        """Return one statement that adds `rows` rows to the log."""
         row = self.appending.partition(" VALUES ")[2]
         return self.appending + f", {row}" * (rows - 1)
 
     def upgrades(self, schema: int) -> Iterator[str]:
-        """The statements that upgrade the tables of an older schema to this one."""
+        """Yield the statements that upgrade the tables of an older schema to this one."""
         name = f"{self.place}.log" if self.place else "log"
         if schema < 2:
             yield f"ALTER TABLE {name} ADD COLUMN time BIGINT DEFAULT 0 NOT NULL"
 
 
 def sqlite() -> Statements:
-    """The words of SQLite."""
+    """Return the statements of SQLite."""
     found = json.loads(Path(__file__).with_name("sqlite.json").read_text())
     compiled = {
         Statement(name): Compiled(text, tuple(names), constants)

@@ -25,13 +25,13 @@ log = sa.Table(
     "log",
     metadata,
     sa.Column("revision", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), primary_key=True),
-    # by code point, which is the order of UTF-8 bytes, whatever the database's language is
+    # sorted by code point, as UTF-8 bytes, independent of the database's language
     sa.Column("key", sa.Text().with_variant(sa.Text(collation="C"), "postgresql"), nullable=False),
     sa.Column("previous", sa.BigInteger, nullable=False),
     sa.Column("created", sa.BigInteger, nullable=False),
     sa.Column("deleted", sa.Boolean, nullable=False),
     sa.Column("data", sa.LargeBinary, nullable=False),
-    # last, as where it was added later; what an older server writes beside this one has none
+    # last, as if added later; an older server that shares the database sets none
     sa.Column("time", sa.BigInteger, nullable=False, server_default="0"),
 )
 sa.Index("log_by_key", log.c.key, log.c.revision.desc())
@@ -67,7 +67,7 @@ FIRST_AFTER: sa.Executable = sa.select(sa.func.min(log.c.revision)).where(
     log.c.time > _number("time")
 )
 
-# Each row also says how far was compacted, at the same moment.
+# each row also contains the compacted revision of the same moment
 MISSED: sa.Executable = (
     sa.select(_compacted, log)
     .where(log.c.revision > _number("after"))
@@ -91,7 +91,7 @@ CHANGES: sa.Executable = (
     .limit(_number("limit"))
 )
 
-# In the order of keys, so that the index gives them and the limit ends it.
+# in the order of keys, so that the index provides the order and the limit ends the scan
 _later = log.alias("later")
 AT: sa.Executable = (
     sa.select(log)
@@ -110,7 +110,7 @@ AT: sa.Executable = (
     .limit(_number("limit"))
 )
 
-# Keys are looked at in the sum only: the revisions since are few, the keys may be many.
+# only the sum uses keys: the revisions since then are few, but the keys can be many
 _within = (log.c.key >= _low) & (log.c.key < _high)
 GROWN: sa.Executable = sa.select(
     sa.func.coalesce(
@@ -133,7 +133,7 @@ FORGET_ENDED: sa.Executable = sa.delete(log).where(
 
 
 def insertion(rows: int) -> sa.Insert:
-    """One statement that inserts this number of rows, with cells bound by position."""
+    """Return one statement that inserts this number of rows, with cells bound by position."""
     return sa.insert(log).values([dict.fromkeys(Record._fields, 0)] * rows)
 
 
@@ -155,7 +155,7 @@ _ALL = {
 
 
 def compiled(dialect: Dialect, schema: str = "") -> Statements:
-    """All statements in the SQL of a database, with tables in a schema of that name."""
+    """Return all statements in the SQL of a database, with tables in a schema of that name."""
 
     def render(statement: Any) -> Any:
         if not schema:

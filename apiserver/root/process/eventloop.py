@@ -8,7 +8,7 @@ from typing import Any
 SWITCH = 0.001
 """Seconds until the event loop runs while another thread works."""
 _run: Callable[[Coroutine[Any, Any, None]], None]
-"""asyncio.run, on uvloop where it is installed, on Windows on winloop."""
+"""asyncio.run with the fastest installed event loop: uvloop, or winloop on Windows."""
 try:
     if sys.platform == "win32":
         import winloop as uvloop

@@ -1,8 +1,8 @@
 """Returns freed memory that the C library keeps to the system.
 
-glibc does so by itself only at the end of its heap: a start that sorts a million objects leaves up
-to 50 MiB of holes, and so do crowds of clients when they go. Loaded by `collector` where a server
-has become large, and keeps it from growing holes of large blocks.
+glibc itself returns only memory at the end of its heap. A start that sorts a million objects leaves
+up to 50 MiB of holes, and so do many clients that disconnect. `collector` loads this module when a
+server has become large. From then on, large blocks leave no holes.
 """
 
 import ctypes
