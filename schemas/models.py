@@ -152,7 +152,7 @@ class Status(Model):
 
 
 class Resource(Model):
-    """The base of every kind declared in Python. Class arguments say what it is called.
+    """The base of every kind declared in Python. Class arguments define its names and features.
 
     `group`, `version`; `kind` (default: the class's name), `plural` (default: the kind in lower
     case with an s), `short_names`, `categories`, `namespaced` (default True), `columns`,
@@ -160,9 +160,9 @@ class Resource(Model):
     `!=` in field selectors.
 
     `also_served`: further versions with the same schema; objects are stored in `version` and
-    stamped with the one a request names. `zero_status`: the status of an object
-    that no controller has processed, like the zero values of a Go struct. Its members are defaults
-    of the schema, also for a write to /status that omits one; a null exists only initially.
+    returned in the version that a request names. `zero_status`: the status of an object that no
+    controller has processed, like the zero values of a Go struct. Its members are defaults of the
+    schema, also for a write to /status that omits one; a null exists only initially.
 
     `unknown_field`: the error for a field selector outside `selectable_fields`, with `{label}` for
     the field. `status_subresource`: whether status is written separately (default) or with the

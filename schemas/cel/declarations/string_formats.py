@@ -46,7 +46,7 @@ class Format:
 
 
 def duration(value: Any) -> Any:
-    """A span: `1h30m`, or in words: `2 days`."""
+    """Parse a duration: `1h30m`, or words such as `2 days`."""
     if not isinstance(value, str):
         return value
     try:
@@ -77,7 +77,8 @@ def _scale(unit: str) -> int | None:
 
 
 def moment(value: Any) -> Any:
-    """A date, or a date and time with or without seconds, fraction and zone (UTC by default)."""
+    """Parse a date, or a date and time with or without seconds, fraction and zone (UTC by
+    default)."""
     if not isinstance(value, str):
         return value
     if not value:
@@ -102,7 +103,7 @@ def _nanoseconds(date: str, time: str, seconds: str, fraction: str, zone: str) -
 
 
 def octets(value: Any) -> Any:
-    """Bytes from base64 with the standard alphabet."""
+    """Decode base64 with the standard alphabet."""
     if not isinstance(value, str):
         return value
     try:

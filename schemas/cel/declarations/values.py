@@ -32,7 +32,7 @@ class Uint(int):
 
 
 class _Nanoseconds:
-    """A count of nanoseconds, ordered and hashable among its own class."""
+    """A count of nanoseconds. It can be compared only with values of the same class."""
 
     __slots__ = ("ns",)
 

@@ -12,7 +12,7 @@ _SIMPLE = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v"
 
 
 def integer(text: str, negative: bool) -> int:
-    """An int literal. Raises ValueError over 64 bits."""
+    """Return the value of an int literal. Raises ValueError if it does not fit into 64 bits."""
     value = int(text, 16) if text[:2] == "0x" else int(text)
     value = -value if negative else value
     if not INT_MIN <= value <= INT_MAX:
@@ -21,7 +21,8 @@ def integer(text: str, negative: bool) -> int:
 
 
 def unsigned(text: str) -> Uint:
-    """A uint literal with its `u`. Raises ValueError over 64 bits."""
+    """Return the value of a uint literal, which ends with `u`. Raises ValueError if it does not fit
+    into 64 bits."""
     digits = text[:-1]
     value = int(digits, 16) if digits[:2] == "0x" else int(digits)
     if value > UINT_MAX:
@@ -30,7 +31,8 @@ def unsigned(text: str) -> Uint:
 
 
 def double(text: str, negative: bool) -> float:
-    """A double literal. Raises ValueError where it overflows, as strconv.ParseFloat does."""
+    """Return the value of a double literal. Raises ValueError on overflow, as
+    strconv.ParseFloat."""
     value = float(text)
     if value == float("inf"):
         raise ValueError(text)
@@ -38,7 +40,8 @@ def double(text: str, negative: bool) -> float:
 
 
 def string(text: str) -> str:
-    """A string literal with its quotes and prefix. Raises ValueError for an escape out of range."""
+    """Return the value of a string literal with quotes and prefix. Raises ValueError for an escape
+    out of range."""
     body, raw = _body(text)
     if raw or "\\" not in body:
         return body

@@ -204,7 +204,7 @@ def _optional(macro: str) -> _Expander:
 
 
 def _sort_by(pos: int, args: _Args, target: Node) -> Node | Issue:
-    """ext/lists.go: the keys are mapped first, from the target evaluated once."""
+    """ext/lists.go: first maps the keys, with the target evaluated one time."""
     name = "@__sortBy_input__"
     if isinstance(target, Const | MapNode | StructNode):
         message = "sortBy can only be applied to a list, identifier, comprehension, call or select"

@@ -1,8 +1,8 @@
-"""The named functions of CEL in the reference's environment, one module per library.
+"""The named functions of CEL in kube-apiserver's environment, one module for each library.
 
-`OVERLOADS` are all of them, `of` those that a new expression may call in a minor. Operators and
-optional values belong to the engine; there is no math, no encoders, no cel.bind, as in the
-reference. Upstream: apiserver pkg/cel/environment/base.go.
+`OVERLOADS` contains all of them, and `of` returns those that a new expression can call in a minor.
+Operators and optional values are part of the engine. As in kube-apiserver, there are no math and
+encoder functions and no cel.bind. Upstream: apiserver pkg/cel/environment/base.go.
 """
 
 from typing import Final

@@ -1,7 +1,8 @@
 """The authorizer's functions: apiserver pkg/cel/library/authz.go.
 
 Rules of a CRD have no variable of these types, but the names are declared there as well. A policy
-supplies a value with the methods of `Authorizer`; what its methods return carries on the chain.
+supplies a value with the methods of `Authorizer`. Further calls use the objects that its methods
+return.
 """
 
 from typing import Any, Final, Protocol
@@ -28,13 +29,13 @@ class Authorizer(Protocol):
     """
 
     def path(self, path: str) -> Any:
-        """A check of a URL's path."""
+        """Return a check of a URL's path."""
 
     def group(self, group: str) -> Any:
-        """A check of a resource of an API group."""
+        """Return a check of an API group."""
 
     def serviceAccount(self, namespace: str, name: str) -> Any:  # noqa: N802  # CEL's name
-        """An authorizer for the permissions of a service account instead."""
+        """Return an authorizer for the permissions of a service account."""
 
 
 def _method(name: str) -> Impl:

@@ -23,25 +23,25 @@ from inkube.schemas.cel.library.overloads import method, question, reader, reads
 from inkube.schemas.golang import gotext, netip
 
 _ADDRESS: Final = Range(4, 16)
-"""Bytes of an address of either family."""
+"""The bytes of an address of either family."""
 _FAILED: Final = "network address parse error during conversion from string: "
 
 
 @dataclass(frozen=True, slots=True)
 class CidrValue:
-    """A range in an expression."""
+    """An address range in an expression."""
 
     cel_type: ClassVar[Type] = types.CIDR
     prefix: netip.Prefix
 
     @property
     def cel_size(self) -> int:
-        """Bytes of the prefix."""
+        """The size of the prefix in bytes."""
         return math.ceil(self.prefix.length / 8)
 
 
 def parse(text: str) -> CidrValue:
-    """Raises EvalError."""
+    """Return the range. Raises EvalError."""
     try:
         return CidrValue(_prefix(text))
     except ValueError as error:
@@ -59,22 +59,22 @@ def _prefix(text: str) -> netip.Prefix:
 
 
 def contains_ip(value: CidrValue, address: IpValue) -> bool:
-    """Whether the address lies in the range."""
+    """Return whether the range contains the address."""
     return value.prefix.contains(address.addr)
 
 
 def contains_ip_text(value: CidrValue, text: str) -> bool:
-    """As `contains_ip`, of text. Raises EvalError."""
+    """As `contains_ip`, for an address as text. Raises EvalError."""
     return value.prefix.contains(ip.parse(text).addr)
 
 
 def contains_cidr(value: CidrValue, other: CidrValue) -> bool:
-    """Whether the other range lies in the range."""
+    """Return whether the range contains the other range."""
     return value.prefix.contains_prefix(other.prefix)
 
 
 def contains_cidr_text(value: CidrValue, text: str) -> bool:
-    """As `contains_cidr`, of text. Raises EvalError."""
+    """As `contains_cidr`, for a range as text. Raises EvalError."""
     return value.prefix.contains_prefix(parse(text).prefix)
 
 
@@ -83,7 +83,7 @@ def _bytes_cost(arguments: tuple[Any, ...]) -> int:
 
 
 def _text_cost(arguments: tuple[Any, ...]) -> int:
-    """Text has to be parsed first."""
+    """Return the cost of a call that parses its text argument."""
     other = arguments[1]
     return math.ceil(len(other) * STRING_FACTOR) if isinstance(other, str) else 0
 

@@ -55,7 +55,7 @@ def _identity(value: Any) -> Any:
 
 
 def _reading(type: Type, parse: Callable[[str], Any]) -> Callable[[str], Any]:
-    """A conversion of texts that refuses those `parse` raises ValueError for."""
+    """Return a conversion of texts. It raises EvalError where `parse` raises ValueError."""
 
     def read(text: str) -> Any:
         try:
@@ -68,40 +68,40 @@ def _reading(type: Type, parse: Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 def double_to_int(value: float) -> int:
-    """Towards zero; the ends of int64 themselves are an overflow."""
+    """Truncate toward zero. As in cel-go, the limits of int64 themselves overflow."""
     if math.isfinite(value) and -(2.0**63) < value < 2.0**63:
         return int(value)
     raise EvalError(INT_OVERFLOW)
 
 
 def double_to_uint(value: float) -> Uint:
-    """Towards zero; anything below zero overflows."""
+    """Truncate toward zero. Negative values overflow."""
     if math.isfinite(value) and 0 <= value < 2.0**64:
         return Uint(value)
     raise EvalError(UINT_OVERFLOW)
 
 
 def uint_to_int(value: int) -> int:
-    """Raises EvalError beyond int64."""
+    """Convert a uint. Raises EvalError if it does not fit into an int64."""
     if value > values.INT_MAX:
         raise EvalError(INT_OVERFLOW)
     return int(value)
 
 
 def int_to_uint(value: int) -> Uint:
-    """Raises EvalError below zero."""
+    """Convert an int. Raises EvalError for negative values."""
     if value < 0:
         raise EvalError(UINT_OVERFLOW)
     return Uint(value)
 
 
 def int_to_timestamp(seconds: int) -> Timestamp:
-    """Seconds since 1970."""
+    """Convert seconds since 1970."""
     return timestamp(seconds * gotime.SECOND)
 
 
 def timestamp(ns: int) -> Timestamp:
-    """The moment, within the years 1 to 9999. Raises EvalError."""
+    """Return the timestamp for nanoseconds, in the years 1 to 9999. Raises EvalError."""
     if not TIMESTAMP_MIN <= ns // gotime.SECOND <= TIMESTAMP_MAX:
         raise EvalError(TIMESTAMP_OVERFLOW)
     return Timestamp(ns)
@@ -116,7 +116,7 @@ string_to_duration = _reading(DURATION, lambda text: Duration(gotime.parse_durat
 
 
 def bytes_to_string(data: bytes) -> str:
-    """UTF-8 only."""
+    """Decode UTF-8. Raises EvalError for other bytes."""
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -124,17 +124,17 @@ def bytes_to_string(data: bytes) -> str:
 
 
 def bool_to_string(value: bool) -> str:
-    """`true` or `false`."""
+    """Return `true` or `false`."""
     return "true" if value else "false"
 
 
 def duration_to_string(value: Duration) -> str:
-    """Seconds: `5400s`, `0.25s`."""
+    """Return the duration in seconds: `5400s`, `0.25s`."""
     return gotime.format_seconds(value.ns)
 
 
 def timestamp_to_string(value: Timestamp) -> str:
-    """RFC 3339 in UTC."""
+    """Return the timestamp as RFC 3339 in UTC."""
     return rfc3339.write(value.ns)
 
 

@@ -26,7 +26,8 @@ _SIZED: Final = (str, bytes, list, tuple, dict)
 
 
 def size_of(value: Any) -> int:
-    """Characters, bytes, items or entries; what a CIDR or IP says; 1 for anything else."""
+    """Return the number of characters, bytes, items or entries, the size of a CIDR or IP, or 1 for
+    other values."""
     if isinstance(value, _SIZED):
         return len(value)
     size = getattr(value, "cel_size", 1)
@@ -35,7 +36,7 @@ def size_of(value: Any) -> int:
 
 
 def per_size(factor: float = STRING_FACTOR, index: int = 0) -> CostFunction:
-    """The size of one argument times a factor, rounded up."""
+    """Return a cost function: the size of one argument times a factor, rounded up."""
 
     def cost(arguments: tuple[Any, ...], _: Any) -> int:
         return math.ceil(size_of(arguments[index]) * factor)
@@ -44,7 +45,7 @@ def per_size(factor: float = STRING_FACTOR, index: int = 0) -> CostFunction:
 
 
 def per_result(factor: float) -> CostFunction:
-    """The size of the result times a factor, rounded up."""
+    """Return a cost function: the size of the result times a factor, rounded up."""
 
     def cost(_: tuple[Any, ...], result: Any) -> int:
         return math.ceil(size_of(result) * factor)
@@ -53,24 +54,25 @@ def per_result(factor: float) -> CostFunction:
 
 
 def search(arguments: tuple[Any, ...], _: Any) -> int:
-    """A regular expression over a string: the product of both lengths, scaled."""
+    """Return the cost of a regular expression on a string: the product of both lengths, scaled."""
     return pattern_search(size_of(arguments[0]), size_of(arguments[1]))
 
 
 def pattern_search(characters: int, pattern: int) -> int:
-    """The cost of a pattern of so many characters over a string of so many."""
+    """Return the cost of a pattern with `pattern` characters on a string with `characters`
+    characters."""
     return math.ceil((1.0 + characters) * STRING_FACTOR) * math.ceil(pattern * REGEX_FACTOR)
 
 
 def product(arguments: tuple[Any, ...], _: Any) -> int:
-    """The cost of searching a string for another."""
+    """Return the cost of searching one string in another."""
     return math.ceil(size_of(arguments[0]) * STRING_FACTOR) * math.ceil(
         size_of(arguments[1]) * STRING_FACTOR
     )
 
 
 def traversal(arguments: tuple[Any, ...], _: Any) -> int:
-    """The first argument walked through as a tree (traversalCost)."""
+    """Return the cost of traversing the first argument as a tree (traversalCost)."""
     return _traversal(arguments[0])
 
 
@@ -96,7 +98,7 @@ def allocation(factor: float, size: int) -> int:
 
 
 def fixed(low: int, high: int | None = None) -> EstimateFunction:
-    """An estimate that does not depend on the arguments."""
+    """Return an estimate that does not depend on the arguments."""
     estimate = CallEstimate(Range(low, low if high is None else high))
     return lambda _: estimate
 
@@ -104,7 +106,8 @@ def fixed(low: int, high: int | None = None) -> EstimateFunction:
 def sized(
     factor: float = STRING_FACTOR, index: int = 0, *, keeps_size: bool = False
 ) -> EstimateFunction:
-    """The size of one argument times a factor; with `keeps_size` the result is as long."""
+    """Return an estimate: the size of one argument times a factor. With `keeps_size`, the result
+    has the size of the argument."""
 
     def estimate(arguments: tuple[Argument, ...]) -> CallEstimate:
         size = arguments[index].size
@@ -126,7 +129,7 @@ def estimate_product(arguments: tuple[Argument, ...]) -> CallEstimate:
 
 
 def estimate_traversal(arguments: tuple[Argument, ...]) -> CallEstimate:
-    """The estimate for `traversal`: one per item, and the length of each string or bytes."""
+    """The estimate for `traversal`: 1 for each item, and the length of each string or bytes."""
     target = arguments[0]
     if not target.type.params:
         return CallEstimate(target.size.times(STRING_FACTOR))

@@ -38,7 +38,7 @@ _SELF_COMPARISON: Final = 2.0
 
 
 def part(items: Sequence[Any], start: int, end: int) -> list[Any]:
-    """The items from one place up to another."""
+    """Return the items from one index up to another, which is excluded."""
     call = f"cannot slice({start}, {end})"
     if start < 0 or end < 0:
         raise EvalError(f"{call}, negative indexes not supported")
@@ -50,7 +50,7 @@ def part(items: Sequence[Any], start: int, end: int) -> list[Any]:
 
 
 def flatten(items: Sequence[Any], depth: int = 1) -> list[Any]:
-    """Lists within the list replaced by their items, so many levels deep."""
+    """Return the list with nested lists replaced by their items, down to `depth` levels."""
     if depth < 0:
         raise EvalError("level must be non-negative")
     found: list[Any] = []
@@ -63,12 +63,12 @@ def flatten(items: Sequence[Any], depth: int = 1) -> list[Any]:
 
 
 def sort(items: Sequence[Any]) -> list[Any]:
-    """The items in ascending order."""
+    """Return the items in ascending order."""
     return sort_by_keys(items, items)
 
 
 def sort_by_keys(items: Sequence[Any], keys: Sequence[Any]) -> list[Any]:
-    """The items in the order of a list of keys, all of one comparable type."""
+    """Return the items in the order of a list of keys, which must have one comparable type."""
     if len(items) != len(keys):
         raise EvalError(
             "@sortByAssociatedKeys() expected a list of the same size as the associated keys "
@@ -89,12 +89,12 @@ _COMPARABLE_TYPES: Final = frozenset(kind for _, kind in COMPARABLE)
 
 
 def reverse(items: Sequence[Any]) -> list[Any]:
-    """The items from last to first."""
+    """Return the items in reverse order."""
     return list(items[::-1])
 
 
 def distinct(items: Sequence[Any]) -> list[Any]:
-    """The first of equal items."""
+    """Return the items without later equal ones."""
     if all(type(item) is str for item in items):
         return list(dict.fromkeys(items))
     found: list[Any] = []
@@ -105,7 +105,7 @@ def distinct(items: Sequence[Any]) -> list[Any]:
 
 
 def numbers(count: int) -> list[int]:
-    """The integers from 0 to a number, without it; empty for a negative one."""
+    """Return the integers from 0 up to `count`, which is excluded. Empty for negative numbers."""
     if count > RANGE_MAX:
         raise CostExceededError
     return list(range(count))

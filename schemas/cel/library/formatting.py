@@ -1,7 +1,7 @@
-"""`'%s is %d'.format([…])`: values as text, in the reference's locale (American English).
+"""`'%s is %d'.format([…])`: values as text, in kube-apiserver's locale (American English).
 
-Upstream: cel-go ext/formatting.go, golang.org/x/text/message for %f and %e. Errors keep cel-go's
-texts. `check` is the compile-time half, for a literal template and a literal list of arguments.
+Upstream: cel-go ext/formatting.go, golang.org/x/text/message for %f and %e. Errors have cel-go's
+texts. `check` validates a literal template with a literal list of arguments at compile time.
 """
 
 import math
@@ -18,7 +18,7 @@ from inkube.schemas.golang import gofloats, gotext, strconv
 
 _PRECISION: Final = 6
 _PRECISION_MAX: Final = 1_000
-"""More digits than any double has; the reference would print as many as asked."""
+"""More digits than any double has. Upstream prints any requested number of digits."""
 _CLAUSE: Final = re.compile(r"(\.([0-9]*))?(.?)", re.ASCII | re.DOTALL)
 _SUPERSCRIPT: Final = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _INTEGERS: Final = frozenset({Kind.INT, Kind.UINT})

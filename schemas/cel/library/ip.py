@@ -1,6 +1,6 @@
-"""IP addresses: ip, isIP, ip.isCanonical and what an address is.
+"""IP addresses: ip, isIP, ip.isCanonical and the properties of an address.
 
-Zones and IPv4 addresses mapped into IPv6 are refused. Upstream: apiserver pkg/cel/library/ip.go.
+Zones and IPv4 addresses mapped into IPv6 are invalid. Upstream: apiserver pkg/cel/library/ip.go.
 """
 
 from dataclasses import dataclass
@@ -24,12 +24,12 @@ class IpValue:
 
     @property
     def cel_size(self) -> int:
-        """Bytes."""
+        """The size of the address in bytes."""
         return self.addr.bits // 8
 
 
 def parse(text: str) -> IpValue:
-    """Raises EvalError."""
+    """Return the address. Raises EvalError."""
     try:
         return IpValue(parse_addr(text))
     except ValueError as error:
@@ -37,7 +37,7 @@ def parse(text: str) -> IpValue:
 
 
 def parse_addr(text: str) -> netip.Addr:
-    """The address. Raises ValueError."""
+    """Return the address. Raises ValueError."""
     quoted = gotext.quote(text)
     try:
         addr = netip.parse_addr(text)

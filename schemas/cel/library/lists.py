@@ -39,7 +39,7 @@ COMPARABLE: Final[tuple[tuple[str, Type], ...]] = (
 
 
 def guarded(function: Callable[..., Any]) -> Impl:
-    """The function, failing as CEL does where items cannot be compared or added."""
+    """Return the function with the errors of CEL for items that cannot be compared or added."""
 
     @functools.wraps(function)
     def call(*arguments: Any) -> Any:
@@ -52,26 +52,26 @@ def guarded(function: Callable[..., Any]) -> Impl:
 
 
 def is_sorted(items: Sequence[Any]) -> bool:
-    """Whether no item is less than the one before it."""
+    """Return whether no item is less than the one before it."""
     return not any(after < before for before, after in itertools.pairwise(items))
 
 
 def greatest(items: Sequence[Any]) -> Any:
-    """The greatest item, the first of equals. Raises EvalError for an empty list."""
+    """Return the greatest item, the first of equal ones. Raises EvalError for an empty list."""
     if not items:
         raise EvalError("max called on empty list")
     return max(items)
 
 
 def least(items: Sequence[Any]) -> Any:
-    """The least item, the first of equals. Raises EvalError for an empty list."""
+    """Return the least item, the first of equal ones. Raises EvalError for an empty list."""
     if not items:
         raise EvalError("min called on empty list")
     return min(items)
 
 
 def _int64_sum(numbers: Iterable[int], overflow: str) -> int:
-    """Raises EvalError where a partial sum leaves int64."""
+    """Return the sum. Raises EvalError if a partial sum does not fit into an int64."""
     total = 0
     for total in itertools.accumulate(numbers):
         if not values.INT_MIN <= total <= values.INT_MAX:
@@ -80,12 +80,12 @@ def _int64_sum(numbers: Iterable[int], overflow: str) -> int:
 
 
 def sum_of_ints(items: Sequence[int]) -> int:
-    """Raises EvalError where a partial sum leaves int64."""
+    """Return the sum. Raises EvalError if a partial sum does not fit into an int64."""
     return _int64_sum(items, "integer overflow")
 
 
 def sum_of_uints(items: Sequence[int]) -> Uint:
-    """Raises EvalError beyond uint64."""
+    """Return the sum. Raises EvalError if it does not fit into a uint64."""
     total = sum(map(int, items))
     if total > values.UINT_MAX:
         raise EvalError("unsigned integer overflow")
@@ -93,7 +93,7 @@ def sum_of_uints(items: Sequence[int]) -> Uint:
 
 
 def sum_of_doubles(items: Sequence[float]) -> float:
-    """Added one after the other."""
+    """Return the sum, added item by item."""
     total = 0.0
     for item in items:
         total += item
@@ -101,12 +101,12 @@ def sum_of_doubles(items: Sequence[float]) -> float:
 
 
 def sum_of_durations(items: Sequence[Duration]) -> Duration:
-    """Raises EvalError where a partial sum leaves int64."""
+    """Return the sum. Raises EvalError if a partial sum does not fit into an int64."""
     return Duration(_int64_sum((item.ns for item in items), "duration overflow"))
 
 
 def index_of(items: Sequence[Any], item: Any) -> int:
-    """The first place of an equal item, or -1."""
+    """Return the first index of an equal item, or -1."""
     for index, candidate in enumerate(items):
         if values.equal(candidate, item):
             return index
@@ -114,7 +114,7 @@ def index_of(items: Sequence[Any], item: Any) -> int:
 
 
 def last_index_of(items: Sequence[Any], item: Any) -> int:
-    """The last place of an equal item, or -1."""
+    """Return the last index of an equal item, or -1."""
     for index in range(len(items) - 1, -1, -1):
         if values.equal(items[index], item):
             return index

@@ -23,7 +23,7 @@ from inkube.schemas.metadata import names
 from inkube.schemas.structural import formats
 
 _PATTERN_MAX: Final = 128
-"""Characters of the longest pattern of a format, for the estimate (MaxNameFormatRegexSize)."""
+"""The length of the longest pattern of a format, for the estimate (MaxNameFormatRegexSize)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +51,7 @@ def _uri(text: str) -> list[str]:
 
 
 def _checking(name: str, fault: str) -> Callable[[str], list[str]]:
-    """A format of schemas; `fault` is all there is to say."""
+    """Return a check for a format of schemas. `fault` is the text of its only error."""
     check = formats.check_for(name)
     assert check is not None
     return lambda text: [] if check(text) else [fault]

@@ -1,4 +1,4 @@
-"""Short forms to declare overloads, shared by the libraries."""
+"""Helpers that declare overloads, for all libraries."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -11,7 +11,7 @@ _R = TypeVar("_R")
 
 
 def checked(function: Callable[..., _R]) -> Callable[..., _R]:
-    """The function with its ValueError raised as EvalError of the same text."""
+    """Return the function with EvalError instead of ValueError, with the same text."""
 
     def call(*arguments: Any) -> _R:
         try:
@@ -23,9 +23,9 @@ def checked(function: Callable[..., _R]) -> Callable[..., _R]:
 
 
 def folded(function: Impl, *, arity: int = 1) -> Specialise:
-    """A specialisation for constant arguments: the result, found once.
+    """Return a specialization for constant arguments: the result, computed one time.
 
-    Arguments for which the function fails are left to fail when evaluated.
+    If the function fails for the arguments, the call fails at run time.
     """
 
     def specialise(constants: Mapping[int, Any]) -> Impl | None:
@@ -41,7 +41,8 @@ def folded(function: Impl, *, arity: int = 1) -> Specialise:
 
 
 def reads(function: Callable[..., Any]) -> Callable[..., bool]:
-    """Whether the function takes its arguments: it raises no ValueError."""
+    """Return a function that returns whether the given function accepts its arguments without a
+    ValueError."""
 
     def answer(*arguments: Any) -> bool:
         try:
@@ -56,7 +57,8 @@ def reads(function: Callable[..., Any]) -> Callable[..., bool]:
 def reader(
     function: str, id: str, result: Type, impl: Impl, *others: Type, keeps_size: bool = False
 ) -> Overload:
-    """A value made from text, `ip(text)`: a constant one is made once."""
+    """Declare a function that parses a text, such as `ip(text)`. A constant text is parsed one
+    time."""
     return Overload(
         function, id, (STRING, *others), result, impl,
         cost=costs.per_size(),
@@ -66,7 +68,7 @@ def reader(
 
 
 def question(function: str, id: str, impl: Impl, *others: Type) -> Overload:
-    """Whether a value could be made from text: `isIP(text)`."""
+    """Declare a function that returns whether a text can be parsed, such as `isIP(text)`."""
     return Overload(
         function, id, (STRING, *others), BOOL, impl,
         cost=costs.per_size(), estimate=costs.sized(), fails=False,
@@ -74,10 +76,10 @@ def question(function: str, id: str, impl: Impl, *others: Type) -> Overload:
 
 
 def method(function: str, id: str, types: tuple[Type, ...], result: Type, impl: Impl) -> Overload:
-    """A method of the first of the types that never fails and costs 1."""
+    """Declare a method of the first of the types. It never fails and costs 1."""
     return Overload(function, id, types, result, impl, receiver=True, fails=False)
 
 
 def text(id: str, type: Type, impl: Impl) -> Overload:
-    """string() of a value of the type."""
+    """Declare string() for values of the type."""
     return Overload("string", id, (type,), STRING, impl, fails=False)

@@ -1,4 +1,5 @@
-"""Quantities: quantity, isQuantity, add, sub, compareTo, asInteger, …; `sign` is no method.
+"""Quantities: quantity, isQuantity, add, sub, compareTo, asInteger, …. As upstream, `sign` is a
+function.
 
 Upstream: apiserver pkg/cel/library/quantity.go, pkg/cel/quantity.go.
 """
@@ -16,8 +17,8 @@ from inkube.schemas.cel.library.overloads import checked, question, reader
 class QuantityValue:
     """A quantity in an expression.
 
-    The reference finds a computed quantity equal only where it stands on the left: it knows
-    parsed ones by value and computed ones by pointer.
+    As upstream, `==` with a computed quantity is true only if the computed one is on the left,
+    because upstream compares parsed quantities by value and computed ones by pointer.
     """
 
     cel_type: ClassVar[Type] = types.QUANTITY
@@ -40,7 +41,7 @@ class QuantityValue:
 
 
 def parse(text: str) -> QuantityValue:
-    """Raises EvalError."""
+    """Return the quantity. Raises EvalError."""
     try:
         return QuantityValue(quantity.parse(text))
     except ValueError as error:

@@ -18,12 +18,12 @@ def _compiled(pattern: str) -> regexp.Pattern:
 
 
 def find(text: str, pattern: str) -> str:
-    """The first match, "" without one."""
+    """Return the first match, or "" without one."""
     return _find(_compiled(pattern), text)
 
 
 def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    """The matches, at most `limit`; all if it is negative."""
+    """Return the matches, at most `limit`, or all if it is negative."""
     return _find_all(_compiled(pattern), text, limit)
 
 
@@ -50,7 +50,8 @@ def _find_all_in(compiled: regexp.Pattern) -> Impl:
 
 
 def _with(make: Callable[[regexp.Pattern], Impl]) -> Specialise:
-    """For a constant pattern; one that is no pattern refuses the program."""
+    """Return a specialization for a constant pattern. An invalid pattern makes the program
+    invalid."""
 
     def specialise(constants: Mapping[int, Any]) -> Impl | None:
         if 1 not in constants:

@@ -15,7 +15,7 @@ from inkube.schemas.golang import semver
 
 @dataclass(frozen=True, slots=True)
 class SemverValue:
-    """A version in an expression; build metadata does not count in comparisons."""
+    """A version in an expression. Comparisons ignore build metadata."""
 
     cel_type: ClassVar[Type] = types.SEMVER
     version: semver.Version
@@ -35,7 +35,7 @@ def is_semver(text: str, normalize: bool = False) -> bool:
 
 
 def _int64(number: int) -> int:
-    """A uint64 as Go converts it."""
+    """Convert a uint64 as Go does."""
     return number - 2**64 if number >= 2**63 else number
 
 

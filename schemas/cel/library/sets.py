@@ -13,7 +13,7 @@ from inkube.schemas.cel.declarations.types import BOOL, LIST_T
 
 
 def contains(items: Sequence[Any], part: Sequence[Any]) -> bool:
-    """Whether each item of the second list is in the first."""
+    """Return whether the first list contains each item of the second."""
     return all(values.contains(items, item) for item in part)
 
 
@@ -23,7 +23,7 @@ def equivalent(left: Sequence[Any], right: Sequence[Any]) -> bool:
 
 
 def intersects(left: Sequence[Any], right: Sequence[Any]) -> bool:
-    """Whether some item is in both."""
+    """Return whether at least one item is in both lists."""
     return any(values.contains(right, item) for item in left)
 
 

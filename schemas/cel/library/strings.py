@@ -38,14 +38,14 @@ def _out_of_range(index: int) -> EvalError:
 
 
 def char_at(text: str, index: int) -> str:
-    """The character at a position, "" at the end."""
+    """Return the character at a position, or "" at the end."""
     if not 0 <= index <= len(text):
         raise _out_of_range(index)
     return text[index : index + 1]
 
 
 def index_of(text: str, part: str, start: int = 0) -> int:
-    """The first place from `start` on, or -1."""
+    """Return the first position of a part, from `start` on, or -1."""
     if not part:
         return start
     if start < 0:
@@ -54,12 +54,12 @@ def index_of(text: str, part: str, start: int = 0) -> int:
 
 
 def last_index_of(text: str, part: str) -> int:
-    """The last place, or -1."""
+    """Return the last position of a part, or -1."""
     return text.rfind(part)
 
 
 def last_index_up_to(text: str, part: str, end: int) -> int:
-    """The last place that is not behind `end`, or -1."""
+    """Return the last position of a part that is not after `end`, or -1."""
     if not part:
         return end
     if end < 0:
@@ -68,7 +68,8 @@ def last_index_up_to(text: str, part: str, end: int) -> int:
 
 
 def split(text: str, separator: str, limit: int = -1) -> list[str]:
-    """The parts, at most `limit` of them; an empty separator splits into characters."""
+    """Return the parts of the text, at most `limit`. An empty separator splits it into
+    characters."""
     if limit == 0:
         return []
     if separator:
@@ -79,19 +80,20 @@ def split(text: str, separator: str, limit: int = -1) -> list[str]:
 
 
 def replace(text: str, old: str, new: str, limit: int = -1) -> str:
-    """The first `limit` places replaced, or all; an empty `old` is before every character."""
+    """Return the text with the first `limit` occurrences replaced, or all of them. An empty `old`
+    occurs before every character."""
     return text.replace(old, new, max(limit, -1))
 
 
 def substring(text: str, start: int) -> str:
-    """The text from a position to the end."""
+    """Return the text from a position to the end."""
     if not 0 <= start <= len(text):
         raise _out_of_range(start)
     return text[start:]
 
 
 def substring_between(text: str, start: int, end: int) -> str:
-    """The text between two positions."""
+    """Return the text between two positions."""
     if start > end:
         raise EvalError(f"invalid substring range. start: {start}, end: {end}")
     for index in (start, end):
@@ -101,7 +103,7 @@ def substring_between(text: str, start: int, end: int) -> str:
 
 
 def trim(text: str) -> str:
-    """Without white space of Unicode at both ends."""
+    """Return the text without Unicode white space at both ends."""
     return text.strip(_SPACES)
 
 
@@ -116,7 +118,7 @@ def upper_ascii(text: str) -> str:
 
 
 def join(parts: list[str], separator: str = "") -> str:
-    """The strings of a list in one."""
+    """Return the strings of a list as one string."""
     try:
         return separator.join(parts)
     except TypeError:
@@ -124,12 +126,13 @@ def join(parts: list[str], separator: str = "") -> str:
 
 
 def quote(text: str) -> str:
-    """In double quotes, safe to print."""
+    """Return the text in double quotes, with escapes for characters that cannot be printed."""
     return f'"{text.translate(_ESCAPES)}"'
 
 
 def _estimate_replace(arguments: tuple[Argument, ...]) -> CallEstimate:
-    """The longest result replaces the shortest parts, the shortest the longest ones."""
+    """Return the estimate. The longest result replaces the shortest parts with the longest text,
+    and the shortest result the opposite."""
     text, old, new = (argument.size for argument in arguments[:3])
     if old.min == 0:
         most, kept_most = min(text.max + 1, TOP), text.max
@@ -187,7 +190,7 @@ def _search(id: str, impl: object, *, with_offset: bool = False, last: bool = Fa
 
 
 def _plain(function: str, id: str, impl: object, *, numbers: int = 0) -> Overload:
-    """A function of a string to a string no longer than it."""
+    """Declare a function of a string whose result is a string of at most the same length."""
     assert callable(impl)
     return Overload(
         function,

@@ -18,11 +18,11 @@ from inkube.schemas.golang import gotext, gotime, strconv
 
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - a wall clock
 _CYCLE: Final = 146_097 * gotime.DAY_SECONDS
-"""Seconds of 400 years, after which the calendar repeats, days of the week included."""
+"""The seconds of 400 years, after which the calendar repeats, including the days of the week."""
 _DAY_OF_EPOCH: Final = 4
 _NAME: Final = re.compile(r"[A-Za-z0-9_+\-/]+", re.ASCII)
 _Getter = Callable[[int, int], int]
-"""(seconds of the wall clock since 1970, nanoseconds) → a part."""
+"""(seconds of the local time since 1970, nanoseconds) → a part of the time."""
 
 
 def _date(seconds: int) -> tuple[int, int, int, int]:
@@ -73,7 +73,8 @@ def _in_zone(part: _Getter) -> Callable[[Timestamp, str], int]:
 
 
 def offset(seconds: int, zone: str) -> int:
-    """Seconds east of UTC, at a moment, of `Asia/Tokyo`, `+09:00`, `` or `UTC`."""
+    """Return the offset of a time zone at a time, in seconds east of UTC. Zones are `Asia/Tokyo`,
+    `+09:00`, `UTC`, or "" for UTC."""
     before, colon, after = zone.partition(":")
     if not colon:
         return _named_offset(seconds, zone)

@@ -12,14 +12,14 @@ from inkube.schemas.golang import gourl
 
 @dataclass(frozen=True, slots=True)
 class UrlValue:
-    """A URL in an expression; equal when written alike."""
+    """A URL in an expression. URLs are equal if their texts are equal."""
 
     cel_type: ClassVar[Type] = types.URL
     url: gourl.URL
 
 
 def parse(text: str) -> UrlValue:
-    """An absolute URL or an absolute path. Raises EvalError."""
+    """Return an absolute URL or an absolute path. Raises EvalError."""
     try:
         gourl.parse_request_uri(text)
         return UrlValue(gourl.parse(text))

@@ -1,8 +1,8 @@
-"""Checked trees to Python: `translate`, and in it names, selections, indices and literals.
+"""Checked trees to Python: `translate`, and in this module names, selections, indices and literals.
 
-Operators and calls are in `calls`, logic and comprehensions in `control_flow`. Costs are
-those of cel-go interpreter/runtimecost.go, has() being free as Kubernetes configures it: 1 per name
-and per selection, 10 per list and 30 per map literal, nothing for constants.
+Operators and calls are in `calls`, logic and comprehensions in `control_flow`. Costs are those of
+cel-go interpreter/runtimecost.go: 1 for each name and selection, 10 for each list literal, 30 for
+each map literal, 0 for constants. As in Kubernetes, has() is free.
 """
 
 from collections.abc import Sequence

@@ -56,7 +56,7 @@ def _conditional(w: FunctionWriter, node: Call) -> Code:
 
 
 def _logical(w: FunctionWriter, node: Call) -> Code:
-    """A loop that ends at the first term that decides."""
+    """Return the code of a loop that ends at the first term that decides."""
     result, error = w.temporary(), w.temporary()
     leave = f"if {result}: break" if node.function == "_||_" else f"if not {result}: break"
     w.line(f"{error} = None")
@@ -105,7 +105,7 @@ def _binding(w: FunctionWriter, node: Fold) -> Code:
 
 
 def _loop_head(w: FunctionWriter, node: Fold, source: Code) -> str:
-    """`for …:`, with the variables in scope."""
+    """Return `for …:`, and add its variables to the scope."""
     kind = node.range.runtime_type.kind
     shape = source.shape
     element = shape.element if shape is not None else None

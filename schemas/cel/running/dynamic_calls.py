@@ -40,7 +40,7 @@ def matches(type: Type, value: Any) -> bool:
 
 
 def cost_of(overload: Overload, args: tuple[Any, ...], result: Any) -> int:
-    """The cost of a call."""
+    """Return the cost of a call."""
     return overload.cost if isinstance(overload.cost, int) else overload.cost(args, result)
 
 

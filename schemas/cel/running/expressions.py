@@ -11,9 +11,10 @@ from inkube.schemas.cel.running.program import Program, checked
 def compile(  # noqa: A001  # read as cel.compile
     text: str, variables: Mapping[str, Type | Shape] | None = None
 ) -> Program:
-    """An expression over variables of the given types or shapes; `self` of any type by default.
+    """Return the program of an expression with variables of the given types or shapes. By default,
+    the only variable is `self` of any type.
 
-    Raises CompileError if it does not parse or check, ProgramError if a constant in it cannot be
+    Raises CompileError if the expression is invalid, ProgramError if one of its constants cannot be
     used.
     """
     declared = {"self": DYN} if variables is None else variables

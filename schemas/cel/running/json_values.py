@@ -70,14 +70,16 @@ def _object_adapter(shape: Shape) -> Adapter:
 
 
 class SetList(list[Any]):
-    """x-kubernetes-list-type: set. Equal in any order; `+` adds what is not there yet."""
+    """x-kubernetes-list-type: set. Equal in any order; `+` adds the items that it does not contain
+    yet."""
 
     def cel_equal(self, other: Any) -> bool:
-        """Whether both hold the same members."""
+        """Return whether both lists contain the same items."""
         return len(self) == len(other) and all(contains(other, item) for item in self)
 
     def cel_add(self, other: Any) -> "SetList":
-        """The union; members of `other` keep their order behind mine."""
+        """Return the union: the items of this list, then the new items of `other` in their
+        order."""
         merged = SetList(self)
         for item in other:
             if not contains(self, item):
@@ -100,14 +102,15 @@ class KeyedList(list[Any]):
         )
 
     def cel_equal(self, other: Any) -> bool:
-        """Whether both hold equal items under the same keys."""
+        """Return whether both lists contain equal items with the same keys."""
         if len(self) != len(other):
             return False
         mine = {self._key(item): item for item in self}
         return all(self._key(item) in mine and equal(mine[self._key(item)], item) for item in other)
 
     def cel_add(self, other: Any) -> "KeyedList":
-        """My items, those of `other` in place of mine of the same key, new ones behind."""
+        """Return the items of this list, with items of `other` instead of those with the same key,
+        followed by its other items."""
         merged = KeyedList(self, self.keys)
         places = {self._key(item): place for place, item in enumerate(merged)}
         for item in other:

@@ -1,4 +1,4 @@
-"""All functions of the reference's environment, by name.
+"""All functions of kube-apiserver's environment, by name.
 
 Upstream: apiserver pkg/cel/environment/base.go.
 """
@@ -11,7 +11,8 @@ from inkube.schemas.cel.running import operator_overloads, optionals
 
 _ENGINE = (operator_overloads.OVERLOADS, optionals.OVERLOADS)
 _PLAIN_WORDS = 32
-"""The minor since which new expressions may name a field like a reserved word as it is."""
+"""The minor since which new expressions can use the name of a field that is a reserved word without
+an escape."""
 FUNCTIONS = functions(*_ENGINE, library.OVERLOADS, authorizer.OVERLOADS)
 
 
@@ -31,5 +32,6 @@ def of(minor: int | None) -> Functions:
 
 @caches.of_values(len(releases.RECORDED))
 def has_plain_words(minor: int | None) -> bool:
-    """Whether `self.namespace` will do for `self.__namespace__` in new expressions of a minor."""
+    """Return whether new expressions of a minor can use `self.namespace` instead of
+    `self.__namespace__`."""
     return minor is None or minor >= _PLAIN_WORDS

@@ -40,17 +40,18 @@ from inkube.schemas.cel.running import operators
 
 
 def traversal(size: int) -> int:
-    """Cost of walking over so many characters."""
+    """Return the cost of traversing `size` characters."""
     return scale(size, STRING_FACTOR)
 
 
 def comparison_cost(args: tuple[Any, ...], result: Any) -> int:
-    """Equality and order: the smaller operand is traversed."""
+    """Return the cost of comparing two values: the smaller operand is traversed."""
     return traversal(min(size_of(args[0]), size_of(args[1])))
 
 
 def _equality_estimate(args: tuple[Argument, ...]) -> CallEstimate:
-    """`==` of Kubernetes' own types costs little; upstream names no such rule for `!=`."""
+    """Return the estimate of `==`. Comparing values of Kubernetes' own types costs little. As
+    upstream, this does not apply to `!=`."""
     kind = args[0].type
     if kind == args[1].type and kind.name in _SMALL:
         return CallEstimate(ONE)
@@ -60,7 +61,7 @@ def _equality_estimate(args: tuple[Argument, ...]) -> CallEstimate:
 
 
 def comparison_estimate(args: tuple[Argument, ...]) -> CallEstimate:
-    """As `comparison_cost`, of the sizes known beforehand."""
+    """Return the estimate for `comparison_cost`, with the known sizes."""
     smaller = min(args[0].size.max, args[1].size.max)
     return CallEstimate(Range(min(smaller, 1), smaller).times(STRING_FACTOR))
 
@@ -91,7 +92,7 @@ def _undefined(*args: Any) -> Any:
 
 
 def _logic() -> Iterator[Overload]:
-    """Evaluated by compiled code itself; declared for the checker."""
+    """Yield the declarations of operators for the checker. Compiled code evaluates them itself."""
     yield Overload("_?_:_", "conditional", (BOOL, T, T), T, _undefined)
     yield Overload("_&&_", "logical_and", (BOOL, BOOL), BOOL, _undefined)
     yield Overload("_||_", "logical_or", (BOOL, BOOL), BOOL, _undefined)
@@ -257,7 +258,8 @@ _BY_VALUE = {
 
 
 def at_run_time(node: Call) -> tuple[Overload, ...]:
-    """The overloads a call may turn out to mean, where operands are not of the types checked."""
+    """Return the overloads that are possible at run time, if operands can have other types than the
+    checked ones."""
     if all(operand.runtime_type == operand.type for operand in node.operands):
         return node.overloads
     known = _BY_VALUE.get(node.function, node.overloads)

@@ -1,7 +1,7 @@
-"""Operators at run time, for types that are unknown before, or that differ from Python.
+"""Operators at run time, for types that are unknown in advance or that differ from Python's.
 
-Compiled rules inline the common cases and call these for the rest. Failures are EvalErrors with
-cel-go's texts (common/types).
+Compiled rules contain the common cases inline, and call these functions for the others. Errors are
+EvalErrors with cel-go's texts (common/types).
 """
 
 import math
@@ -28,28 +28,28 @@ _TIMESTAMP_MAX = 253402300799 * 10**9 + 999_999_999
 
 
 def checked_int(value: int) -> int:
-    """The value, if an int64 holds it."""
+    """Return the value if it fits into an int64. Raises EvalError."""
     if INT_MIN <= value <= INT_MAX:
         return value
     raise EvalError("integer overflow")
 
 
 def checked_uint(value: int) -> Uint:
-    """The value, if a uint64 holds it."""
+    """Return the value if it fits into a uint64. Raises EvalError."""
     if 0 <= value <= UINT_MAX:
         return Uint(value)
     raise EvalError("unsigned integer overflow")
 
 
 def checked_timestamp(ns: int) -> Timestamp:
-    """A moment within the years 1 to 9999."""
+    """Return the timestamp if it is in the years 1 to 9999. Raises EvalError."""
     if _TIMESTAMP_MIN <= ns <= _TIMESTAMP_MAX:
         return Timestamp(ns)
     raise EvalError("timestamp overflow")
 
 
 def checked_duration(ns: int) -> Duration:
-    """A span an int64 of nanoseconds holds."""
+    """Return the duration if its nanoseconds fit into an int64. Raises EvalError."""
     if INT_MIN <= ns <= INT_MAX:
         return Duration(ns)
     raise EvalError("duration overflow")
@@ -123,7 +123,7 @@ def modulo_uint(left: int, right: int) -> Uint:
 
 
 def divide_double(left: float, right: float) -> float:
-    """double / double; by zero it is infinite or NaN."""
+    """double / double. Division by zero returns infinity or NaN."""
     if right == 0:
         if left == 0 or left != left:
             return math.nan
@@ -132,7 +132,7 @@ def divide_double(left: float, right: float) -> float:
 
 
 def join_lists(left: list[Any], right: list[Any]) -> list[Any]:
-    """list + list; a keyed list or a set merges by its own rule."""
+    """list + list. A keyed list or a set has its own rule."""
     merge = getattr(left, "cel_add", None)
     merged: list[Any] = merge(right) if merge else [*left, *right]
     return merged
@@ -151,7 +151,8 @@ def _comparable(left: Any, right: Any) -> bool:
 
 
 def _ordered(left: Any, right: Any) -> tuple[Any, Any]:
-    """Both values, comparable by Python; an int beside a double is rounded as Go does."""
+    """Return both values in a form that Python can compare. An int next to a double is rounded as
+    in Go."""
     if not _comparable(left, right):
         raise EvalError(NO_OVERLOAD)
     if isinstance(left, float) and isinstance(right, int):
@@ -191,7 +192,7 @@ def unequal(left: Any, right: Any) -> bool:
 
 
 def item(items: list[Any], index: Any) -> Any:
-    """list[index]; an index may be a uint or a whole double."""
+    """list[index]. An index can also be a uint or an integral double."""
     if type(index) is not int:
         index = _whole_index(index)
     if 0 <= index < len(items):
@@ -233,7 +234,7 @@ def has_key(mapping: dict[Any, Any], key: Any) -> bool:
 
 
 def key_text(key: Any) -> str:
-    """A key as `no such key` shows it."""
+    """Return a key in the form of the error `no such key`."""
     if isinstance(key, bool):
         return "true" if key else "false"
     return str(key)
@@ -316,14 +317,14 @@ def contains(value: Any, container: Any) -> bool:
 
 
 def iterate(value: Any) -> Iterable[Any]:
-    """The items or keys for a comprehension over a value of unknown type."""
+    """Return the items or keys for a comprehension over a value of unknown type."""
     if isinstance(value, list | tuple | dict):
         return value
     raise EvalError(NO_OVERLOAD)
 
 
 def pairs(value: Any) -> Iterable[tuple[Any, Any]]:
-    """Index and item, or key and value."""
+    """Return pairs of index and item, or of key and value."""
     if isinstance(value, dict):
         return value.items()
     return enumerate(iterate(value))
@@ -348,14 +349,14 @@ def negate(value: Any) -> Any:
 
 
 def optional(value: Any) -> Optional:
-    """The value. Raises EvalError if it is not an optional."""
+    """Return the value. Raises EvalError if it is not an optional."""
     if isinstance(value, Optional):
         return value
     raise EvalError(NO_OVERLOAD)
 
 
 def boolean(value: Any) -> bool:
-    """The value. Raises EvalError if it is not a bool."""
+    """Return the value. Raises EvalError if it is not a bool."""
     if value is True or value is False:
         return value
     raise EvalError(NO_OVERLOAD)
@@ -367,7 +368,7 @@ def invert(value: Any) -> bool:
 
 
 def insert(mapping: dict[Any, Any], key: Any, found: Any) -> None:
-    """Add an entry to a map being built."""
+    """Add an entry to a map that is being built."""
     if not isinstance(key, str | int | bool):
         raise EvalError("unsupported key type")
     if key in mapping:

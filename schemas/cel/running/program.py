@@ -59,14 +59,15 @@ class Program:
 
     @cached_property
     def run(self) -> _Run:
-        """A function of the cost so far, the limit and the variables in order."""
+        """A function of the cost so far, the limit, and the variables in their order."""
         namespace = {**self._module.constants, **_NAMES}
         exec(compile(self.python, "<rule>", "exec"), namespace)  # noqa: S102  # see `writer`
         run: _Run = namespace["run"]
         return run
 
     def evaluate(self, variables: Mapping[str, Any], limit: int = CALL_LIMIT) -> Any:
-        """The value. Raises EvalError, or CostExceededError over the limit."""
+        """Return the value of the expression. Raises EvalError, or CostExceededError above the
+        limit."""
         try:
             values = [variables[name] for name in self.variables]
         except KeyError as missing:
@@ -90,7 +91,7 @@ class Program:
 
 
 def _failed(error: Exception, cost: int) -> EvalError:
-    """The EvalError to raise, with the cost up to it."""
+    """Return the EvalError to raise, with the cost until the error."""
     if isinstance(error, KeyError):
         error = EvalError(f"no such key: {error.args[0]}")
     elif not isinstance(error, EvalError):

@@ -1,11 +1,10 @@
 """The types that values are known to have when an expression runs.
 
-The checker can give a node a too specific type: a type parameter that meets `dyn` in one operand is
-bound by the others, so the checker calls `dyn(1)[?'k'].orValue(null)` a null and
-`[duration('1s'), null][0]` one too, as cel-go does. Types of that sort decide which overloads are
-accepted and what they are estimated to cost, but not what the values are. `annotate` sets
-`runtime_type` on each node that is compiled: the checker's type where the operands prove it, dyn
-in the places where they do not.
+The checker can give a node a too specific type: if a type parameter meets `dyn` in one operand, the
+other operands bind it. The checker therefore gives `dyn(1)[?'k'].orValue(null)` and
+`[duration('1s'), null][0]` the type null, as cel-go does. Such types select the accepted overloads
+and their estimated costs, but say nothing about the values. `annotate` sets `runtime_type` on each
+node that is compiled: the checker's type if the operands prove it, else dyn.
 """
 
 from collections.abc import Mapping

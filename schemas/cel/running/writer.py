@@ -62,7 +62,7 @@ class Module:
     _names: dict[Any, str] = field(default_factory=dict)
 
     def constant(self, value: Any) -> str:
-        """A name for a value; the same one for the same text or object."""
+        """Return the name of a constant, which is the same for the same text or object."""
         key = value if isinstance(value, str) else (id(value),)
         name = self._names.get(key)
         if name is None:
@@ -95,15 +95,16 @@ class FunctionWriter:
         self._blocks: list[_Block] = []
 
     def raw(self, node: Node) -> Code:
-        """The node's value; if `shape` is set, it is still JSON to adapt."""
+        """Return the node's value. If `shape` is set, the value is JSON, which must still be
+        adapted."""
         return self.translate(self, node)
 
     def value(self, node: Node) -> Code:
-        """The node's CEL value."""
+        """Return the node's CEL value."""
         return self.adapted(self.bounded(self.raw(node)))
 
     def values(self, nodes: Sequence[Node]) -> list[Code]:
-        """Values of nodes, computed in order."""
+        """Return the values of nodes, computed in order."""
         found: list[Code] = []
         for node in nodes:
             mark = self.mark()
@@ -112,22 +113,22 @@ class FunctionWriter:
         return found
 
     def adapted(self, code: Code) -> Code:
-        """The CEL value of code whose value may be JSON."""
+        """Return code for the CEL value of a value that can be JSON."""
         if code.shape is None or not code.shape.is_adapted:
             return Code(code.text, code.fails)
         return Code(f"{self.constant(adapter(code.shape))}({code.text})", True)
 
     def line(self, text: str) -> None:
-        """A statement."""
+        """Write a statement."""
         self._lines.append(_Line(self._indent, text))
 
     def temporary(self) -> str:
-        """A fresh Python name."""
+        """Return a new Python name."""
         self._count += 1
         return f"t{self._count}"
 
     def constant(self, value: Any) -> str:
-        """A name for a value the compiled code uses."""
+        """Return the name of a constant in the compiled code."""
         return self.module.constant(value)
 
     def pay(self, cost: int) -> None:
@@ -135,7 +136,7 @@ class FunctionWriter:
         self._blocks[-1].cost += cost
 
     def hold(self, code: Code) -> Code:
-        """The same value as a name."""
+        """Return a name with the value, which is computed before."""
         if code.is_atomic:
             return code
         name = self.temporary()
@@ -143,12 +144,12 @@ class FunctionWriter:
         return Code(name, False, code.shape)
 
     def bounded(self, code: Code) -> Code:
-        """The same value, short enough to be part of another expression."""
+        """Return the same value as code that is short enough to be a part of another expression."""
         return self.hold(code) if len(code.text) > _LONGEST else code
 
     @contextmanager
     def nested(self, head: str) -> Iterator[None]:
-        """Statements under `if …:`, `for …:`, `try:`."""
+        """Write statements below `if …:`, `for …:` or `try:`."""
         self.line(head)
         self._indent += 1
         before = len(self._lines)
@@ -159,13 +160,13 @@ class FunctionWriter:
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
-        """As `nested`, for statements that do not always run: their cost is their own."""
+        """As `nested`, for statements that do not always run, so that their cost is separate."""
         with self.nested(head), self.payment():
             yield
 
     @contextmanager
     def payment(self) -> Iterator[None]:
-        """Statements whose cost is added at their start."""
+        """Write statements, and add their cost at their start."""
         line = _Line(self._indent, "")
         self._lines.append(line)
         self._blocks.append(_Block(line))
@@ -176,17 +177,18 @@ class FunctionWriter:
 
     @contextmanager
     def level(self) -> Iterator[None]:
-        """Blocks one deeper."""
+        """Count one more level of nested blocks."""
         self.depth += 1
         yield
         self.depth -= 1
 
     def mark(self) -> int:
-        """A place in the text, for `settle`."""
+        """Return a position in the text, for `settle`."""
         return len(self._lines)
 
     def settle(self, codes: list[Code], mark: int) -> list[Code]:
-        """Codes whose values are computed before the lines since `mark`, in the given order."""
+        """Return code whose values are computed before the lines since `mark`, in the given
+        order."""
         if mark == len(self._lines):
             return codes
         settled: list[Code] = []
@@ -200,5 +202,5 @@ class FunctionWriter:
         return settled
 
     def text(self) -> str:
-        """The function's body."""
+        """Return the body of the function."""
         return "\n".join("    " * line.indent + line.text for line in self._lines if line.text)
