@@ -12,7 +12,7 @@ from inkube.apiserver.root import security as security
 from inkube.apiserver.root import workloads as workloads
 from inkube.apiserver.root.client import InProcessClient as InProcessClient
 from inkube.apiserver.root.controlled import Controlled as Controlled
-from inkube.apiserver.root.defaults import objects as default_objects
+from inkube.apiserver.root.defaults import objects as default_objects  # noqa: F401 # a name that says which
 from inkube.apiserver.root.listening import Door as Door
 from inkube.apiserver.root.manifests import ManifestError as ManifestError
 from inkube.apiserver.root.manifests import Source as Source

@@ -122,7 +122,11 @@ class Texts:
         names, served = definition.names, definition.version(self._version)
         assert served is not None, "a document has the kinds that its version serves"
         facts = (each.name for each in fields(definition) if each.name not in _VARYING)
-        sort = (*(getattr(definition, name) for name in facts), served.subresources, _vowel(names.kind))
+        sort = (
+            *(getattr(definition, name) for name in facts),
+            served.subresources,
+            _vowel(names.kind),
+        )
         if sort not in self._known:
             stand_in = Names(_PLURAL, f"{names.kind[0]}{_KIND}")
             made = paths(replace(definition, names=stand_in), self._version)
