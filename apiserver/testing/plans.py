@@ -13,7 +13,8 @@ from inkube.apiserver.testing.kube import Plan
 from inkube.controllers import workloads
 from inkube.controllers.kinds import KindModule
 
-_SEEDED: pytest.StashKey[dict[Any, Any]] = pytest.StashKey()
+_SEEDED: pytest.StashKey[list[tuple[pytest.Mark, Plan, Any]]] = pytest.StashKey()
+"""The snapshots that were taken for markers `kube_seed`, one for each marker and plan."""
 STORAGES = ("memory", "sqlite")
 Node = pytest.Item | pytest.Collector
 """A test, or what holds several: a class, a module."""
@@ -64,18 +65,34 @@ def of(item: Node, folder: Path) -> Plan:
 def begun(item: Node, plan: Plan, make: Callable[[Callable[[Any], Any], Plan], Any]) -> Plan:
     """The plan with the snapshot that a marker `kube_seed` wants to begin with.
 
-    `make` takes one, once for the test, class or module that the marker stands at.
+    `make` takes one, once for all tests below a class or module that have the marker and the same
+    other markers: the cases of a parametrized test share it.
     Raises pytest.UsageError.
     """
     for node, marker in item.iter_markers_with_node("kube_seed"):
-        seed = marker.kwargs["fill"]
         if plan.options.data is not None:
             raise pytest.UsageError("kube_seed goes with servers in memory")
-        seeded = node.stash.setdefault(_SEEDED, {})
-        if seed not in seeded:
-            seeded[seed] = make(seed, plan)
-        return replace(plan, options=replace(plan.options, snapshot=seeded[seed], definitions=()))
+        snapshot = _seeded(
+            node.parent if node is item and node.parent else node, marker, plan, make
+        )
+        return replace(plan, options=replace(plan.options, snapshot=snapshot, definitions=()))
     return plan
+
+
+def _seeded(
+    node: Any,
+    marker: pytest.Mark,
+    plan: Plan,
+    make: Callable[[Callable[[Any], Any], Plan], Any],
+) -> Any:
+    """The snapshot that belongs to a marker and a plan, kept at a node; `make` takes it once."""
+    known = node.stash.setdefault(_SEEDED, [])
+    for at, wanted, snapshot in known:
+        if (at, wanted) == (marker, plan):
+            return snapshot
+    taken = make(marker.kwargs["fill"], plan)
+    known.append((marker, plan, taken))
+    return taken
 
 
 def failures(item: Node) -> Iterator[pytest.Mark]:

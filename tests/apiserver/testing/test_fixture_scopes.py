@@ -46,6 +46,20 @@ class TestForks:
         kube.client.create(config_map("mine"))
         kube.client.delete(CM, "seed")
 
+filled = []
+
+def fill_once(kube):
+    filled.append(kube)
+    kube.client.create(config_map("once"))
+
+@pytest.mark.kube_seed(fill=fill_once)
+@pytest.mark.parametrize("case", (
+    1, 2, pytest.param(3, marks=pytest.mark.kube_definitions(config_map("of-the-case")))))
+def test_the_cases_of_a_test_share_a_seed(kube, case):
+    assert len(filled) == (2 if case == 3 else 1)  # another marker is another seed
+    assert len(kube.client.list(CM)) == (3 if case == 3 else 2)
+    kube.client.delete(CM, "once")
+
 @pytest.mark.kube_seed(fill=fill)
 @pytest.mark.kube_storage("sqlite")
 def test_seeds_are_for_memory(kube):
@@ -97,7 +111,7 @@ if __name__ == "__main__":
 
 def test_servers_of_every_scope(run):
     result = run(SCOPES)
-    result.assert_outcomes(passed=9, errors=1)
+    result.assert_outcomes(passed=12, errors=1)
     result.stdout.fnmatch_lines(["*kube_seed goes with servers in memory*"])
 
 
