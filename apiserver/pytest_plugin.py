@@ -167,10 +167,10 @@ def kube_api(
 
 @pytest.fixture
 def kube(
-    request: pytest.FixtureRequest, kube_thread: "testing.LoopThread", tmp_path: Path
+    request: pytest.FixtureRequest, kube_thread: "testing.LoopThread"
 ) -> "Iterator[testing.Kube]":
     """A new server for this test, as its markers want it."""
-    with _running(request, kube_thread, tmp_path) as kube:
+    with _running(request, kube_thread, lambda: request.getfixturevalue("tmp_path")) as kube:
         yield kube
 
 
@@ -181,7 +181,7 @@ def kube_class(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> "Iterator[testing.Kube]":
     """One server for the tests of a class, as the markers of the class want it."""
-    with _running(request, kube_thread, tmp_path_factory.mktemp("kube")) as kube:
+    with _running(request, kube_thread, lambda: tmp_path_factory.mktemp("kube")) as kube:
         yield kube
 
 
@@ -192,7 +192,7 @@ def kube_module(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> "Iterator[testing.Kube]":
     """One server for the tests of a module, as its `pytestmark` wants it."""
-    with _running(request, kube_thread, tmp_path_factory.mktemp("kube")) as kube:
+    with _running(request, kube_thread, lambda: tmp_path_factory.mktemp("kube")) as kube:
         yield kube
 
 
@@ -222,9 +222,10 @@ def kube_namespace(kube_api: "testing.Kube") -> "Iterator[testing.KubeNamespace]
 
 @contextlib.contextmanager
 def _running(
-    request: pytest.FixtureRequest, thread: "testing.LoopThread", folder: Path
+    request: pytest.FixtureRequest, thread: "testing.LoopThread", folder: Callable[[], Path]
 ) -> "Iterator[testing.Kube]":
-    """A server as the markers of a test, class or module want it."""
+    """A server as the markers of a test, class or module want it; `folder` makes the folder of
+    those that keep their data in files."""
     node = request.node
 
     def seeded(seed: Callable[[Any], Any], plan: "testing.Plan") -> "testing.Snapshot":

@@ -93,7 +93,9 @@ class _Running:
         self.controller = controller
         self._pacer = manager.pacer
         informers, clock = manager.informers, manager.clock
-        self.queue: WorkQueue[Key] = WorkQueue(clock, backoff=controller.backoff)
+        self.queue: WorkQueue[Key] = WorkQueue(
+            clock, backoff=controller.backoff, wake=self._wake
+        )
         self._watched = [
             (informers.of(watch.resource, watch.selection), self._subscriber(watch))
             for watch in controller.watches
@@ -104,17 +106,20 @@ class _Running:
         not move. Objects that are created together wait together."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._ends: list[Callable[[], None]] = []
+        self._context: Context | None = None
+        """Of the start, in which all tasks run; None before the start and when they run."""
 
     def start(self) -> None:
         """Subscribe, and start to reconcile when all informers have listed their objects."""
+        self._context = copy_context()
         self._ends = [source(self.queue.add) for source in self.controller.sources]
         for informer, subscriber in self._watched:
             informer.subscribe(subscriber)
-        self._begin(self.queue.run())
-        self._begin(self._work())
 
-    async def stop(self) -> None:
-        """Unsubscribe and cancel running reconciles. Level-based work can stop at any point."""
+    def end(self) -> "set[asyncio.Task[None]]":
+        """Unsubscribe and cancel running reconciles. Level-based work can stop at any point.
+        Returns the tasks to wait for."""
+        self._context = None
         for end in self._ends:
             end()
         self._ends = []
@@ -122,8 +127,7 @@ class _Running:
             informer.unsubscribe(subscriber)
         for task in self._tasks:
             task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=DRAIN)
+        return self._tasks
 
     def informers(self) -> list[Informer]:
         """The informers that the controller watches."""
@@ -144,8 +148,17 @@ class _Running:
 
         return hear
 
-    def _begin(self, job: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(job, name=f"controller {self.controller.name}")
+    def _wake(self) -> None:
+        """Start to work with the first key: most controllers of a server in a test never have
+        one."""
+        context, self._context = self._context, None
+        if context is not None:
+            self._begin(self.queue.run(), context)
+            self._begin(self._work(), context)
+
+    def _begin(self, job: Coroutine[Any, Any, None], context: Context | None = None) -> None:
+        name = f"controller {self.controller.name}"
+        task = asyncio.create_task(job, name=name, context=context)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -197,6 +210,13 @@ class _Running:
         )
 
 
+async def _ended(controllers: Iterable[_Running]) -> None:
+    """Stop controllers, and give their reconciles time to clean up."""
+    tasks = set().union(*(running.end() for running in controllers))
+    if tasks:
+        await asyncio.wait(tasks, timeout=DRAIN)
+
+
 def _is_new(change: Change) -> bool:
     """Whether a change is a new object without conditions."""
     made = change.new if change.old is None else None
@@ -235,7 +255,7 @@ class Manager:
         gone = self._running.pop(name, None)
         if gone is None:
             return
-        await gone.stop()
+        await _ended([gone])
         for informer in set(gone.informers()):
             if not informer.is_used:
                 await self.informers.drop(informer)
@@ -265,7 +285,7 @@ class Manager:
         """Stop the controllers that run only in the leader."""
         self._leads = False
         gone = [name for name in self._running if not self._controllers[name].everywhere]
-        await asyncio.gather(*(self._running.pop(name).stop() for name in gone))
+        await _ended([self._running.pop(name) for name in gone])
 
     async def start(self) -> None:
         """Start informers and controllers."""
@@ -277,7 +297,7 @@ class Manager:
     async def stop(self) -> None:
         """Stop controllers, then informers."""
         self._is_started = False
-        await asyncio.gather(*(running.stop() for running in self._running.values()))
+        await _ended(self._running.values())
         await self.informers.stop()
 
     def _make(self, controller: Controller) -> None:

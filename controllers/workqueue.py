@@ -7,7 +7,7 @@ The number of distinct keys bounds the queue.
 
 import asyncio
 import heapq
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Generic, NamedTuple, TypeVar
 
 from inkube.schemas.clock import Clock
@@ -31,10 +31,18 @@ class Backoff(NamedTuple):
 
 class WorkQueue(Generic[K]):
     """Keys that wait for a worker. Workers call `take`, then `begin` if they waited since, then
-    `done`. `run` processes delayed adds."""
+    `done`. `run` processes delayed adds. Each add calls `wake`, so that the owner can start both
+    with the first key."""
 
-    def __init__(self, clock: Clock, *, backoff: Backoff | None = None) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        backoff: Backoff | None = None,
+        wake: Callable[[], None] | None = None,
+    ) -> None:
         self._clock = clock
+        self._wake = wake or _nothing
         self._backoff = backoff or Backoff()
         self._ready: asyncio.Queue[K] = asyncio.Queue()
         self._queued: set[K] = set()
@@ -60,6 +68,7 @@ class WorkQueue(Generic[K]):
             self._queued.add(key)
             self._ready.put_nowait(key)
             self._idle.clear()
+            self._wake()
 
     def add_after(self, key: K, seconds: float) -> None:
         """Queue the key after a delay in seconds, unless it is taken earlier."""
@@ -74,6 +83,7 @@ class WorkQueue(Generic[K]):
         heapq.heappush(self._heap, (due, self._order, key))
         self._drop_outdated()
         self._earlier.set()
+        self._wake()
 
     def retry(self, key: K) -> float:
         """Queue a failed key again after its back-off. Returns this delay in seconds."""
@@ -168,3 +178,7 @@ class WorkQueue(Generic[K]):
     def _note_idle(self) -> None:
         if self.is_idle:
             self._idle.set()
+
+
+def _nothing() -> None:
+    """Start nothing: the loops run already."""

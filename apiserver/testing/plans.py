@@ -31,11 +31,11 @@ def default(config: pytest.Config) -> Options:
     )
 
 
-def of(item: Node, folder: Path) -> Plan:
+def of(item: Node, folder: Callable[[], Path]) -> Plan:
     """The plan that the markers of an item describe, from the outermost to the innermost. Raises
     pytest.UsageError.
 
-    `folder` is the folder for files of the test.
+    `folder` makes the folder for files of the test.
     """
     options = default(item.config)
     modules: list[KindModule[Any]] = []
@@ -116,9 +116,9 @@ def _beside(item: Node, source: str | Path) -> Path:
     return near if near.exists() else item.config.rootpath / source
 
 
-def _data(item: Node, folder: Path) -> Path | None:
+def _data(item: Node, folder: Callable[[], Path]) -> Path | None:
     storages: Sequence[Any] = [marker.args[0] for marker in _markers(item, "kube_storage")]
     storage = storages[-1] if storages else "memory"
     if storage not in STORAGES:
         raise pytest.UsageError(f"kube_storage takes one of {STORAGES}, not {storage!r}")
-    return folder / "inkube.db" if storage == "sqlite" else None
+    return folder() / "inkube.db" if storage == "sqlite" else None
