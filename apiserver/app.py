@@ -252,8 +252,8 @@ class App:
             return preflight
         if self._parts.before_write is not None:
             await self._parts.before_write()
-        # `asyncio.timeout` does the same, but takes 6 % of the time of a refused create: it looks up
-        # the running loop three times, each time with a system call up to Python 3.11
+        # `asyncio.timeout` does the same, but takes 6 % of the time of a refused create: it looks
+        # up the running loop three times, each time with a system call up to Python 3.11
         loop = request.task.get_loop()
         task, is_late = asyncio.current_task(loop), False
         assert task is not None, "requests run in tasks"

@@ -93,9 +93,7 @@ class _Running:
         self.controller = controller
         self._pacer = manager.pacer
         informers, clock = manager.informers, manager.clock
-        self.queue: WorkQueue[Key] = WorkQueue(
-            clock, backoff=controller.backoff, wake=self._wake
-        )
+        self.queue: WorkQueue[Key] = WorkQueue(clock, backoff=controller.backoff, wake=self._wake)
         self._watched = [
             (informers.of(watch.resource, watch.selection), self._subscriber(watch))
             for watch in controller.watches

@@ -198,8 +198,7 @@ async def test_pods_of_a_new_namespace_need_not_wait_for_its_account(server):
 async def test_a_pod_waits_for_the_account_default_and_for_no_other(monkeypatch, is_made):
     assert 0.9 <= accounts.PATIENCE <= 9 * 0.2, "nine pauses of 100 to 199 ms, as upstream"
     monkeypatch.setattr(accounts, "PATIENCE", SECONDS if is_made else 0.0)
-    options = {"enable_admission_plugins": ["ServiceAccount"], "controllers": False}
-    async with APIServer(**options) as server:
+    async with APIServer(enable_admission_plugins=["ServiceAccount"], controllers=False) as server:
         assert "not found" in await refused(server, pod(serviceAccountName="none"))
         if is_made:
             waiting = asyncio.create_task(server.client.create(pod()))
