@@ -45,13 +45,13 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests that start programs, and let each take as long as it says, or as
-    pyproject.toml says, times INKUBE_PATIENCE."""
+    """Mark the tests that start programs, and let each take as long as it says, or as `--timeout`
+    or pyproject.toml say, times INKUBE_PATIENCE."""
     for item in items:
         if isinstance(item, pytest.Function):
             for name in programs.markers(item):
                 item.add_marker(name)
-    usual = float(config.getini("timeout"))
+    usual = float(config.getoption("timeout") or config.getini("timeout"))
     for item in items if patience.PATIENCE != 1 else ():
         marker = item.get_closest_marker("timeout")
         seconds = float(marker.args[0]) if marker is not None else usual

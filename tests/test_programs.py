@@ -1,8 +1,10 @@
 """Markers of tests that need more than one process are found in their code."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import patience
 import programs
 import pytest
 
@@ -57,3 +59,16 @@ def test_the_start_of_a_program_is_noticed() -> None:
     watch._hear("subprocess.Popen", ("true", ["true"], None, None))
     watch._hear("open", ("file", "r", 0))
     assert watch.started == ["subprocess.Popen ('true', ['true'])"]
+
+
+@pytest.mark.parametrize(("asked", "seconds"), [(None, 300), (7200, 7200)])
+def test_the_timeout_that_the_command_line_asks_for_is_multiplied(
+    request, monkeypatch, asked, seconds
+):
+    conftest = request.config.pluginmanager.get_plugin(str(Path(__file__).with_name("conftest.py")))
+    test = pytest.Function.from_parent(request.node.parent, name=request.node.originalname,
+                                       callobj=lambda: None)  # fmt: skip
+    monkeypatch.setattr(request.config.option, "timeout", asked)
+    monkeypatch.setattr(patience, "PATIENCE", 4)
+    conftest.pytest_collection_modifyitems(request.config, [test])
+    assert test.get_closest_marker("timeout").args == (4 * seconds,)
