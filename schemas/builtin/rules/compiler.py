@@ -4,7 +4,8 @@ A type is compiled when an object first contains it. Unused types therefore cost
 can contain themselves.
 """
 
-from collections.abc import Callable, Iterator
+import operator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import Any, Final, NamedTuple
 
@@ -225,7 +226,7 @@ class _LineCompiler:
         `flexVolume+` is allowed next to an earlier member.
         """
         known = shapes.fields(self._name, self._minor)
-        members = []
+        members: dict[str, tuple[Rules, str, str, bool]] = {}
         for said in word.value.split("|"):
             member, _, refused = said.partition(">")
             member, _, checked = member.partition("@")
@@ -233,17 +234,19 @@ class _LineCompiler:
             if shapes.is_later(self._name, [member], self._minor):
                 continue
             inner = rules(known[member].struct, "", self._minor)
-            members.append((member, inner, checked or member, refused or member, bool(beside)))
+            members[member] = (inner, checked or member, refused or member, bool(beside))
+        places = {member: place for place, member in enumerate(members)}
         none = self._line.find("none")
         missing = None if none is None else none.value
 
         def check(value: Any, path: str, frame: Frame) -> Findings:
             findings: Findings = []
             found = False
-            for member, inner, checked, refused, beside in members:
-                given = value.get(member)
+            for member in sorted(value.keys() & places.keys(), key=places.__getitem__):
+                given = value[member]
                 if given is None:
                     continue
+                inner, checked, refused, beside = members[member]
                 if found and not beside:
                     findings.append(fielderrors.forbidden(frame.prefix + refused, word.text))
                     continue
@@ -260,8 +263,7 @@ class _LineCompiler:
 
     def _read(self) -> Callable[[Object], Any]:
         if len(self._path) == 1:
-            field = self._field
-            return lambda obj: obj.get(field)
+            return operator.methodcaller("get", self._field)
         path = self._path
         return lambda obj: words.at(obj, path)
 
@@ -279,19 +281,22 @@ class _LineCompiler:
     def _field_step(self, parts: list[Part]) -> Step:
         read, place, shape = self._read(), self._place(), self._shape
         always = self._line.find("always") is not None or shape.is_number
-        every = [(part.check, part.ends) for part in parts if part.check is not None]
-        unset = every if always else [(p.check, p.ends) for p in parts if p.check and p.unset]
+        every = _joined([(part.check, part.ends) for part in parts if part.check is not None])
+        of_unset = [(p.check, p.ends) for p in parts if p.check and p.unset]
+        unset = every if always else _joined(of_unset) if of_unset else None
         zero = _ZEROS.get(shape.kind) if always else None
 
         def step(frame: Frame, findings: Findings) -> None:
             value = read(frame.obj)
-            checks = every
+            check = every
             if not value and not words.is_set(value, shape):
-                if not unset:
+                if unset is None:
                     return
-                checks = unset
+                check = unset
                 value = zero if value is None else value
-            _run(checks, value, place(frame), frame, findings)
+            found = check(value, place(frame), frame)
+            if found:
+                findings.extend(found)
 
         return step
 
@@ -309,11 +314,11 @@ class _LineCompiler:
             if most is not None and len(value) > most:
                 findings.append(fielderrors.too_many(path, len(value), most))
                 return
-            checks = list(_running(parts, frame))
+            check = _joined(list(_running(parts, frame)))
             for index, item in enumerate(value):
                 where = f"{path}[{index}]" if counted else path
                 before = len(findings)
-                _run(checks, item, where, frame, findings)
+                findings.extend(check(item, where, frame) or ())
                 if known is not None and len(findings) == before:
                     faultless = frame.facts.setdefault(self._field, {})
                     faultless[item.get(known.value)] = item
@@ -367,11 +372,11 @@ class _LineCompiler:
             if most is not None and len(value) > most:
                 findings.append(fielderrors.too_many(path, len(value), most))
                 return
-            checks = list(_running(parts, frame))
+            check = _joined(list(_running(parts, frame)))
             for key in sorted(value):
                 shown = key if longest is None else _shortened(key, longest)
                 where = f"{path}[{shown}]" if counted else path
-                _run(checks, key if keys else value[key], where, frame, findings)
+                findings.extend(check(key if keys else value[key], where, frame) or ())
 
         return step
 
@@ -403,29 +408,37 @@ def _running(parts: list[Part], frame: Frame) -> Iterator[tuple[Check, bool]]:
             yield part.per_list(frame), part.ends
 
 
-def _run(
-    checks: list[tuple[Check, bool]], value: Any, path: str, frame: Frame, findings: Findings
-) -> None:
-    for check, ends in checks:
-        found = check(value, path, frame)
-        if found:
-            findings.extend(found)
-            if ends:
-                return
+def _joined(checks: Sequence[tuple[Check, bool]]) -> Check:
+    """Return the checks of a line as one. After an error of a check that `ends` the line, later
+    checks do not run. Most lines have one check."""
+    if len(checks) == 1:
+        return checks[0][0]
+
+    def every(value: Any, path: str, frame: Frame) -> Findings:
+        findings: Findings = []
+        for check, ends in checks:
+            found = check(value, path, frame)
+            if found:
+                findings.extend(found)
+                if ends:
+                    break
+        return findings
+
+    return every
 
 
 def _self_step(parts: list[Part]) -> Step:
-    checks = [(part.check, part.ends) for part in parts if part.check is not None]
+    check = _joined([(part.check, part.ends) for part in parts if part.check is not None])
 
     def step(frame: Frame, findings: Findings) -> None:
-        _run(checks, frame.obj, frame.path, frame, findings)
+        findings.extend(check(frame.obj, frame.path, frame) or ())
 
     return step
 
 
 def _valid(inner: Rules, path_in: list[str]) -> Check:
     def check(value: Any, path: str, frame: Frame) -> Findings:
-        old = words.at(frame.old, path_in)
+        old = None if frame.old is None else words.at(frame.old, path_in)
         return inner.run(child(value, f"{path}.", old, frame))
 
     return check
@@ -434,7 +447,12 @@ def _valid(inner: Rules, path_in: list[str]) -> Check:
 def _items_valid(inner: Rules, path_in: list[str], keys: tuple[str, ...]) -> PerList:
     """Check items by the rules of their type. Their old state is found by keys, or by index."""
 
+    def check_new(value: Any, path: str, frame: Frame) -> Findings:
+        return inner.run(child(value, f"{path}.", None, frame))
+
     def make(frame: Frame) -> Check:
+        if frame.old is None:
+            return check_new
         before = words.at(frame.old, path_in) or ()
         entries = before if isinstance(before, dict) else dict(enumerate(before))
         known: dict[Any, Any] = (

@@ -62,6 +62,8 @@ def _reader(member: str) -> Callable[[Frame], object]:
     outer = member.startswith("^")
     path = member.removeprefix("^").split(".")
     first = path[0]
+    if not outer and len(path) == 1:
+        return lambda frame: frame.obj.get(first)
 
     def read(frame: Frame) -> object:
         found = frame.outer(first) if outer else frame

@@ -5,7 +5,6 @@ validation. Follows the generated SetObjectDefaults of upstream: a struct's own 
 those of the structs inside it.
 """
 
-import copy
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -39,7 +38,9 @@ class Filler:
         for apply in own:
             apply(obj)
         for field, holds, filler in inner:
-            value = obj.get(field)
+            if field not in obj:
+                continue
+            value = obj[field]
             if not value and value != {}:
                 continue
             if holds == 0:
@@ -157,7 +158,7 @@ def _maker(text: str, shape: Shape, file: str, where: str) -> Callable[[Object],
         return lambda _obj: text
     value = text if shape.kind == "quantity" else orjson.loads(text)
     if isinstance(value, dict | list):
-        return lambda _obj: copy.deepcopy(value)
+        return lambda _obj: orjson.loads(text)
     return lambda _obj: value
 
 
@@ -188,9 +189,9 @@ class Dropper:
                 for each in obj.get(name) or ():
                     each.pop(field, None)
         for field, holds, dropper in inner:
-            value, before = obj.get(field), (old or {}).get(field)
-            if not value:
+            if not obj.get(field):
                 continue
+            value, before = obj[field], (old or {}).get(field)
             if holds == 0:
                 dropper.drop(value, before)
                 if not value and dropper.prunes:
