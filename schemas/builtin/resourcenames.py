@@ -51,8 +51,10 @@ def is_whole(amount: quantity.Quantity) -> bool:
 
 def check(name: str, path: str) -> list[FieldError]:
     """validateResourceName: standard, or with a domain."""
+    if name in _STANDARD:
+        return []
     errors = [fielderrors.invalid(path, name, why) for why in names.label_key(name)]
-    if not errors and "/" not in name and name not in _STANDARD and not is_huge(name):
+    if not errors and "/" not in name and not is_huge(name):
         why = "must be a standard resource type or fully qualified"
         errors.append(fielderrors.invalid(path, name, why))
     return errors

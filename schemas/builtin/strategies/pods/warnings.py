@@ -34,6 +34,12 @@ _VOLUMES = {
     "cephfs": "deprecated in v1.28, non-functional in v1.31+",
     "rbd": "deprecated in v1.28, non-functional in v1.31+",
 }
+_SOURCES_OF_FILES = (
+    ("configMap", "ConfigMap", "name"),
+    ("secret", "Secret", "secretName"),
+    ("downwardAPI", "DownwardAPI", ""),
+)
+"""Volumes whose items are files: the member, and the kind and member of its source."""
 _NODES = "affinity.nodeAffinity"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -132,9 +138,9 @@ def _of_annotations(annotations: dict[str, str], path: str) -> Iterator[str]:
 
 def _of_volumes(spec: Object, path: str) -> Iterator[str]:
     for index, volume in enumerate(spec.get("volumes") or ()):
-        for source, text in _VOLUMES.items():
-            if volume.get(source) is not None:
-                yield f"{path}.volumes[{index}].{source}: {text}"
+        for source in [each for each in _VOLUMES if each in volume]:
+            if volume[source] is not None:
+                yield f"{path}.volumes[{index}].{source}: {_VOLUMES[source]}"
         claim = (volume.get("ephemeral") or {}).get("volumeClaimTemplate") or {}
         requests = ((claim.get("spec") or {}).get("resources") or {}).get("requests") or {}
         place = f"{path}.volumes[{index}].ephemeral.volumeClaimTemplate.spec.resources.requests"
@@ -228,18 +234,17 @@ def _of_paths(spec: Object) -> Iterator[str]:
     """Warnings about files of a volume with equal or nested paths
     (warningsForOverlappingVirtualPaths)."""
     for volume in spec.get("volumes") or ():
-        name = gotext.quote(volume.get("name", ""))
-        for member, kind, key in (
-            ("configMap", "ConfigMap", "name"), ("secret", "Secret", "secretName"),
-            ("downwardAPI", "DownwardAPI", ""),
-        ):  # fmt: skip
-            source = volume.get(member) or {}
+        name = volume.get("name", "")
+        for member, kind, key in _SOURCES_OF_FILES:
+            source = volume.get(member)
+            if not source:
+                continue
             what = f"{kind} {gotext.quote(source.get(key, ''))}" if key else kind
             found = [(each.get("path", ""), "") for each in source.get("items") or ()]
             for text in _overlaps(found):
-                yield f"volume {name} ({what}): overlapping paths: {text}"
+                yield f"volume {gotext.quote(name)} ({what}): overlapping paths: {text}"
         if volume.get("projected") is not None:
-            yield from _of_projected(volume["projected"], name)
+            yield from _of_projected(volume["projected"], gotext.quote(name))
 
 
 def _of_projected(projected: Object, name: str) -> Iterator[str]:
