@@ -68,12 +68,14 @@ def _parsed(fields: Any) -> FieldSet:
 
 def ordered(fields: FieldSet) -> FieldSet:
     """The same set with elements in upstream's order, "." first."""
-    if len(fields) < 2:
-        return {element: ordered(node) if node else node for element, node in fields.items()}
-    elements = sorted(fields)
-    if elements[-1][0] in "kvi":  # fields and "." are before these elements, in the order of texts
-        elements.sort(key=pathelements.order)
-    return {element: ordered(node) if (node := fields[element]) else node for element in elements}
+    made = dict(sorted(fields.items()))
+    if made and next(reversed(made))[0] in "kvi":  # "." and fields sort before these elements
+        made = {element: fields[element] for element in sorted(made, key=pathelements.order)}
+    if any(made.values()):
+        for element, node in fields.items():
+            if node:
+                made[element] = ordered(node)
+    return made
 
 
 def union(left: FieldSet, right: FieldSet) -> FieldSet:
