@@ -7,7 +7,7 @@ Amounts are `Quantity`, by the resource names of quotas. Each name applies to on
 from collections.abc import Iterable, Mapping
 
 from inkube.schemas import quantity
-from inkube.schemas.builtin import affinity, resourcenames, strategies
+from inkube.schemas.builtin import affinity, podqos, resourcenames
 from inkube.schemas.objects import Object
 from inkube.schemas.quantity import Quantity
 
@@ -239,7 +239,7 @@ def _in_scope(requirement: Object, group: str, plural: str, obj: Object) -> bool
     if scope in ("Terminating", "NotTerminating"):
         return bool(ends == (scope == "Terminating"))
     if scope in ("BestEffort", "NotBestEffort"):
-        best: bool = strategies.pods.qos_class(spec) == "BestEffort"
+        best: bool = podqos.of_spec(spec) == "BestEffort"
         return best is (scope == "BestEffort")
     return scope == "CrossNamespacePodAffinity" and _looks_elsewhere(spec)
 

@@ -20,7 +20,8 @@ from inkube.schemas.objects import semantically_same as same
 
 Findings = list[Any]
 """FieldErrors, or texts in a paragraph of warnings."""
-Step = Callable[[Frame, Findings], None]
+Step = Callable[[Frame, Findings], bool | None]
+"""Adds findings. True ends the paragraph."""
 PerList = Callable[[Frame], Check]
 """Makes a check of items that keeps state between items. Called once for each list."""
 
@@ -62,8 +63,8 @@ class Rules:
         findings: Findings = []
         obj = frame.obj
         for member, step in self.steps if self._steps is None else self._steps:
-            if not member or member in obj:
-                step(frame, findings)
+            if (not member or member in obj) and step(frame, findings):
+                break
         return findings
 
     def _is_later(self, line: Line) -> bool:
@@ -116,7 +117,10 @@ class _LineCompiler:
         parts = list(self._parts())
         if not parts:
             return None
-        return "" if self._sees_absence(parts) else self._path[0], self._conditional(parts)
+        step = self._conditional(parts)
+        if self._line.find("last") is not None:
+            step = _last(step)
+        return "" if self._sees_absence(parts) else self._path[0], step
 
     def _sees_absence(self, parts: list[Part]) -> bool:
         if self._field == "self":
@@ -284,7 +288,8 @@ class _LineCompiler:
         every = _joined([(part.check, part.ends) for part in parts if part.check is not None])
         of_unset = [(p.check, p.ends) for p in parts if p.check and p.unset]
         unset = every if always else _joined(of_unset) if of_unset else None
-        zero = _ZEROS.get(shape.kind) if always else None
+        is_nil = shape.pointer and shape.kind != "struct"
+        zero = _ZEROS.get(shape.kind) if always and not is_nil else None
 
         def step(frame: Frame, findings: Findings) -> None:
             value = read(frame.obj)
@@ -385,6 +390,17 @@ class _LineCompiler:
         return word is None or word.value == "[]"
 
 
+def _last(step: Step) -> Step:
+    """Return a step whose findings end the paragraph."""
+
+    def last(frame: Frame, findings: Findings) -> bool:
+        before = len(findings)
+        step(frame, findings)
+        return len(findings) > before
+
+    return last
+
+
 def _shortened(key: str, longest: int) -> str:
     """Return a key, shortened with dots in the middle if it is too long for a path."""
     if len(key) <= longest:
@@ -451,9 +467,9 @@ def _items_valid(inner: Rules, path_in: list[str], keys: tuple[str, ...]) -> Per
         return inner.run(child(value, f"{path}.", None, frame))
 
     def make(frame: Frame) -> Check:
-        if frame.old is None:
+        before = words.at(frame.old, path_in) if frame.old else None
+        if not before:
             return check_new
-        before = words.at(frame.old, path_in) or ()
         entries = before if isinstance(before, dict) else dict(enumerate(before))
         known: dict[Any, Any] = (
             {tuple(item.get(key) for key in keys): item for item in entries.values()}

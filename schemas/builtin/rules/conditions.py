@@ -1,7 +1,8 @@
-"""`if=`: when a line holds. `strategy`, `!strategy`, `type:A|B`, `~tokens` (changed, or new),
-`^hostNetwork` (of a struct around), `create`, `update`, `@call`, `@call(word)`; joined by
-commas."""
+"""`if=`: when a line holds. `strategy`, `!strategy`, `type:A|B`, `replicas<0`, `replicas>9`,
+`~tokens` (changed, or new), `^hostNetwork` (of a struct around), `create`, `update`, `@call`,
+`@call(word)`; joined by commas."""
 
+import re
 from collections.abc import Callable
 
 from inkube.schemas.builtin.rules import calls, shapes
@@ -10,6 +11,7 @@ from inkube.schemas.builtin.rules.words import is_set
 from inkube.schemas.objects import semantically_same as same
 
 Condition = Callable[[Frame], bool]
+_COMPARISON = re.compile(r"([^<>]+)([<>])(-?[0-9]+)")
 
 
 def make(text: str, type_name: str, file: str, where: str) -> Condition:
@@ -36,6 +38,9 @@ def _part(text: str, type_name: str, file: str, where: str) -> Condition:
     if text.startswith("~"):
         before = _reader(text[1:])
         return lambda frame: frame.old is None or not same(before(frame), _of_old(frame, before))
+    comparison = _COMPARISON.fullmatch(text)
+    if comparison is not None:
+        return _compared(_reader(comparison[1]), comparison[2] == "<", int(comparison[3]))
     member, colon, values = text.partition(":")
     read = _reader(member)
     if colon:
@@ -46,6 +51,14 @@ def _part(text: str, type_name: str, file: str, where: str) -> Condition:
     except KeyError:  # a member of an enclosing struct, or of a value that is not a struct
         known = shapes.ANYTHING
     return lambda frame: is_set(read(frame), known)
+
+
+def _compared(read: Callable[[Frame], object], less: bool, bound: int) -> Condition:
+    def compare(frame: Frame) -> bool:
+        number = read(frame) or 0
+        return isinstance(number, int) and (number < bound if less else number > bound)
+
+    return compare
 
 
 def _of_old(frame: Frame, read: Callable[[Frame], object]) -> object:

@@ -25,8 +25,8 @@ _TOKEN = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^\s"=]+)(?:=("(?:[^"\\]|\\.)*"
 _SPOKEN = re.compile(r"1\.(\d+)")
 _RANGES = ("since", "until")
 SILENT = frozenset({
-    "always", "as", "at", "default", "defaults", "drop", "gate", "if", "known", "none", "prune",
-    "ratchet", "shorten", "show", *_RANGES,
+    "always", "as", "at", "default", "defaults", "drop", "gate", "if", "known", "last", "none",
+    "prune", "ratchet", "shorten", "show", *_RANGES,
 })  # fmt: skip
 """Words that control a line instead of checking a value. They never have a text."""
 

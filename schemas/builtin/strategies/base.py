@@ -169,12 +169,6 @@ def reset_metadata(obj: Object, old: Object) -> None:
         keep(obj["metadata"], old["metadata"], member)
 
 
-def was_counted(obj: Object, old: Object) -> bool:
-    """Whether an update increased the generation: it changed more than metadata."""
-    before = old["metadata"].get("generation")
-    return bool(obj["metadata"].get("generation") != before)
-
-
 def keep(obj: Object, old: Object, member: str) -> None:
     """Set a member to its old value, or remove it if the old object does not have it."""
     if member in old:

@@ -18,16 +18,12 @@ _CORE: _Family = {
     "persistentvolumeclaims": lambda: strategies.storagekinds.Claims,
     "persistentvolumes": lambda: strategies.storagekinds.Volumes,
     "pods": lambda: strategies.pods.Pods,
-    "podtemplates": lambda: strategies.pods.PodTemplates,
-    "replicationcontrollers": lambda: strategies.workloads.ReplicationControllers,
     "serviceaccounts": lambda: strategies.configuration.Accounts,
     "services": lambda: strategies.services.Services,
 }
 _APPS: _Family = {
     "daemonsets": lambda: strategies.workloads.DaemonSets,
     "deployments": lambda: strategies.workloads.Deployments,
-    "replicasets": lambda: strategies.workloads.ReplicaSets,
-    "statefulsets": lambda: strategies.workloads.StatefulSets,
 }
 _GROUPS: Mapping[str, _Family] = {
     "": _CORE,
@@ -36,7 +32,7 @@ _GROUPS: Mapping[str, _Family] = {
     },
     "apiregistration.k8s.io": {"apiservices": lambda: strategies.apiservices.Registrations},
     "apps": _APPS,
-    "batch": {"cronjobs": lambda: strategies.jobs.CronJobs, "jobs": lambda: strategies.jobs.Jobs},
+    "batch": {"jobs": lambda: strategies.jobs.Jobs},
     "certificates.k8s.io": {
         "certificatesigningrequests": lambda: strategies.certificates.SigningRequests
     },

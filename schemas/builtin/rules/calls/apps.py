@@ -4,7 +4,7 @@ from typing import Any
 
 from inkube.schemas import fielderrors, selectors
 from inkube.schemas.builtin.rules import compiler
-from inkube.schemas.builtin.rules.calls import meta
+from inkube.schemas.builtin.rules.calls import core_podwarnings, meta
 from inkube.schemas.builtin.rules.frames import Frame, child
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.gotypes import internal
@@ -230,3 +230,15 @@ def _statefulset_kept(value: Object, frame: Frame, changing: tuple[str, ...]) ->
 def data(value: Any, path: str, _frame: Frame) -> list[FieldError]:
     """Check that a ControllerRevision has data, which can be any value except null."""
     return [fielderrors.required(path, "data is mandatory")] if value is None else []
+
+
+def whole_storage(value: list[Object], path: str, frame: Frame) -> list[str]:
+    """Warnings about storage of claim templates that is not a whole number of bytes. The path
+    differs between creates and updates, as upstream."""
+    inner = ".Spec" if frame.updates else ""
+    found: list[str] = []
+    for index, claim in enumerate(value):
+        requests = (claim["spec"].get("resources") or {}).get("requests") or {}
+        place = f"{path}[{index}]{inner}.resources.requests"
+        found += core_podwarnings.fractions(requests, "storage", place)
+    return found

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 
 from inkube.schemas import fielderrors, quantity
 from inkube.schemas.builtin import resourcenames
-from inkube.schemas.builtin.rules.calls import core_volumes
+from inkube.schemas.builtin.rules.calls import core_podwarnings, core_volumes
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.builtin.rules.words import IMMUTABLE
-from inkube.schemas.builtin.strategies.pods import warnings as podwarnings
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.gotypes import internal
 from inkube.schemas.metadata import names
@@ -221,7 +220,7 @@ def volume_warnings(value: Object, _path: str, _frame: Frame) -> list[str]:
             "Instead, the recommended approach is to use dynamic provisioning."
         )
     given = spec.get("capacity") or {}
-    return [*found, *podwarnings.fractions(given, "storage", "spec.capacity")]
+    return [*found, *core_podwarnings.fractions(given, "storage", "spec.capacity")]
 
 
 def _class_warnings(obj: Object) -> list[str]:
@@ -331,7 +330,7 @@ def _class_kept(spec: Object, old: Object) -> list[FieldError]:
 def claim_warnings(value: Object, _path: str, _frame: Frame) -> list[str]:
     """pkg/api/persistentvolumeclaim, GetWarningsForPersistentVolumeClaim."""
     requests = _requests(value["spec"])
-    found = podwarnings.fractions(requests, "storage", "spec.resources.requests")
+    found = core_podwarnings.fractions(requests, "storage", "spec.resources.requests")
     return [*_class_warnings(value), *found]
 
 

@@ -1,8 +1,5 @@
-"""Pods, and the specs of pods that workloads, jobs and claims have as templates.
-
-Input: new and old specs. Output: defaults, errors and warnings. The behaviors of all kinds with a
-template call it. `pods` contains the behavior of pods.
-"""
+"""Pods as stored objects: `pods` is their strategy, `updates` the parts of a pod that writes to its
+subresources change."""
 
 from inkube.schemas import lazy
 

@@ -5,6 +5,7 @@ import pytest
 from inkube.schemas.builtin import rules
 from inkube.schemas.builtin.rules import compiler, conditions, filling, gates, table
 from inkube.schemas.builtin.rules.frames import Frame
+from inkube.schemas.meta import GVK
 
 PARAGRAPHS = [
     paragraph
@@ -127,6 +128,8 @@ def test_what_does_not_read_is_told_with_its_place(text, problem):
     [
         ("a", True), ("!a", False), ("b", False), ("a:x|y", True), ("!a:x", False), ("a,c.d", True),
         ("~a", True), ("^z", True), ("create", False), ("update", True), ("e:true", True),
+        ("c.d>0", True), ("c.d>1", False), ("c.d<2", True), ("f<0", False), ("f<1", True),
+        ("a>0", False),
     ],
 )  # fmt: skip
 def test_conditions(text, holds):
@@ -134,3 +137,16 @@ def test_conditions(text, holds):
     frame = Frame({"a": "x", "c": {"d": 1}, "e": True}, "spec.", {"a": "w"}, outer, updates=True)
     whether = conditions.make(text, LEASE, "coordination", "here")
     assert whether(frame) is holds
+
+
+def test_errors_of_a_last_line_end_the_paragraph():
+    spec = {"dnsPolicy": "Default", "containers": [{"name": "a"}], "tolerations": [{"key": "a"}]}
+    before = {"metadata": {}, "spec": spec}
+
+    def fields(**changes):
+        changed = {"metadata": {}, "spec": {**spec, **changes}}
+        found = rules.book().update_errors(changed, GVK("", "v1", "Pod"), before)
+        return [error.field for error in found]
+
+    assert "spec.tolerations" in fields(tolerations=[])
+    assert fields(tolerations=[], containers=[])[-1] == "spec.containers"

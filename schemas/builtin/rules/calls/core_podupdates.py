@@ -1,0 +1,403 @@
+"""What is irregular in updates of pods, their statuses and sizes."""
+
+from collections.abc import Iterator
+
+from inkube.schemas import fielderrors, quantity
+from inkube.schemas.builtin import podqos
+from inkube.schemas.builtin.rules.frames import Frame
+from inkube.schemas.builtin.strategies import addresses
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.golang import gotext
+from inkube.schemas.gotypes import internal
+from inkube.schemas.metadata import names
+from inkube.schemas.objects import Object
+from inkube.schemas.objects import semantically_same as same
+
+_FIXED = (
+    "pod updates may not change fields other than `spec.containers[*].image`,"
+    "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only "
+    "additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set "
+    "to 1 if it was previously negative)\n"
+)
+_SYSTEM_CONDITIONS = ("PodScheduled", "Ready", "Initialized")
+_RESIZABLE = ("cpu", "memory")
+_TERM = "core.NodeSelectorTerm"
+_MIRROR = "kubernetes.io/config.mirror"
+_APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
+_FREE = ("activeDeadlineSeconds", "tolerations", "schedulingGates")
+"""Fields of a spec that can change, in addition to images and the grace period."""
+_GRACE = "terminationGracePeriodSeconds"
+
+
+# the pod itself
+
+
+def kept_annotations(value: dict[str, str] | None, path: str, frame: Frame) -> Iterator[FieldError]:
+    """Errors for changed AppArmor and mirror annotations (ValidatePodSpecificAnnotationUpdates)."""
+    new, before = value or {}, _annotations_before(frame)
+    for key in sorted({*new, *before}):
+        if new.get(key) == before.get(key):
+            continue
+        verb = "remove or update" if key in before else "add"
+        if key.startswith(_APP_ARMOR):
+            why = f"may not {verb} AppArmor annotations"
+            yield fielderrors.forbidden(f"{path}[{key}]", why)
+        elif key == _MIRROR:
+            why = f"may not {verb} mirror pod annotation"
+            yield fielderrors.forbidden(f"{path}[{key}]", why)
+
+
+def _annotations_before(frame: Frame) -> dict[str, str]:
+    found: dict[str, str] = _before(frame)["metadata"].get("annotations") or {}
+    return found
+
+
+def _before(frame: Frame) -> Object:
+    """The pod before the update. Rules for updates always have it."""
+    return frame.root.old or {}
+
+
+def _pairs(frame: Frame, member: str) -> tuple[list[Object], list[Object]]:
+    """The items of a list, and those before the update."""
+    return frame.obj.get(member) or [], (frame.old or {}).get(member) or []
+
+
+def changes_length(member: str, frame: Frame) -> bool:
+    """Whether an update changes the number of items in a list."""
+    new, before = _pairs(frame, member)
+    return len(new) != len(before)
+
+
+def has_later_deadline(frame: Frame) -> bool:
+    """Whether an update increases the deadline."""
+    before = (frame.old or {}).get("activeDeadlineSeconds")
+    return before is not None and bool(frame.obj.get("activeDeadlineSeconds", 0) > before)
+
+
+def loses_deadline(frame: Frame) -> bool:
+    """Whether an update removes the deadline."""
+    before = (frame.old or {}).get("activeDeadlineSeconds")
+    return before is not None and frame.obj.get("activeDeadlineSeconds") is None
+
+
+def loses_tolerations(frame: Frame) -> bool:
+    """Whether an update removes or changes tolerations, except their tolerationSeconds."""
+    new, before = _pairs(frame, "tolerations")
+    kept = [_identity(toleration) for toleration in new]
+    return not all(_identity(toleration) in kept for toleration in before)
+
+
+def _identity(toleration: Object) -> Object:
+    return {k: v for k, v in toleration.items() if k != "tolerationSeconds"}
+
+
+def known_gate(value: Object, path: str, frame: Frame) -> list[FieldError]:
+    """An error for an added scheduling gate (validateOnlyDeletedSchedulingGates)."""
+    name = value.get("name", "")
+    if any(gate.get("name", "") == name for gate in (frame.old or {}).get("schedulingGates") or ()):
+        return []
+    why = f"only deletion is allowed, but found new scheduling gate '{name}'"
+    return [fielderrors.forbidden(f"{path}.name", why)]
+
+
+def fixed(value: Object, path: str, frame: Frame) -> list[FieldError]:
+    """Errors for changes of other fields. Gated pods can restrict their selection of nodes."""
+    before = frame.old or {}
+    if same(value, before):
+        return []
+    new, old = _fixed_part(value, before), _fixed_part(before, before)
+    errors = _gated(new, old) if before.get("schedulingGates") else []
+    if not same(new, old):
+        why = internal.difference(_FIXED, "core.PodSpec", before, _munged(value, before))
+        errors.append(fielderrors.forbidden(path, why))
+    return errors
+
+
+def _fixed_part(spec: Object, before: Object) -> Object:
+    """A spec without the fields that can change."""
+    kept = {member: value for member, value in spec.items() if member not in _FREE}
+    for member in ("containers", "initContainers"):
+        if kept.get(member):
+            kept[member] = [_without_image(container) for container in kept[member]]
+    if kept.get("affinity"):
+        kept["affinity"] = {**kept["affinity"]}
+    if (before.get(_GRACE) or 0) < 0 and kept.get(_GRACE) == 1:
+        kept[_GRACE] = before[_GRACE]
+    return kept
+
+
+def _without_image(container: Object) -> Object:
+    return {member: value for member, value in container.items() if member != "image"}
+
+
+def _munged(spec: Object, before: Object) -> Object:
+    """A spec with the old values of the fields that can change, for the text of the differences."""
+    made: Object = {**spec}
+    for member in _FREE:
+        _keep(made, before, member)
+    for member in ("containers", "initContainers"):
+        pairs = zip(spec.get(member) or (), before.get(member) or (), strict=True)
+        if spec.get(member):
+            made[member] = [{**new, "image": old.get("image", "")} for new, old in pairs]
+    if (before.get(_GRACE) or 0) < 0 and made.get(_GRACE) == 1:
+        made[_GRACE] = before[_GRACE]
+    if before.get("schedulingGates"):
+        _keep(made, before, "nodeSelector")
+        affinity = dict(spec.get("affinity") or {})
+        _keep(affinity, before.get("affinity") or {}, "nodeAffinity")
+        made["affinity"] = affinity or None
+    return made
+
+
+def _gated(fixed: Object, before: Object) -> list[FieldError]:
+    """Errors for a gated pod whose selection of nodes changes except by further restrictions.
+
+    Removes nodeSelector and nodeAffinity from both specs, in place.
+    """
+    errors = []
+    new, old = fixed.pop("nodeSelector", None), before.pop("nodeSelector", None) or {}
+    if any((new or {}).get(key) != value for key, value in old.items()):
+        why = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
+        errors.append(fielderrors.invalid("spec.nodeSelector", new, why))
+    affinities = []
+    for one in (fixed, before):
+        affinity = one.get("affinity") or {}
+        affinities.append(affinity.pop("nodeAffinity", None) or {})
+        if not affinity:
+            one.pop("affinity", None)
+    if affinities[0] != affinities[1]:
+        errors += _narrower(*affinities)
+    return errors
+
+
+def _narrower(new: Object, old: Object) -> list[FieldError]:
+    """validateNodeAffinityMutation: a change can only add expressions to non-empty terms."""
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    path = f"spec.affinity.nodeAffinity.{required}.nodeSelectorTerms"
+    terms = (old.get(required) or {}).get("nodeSelectorTerms") or []
+    if not terms:
+        return []
+    now = (new.get(required) or {}).get("nodeSelectorTerms")
+    if now is None or len(now) != len(terms):
+        why = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
+        return [fielderrors.invalid(path, internal.items(_TERM, now), why)]
+    errors = []
+    for index, (term, before) in enumerate(zip(now, terms, strict=True)):
+        if not before.get("matchExpressions") and not before.get("matchFields"):
+            if term.get("matchExpressions") or term.get("matchFields"):
+                why = "cannot add to an empty node selector term"
+                errors.append(
+                    fielderrors.invalid(f"{path}[{index}]", internal.value(_TERM, term), why)
+                )
+            continue
+        for member in ("matchExpressions", "matchFields"):
+            parts = term.get(member) or []
+            if (before.get(member) or []) != parts[: len(before.get(member) or [])]:
+                why = "only additions are allowed (no mutations or deletions)"
+                errors.append(
+                    fielderrors.invalid(f"{path}[{index}]", internal.value(_TERM, term), why)
+                )
+                break
+    return errors
+
+
+def _keep(obj: Object, old: Object, member: str) -> None:
+    """Set a member to its old value, or remove it."""
+    obj[member] = old.get(member)
+    if obj[member] is None:
+        del obj[member]
+
+
+# ephemeral containers
+
+
+def is_mirror(frame: Frame) -> bool:
+    """Whether the pod is a static pod of a node."""
+    return _MIRROR in _annotations_before(frame)
+
+
+def kept_containers(value: list[Object] | None, path: str, frame: Frame) -> Iterator[FieldError]:
+    """Errors for ephemeral containers that an update removes or changes."""
+    known = {one.get("name"): one for one in value or ()}
+    for container in _before(frame)["spec"].get("ephemeralContainers") or ():
+        name = container["name"]
+        shown = f"existing ephemeral containers {gotext.quote(name)} may not be"
+        if name not in known:
+            yield fielderrors.forbidden(path, f"{shown} removed\n")
+        elif not same(known[name], container):
+            why = internal.difference(
+                f"{shown} changed\n", "core.EphemeralContainer", container, known[name]
+            )
+            yield fielderrors.forbidden(path, why)
+
+
+# sizes
+
+
+def has_own_resources(frame: Frame) -> bool:
+    """Whether the pod as a whole requests or limits resources, or did."""
+    specs = (frame.root.obj["spec"], _before(frame)["spec"])
+    return any(amounts for spec in specs for amounts in (spec.get("resources") or {}).values())
+
+
+def is_windows(frame: Frame) -> bool:
+    """Whether the pod runs on Windows."""
+    return bool((_before(frame)["spec"].get("os") or {}).get("name") == "windows")
+
+
+def changes_quality(frame: Frame) -> bool:
+    """Whether an update changes the quality of service."""
+    before = _before(frame)
+    known = (before.get("status") or {}).get("qosClass") or podqos.of_spec(before["spec"])
+    return bool(podqos.of_spec(frame.obj["spec"]) != known)
+
+
+def changes_names(member: str, frame: Frame) -> bool:
+    """Whether an update changes the names of containers, or their order."""
+    new, before = _pairs(frame, member)
+    return [one.get("name") for one in new] != [one.get("name") for one in before]
+
+
+def _amounts(container: Object | None, member: str) -> dict[str, str]:
+    found: dict[str, str] = ((container or {}).get("resources") or {}).get(member) or {}
+    return found
+
+
+def loses_resources(member: str, frame: Frame) -> bool:
+    """Whether an update removes cpu or memory from requests or limits."""
+    gone = _amounts(frame.old, member).keys() - _amounts(frame.obj, member).keys()
+    return not gone.isdisjoint(_RESIZABLE)
+
+
+def lowers_memory(frame: Frame) -> bool:
+    """Whether an update decreases the limit of memory of a container that does not restart."""
+    new, old = (_amounts(one, "limits").get("memory") for one in (frame.obj, frame.old))
+    if new is None or old is None or _restarts(frame.obj):
+        return False
+    return quantity.parse(new) < quantity.parse(old)
+
+
+def bounds_memory(frame: Frame) -> bool:
+    """Whether an update adds a limit of memory to a container that does not restart."""
+    new, old = (_amounts(one, "limits").get("memory") for one in (frame.obj, frame.old))
+    return new is not None and old is None and not _restarts(frame.obj)
+
+
+def _restarts(container: Object) -> bool:
+    policies = {one.get("resourceName"): one for one in container.get("resizePolicy") or ()}
+    return bool(policies.get("memory", {}).get("restartPolicy") == "RestartContainer")
+
+
+def resizable(value: Object, path: str, frame: Frame) -> list[FieldError]:
+    """An error for changes of other resources of a container than cpu and memory."""
+    if same(*map(_without_resizable, (value, _old_of(value, "containers", frame)))):
+        return []
+    return [fielderrors.forbidden(path, "only cpu and memory resources are mutable")]
+
+
+def init_resizable(value: Object, path: str, frame: Frame) -> list[FieldError]:
+    """An error for changes of other resources of a sidecar than cpu and memory, or of any resources
+    of another init container."""
+    before = _old_of(value, "initContainers", frame)
+    if before.get("restartPolicy") == "Always":
+        why = "only cpu and memory resources for sidecar containers are mutable"
+        kept = same(*map(_without_resizable, (value, before)))
+    else:
+        why, kept = "resources for non-sidecar init containers are immutable", same(value, before)
+    return [] if kept else [fielderrors.forbidden(path, why)]
+
+
+def _old_of(container: Object, member: str, frame: Frame) -> Object:
+    """The container of that name before the update."""
+    old = (frame.old or {}).get(member) or ()
+    return next(one for one in old if one.get("name") == container.get("name"))
+
+
+def _without_resizable(container: Object) -> Object:
+    resources = {
+        member: {
+            name: amount
+            for name, amount in ((container.get("resources") or {}).get(member) or {}).items()
+            if name not in _RESIZABLE
+        }
+        for member in ("limits", "requests")
+    }
+    return {**container, "resources": {**(container.get("resources") or {}), **resources}}
+
+
+# statuses
+
+
+def condition_types(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
+    """Errors for types of conditions that are not qualified names (validatePodConditions)."""
+    return [
+        fielderrors.invalid(f"{path}[{index}].Type", kind, why)
+        for index, kind in enumerate(one.get("type", "") for one in value)
+        if kind not in _SYSTEM_CONDITIONS
+        for why in names.label_key(kind)
+    ]
+
+
+def ended(value: list[Object] | None, path: str, frame: Frame) -> Iterator[FieldError]:
+    """Errors for terminated containers that run again, unless the policy restarts them."""
+    policy = _before(frame)["spec"].get("restartPolicy")
+    return _transitions(value, path, frame, policy)
+
+
+def init_ended(value: list[Object] | None, path: str, frame: Frame) -> Iterator[FieldError]:
+    """The same errors for init containers. Sidecars can restart."""
+    spec = _before(frame)["spec"]
+    containers = spec.get("initContainers") or ()
+    sidecars = {one["name"] for one in containers if one.get("restartPolicy") == "Always"}
+    return _transitions(value, path, frame, spec.get("restartPolicy"), sidecars)
+
+
+def ephemeral_ended(value: list[Object] | None, path: str, frame: Frame) -> Iterator[FieldError]:
+    """The same errors for ephemeral containers, which never restart."""
+    return _transitions(value, path, frame, "Never")
+
+
+def _transitions(
+    value: list[Object] | None,
+    path: str,
+    frame: Frame,
+    policy: str | None,
+    skipped: set[str] | frozenset[str] = frozenset(),
+) -> Iterator[FieldError]:
+    if policy == "Always":
+        return
+    now = {one.get("name"): one for one in value or ()}
+    before = (frame.old or {}).get(path.rpartition(".")[2]) or ()
+    for index, old in enumerate(before):
+        terminated = (old.get("state") or {}).get("terminated")
+        if terminated is None or (terminated.get("exitCode", 0) and policy == "OnFailure"):
+            continue
+        new = now.get(old.get("name"))
+        if new is None or old.get("name") in skipped or (new.get("state") or {}).get("terminated"):
+            continue
+        why = "may not be transitioned to non-terminated state"
+        yield fielderrors.forbidden(f"{path}[{index}].state", why)
+
+
+def is_claimed(frame: Frame) -> bool:
+    """Whether the pod has a claim with the name of a claim's status."""
+    claims = frame.root.obj["spec"].get("resourceClaims") or ()
+    return any(claim.get("name") == frame.obj.get("name", "") for claim in claims)
+
+
+def claim_status_once(value: str, path: str, frame: Frame) -> list[FieldError]:
+    """An error for the second status of a claim."""
+    seen: set[str] = (frame.up or frame).facts.setdefault("statuses of claims", set())
+    repeated = value in seen
+    seen.add(value)
+    return [fielderrors.duplicate(path, value)] if repeated else []
+
+
+def pod_addresses(value: Object, _path: str, _frame: Frame) -> list[FieldError]:
+    """validatePodIPs."""
+    return addresses.of_pod(value, "podIP")
+
+
+def host_addresses(value: Object, _path: str, _frame: Frame) -> list[FieldError]:
+    """validateHostIPs."""
+    return addresses.of_pod(value, "hostIP")

@@ -1,0 +1,257 @@
+"""What is irregular in warnings about pods and templates."""
+
+from collections.abc import Iterator
+
+from inkube.schemas import quantity
+from inkube.schemas.builtin import resourcenames
+from inkube.schemas.builtin.rules import compiler
+from inkube.schemas.builtin.rules.frames import Frame
+from inkube.schemas.golang import gotext
+from inkube.schemas.metadata import names
+from inkube.schemas.objects import Object
+
+_LABELS = {
+    "beta.kubernetes.io/arch": ("v1.14", "kubernetes.io/arch"),
+    "beta.kubernetes.io/os": ("v1.14", "kubernetes.io/os"),
+    "failure-domain.beta.kubernetes.io/region": ("v1.17", "topology.kubernetes.io/region"),
+    "failure-domain.beta.kubernetes.io/zone": ("v1.17", "topology.kubernetes.io/zone"),
+    "beta.kubernetes.io/instance-type": ("v1.17", "node.kubernetes.io/instance-type"),
+}
+_ANNOTATIONS = {
+    "scheduler.alpha.kubernetes.io/critical-pod": ("v1.16", "priorityClassName"),
+    "seccomp.security.alpha.kubernetes.io/pod": ("v1.27", "seccompProfile"),
+    "security.alpha.kubernetes.io/sysctls": ("v1.11", "sysctls"),
+    "security.alpha.kubernetes.io/unsafe-sysctls": ("v1.11", "sysctls"),
+}
+_SECCOMP = "container.seccomp.security.alpha.kubernetes.io/"
+_APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
+_WITH_ITEMS = (
+    ("configMap", "ConfigMap", "name"), ("secret", "Secret", "secretName"),
+    ("downwardAPI", "DownwardAPI", ""),
+)  # fmt: skip
+"""Members of volumes with files, the kinds in warnings, and the members of their names."""
+_IN_BYTES = ("memory", "ephemeral-storage")
+
+
+# names
+
+
+def host_name(value: str, _path: str, _frame: Frame) -> list[str]:
+    """A warning about the name of a pod that is not a DNS label."""
+    return _of_name(value, "the Pod's hostname")
+
+
+def name_of_pods(value: str, _path: str, _frame: Frame) -> list[str]:
+    """A warning about the name of an owner, with which the names of its pods start."""
+    return _of_name(value, "Pod names and hostnames")
+
+
+def _of_name(name: str, where: str) -> list[str]:
+    problems = names.label(name)
+    if not problems:
+        return []
+    listed = " ".join(problems)
+    advice = f"which can result in surprising behavior; a DNS label is recommended: [{listed}]"
+    return [f"metadata.name: this is used in {where}, {advice}"]
+
+
+def old_template(_value: Object, _path: str, frame: Frame) -> list[str]:
+    """Warnings about the old template of a ReplicationController, which upstream checks in place of
+    the new one."""
+    template = ((frame.old or {}).get("spec") or {}).get("template") or {}
+    inner = Frame(template, "spec.template.", None, None, updates=False, minor=frame.minor)
+    found: list[str] = compiler.rules("core.v1.PodTemplateSpec", "warnings", frame.minor).run(inner)
+    return found
+
+
+# labels and annotations
+
+
+def _use_instead(label: str) -> str:
+    since, instead = _LABELS[label]
+    return f'deprecated since {since}; use "{instead}" instead'
+
+
+def node_labels(value: dict[str, str], path: str, _frame: Frame) -> Iterator[str]:
+    """Warnings about deprecated labels in a nodeSelector."""
+    return (
+        f"{path}[{label}]: {_use_instead(label)}" for label in sorted(value) if label in _LABELS
+    )
+
+
+def deprecated_label(value: str, path: str, _frame: Frame) -> list[str]:
+    """A warning about a deprecated label of nodes."""
+    return [f"{path}: {value} is {_use_instead(value)}"] if value in _LABELS else []
+
+
+def annotations(value: dict[str, str], path: str, _frame: Frame) -> Iterator[str]:
+    """Warnings about annotations that fields replace."""
+    for key in sorted(value):
+        if key.startswith(_APP_ARMOR):
+            yield f'{path}[{key}]: deprecated since v1.30; use the "appArmorProfile" field instead'
+        since, member = _ANNOTATIONS.get(key, ("", ""))
+        if key.startswith(_SECCOMP):
+            since, member = _ANNOTATIONS["seccomp.security.alpha.kubernetes.io/pod"]
+        if since:
+            yield f'{path}[{key}]: non-functional in {since}+; use the "{member}" field instead'
+
+
+# lists and amounts
+
+
+def addresses_apart(value: list[Object], path: str, _frame: Frame) -> Iterator[str]:
+    """Warnings about repeated addresses of hostAliases."""
+    seen: set[str] = set()
+    for index, alias in enumerate(value):
+        address = alias.get("ip", "")
+        if address in seen:
+            yield f"{path}[{index}].ip: duplicate ip {gotext.quote(address)}"
+        seen.add(address)
+
+
+def secrets_apart(value: list[Object], path: str, _frame: Frame) -> Iterator[str]:
+    """Warnings about empty and repeated names of imagePullSecrets."""
+    seen: set[str] = set()
+    for index, secret in enumerate(value):
+        name, place = secret.get("name", ""), f"{path}[{index}].name"
+        if not name:
+            yield f'{place}: invalid empty name ""'
+        elif name in seen:
+            yield f"{place}: duplicate name {gotext.quote(name)}"
+        seen.add(name)
+
+
+def whole_storage(value: Object, path: str, _frame: Frame) -> list[str]:
+    """A warning about storage that is not a whole number of bytes."""
+    return fractions(value, "storage", path)
+
+
+def whole_bytes(value: Object, path: str, _frame: Frame) -> list[str]:
+    """Warnings about amounts of a container that are not whole numbers of bytes."""
+    return [text for name in _IN_BYTES for text in fractions(value, name, path)]
+
+
+def fractions(amounts: Object, name: str, path: str) -> list[str]:
+    """A warning about an amount that is not a whole number of bytes."""
+    amount = amounts.get(name)
+    if amount is None or resourcenames.is_whole(quantity.parse(amount)):
+        return []
+    shown = gotext.quote(amount)
+    return [f"{path}[{name}]: fractional byte value {shown} is invalid, must be an integer"]
+
+
+def variables_apart(value: list[Object], path: str, _frame: Frame) -> Iterator[str]:
+    """Warnings about repeated variables. A definition that refers to another variable is valid."""
+    seen: set[str] = set()
+    for index, variable in enumerate(value):
+        name = variable.get("name", "")
+        if name in seen and not variable.get("value", "").count("$("):
+            shown = gotext.quote(name)
+            yield (
+                f"{path}[{index}]: hides previous definition of {shown}, which may be dropped "
+                "when using apply"
+            )
+        seen.add(name)
+
+
+# ports and paths
+
+
+def ports_apart(value: list[Object], path: str, _frame: Frame) -> Iterator[str]:
+    """Warnings about duplicate and overlapping ports of containers."""
+    known: dict[tuple[int, str], list[tuple[str, Object]]] = {}
+    for index, container in enumerate(value):
+        for at, port in enumerate(container.get("ports") or ()):
+            place = f"{path}[{index}].ports[{at}]"
+            others = known.setdefault((port.get("containerPort", 0), port.get("protocol", "")), [])
+            for where, other in others:
+                if _place(port) == _place(other):
+                    yield f"{place}: duplicate port definition with {where}"
+                elif _overlap(port, other):
+                    yield f"{place}: overlapping port definition with {where}"
+            others.append((place, port))
+            if port.get("hostIP") and not port.get("hostPort"):
+                yield f"{place}: hostIP set without hostPort: {_shown(port)}"
+
+
+def _shown(port: Object) -> str:
+    """A ContainerPort as Go's %+v prints it."""
+    members = ("name", "hostPort", "containerPort", "protocol", "hostIP")
+    numbers = ("hostPort", "containerPort")
+    values = (port.get(member, 0 if member in numbers else "") for member in members)
+    pairs = zip(members, values, strict=True)
+    return "{" + " ".join(f"{name[0].upper()}{name[1:]}:{value}" for name, value in pairs) + "}"
+
+
+def paths_apart(value: list[Object], _path: str, _frame: Frame) -> Iterator[str]:
+    """Warnings about files of a volume with equal or nested paths
+    (warningsForOverlappingVirtualPaths)."""
+    for volume in value:
+        for member, kind, key in _WITH_ITEMS:
+            source = volume.get(member)
+            if source is None or not source.get("items"):
+                continue
+            what = f"{kind} {gotext.quote(source.get(key, ''))}" if key else kind
+            found = [(each.get("path", ""), "") for each in source["items"]]
+            for text in _overlaps(found):
+                yield f"volume {_name(volume)} ({what}): overlapping paths: {text}"
+        if volume.get("projected") is not None:
+            yield from _of_projected(volume["projected"], _name(volume))
+
+
+def _name(volume: Object) -> str:
+    return gotext.quote(volume.get("name", ""))
+
+
+def _of_projected(projected: Object, name: str) -> Iterator[str]:
+    found: list[tuple[str, str]] = []
+    for source in projected.get("sources") or ():
+        if not any(given is not None for given in source.values()):
+            yield f"volume {name} (Projected) has no sources provided"
+        for member, kind in (("configMap", "ConfigMap"), ("secret", "Secret")):
+            given = source.get(member) or {}
+            what = f"{kind} {gotext.quote(given.get('name', ''))}"
+            found += [(item.get("path", ""), what) for item in given.get("items") or ()]
+        fields = (source.get("downwardAPI") or {}).get("items") or ()
+        found += [(item.get("path", ""), "DownwardAPI") for item in fields]
+        if source.get("serviceAccountToken") is not None:
+            found.append((source["serviceAccountToken"].get("path", ""), "ServiceAccountToken"))
+    for text in _overlaps(found):
+        yield f"volume {name} (Projected): overlapping paths: {text}"
+
+
+def _overlaps(paths: list[tuple[str, str]]) -> Iterator[str]:
+    """Yield each pair of a path and an earlier path that is equal, above or below it."""
+    known: dict[str, list[tuple[str, str]]] = {}
+    for path, source in paths:
+        plain = path.rstrip("/")
+        for other in _colliding(plain, known):
+            yield f"{_told(plain, source)} with {_told(*other)}"
+        parts = plain.split("/")
+        for end in range(1, len(parts) + 1):
+            known.setdefault("/".join(parts[:end]), []).append((plain, source))
+
+
+def _colliding(path: str, known: dict[str, list[tuple[str, str]]]) -> Iterator[tuple[str, str]]:
+    """Yield the earlier paths that collide with a path. `known`: a path or one of its parent
+    folders → the paths."""
+    yield from known.get(path, ())
+    parts = path.split("/")
+    for end in range(1, len(parts)):
+        folder = "/".join(parts[:end])
+        yield from (each for each in known.get(folder, ()) if each[0] == folder)
+
+
+def _told(path: str, source: str) -> str:
+    return f"{gotext.quote(path)} ({source})" if source else gotext.quote(path)
+
+
+def _place(port: Object) -> tuple[str, int]:
+    return port.get("hostIP", ""), port.get("hostPort", 0)
+
+
+def _overlap(port: Object, other: Object) -> bool:
+    if not port.get("hostPort") or not other.get("hostPort"):
+        return True
+    same_port = port["hostPort"] == other["hostPort"]
+    return same_port and not (port.get("hostIP") and other.get("hostIP"))
