@@ -298,6 +298,8 @@ def _objects(documents: Iterable[Document]) -> Iterator["_Read | Finding"]:
 def _unpacked(document: Document, value: Any, path: str) -> Iterator["_Read | Finding"]:
     if not isinstance(value, dict) or not isinstance(value.get("kind"), str) or not value["kind"]:
         yield _finding(_Read(document, {}, path), UNREADABLE, "Object 'Kind' is missing")
+    elif not isinstance(value.get("apiVersion"), str) or not value["apiVersion"]:
+        yield _finding(_Read(document, {}, path), UNREADABLE, "Object 'apiVersion' is missing")
     elif isinstance(value.get("items"), list) and value["kind"].endswith("List"):
         for index, item in enumerate(value["items"]):
             yield from _unpacked(document, item, f"{path}items[{index}].")
@@ -392,4 +394,4 @@ def _subject(read: _Read) -> str:
     if not read.value:
         return ""
     _, kind, namespace, name = read.key
-    return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}".rstrip()
+    return f"{kind} {namespace}/{name}" if namespace and name else f"{kind} {name}".rstrip()

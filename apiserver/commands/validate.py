@@ -82,8 +82,11 @@ def _read(paths: Iterable[str]) -> Iterator[Document]:
 
 
 def _distinct(found: list[Finding]) -> list[Finding]:
-    """Return each finding one time, because a CRD can be in the definitions and in the files."""
-    return list(dict.fromkeys(found))
+    """Return each finding one time, in the order of lines. A CRD can be in the definitions and in
+    the files."""
+    files = dict.fromkeys(finding.file for finding in found)
+    order = {file: at for at, file in enumerate(files)}
+    return sorted(dict.fromkeys(found), key=lambda one: (order[one.file], one.line))
 
 
 def _show_text(found: list[Finding], count: int) -> None:

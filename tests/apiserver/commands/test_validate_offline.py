@@ -76,8 +76,8 @@ def test_every_document_and_every_error_counts(run):
     code, lines = run(".", boats=two, crd=CRD)
     assert code == 1
     assert [line.split(": ")[0] for line in lines] == [
-        "boats.yaml:6",
         "boats.yaml:5",
+        "boats.yaml:6",
         "boats.yaml:18",
     ]
 
@@ -213,11 +213,11 @@ def test_a_manifest_of_a_kind_of_kubernetes_is_judged_as_by_a_server(run):
     assert code == 1
     place = "spec.template.spec.containers[0]"
     assert lines == [
-        f'd.yaml:14: Deployment web: {place}.bogus: warning: unknown field "{place}.bogus"',
         (
             "d.yaml:9: Deployment web: spec.template.metadata.labels: Invalid value: "
             '{"app":"other"}: `selector` does not match template `labels`'
         ),
+        f'd.yaml:14: Deployment web: {place}.bogus: warning: unknown field "{place}.bogus"',
         f'd.yaml:17: Deployment web: {place}.ports[1].name: Duplicate value: "http"',
     ]
     assert run("d.yaml", d=DEPLOYMENT % ("web", "other"))[0] == 0
@@ -291,3 +291,51 @@ def test_kinds_declared_in_python_are_judged_by_their_static_rules(run, text, ex
     code, lines = run("r.yaml", r=text)
     assert code == 1
     assert expected <= {line.split(": ")[2] for line in lines}
+
+
+SELECTS_OTHERS = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: other}}
+    spec:
+      containers:
+      - name: c
+        image: i
+        imagePullPolice: Always
+"""
+
+
+def test_findings_have_the_order_of_their_lines(run):
+    _, lines = run("web.yaml", web=SELECTS_OTHERS)
+    assert [line.split(": ")[0] for line in lines] == ["web.yaml:7", "web.yaml:12"]
+    assert "unknown field" in lines[1]
+
+
+def test_definitions_are_found_in_the_folder_of_their_objects(run):
+    code, lines = run(".", a_boat=BOAT % 0, z_definition=CRD)
+    assert code == 1
+    assert [line.rpartition("/")[2].split(": ")[0] for line in lines] == ["a_boat.yaml:5"]
+
+
+def test_fields_without_values_are_missing_fields(run):
+    text = SELECTS_OTHERS.replace("other", "web").replace("imagePullPolice: Always", "env:")
+    assert run("web.yaml", web=text.replace("name: web}", "name: web, labels: null}")) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("kind: Pod\n", "a.yaml:1: Object 'apiVersion' is missing"),
+        ("apiVersion: v1\n", "a.yaml:1: Object 'Kind' is missing"),
+        (
+            "apiVersion: v1\nkind: Pood\n",
+            'a.yaml:1: Pood: no matches for kind "Pood" in version "v1"',
+        ),
+    ],
+)
+def test_what_is_not_an_object_is_an_error(run, text, expected):
+    assert run("a.yaml", a=text) == (1, [expected])
