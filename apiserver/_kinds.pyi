@@ -8,11 +8,17 @@ from inkube.controllers.modules import Module as Module
 from inkube.controllers.modules import ModuleHost as ModuleHost
 from inkube.controllers.modules import ModuleOption as ModuleOption
 from inkube.controllers.modules import ModuleParts as ModuleParts
+from inkube.controllers.modules import PodRunner as PodRunner
+from inkube.controllers.modules import SchemaKind as SchemaKind
+from inkube.controllers.modules import ServerAccess as ServerAccess
 
 # Models
 from inkube.schemas.definitions import Column as Column
+from inkube.schemas.definitions import Definition as Definition
+from inkube.schemas.definitions import Names as Names
 from inkube.schemas.definitions import Scale as Scale
 from inkube.schemas.definitions import SelectableField as SelectableField
+from inkube.schemas.definitions import Version as Version
 from inkube.schemas.models import Condition as Condition
 from inkube.schemas.models import FieldErrorItem as FieldErrorItem
 from inkube.schemas.models import Health as Health
@@ -61,6 +67,7 @@ from inkube.controllers.informer import Index as Index
 from inkube.controllers.informer import Informer as Informer
 from inkube.controllers.informer import Key as Key
 from inkube.controllers.manager import Controller as Controller
+from inkube.controllers.manager import Manager as Manager
 from inkube.controllers.manager import Result as Result
 from inkube.controllers.manager import Watch as Watch
 from inkube.controllers.work import Progress as Progress

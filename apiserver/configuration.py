@@ -8,9 +8,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, get_origin
 
+from inkube.apiserver import modules as served
 from inkube.apiserver.http import RequestRecord
-from inkube.apiserver.modules import Declared, chosen, groups, options
 from inkube.schemas import releases
+from inkube.schemas.objects import Object
 
 LOCAL = Path("inkube.db")
 """The default data file of the command line."""
@@ -295,7 +296,7 @@ class Options:
         if not self.module_options:
             return
         own = type(self).__dataclass_fields__
-        declared = {name: each for name, each in options(names) if name not in own}
+        declared = {name: each for name, each in served.options(names) if name not in own}
         for name, value in self.module_options.items():
             if name not in declared:
                 choices = ", ".join(sorted(declared)) or "none"
@@ -307,20 +308,38 @@ class Options:
 
     @property
     def module_names(self) -> tuple[str, ...]:
-        """The names of the modules to serve, each after the modules that it needs.
+        """The names of the modules to serve, each after the modules that it needs; those that
+        options select are first.
 
         Raises BadOption for unknown modules and for packages that cannot be loaded."""
+        selected = [name for name in served.OF_OPTIONS if getattr(self, name)]
         try:
-            return chosen(self.modules)
+            return (*selected, *served.chosen(self.modules))
         except ValueError as error:
             raise BadOption("modules", str(error)) from error
 
     @property
-    def module_groups(self) -> tuple[str, ...]:
-        """The API groups of `module_names`."""
-        return groups(self.module_names)
+    def start_modules(self) -> tuple[str, ...]:
+        """Those of `module_names` that are built at the start."""
+        return served.at_start(self.module_names)
 
-    def settings(self, module: Declared) -> dict[str, Any]:
+    @property
+    def late_modules(self) -> tuple[str, ...]:
+        """Those of `module_names` that are built at the first request for one of their groups."""
+        early = self.start_modules
+        return tuple(name for name in self.module_names if name not in early)
+
+    @property
+    def module_groups(self) -> tuple[str, ...]:
+        """The API groups of `late_modules`."""
+        return served.groups(self.late_modules)
+
+    @property
+    def module_roles(self) -> list[Object]:
+        """The ClusterRoles of all modules, which a server with RBAC has."""
+        return served.roles(self.module_names)
+
+    def settings(self, module: served.Declared) -> dict[str, Any]:
         """The values of the options that a module declares, by name: from `module_options`, else
         the server's option of that name, else the default."""
         own = type(self).__dataclass_fields__

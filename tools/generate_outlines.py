@@ -1,27 +1,55 @@
-"""Makes `outlines.json` from the modules that come with inkube.
+"""Makes `builtin.json` and `outlines.json` from the modules that come with inkube.
 
-Run by hand when their kinds change; a test says so:
+pyproject.toml names them as entry points. Run by hand when they or their kinds change; a test says
+so:
 
     python tools/generate_outlines.py
 """
 
 import asyncio
 import json
+import tomllib
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
 
 import inkube
-from inkube.apiserver.modules import BUILT_IN, outlines
+from inkube.apiserver.modules import installed, outlines, selection
+
+ROOT = Path(__file__).parent.parent
 
 
-async def made() -> bytes:
-    """The file as it has to be."""
+def builtin() -> bytes:
+    """The description of each module, as the file has to be."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    entries = project["entry-points"][installed.GROUP]
+    told = {name: _described(name, entry) for name, entry in entries.items()}
+    return json.dumps(told, indent=1).encode() + b"\n"
+
+
+def _described(name: str, entry: str) -> dict[str, Any]:
+    module = EntryPoint(name, entry, installed.GROUP).load()()
+    return {
+        "entry": entry,
+        "groups": module.groups,
+        "needs": module.needs,
+        "roles": getattr(module, "roles", ()),
+        "builds_at_start": getattr(module, "builds_at_start", False),
+    }
+
+
+async def kinds() -> bytes:
+    """The outlines of the kinds of modules that are built late, as the file has to be."""
     async with inkube.APIServer(modules="all") as server:
         found = [resource.definition for resource in server.resources]
     told = {
-        name: [outlines.outline(each) for each in found if each.group in groups]
-        for name, groups in BUILT_IN.items()
+        name: [outlines.outline(each) for each in found if each.group in module.groups]
+        for name, module in selection.built_in().items()
+        if not module.builds_at_start
     }
     return json.dumps(told, indent=1).encode() + b"\n"
 
 
 if __name__ == "__main__":
-    outlines.FILE.write_bytes(asyncio.run(made()))
+    selection.FILE.write_bytes(builtin())
+    outlines.FILE.write_bytes(asyncio.run(kinds()))

@@ -68,7 +68,7 @@ async def _serve(given: Given) -> None:
 
 def _load_first_code() -> None:
     """Load the code that the first requests of a client need."""
-    _ = discovery.Discovery, root.default_objects, subresources.table
+    _ = discovery.Discovery, root.defaults.objects, subresources.table
 
 
 def _certificate(given: Given, host: str) -> tuple[Path, Path]:

@@ -5,7 +5,7 @@ need, in the order in which they are built, and their groups. `root.declared` bu
 are looked for only where a name is asked for that inkube itself does not have: that takes longer
 than most of a start.
 
-    selection   names, what they need, their groups
+    selection   names, what they need, their groups; those of inkube from `builtin.json`
     installed   what packages offer under the entry point group `inkube.modules`
     outlines    what discovery shows of inkube's own modules, known without loading them
 """

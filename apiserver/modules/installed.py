@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from importlib import metadata
 from typing import cast
 
-from inkube.apiserver.modules.selection import BUILT_IN, Declared
+from inkube.apiserver.modules import selection
+from inkube.apiserver.modules.selection import Declared
 from inkube.schemas import caches
 
 GROUP = "inkube.modules"
@@ -14,7 +15,7 @@ _MEMBERS = ("groups", "needs", "options", "build")
 def names() -> Sequence[str]:
     """The names of all that are installed, sorted; those of inkube's own modules stay its own."""
     found = {each.name for each in metadata.entry_points(group=GROUP)}
-    return sorted(found - BUILT_IN.keys())
+    return sorted(found - selection.built_in().keys())
 
 
 @caches.of_values(64)
@@ -23,7 +24,7 @@ def load(name: str) -> Declared:
     of that name, and where it cannot be loaded or is none."""
     found = {each.value: each for each in metadata.entry_points(group=GROUP, name=name)}
     if not found:
-        choices = ", ".join(("all", "default", "none", *BUILT_IN, *names()))
+        choices = ", ".join(("all", "default", "none", *selection.choices(), *names()))
         raise ValueError(f"there is no module {name!r}; there are {choices}")
     if len(found) > 1:
         raise ValueError(f"several packages have a module {name!r}: {', '.join(sorted(found))}")

@@ -2,7 +2,7 @@
 
 To load the modules takes longer than half of a start, with pydantic, the models and their checks;
 the first question of most clients is which kinds there are. `outlines.json` has the answer, made by
-`tools/outlines.py` of the modules themselves.
+`tools/generate_outlines.py` of the modules themselves.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from inkube.apiserver.modules.selection import BUILT_IN
+from inkube.apiserver.modules.selection import built_in
 from inkube.schemas import caches
 from inkube.schemas.definitions import Definition, Names, Origin, Subresource, Version
 
@@ -20,7 +20,7 @@ FILE = Path(__file__).with_name("outlines.json")
 
 def definitions(names: Sequence[str]) -> tuple[Definition, ...] | None:
     """The definitions of these modules without schemas; None if one comes from a package."""
-    if not all(name in BUILT_IN for name in names):
+    if not all(name in built_in() for name in names):
         return None
     return tuple(definition for name in names for definition in _read()[name])
 

@@ -1,5 +1,6 @@
 from inkube.apiserver.root import aggregation as aggregation
 from inkube.apiserver.root import declared as declared
+from inkube.apiserver.root import defaults as defaults
 from inkube.apiserver.root import definitionfiles as definitionfiles
 from inkube.apiserver.root import editedfiles as editedfiles
 from inkube.apiserver.root import kubeconfig as kubeconfig
@@ -9,10 +10,10 @@ from inkube.apiserver.root import listening as listening
 from inkube.apiserver.root import manifests as manifests
 from inkube.apiserver.root import scenarios as scenarios
 from inkube.apiserver.root import security as security
-from inkube.apiserver.root import workloads as workloads
+from inkube.apiserver.root import serveraccess as serveraccess
+from inkube.apiserver.root import startmodules as startmodules
 from inkube.apiserver.root.client import InProcessClient as InProcessClient
 from inkube.apiserver.root.controlled import Controlled as Controlled
-from inkube.apiserver.root.defaults import objects as default_objects  # noqa: F401 # a name that says which
 from inkube.apiserver.root.listening import Door as Door
 from inkube.apiserver.root.manifests import ManifestError as ManifestError
 from inkube.apiserver.root.manifests import Source as Source
@@ -34,7 +35,8 @@ from inkube.controllers.core import accounts as accounts
 from inkube.controllers.core import flowcontrol as flowcontrol
 from inkube.controllers.core import identity as identity
 from inkube.controllers.core import protection as protection
-from inkube.controllers.workloads import Cluster as Cluster
+from inkube.controllers.modules import ModuleParts as ModuleParts
+from inkube.controllers.modules import PodRunner as PodRunner
 from inkube.schemas import models as models
 from inkube.storage import SqliteOptions as SqliteOptions
 from inkube.storage import postgresql_log as postgresql_log

@@ -39,8 +39,10 @@ async def lifespan(
     _close_at_the_end(made.core, stack)
     _defer_kinds(made)
     await _make_first_objects(made)
-    reconcilers.add(made.core)
-    for trigger in (*reconcilers.at_first_object(made.core), *await _aggregation(made)):
+    replaced = {name for each in made.early for name in each.replaces}
+    reconcilers.add(made.core, replaced)
+    lazily = reconcilers.at_first_object(made.core, replaced)
+    for trigger in (*lazily, *await _aggregation(made)):
         stack.callback(trigger.close)
         trigger.start()
     await serving.begin(made, progress, stack, _fork)
@@ -81,10 +83,11 @@ def _defer_kinds(made: Parts) -> None:
     async def prepare() -> None:  # most of what loading them takes
         await core.registry.worker.run(HEAVY, getattr, root.declared, "install")
 
-    if groups or options.kinds:
-        outline = partial(modules.outlines.definitions, options.module_names)
+    own = any(each.needs_environment for each in made.early)
+    if groups or options.kinds or own:
+        outline = partial(modules.outlines.definitions, options.late_modules)
         core.resources.defer(groups, made.environment, prepare, outline)
-    if options.kinds or any(core.base.store.count(keys.of_group(name)) for name in groups):
+    if options.kinds or own or any(core.base.store.count(keys.of_group(name)) for name in groups):
         core.resources.load()
 
 
@@ -94,8 +97,7 @@ async def _make_first_objects(made: Parts) -> None:
         await bootstrap.first_objects(made.core.client)
     if options.authorization_mode == "RBAC":
         await made.defaults.make_set(sets.ROLES)
-        if "provisioning" in options.module_names:
-            await made.defaults.make_set(sets.PROVISIONING_ROLES)
+        await made.defaults.make_set(sets.MODULE_ROLES)
 
 
 async def _aggregation(made: Parts) -> list[Trigger]:
@@ -123,7 +125,7 @@ async def _install_what_is_wanted(
     """Serve stored kinds and those of the options. Controllers must read them first."""
     core, options = made.core, made.core.options
     stored = core.base.snapshot is not None and core.base.store.count(requestwaits.DEFINITIONS)
-    if options.workloads or stored:
+    if made.keeps_up or stored:
         await made.settled()
     if options.aggregated:
         await root.aggregation.register(core.client, options.aggregated)

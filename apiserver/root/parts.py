@@ -45,9 +45,19 @@ class Parts:
     can use certificates."""
     leadership: "root.leading.Leadership | None"
     """This server's part in the election of the leader; None if it is alone on its log."""
-    cluster: "root.Cluster | None"
-    """The nodes and their pods; None without workloads."""
+    early: "Sequence[root.ModuleParts]"
+    """The parts of the modules that are built at the start."""
     beginning: Beginning
+
+    @property
+    def pods(self) -> "root.PodRunner | None":
+        """The module's part that runs pods; None if no module runs them."""
+        return next((made.pods for made in self.early if made.pods is not None), None)
+
+    @property
+    def keeps_up(self) -> bool:
+        """Whether requests wait for controllers of modules."""
+        return any(made.keeps_up for made in self.early)
 
     async def settled(self, within: float = 60.0) -> None:
         """Wait until every controller in this process has seen the newest revision and is idle.
@@ -85,15 +95,17 @@ def build(options: Options, door: Door, base: Foundation) -> Parts:
     front_proxy = Late(lambda: auth.frontproxy.load(base.keys))
     defaults = _defaults(core, front_proxy)
     authority = Late(lambda: security.client_authority(door.certificate, door.tls, options))
+    access = Late(lambda: root.serveraccess.of(core, authority))
+    early = root.startmodules.build(core, access) if options.start_modules else []
     return Parts(
         core=core,
         streams=Streams(core.registry, base.system_fields),
         defaults=defaults,
         aggregator=Late(lambda: _aggregator(core, front_proxy, defaults)),
-        environment=Late(lambda: root.declared.install(core)),
+        environment=Late(lambda: root.declared.install(core, early, access())),
         client_authority=authority,
         leadership=_leadership(core) if base.shares else None,
-        cluster=_cluster(core, authority),
+        early=early,
         beginning=Beginning(),
     )
 
@@ -111,6 +123,7 @@ def _defaults(core: Core, front_proxy: "Late[auth.frontproxy.Identity]") -> Defa
         may_identify=options.modules != "none",
         proxies=lambda: auth.frontproxy.trust(front_proxy()),
         minor=core.options.release.minor,
+        module_roles=options.module_roles,
     )
 
 
@@ -134,10 +147,3 @@ def _leadership(core: Core) -> "root.leading.Leadership":
     return root.leading.Leadership(
         core.manager, options.lease_duration, on_one_machine=not options.database
     )
-
-
-def _cluster(core: Core, authority: "Late[auth.tls.Authority]") -> "root.Cluster | None":
-    if not core.options.workloads:
-        return None
-    config = root.workloads.wanted(core.options.workloads)
-    return root.workloads.install(config, core, authority)

@@ -1,9 +1,9 @@
 """The Kubernetes controllers of a server, which start at once or when they have work.
 
-The controllers of declared kinds and of workloads start with their kinds (`declared`, `workloads`).
+Modules have their own controllers, and can replace some of these.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from inkube.apiserver import root
 from inkube.apiserver.registry import Installer
@@ -17,8 +17,9 @@ from inkube.controllers.core import crds, expiry, garbage, namespaces, policies,
 from inkube.storage import Entry
 
 
-def add(core: Core) -> None:
-    """Add the controllers that the options require to the manager."""
+def add(core: Core, replaced: Collection[str]) -> None:
+    """Add the controllers that the options require to the manager. Modules run those in
+    `replaced`."""
     options, manager = core.options, core.manager
     installer = Installer(core.resources, core.webhooks.converter, options.release.minor)
     served = crds.add(manager, installer)
@@ -33,12 +34,13 @@ def add(core: Core) -> None:
         garbage.add(manager, catalog)
         quotas.add(manager, catalog)
         policies.add(manager, LiveSchemas(core.resources))
-        if options.asks_accounts and not options.workloads:
+        if options.asks_accounts and "serviceaccount-controller" not in replaced:
             root.accounts.add(manager, manager.client)
 
 
-def at_first_object(core: Core) -> list[Trigger]:
-    """Return the triggers that add each controller at the first object that it needs."""
+def at_first_object(core: Core, replaced: Collection[str]) -> list[Trigger]:
+    """Return the triggers that add each controller at the first object that it needs. Modules run
+    those in `replaced`."""
     options, manager = core.options, core.manager
     client = manager.client
     found: list[tuple[str, Callable[[Entry], bool], Callable[[], None]]] = []
@@ -46,11 +48,14 @@ def at_first_object(core: Core) -> list[Trigger]:
         found += [("flowschemas", triggers.says_nothing, lambda: root.flowcontrol.add(manager))]
     if options.controllers:
         found += [("leases", triggers.is_identity, lambda: root.identity.add(manager))]
-    if options.controllers and not options.workloads:  # `workloads` selects its own controllers
+    if options.controllers:
         protection: Mapping[str, Callable[[], None]] = {
-            "persistentvolumeclaims": lambda: root.protection.add_claims(manager, client),
-            "persistentvolumes": lambda: root.protection.add_volumes(manager, client),
-            "volumeattributesclasses": lambda: root.protection.add_classes(manager, client),
+            "persistentvolumeclaim": lambda: root.protection.add_claims(manager, client),
+            "persistentvolume": lambda: root.protection.add_volumes(manager, client),
+            "volumeattributesclass": lambda: root.protection.add_classes(manager, client),
         }
-        found += [(plural, triggers.is_to_go, add) for plural, add in protection.items()]
+        for kind, add_one in protection.items():
+            if f"{kind}-protection-controller" not in replaced:
+                plural = f"{kind}es" if kind.endswith("s") else f"{kind}s"
+                found.append((plural, triggers.is_to_go, add_one))
     return [Trigger(core.base.store, *each) for each in found]

@@ -2,8 +2,8 @@
 
 With a seed, requests wait for the controllers, so that revisions do not depend on timing. If
 several servers share a store, requests wait for the writes of others: a client can create a
-definition on one server and use it on another. With workloads, a write waits a short time for the
-controllers (`app.Parts.before_write`).
+definition on one server and use it on another. If a module asks for it, a write waits a short
+time for the controllers (`app.Parts.before_write`).
 """
 
 import asyncio
@@ -39,7 +39,7 @@ def of_controllers(manager: Manager) -> Callable[[], Awaitable[bool]]:
     return wait
 
 
-def of_workloads(manager: Manager) -> Callable[[], Awaitable[None]]:
+def of_earlier_writes(manager: Manager) -> Callable[[], Awaitable[None]]:
     """Wait some milliseconds for the controllers to process earlier writes.
 
     On a cluster, a write waits for a disk, which takes longer than the controllers. A client that

@@ -4,7 +4,7 @@
 """
 
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from inkube.apiserver import app as apps
@@ -120,7 +120,7 @@ def _application(
         faults=core.faults,
         sleep=core.base.clock.sleep,
         before_request=_before_request(parts, others),
-        before_write=requestwaits.of_workloads(core.manager) if options.workloads else None,
+        before_write=requestwaits.of_earlier_writes(core.manager) if parts.keeps_up else None,
         on_request=options.on_request,
         records_bodies=options.record_bodies,
         pages=made_late(Late(lambda: console.Pages())),
@@ -215,11 +215,11 @@ def _shared_streams(parts: Parts) -> "watching.shared.SharedStreams":
 
 
 def _subresources(parts: Parts, handlers: Handlers, streaming: Streaming) -> Subresources:
-    core, cluster, sessions = parts.core, parts.cluster, streaming.sessions()
+    core, pods, sessions = parts.core, parts.pods, streaming.sessions()
     guards, registry = core.security, core.registry
 
     def kubelet() -> "subresources.containers.Kubelet | None":
-        return None if cluster is None else cluster.containers
+        return None if pods is None else pods.containers
 
     return subresources.table.table(
         registry,
@@ -231,16 +231,16 @@ def _subresources(parts: Parts, handlers: Handlers, streaming: Streaming) -> Sub
         streams=subresources.containers.PodStreams(registry, guards.authorizer, kubelet, sessions),
         proxies=subresources.proxies.Proxies(registry, core.addresses, kubelet, sessions),
         running=lambda: _running(parts),
-        usage=lambda: None if cluster is None else cluster.usage,
+        usage=lambda: None if pods is None else pods.usage,
     )
 
 
 def _running(parts: Parts) -> dict[str, bool]:
     """Return the components of a cluster by name, and whether this server runs them."""
-    cluster = parts.cluster
+    pods = parts.pods
     return {
         "controller-manager": parts.core.options.controllers,
-        "scheduler": cluster is not None and cluster.config.runs("kube-scheduler"),
+        "scheduler": pods is not None and pods.runs("kube-scheduler"),
         "etcd-0": not parts.core.base.store.failure,
     }
 
@@ -273,11 +273,16 @@ async def _behind_others(
     leader = workers.Leader(
         options.worker,
         lambda: parts.leadership.leading_process if parts.leadership else 0,
-        options.module_groups,
-        pods=bool(options.workloads),
+        (*options.module_groups, *_groups_of(parts.early)),
+        pods=parts.pods is not None,
     )
     stack.push_async_callback(leader.close)
     return replace(made, elsewhere=leader.concerns)
+
+
+def _groups_of(early: "Sequence[root.ModuleParts]") -> Iterator[str]:
+    """The groups of the kinds with a model of modules that are built at the start."""
+    return (kind.definition.group for made in early for kind in made.kinds)
 
 
 def _audit_log(options: Options) -> "http.audit.AuditLog | None":

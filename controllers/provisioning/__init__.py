@@ -12,6 +12,7 @@ services that their checks use. `module.Provisioning` is the module that a serve
   pulls                    the resources that the last pull of each repository created
   files, readings          files, and lists of resources, as endpoints; `settings` of a namespace
   quotas, deletion         limits of repositories and resources; steps before a deletion
+  roles                    the ClusterRoles of its users
   tokens, hooks            requests of the server to providers: tokens, webhooks
   webhook, authorize       requests of providers and users: events, codes of OAuth
   jobs/                    jobs that read and write files: pull, push, move, and automatic pulls

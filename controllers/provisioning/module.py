@@ -15,10 +15,12 @@ from inkube.controllers.provisioning.options import BITBUCKET_API, GITHUB_API, O
 from inkube.controllers.provisioning.outside.systems import Systems
 from inkube.controllers.provisioning.pulls import Pulls
 from inkube.controllers.provisioning.repository_checks import Vaults
+from inkube.controllers.provisioning.roles import ROLES
 from inkube.controllers.provisioning.tokens import Tokens
 from inkube.controllers.provisioning.types import Connection, Repository
 from inkube.controllers.secure import SecureValues
 from inkube.schemas.meta import GVR
+from inkube.schemas.objects import Object
 
 OUTSIDE = (
     ModuleOption("offline", False),
@@ -43,6 +45,7 @@ class Provisioning:
     groups: Sequence[str] = ("provisioning.grafana.app",)
     needs: Sequence[str] = ()
     options: Sequence[ModuleOption] = (*OUTSIDE, *_OWN)
+    roles: Sequence[Object] = ROLES
 
     def build(self, host: ModuleHost) -> ModuleParts:
         """Build Repository, Connection and Job, with the services that their checks use."""

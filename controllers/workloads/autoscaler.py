@@ -169,7 +169,7 @@ class Autoscaler:
         """The current state of the target. Raises StatusError."""
         reference = owner["spec"]["scaleTargetRef"]
         version, name = reference.get("apiVersion", "v1"), reference["kind"]
-        kind = self._cluster.outside.find_kind(version, name)
+        kind = self._cluster.server.find_kind(version, name)
         if kind is None:
             group, _ = split_api_version(version)
             raise bad_request(f'no matches for kind "{name}" in group "{group}"')

@@ -1,45 +1,23 @@
 """The shared parts of the controllers of workloads: clients, caches with indexes, clock, random.
 
-`workloads.add` creates them once. The composition root provides `Outside`.
+The module creates them once for each server.
 """
 
 import random
-from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from inkube.controllers.client import Client, Object
-from inkube.controllers.core import Kind
 from inkube.controllers.events import Recorder
 from inkube.controllers.informer import Index, Informer
 from inkube.controllers.manager import Manager
+from inkube.controllers.modules import ServerAccess
 from inkube.controllers.workloads.configuration import Workloads
 from inkube.controllers.workloads.rosters import Rosters
 
 PODS = "v1/pods"
 NODES = "v1/nodes"
 MANAGER = "kube-controller-manager"
-
-
-@dataclass(frozen=True, slots=True)
-class Outside:
-    """The functions of the server that controllers need in addition to a client."""
-
-    client_as: Callable[[str], Client]
-    """Field manager → the in-process client for its writes."""
-    bind: Callable[[Object, str], Awaitable[None]]
-    """Binds a pod to the node with a name, like POST to `binding`."""
-    issue_token: Callable[[Object, Object], str]
-    """Creates a token for a ServiceAccount, bound to a Secret, without an expiration time."""
-    authority: Callable[[], str]
-    """Returns the authority of the server's certificate, as PEM."""
-    sign: Callable[[Object], str]
-    """Returns the certificate for a CertificateSigningRequest, as base64 of PEM. Raises ValueError
-    with the reason if the signer refuses the request."""
-    find_kind: Callable[[str, str], Kind | None]
-    """(apiVersion, kind) → the served kind; None if it is not served now."""
-    serve_metrics: Callable[[], None]
-    """Serves metrics.k8s.io from now on."""
 
 
 class Usage(Protocol):
@@ -56,10 +34,10 @@ class Cluster:
     The memory of the indexes is bounded by the objects of the informers.
     """
 
-    def __init__(self, manager: Manager, config: Workloads, outside: Outside) -> None:
+    def __init__(self, manager: Manager, config: Workloads, server: ServerAccess) -> None:
         self.manager = manager
         self.config = config
-        self.outside = outside
+        self.server = server
         self.clock = manager.clock
         self.random = random.Random(config.seed)  # noqa: S311 # jitter needs no secrecy
         self.usage: Usage | None = None
@@ -70,10 +48,14 @@ class Cluster:
         """Whether a simulated kubelet serves a node, so that its lease does not matter."""
         self._clients: dict[str, Client] = {}
 
+    def runs(self, name: str) -> bool:
+        """Whether the controller with this name runs."""
+        return self.config.runs(name)
+
     def client(self, manager: str = MANAGER) -> Client:
         """The client for the writes of a field manager."""
         if manager not in self._clients:
-            self._clients[manager] = self.outside.client_as(manager)
+            self._clients[manager] = self.server.client_as(manager)
         return self._clients[manager]
 
     def recorder(self, component: str, manager: str = MANAGER) -> Recorder:

@@ -47,7 +47,7 @@ class Disruption:
     def __init__(self, cluster: Cluster) -> None:
         self._clock = cluster.clock
         self._client = cluster.client()
-        self._find_kind = cluster.outside.find_kind
+        self._find_kind = cluster.server.find_kind
         self._events = cluster.recorder(_COMPONENT)
         self._budgets = cluster.informer(BUDGETS)
         self._pods = cluster.informer(PODS)

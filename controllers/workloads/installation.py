@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping
 
 from inkube.controllers.manager import Manager
+from inkube.controllers.modules import ServerAccess
 from inkube.controllers.workloads import starts
-from inkube.controllers.workloads.cluster import Cluster, Outside
+from inkube.controllers.workloads.cluster import Cluster
 from inkube.controllers.workloads.configuration import Workloads
 
 STARTS: Mapping[str, Callable[[], Callable[[Cluster], None]]] = {
@@ -39,9 +40,9 @@ STARTS: Mapping[str, Callable[[], Callable[[Cluster], None]]] = {
 """Name of each of `CONTROLLERS`, in order → a function that loads and returns its `add`."""
 
 
-def add(manager: Manager, config: Workloads, outside: Outside) -> Cluster:
+def add(manager: Manager, config: Workloads, server: ServerAccess) -> Cluster:
     """Add the controllers that `config` names to the manager, and return their shared cluster."""
-    cluster = Cluster(manager, config, outside)
+    cluster = Cluster(manager, config, server)
     for name, start in STARTS.items():
         if config.runs(name):
             start()(cluster)

@@ -52,7 +52,7 @@ class Scheduler:
 
     def __init__(self, cluster: Cluster) -> None:
         self._clock = cluster.clock
-        self._bind = cluster.outside.bind
+        self._bind = cluster.server.bind
         self._client = cluster.client(NAME)
         self._events = SeriesRecorder(self._client, self._clock, SCHEDULER)
         self._pods = cluster.informer(PODS)

@@ -97,7 +97,7 @@ class CustomServed(Served):
 class Rules(Protocol):
     """Static rules next to the schema: returns the errors of an object; `old` is None on create."""
 
-    def __call__(self, obj: Object, old: Object | None) -> list[FieldError]: ...
+    def __call__(self, obj: Object, old: Object | None, /) -> list[FieldError]: ...
 
 
 class Part(Protocol):

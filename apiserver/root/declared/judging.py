@@ -5,17 +5,20 @@ a server, with a store that is never opened, because static rules read no other 
 """
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import fields
+from itertools import repeat
+from typing import Any, NoReturn
 
 from inkube.apiserver.auth import KeyFiles
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.registry import Chain, JSONCodec, Registry, Resources, SystemFields
+from inkube.apiserver.root import modulehosts
 from inkube.apiserver.root.client import InProcessClient
-from inkube.apiserver.root.declared.kinds import module_named
 from inkube.apiserver.root.declared.secrets import StoredSecrets
 from inkube.controllers.clock import SystemClock
 from inkube.controllers.kinds import KindModule
-from inkube.controllers.modules import ModuleHost
+from inkube.controllers.manager import Manager
+from inkube.controllers.modules import ModuleHost, ServerAccess
 from inkube.storage import MemoryLog, Store
 
 
@@ -29,14 +32,20 @@ class _NoRequests:
         return lambda: None
 
 
+def _without_a_server(*given: object) -> NoReturn:
+    raise RuntimeError("static rules are checked without a server")
+
+
 def judged_kinds(options: Options) -> list[KindModule[Any]]:
     """Return each kind of the modules in the options, with its rules."""
     store = Store(MemoryLog(), JSONCodec())
     client = InProcessClient(Registry(store, Chain([]), SystemFields()), Resources())
     secrets, services = StoredSecrets(store, KeyFiles(None)), dict[str, Any]()
+    manager = Manager(client, SystemClock(), leads=False)
+    server = ServerAccess(*repeat(_without_a_server, len(fields(ServerAccess))))
     found: list[KindModule[Any]] = []
     for name in options.module_names:
-        module = module_named(name)
+        module = modulehosts.named(name)
         made = module.build(
             ModuleHost(
                 settings=options.settings(module),
@@ -46,6 +55,8 @@ def judged_kinds(options: Options) -> list[KindModule[Any]]:
                 secrets=secrets,
                 data=None,
                 faults=_NoRequests(),
+                manager=manager,
+                server=server,
             )
         )
         services |= made.services

@@ -5,39 +5,34 @@ their objects are already stored. pydantic, the models and their checks would ta
 of a start, and most servers do not need them.
 """
 
-from collections.abc import Mapping
-from typing import Any, cast
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from inkube.apiserver.modules import installed
 from inkube.apiserver.registry import Handler, Resource
+from inkube.apiserver.root import modulehosts, startmodules
 from inkube.apiserver.root.core import Core
 from inkube.apiserver.root.declared.endpoints import SubresourceHandler, endpoint
 from inkube.apiserver.root.declared.records import Shown, StoredRecords, transactor
-from inkube.apiserver.root.declared.secrets import StoredSecrets
-from inkube.controllers import modules, porch, provisioning, world
 from inkube.controllers.environment import Environment, Recheck
 from inkube.controllers.events import Recorder
 from inkube.controllers.kinds import KindModule
-
-_OWN = {
-    "provisioning": (provisioning, "Provisioning"),
-    "world": (world, "World"),
-    "porch": (porch, "Porch"),
-}
-"""The modules that come with inkube: the room, and the name of the class in it. Both load late."""
+from inkube.controllers.modules import ModuleParts, ServerAccess
 
 
-def install(core: Core) -> Environment:
+def install(core: Core, early: Sequence[ModuleParts], access: ServerAccess) -> Environment:
     """Serve every configured kind, and return the environment of their checks. Call it only one
     time for each server.
 
-    Raises ValueError if a module contains kinds of groups that it does not declare.
+    `early` are the parts of the modules that were built at the start. Raises ValueError if a module
+    contains kinds of groups that it does not declare.
     """
     services: dict[str, Any] = {}
-    built = []
-    for name in core.options.module_names:
-        made = _build(name, core, services)
-        core.closing.push_async_callback(made.close)
+    for made in early:
+        services |= made.services
+    built = [*early]
+    for name in core.options.late_modules:
+        made = modulehosts.build(name, core, access, services)
+        startmodules.install(core, made)
         services |= made.services
         built.append(made)
     environment = _environment(core, services)
@@ -48,37 +43,6 @@ def install(core: Core) -> Environment:
             for controller in made.controllers(environment):
                 core.manager.add(controller)
     return environment
-
-
-def _build(name: str, core: Core, services: Mapping[str, Any]) -> modules.ModuleParts:
-    module = module_named(name)
-    host = modules.ModuleHost(
-        settings=core.options.settings(module),
-        services=dict(services),
-        client=core.manager.client,
-        clock=core.manager.clock,
-        secrets=StoredSecrets(core.base.store, core.base.keys),
-        data=core.options.data,
-        faults=core.faults,
-    )
-    made = module.build(host)
-    for kind in made.kinds:
-        if kind.definition.group not in module.groups:
-            raise ValueError(
-                f"the module {name!r} makes {kind.definition.names.kind} of "
-                f"{kind.definition.group}, a group that it does not declare"
-            )
-    return made
-
-
-def module_named(name: str) -> modules.Module:
-    """Return the module with this name. Raises ValueError if an installed package's module cannot
-    be loaded."""
-    if name not in _OWN:
-        return cast("modules.Module", installed.load(name))
-    room, own = _OWN[name]
-    made: modules.Module = getattr(room, own)()
-    return made
 
 
 def _environment(core: Core, services: Mapping[str, Any]) -> Environment:

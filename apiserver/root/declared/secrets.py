@@ -11,7 +11,7 @@ from typing import Any
 
 from inkube.apiserver import auth
 from inkube.apiserver.auth import Keys
-from inkube.controllers.secure import Entry
+from inkube.apiserver.root import declared
 from inkube.schemas.lazy import Late
 from inkube.storage import Store, errors
 
@@ -26,7 +26,7 @@ class StoredSecrets:
         # most servers never store a secure value
         self._seal = Late(lambda: auth.Fernet(keys.load("key", auth.Fernet.generate_key)))
 
-    async def put(self, entry: Entry) -> None:
+    async def put(self, entry: "declared.Entry") -> None:
         """Store the entry. It replaces an entry with the same namespace and name."""
         key, value = _key(entry.namespace, entry.name), self._sealed(entry)
         while True:
@@ -40,7 +40,7 @@ class StoredSecrets:
             except (errors.AlreadyExists, errors.NotFound, errors.Conflict):
                 continue
 
-    async def get(self, namespace: str, name: str) -> Entry | None:
+    async def get(self, namespace: str, name: str) -> "declared.Entry | None":
         """Return the entry with that name, or None."""
         found = self._store.get(_key(namespace, name))
         return self._opened(found.value) if found is not None else None
@@ -55,12 +55,12 @@ class StoredSecrets:
         except errors.NotFound:
             return
 
-    async def owned(self, namespace: str, owner: str) -> list[Entry]:
+    async def owned(self, namespace: str, owner: str) -> "list[declared.Entry]":
         """Return all entries that belong to one object."""
         found = self._store.list(f"{PREFIX}/{namespace}/")
         return [self._opened(entry.value) for entry in found if entry.value["owner"] == owner]
 
-    def _sealed(self, entry: Entry) -> dict[str, Any]:
+    def _sealed(self, entry: "declared.Entry") -> dict[str, Any]:
         return {
             "apiVersion": "inkube.dev/v1",
             "kind": "SecureValue",
@@ -70,8 +70,8 @@ class StoredSecrets:
             "sealed": self._seal().encrypt(entry.value.encode()).decode(),
         }
 
-    def _opened(self, stored: dict[str, Any]) -> Entry:
-        return Entry(
+    def _opened(self, stored: dict[str, Any]) -> "declared.Entry":
+        return declared.Entry(
             namespace=stored["metadata"]["namespace"],
             name=stored["metadata"]["name"],
             owner=stored["owner"],

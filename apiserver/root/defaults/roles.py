@@ -13,7 +13,6 @@ from inkube.schemas.objects import Object
 
 GROUP = "rbac.authorization.k8s.io"
 _DATA = Path(__file__).with_name("roles.txt")
-_OF_MODULES = Path(__file__).with_name("moduleroles.txt")
 _API = f"{GROUP}/v1"
 _AGGREGATE = f"{GROUP}/aggregate-to-"
 _CONTROLLER = "system:controller:"
@@ -61,16 +60,10 @@ def objects(minor: int = releases.NEWEST.minor) -> Iterator[tuple[str, Object]]:
     yield from _in_namespaces()
 
 
-def of_provisioning() -> Iterator[tuple[str, Object]]:
-    """Yield the roles for users of provisioning. The server does not bind them to any user."""
-    for name, role in _read(releases.NEWEST.minor, _OF_MODULES).items():
-        yield "clusterroles", {**role, "metadata": {"name": name}}
-
-
-def _read(minor: int, path: Path = _DATA) -> dict[str, Object]:
+def _read(minor: int) -> dict[str, Object]:
     roles: dict[str, Object] = {}
     rules: list[Object] = []
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in _DATA.read_text(encoding="utf-8").splitlines():
         if line.startswith("#"):
             continue
         words = line.split()

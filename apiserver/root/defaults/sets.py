@@ -6,7 +6,7 @@ next start. With RBAC, its roles are created at the start, because they decide a
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from inkube.apiserver.registry import SystemFields, keys
 from inkube.apiserver.root import defaults
@@ -16,8 +16,8 @@ from inkube.storage import Entry, Store, errors
 
 Objects = Iterable[tuple[str, Object]]
 ROLES = "roles"
-PROVISIONING_ROLES = "roles of provisioning"
-"""A set in addition to the ones above, only on servers with RBAC."""
+MODULE_ROLES = "roles of modules"
+"""The set with the roles of modules, only on servers with RBAC."""
 IDENTITY = "identity"
 """The set with the Lease of this server."""
 TRUST = "extension-apiserver-authentication"
@@ -68,6 +68,7 @@ class Defaults:
         may_identify: bool = True,
         minor: int = releases.NEWEST.minor,
         proxies: Callable[[], Mapping[str, str]] = dict,
+        module_roles: Sequence[Object] = (),
     ) -> None:
         self._store = store
         self._system_fields = system_fields
@@ -76,8 +77,9 @@ class Defaults:
         self._minor = minor
         self._authority = authority
         self._proxies = proxies
+        self._module_roles = module_roles
         self._trusts_proxies = False
-        self._missing = {*_SETS.values(), PROVISIONING_ROLES} if may_make else set()
+        self._missing = {*_SETS.values(), MODULE_ROLES} if may_make else set()
         if not may_identify:
             self._missing.discard(IDENTITY)
         self._made: dict[str, Entry] = {}
@@ -134,8 +136,8 @@ class Defaults:
         now = self._system_fields.timestamp()
         if name == ROLES:
             return defaults.roles.objects(self._minor)
-        if name == PROVISIONING_ROLES:
-            return defaults.roles.of_provisioning()
+        if name == MODULE_ROLES:
+            return (("clusterroles", role) for role in self._module_roles)
         if name == "flow":
             return defaults.objects.flow_control(now)
         if name == "versions":

@@ -16,9 +16,9 @@ def checked(options: Options) -> Options:
         raise ValueError("at a revision or a time there is what a file or a database holds")
     if options.data is not None and not options.database and not options.data.exists():
         raise ValueError(f"{options.data} does not exist")
-    for name in ("workloads", "definitions", "snapshot"):
-        if getattr(options, name):
-            raise ValueError(f"{name} would write, and the past takes no writes")
+    given = (name for name in ("definitions", "snapshot") if getattr(options, name))
+    for name in (*options.start_modules, *given):
+        raise ValueError(f"{name} would write, and the past takes no writes")
     if isinstance(options.at, datetime) and options.at.tzinfo is None:
         raise ValueError(f"{options.at} has no time zone")
     return replace(options, controllers=False)

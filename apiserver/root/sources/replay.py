@@ -26,9 +26,9 @@ PAGE = 500
 
 def checked(options: Options) -> Options:
     """Return the options of a replay. Raises ValueError for options that contradict it."""
-    for name in ("data", "database", "at", "snapshot", "workloads"):
-        if getattr(options, name):
-            raise ValueError(f"a replay is kept in memory and goes without {name}")
+    given = (name for name in ("data", "database", "at", "snapshot") if getattr(options, name))
+    for name in (*given, *options.start_modules):
+        raise ValueError(f"a replay is kept in memory and cannot be combined with {name}")
     if options.replay is None or not options.replay.exists():
         raise ValueError(f"{options.replay} does not exist")
     if options.speed <= 0:

@@ -58,7 +58,7 @@ def add_authority(cluster: Cluster) -> None:
     async def reconcile(key: Key) -> None:
         if not _is_active(namespaces.get(key)):
             return
-        data = {"ca.crt": cluster.outside.authority()}
+        data = {"ca.crt": cluster.server.authority()}
         metadata: Object = {
             "name": _ROOT,
             "namespace": key.name,

@@ -32,7 +32,7 @@ def add(cluster: Cluster) -> None:
         changed = templates.copy(found)
         status = changed["status"]
         try:
-            status["certificate"] = cluster.outside.sign(found)
+            status["certificate"] = cluster.server.sign(found)
         except ValueError as error:
             now = format_time(cluster.clock.now())
             status["conditions"].append({

@@ -31,7 +31,7 @@ def _annotations(secret: Object) -> dict[str, str]:
 def add(cluster: Cluster) -> None:
     """Run the controller."""
     secrets, accounts = cluster.informer(SECRETS), cluster.informer(ACCOUNTS)
-    client, outside = cluster.client(), cluster.outside
+    client, server = cluster.client(), cluster.server
 
     async def reconcile(key: Key) -> None:
         secret = secrets.get(key)
@@ -46,7 +46,7 @@ def add(cluster: Cluster) -> None:
                 await writes.delete(client, SECRETS, secret)
             return
         wanted = {
-            "ca.crt": _encode(outside.authority()),
+            "ca.crt": _encode(server.authority()),
             "namespace": _encode(key.namespace),
         }
         data = secret.get("data") or {}
@@ -57,7 +57,7 @@ def add(cluster: Cluster) -> None:
         changed["metadata"]["annotations"] = own
         changed["data"] = {**data, **wanted}
         if not data.get("token"):
-            changed["data"]["token"] = _encode(outside.issue_token(account, secret))
+            changed["data"]["token"] = _encode(server.issue_token(account, secret))
         await writes.update(client, changed)
 
     def of_account(change: Change) -> Iterator[Key]:

@@ -79,7 +79,7 @@ class Kubelets:
             functions=functions.helpers(clock, self.addresses),
             natives=self._natives,
             builtin={obj["metadata"]["name"]: obj["spec"] for obj in sets.builtin("fast")},
-            find=cluster.outside.find_kind,
+            find=cluster.server.find_kind,
             lives={("v1", "Pod"): _Pods(self), ("v1", "Node"): _Nodes(self)},
             seed=cluster.config.seed,
         )
@@ -88,7 +88,7 @@ class Kubelets:
     def _measure(self, usages: Usages) -> None:
         """Serve metrics from now on, because the first usage is declared."""
         self._cluster.usage = usages
-        self._cluster.outside.serve_metrics()
+        self._cluster.server.serve_metrics()
 
     def manages(self, node: Object) -> bool:
         """Whether a node is simulated."""

@@ -1,12 +1,12 @@
 """The kinds of `kwok.x-k8s.io/v1alpha1` that a server with workloads serves, and `Script`s.
 
-The schemas are data and follow KWOK's pkg/apis/v1alpha1. The composition root installs the result
-of `modules`. A write of a Stage that cannot be played is refused.
+The schemas are data and follow KWOK's pkg/apis/v1alpha1. A write of a Stage that cannot be played
+is refused.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
+from inkube.controllers.modules import SchemaKind
 from inkube.controllers.workloads.stages import expressions, functions, stage
 from inkube.schemas import fielderrors, quantity
 from inkube.schemas.definitions import Column, Definition, Names, Origin, Version
@@ -155,33 +155,6 @@ _CLUSTER_SCRIPT = {
 }
 
 
-class Module:
-    """A kind whose only behavior is a static check of writes (`registry.modules.Module`)."""
-
-    def __init__(self, definition: Definition, check: Check) -> None:
-        self.definition = definition
-        self._check = check
-
-    def mutate(self, obj: Object, old: Object | None) -> Object:
-        """Return the object unchanged."""
-        return obj
-
-    def validate(self, obj: Object, old: Object | None) -> list[FieldError]:
-        """The errors of the object."""
-        return self._check(obj)
-
-    async def check(self, obj: Object, old: Object | None, env: Any) -> list[FieldError]:
-        """Return no errors, because the kind has no live checks."""
-        return []
-
-    async def check_delete(self, obj: Object, env: Any) -> list[FieldError]:
-        """Return no errors, because every object can be deleted."""
-        return []
-
-    async def persist(self, obj: Object) -> None:
-        """Do nothing, because the kind has no secure values."""
-
-
 def check_usage(obj: Object) -> list[FieldError]:
     """Errors for amounts that cannot be parsed."""
     errors = []
@@ -227,15 +200,15 @@ def _check_nothing(obj: Object) -> list[FieldError]:
     return []
 
 
-def modules() -> list[Module]:
-    """The modules of all kinds."""
+def schema_kinds() -> list[SchemaKind]:
+    """All kinds, with their rules."""
     checking = functions.checking()
 
     def check_stage(obj: Object) -> list[FieldError]:
         return stage.check(obj, checking)
 
     found = [
-        _module(
+        _kind(
             KWOK,
             "Stage",
             _STAGE,
@@ -247,8 +220,8 @@ def modules() -> list[Module]:
                 Column("Delay", "integer", ".spec.delay.durationMilliseconds"),
             ),
         ),
-        _module(OWN, "Script", _SCRIPT, version="v1", check=check_script),
-        _module(
+        _kind(OWN, "Script", _SCRIPT, version="v1", check=check_script),
+        _kind(
             OWN,
             "ClusterScript",
             _CLUSTER_SCRIPT,
@@ -266,15 +239,15 @@ def modules() -> list[Module]:
     ):
         cluster = {**spec, "properties": {"selector": _SELECTOR, **spec["properties"]}}
         check = check_usage if kind == "ResourceUsage" else _check_nothing
-        found.append(_module(KWOK, kind, spec, check=check))
-        found.append(_module(KWOK, f"Cluster{kind}", cluster, namespaced=False, check=check))
+        found.append(_kind(KWOK, kind, spec, check=check))
+        found.append(_kind(KWOK, f"Cluster{kind}", cluster, namespaced=False, check=check))
     return found
 
 
 _PLURALS = {"Logs": "logs", "ClusterLogs": "clusterlogs", "Attach": "attaches"}
 
 
-def _module(
+def _kind(
     group: str,
     kind: str,
     spec: Object,
@@ -283,7 +256,7 @@ def _module(
     namespaced: bool = True,
     check: Check = _check_nothing,
     columns: tuple[Column, ...] = (),
-) -> Module:
+) -> SchemaKind:
     plural = _PLURALS.get(kind) or (
         f"{kind.lower()}es" if kind.endswith("Attach") else f"{kind.lower()}s"
     )
@@ -299,4 +272,4 @@ def _module(
         origin=Origin.PYTHON,
         late_ownership=True,
     )
-    return Module(definition, check)
+    return SchemaKind(definition, lambda obj, old: check(obj))

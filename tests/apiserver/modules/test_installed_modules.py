@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from patience import within
 
-from inkube import APIServer, BadOption, Options
+from inkube import APIServer, BadOption, Options, StatusError
 from inkube.apiserver import modules
 from inkube.apiserver.cli import main
 
@@ -42,6 +43,53 @@ class Boxes:
             controllers=lambda env: [Controller("{name}", reconcile, ())],
             services={{"{name}": self}},
             close=close,
+        )
+"""
+
+EARLY = """
+from inkube.kinds import (
+    Controller, Definition, FieldError, KindModule, Model, ModuleParts, Names, Resource,
+    SchemaKind, Version, Watch,
+)
+
+class Stamp(Resource, group="stamps.example", version="v1"):
+    pass
+
+SCHEMA = {"type": "object", "properties": {"spec": {
+    "type": "object", "properties": {"text": {"type": "string"}},
+}}}
+
+def judge(obj, old):
+    if obj["spec"]["text"] == "bad":
+        return [FieldError("FieldValueInvalid", "spec.text", "it is bad")]
+    return []
+
+class Stamps:
+    groups = ("stamps.example",)
+    needs = ()
+    options = ()
+    builds_at_start = True
+    roles = ({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+        "metadata": {"name": "stamps"},
+        "rules": [{"apiGroups": ["stamps.example"], "resources": ["*"], "verbs": ["*"]}],
+    },)
+
+    def build(self, host):
+        client = host.server.client_as("stamper")
+
+        async def stamp(key):
+            obj = await client.get("v1/configmaps", key.name, key.namespace)
+            if obj.get("data") != {"stamped": "yes"}:
+                await client.update({**obj, "data": {"stamped": "yes"}})
+
+        host.manager.add(Controller("stamper", stamp, (Watch("v1/configmaps"),)))
+        ink = Definition(
+            "stamps.example", Names("inks", "Ink", "ink", "InkList"), (Version("v1", SCHEMA),)
+        )
+        return ModuleParts(
+            kinds=[KindModule(Stamp)], schema_kinds=[SchemaKind(ink, judge)],
+            services={"stamps": self},
         )
 """
 
@@ -84,6 +132,53 @@ async def test_modules_are_built_after_those_they_need_and_closed(install) -> No
         ("built", {"outer_size": "large"}, ["inner", "remotes"]),
         ("closed",),
     ]
+
+
+async def test_a_module_that_is_built_at_the_start_works_on_kinds_of_others(install) -> None:
+    install("early", source=EARLY, value="early_package:Stamps")
+    install("late", ("early",))
+    async with APIServer(modules=["late"]) as server, within():
+        assert "stamper" in server.parts.core.manager.names
+        client = server.client
+        await client.create({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "a", "namespace": "default"},
+        })  # fmt: skip
+        await server.settled()
+        assert (await client.get("v1/configmaps", "a", "default"))["data"] == {"stamped": "yes"}
+        assert (await client.list("late.example/v1/boxes")).items == []
+    module: Any = modules.installed.load("late")
+    assert module.log[0] == ("built", {"late_size": "small"}, ["stamps"])
+
+
+async def test_kinds_of_a_schema_have_their_static_rules(install) -> None:
+    install("early", source=EARLY, value="early_package:Stamps")
+    ink = {
+        "apiVersion": "stamps.example/v1", "kind": "Ink",
+        "metadata": {"name": "a", "namespace": "default"}, "spec": {"text": "good"},
+    }  # fmt: skip
+    async with APIServer(modules=["early"]) as server, within():
+        await server.client.create(ink)
+        bad = {**ink, "metadata": {**ink["metadata"], "name": "b"}, "spec": {"text": "bad"}}
+        with pytest.raises(StatusError, match="it is bad"):
+            await server.client.create(bad)
+        assert (await server.client.list("stamps.example/v1/stamps")).items == []
+
+
+@pytest.mark.parametrize(("mode", "found"), [("RBAC", 1), ("AlwaysAllow", 0)])
+async def test_a_server_with_rbac_has_the_roles_of_modules(install, mode, found) -> None:
+    install("early", source=EARLY, value="early_package:Stamps")
+    async with APIServer(modules=["early"], authorization_mode=mode) as server:
+        listed = await server.client.list("rbac.authorization.k8s.io/v1/clusterroles")
+    assert sum(role["metadata"]["name"] == "stamps" for role in listed.items) == found
+
+
+@pytest.mark.parametrize("given", ["workloads", "all,workloads"])
+def test_the_module_of_an_option_is_not_named(given) -> None:
+    with pytest.raises(BadOption, match="the option workloads selects the module workloads"):
+        Options(modules=given)
+    assert "workloads" not in Options(modules="all").module_names
+    assert Options(workloads=True).start_modules == ("workloads",)
 
 
 def test_all_modules_are_those_of_inkube_and_of_packages(install) -> None:

@@ -3,12 +3,15 @@
 import json
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 from patience import SECONDS
 
 from inkube import APIServer
-from inkube.apiserver.modules import BUILT_IN, outlines
+from inkube.apiserver.modules import built_in, installed, outlines, selection
 
 PROGRAM = """
 import asyncio, json, sys
@@ -35,7 +38,8 @@ async def main():
 asyncio.run(main())
 """
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-PLAIN = [f"/apis/{group}" for groups in BUILT_IN.values() for group in groups]
+LATE = {name: each for name, each in built_in().items() if not each.builds_at_start}
+PLAIN = [f"/apis/{group}" for each in LATE.values() for group in each.groups]
 VERSIONED = ["/apis/provisioning.grafana.app/v0alpha1", "/apis/porch.kpt.dev/v1alpha1"]
 
 
@@ -48,15 +52,32 @@ def asked(paths, accept):
 
 
 @pytest.mark.asyncio
-async def test_the_file_says_what_the_modules_are():
+async def test_the_file_says_what_the_kinds_of_modules_are():
     async with APIServer(modules="all") as server:
         found = [resource.definition for resource in server.resources]
     told = json.loads(outlines.FILE.read_text())
-    for name, groups in BUILT_IN.items():
-        mine = [outlines.outline(each) for each in found if each.group in groups]
+    assert set(told) == set(LATE)
+    for name, module in LATE.items():
+        mine = [outlines.outline(each) for each in found if each.group in module.groups]
         assert told[name] == json.loads(json.dumps(mine)), (
             "kinds changed: run python tools/generate_outlines.py"
         )
+
+
+def test_the_description_of_each_module_is_what_its_entry_point_says():
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
+    entries = project["entry-points"][installed.GROUP]
+    assert list(entries) == list(built_in())
+    for name, entry in entries.items():
+        module = EntryPoint(name, entry, installed.GROUP).load()()
+        found = selection.BuiltIn(
+            entry,
+            list(module.groups),
+            list(module.needs),
+            list(getattr(module, "roles", ())),
+            getattr(module, "builds_at_start", False),
+        )
+        assert built_in()[name] == found, "run python tools/generate_outlines.py"
 
 
 @pytest.mark.parametrize(

@@ -210,4 +210,4 @@ async def test_controllers_that_come_to_no_end_hold_no_write_up_for_long(monkeyp
             await asyncio.Event().wait()
 
     monkeypatch.setattr(requestwaits, "CATCH_UP_SECONDS", 0.001)
-    await asyncio.wait_for(requestwaits.of_workloads(Busy.__new__(Busy))(), SECONDS)
+    await asyncio.wait_for(requestwaits.of_earlier_writes(Busy.__new__(Busy))(), SECONDS)

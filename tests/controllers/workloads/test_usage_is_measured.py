@@ -72,7 +72,7 @@ def test_usage_may_grow_with_time(kube):
     make_pod(kube)
     usage(kube, "ResourceUsage", [{"usage": {"cpu": {"expression": "pod.SinceSecond() * 0.001"}}}])
     kube.advance(1000)
-    assert kube.server.parts.cluster.usage.of(kube.client.get("v1/pods", "p", "default"))["a"][
+    assert kube.server.parts.pods.usage.of(kube.client.get("v1/pods", "p", "default"))["a"][
         "cpu"
     ] == pytest.approx(1.0, rel=0.1)
 

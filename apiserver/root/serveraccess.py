@@ -1,21 +1,17 @@
-"""The parts of a server that `controllers.workloads` needs. Imported only with workloads."""
+"""The functions of a server for modules that do the work of other parts of a cluster."""
 
 import base64
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
-from inkube.apiserver import auth
+from inkube.apiserver import auth, subresources
 from inkube.apiserver.auth import PREFIX, ServiceAccountTokens
 from inkube.apiserver.registry import Call, Registry, Resource, Resources, SystemFields
 from inkube.apiserver.root.catalog import LiveCatalog
 from inkube.apiserver.root.client import CONTROLLER, InProcessClient
 from inkube.apiserver.root.core import Core
-from inkube.apiserver.subresources import Binder, metrics
-from inkube.controllers import workloads
 from inkube.controllers.client import Client
-from inkube.controllers.workloads import Cluster, Outside, kinds
-from inkube.schemas import crds
+from inkube.controllers.modules import ServerAccess
 from inkube.schemas.lazy import Late
 from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Strategy
@@ -23,41 +19,28 @@ from inkube.schemas.strategy import Strategy
 _CENTURY = 100 * 365 * 24 * 3600
 
 
-def wanted(option: Any) -> workloads.Workloads:
-    """The option `workloads` as a configuration: true means the defaults. Raises TypeError."""
-    if isinstance(option, workloads.Workloads):
-        return option
-    if option is True:
-        return workloads.Workloads()
-    raise TypeError(f"workloads takes a bool or a Workloads, not {type(option).__name__}")
-
-
-def install(
-    config: workloads.Workloads, core: Core, client_authority: "Callable[[], auth.tls.Authority]"
-) -> Cluster:
-    """Serve the kinds of workloads, and let the manager run the controllers that `config` names."""
+def of(core: Core, client_authority: "Callable[[], auth.tls.Authority]") -> ServerAccess:
+    """The functions of a server. They load other code when they are called."""
     registry, resources = core.registry, core.resources
     tokens, system_fields = core.security.authenticator.accounts, core.base.system_fields
-    for module in kinds.modules():
-        make = partial(crds.CustomStrategy, module.validate)
-        resources.install(Resource(module.definition, make, since=core.base.store.revision))
-    outside = Outside(
+    return ServerAccess(
         client_as=partial(_client, registry, resources),
-        bind=partial(_bind, Binder(registry), resources),
+        bind=partial(_bind, Late(lambda: subresources.Binder(registry)), resources),
         issue_token=partial(_issue_token, tokens, system_fields),
         authority=Late(lambda: _authority(core.door.certificate)),
         sign=partial(_sign, client_authority),
         find_kind=LiveCatalog(core.base.store, resources).find,
         serve_metrics=partial(_serve_metrics, resources),
     )
-    return workloads.add(core.manager, config, outside)
 
 
 def _client(registry: Registry, resources: Resources, manager: str) -> Client:
     return InProcessClient(registry, resources, manager=manager)
 
 
-async def _bind(binder: Binder, resources: Resources, pod: Object, node: str) -> None:
+async def _bind(
+    binder: "Late[subresources.Binder]", resources: Resources, pod: Object, node: str
+) -> None:
     """Bind a pod to a node. Raises StatusError as `Binder.bind`."""
     resource = resources.get("", "pods")
     assert resource is not None, "pods are built in"
@@ -72,7 +55,7 @@ async def _bind(binder: Binder, resources: Resources, pod: Object, node: str) ->
         user=CONTROLLER,
     )
     names = {member: meta[member] for member in ("namespace", "name", "uid")}
-    await binder.bind(call, {"metadata": names, "target": {"kind": "Node", "name": node}})
+    await binder().bind(call, {"metadata": names, "target": {"kind": "Node", "name": node}})
 
 
 def _authority(shown: "auth.tls.Certificate | None") -> str:
@@ -94,7 +77,7 @@ def _sign(client_authority: "Callable[[], auth.tls.Authority]", request: Object)
 
 
 def _serve_metrics(resources: Resources) -> None:
-    for definition in metrics.DEFINITIONS:
+    for definition in subresources.metrics.DEFINITIONS:
         resources.install(Resource(definition, Strategy))
 
 
