@@ -167,7 +167,7 @@ class _SocketProcess(_Base):
         self._channels = sockets.Channels(socket)
         protocol = socket.ws_protocol or OLDEST
         self.tells_status = protocol in (V5, V4, V4_BASE64)
-        self._drops_early = protocol == V5
+        self._is_v5 = protocol == V5
         self._reads = asyncio.Event()
 
     async def write(self, data: bytes, *, is_error: bool = False) -> None:
@@ -191,7 +191,7 @@ class _SocketProcess(_Base):
         missing streams, including the exit code (kubernetes/kubernetes#131189). On a cluster,
         commands take longer than that. A client that answers a ping has started to read.
         """
-        if not self._drops_early:
+        if not self._is_v5:
             return
         await self._socket.ping()
         with contextlib.suppress(TimeoutError):
@@ -214,7 +214,7 @@ class _SocketProcess(_Base):
             await self._input.put(data)
         elif channel == RESIZE:
             self.note_size(data)
-        elif channel == CLOSE and data[:1] == bytes((STDIN,)) and self.wanted.stdin:
+        elif channel == CLOSE and self._is_v5 and data[:1] == bytes((STDIN,)) and self.wanted.stdin:
             await self._input.put(b"")
 
 
