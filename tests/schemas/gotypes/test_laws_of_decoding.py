@@ -1,0 +1,152 @@
+"""Laws of decoding, for the types of every built-in kind: what is kept, dropped and refused."""
+
+import copy
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pytest
+import samples
+
+from inkube.schemas import releases
+from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.gotypes import decoding, table, types
+
+KINDS = sorted(samples.OBJECTS)
+MINORS = [release.minor for release in releases.RECORDED]
+UNKNOWN = "unheardOf"
+FREE = ("raw", "json", "orbool", "orlist", "orstrings", "intstr", "quantity")
+"""Kinds of types that accept several JSON types."""
+
+
+class Place(NamedTuple):
+    """A value in an object: where it is, its type, and what contains it."""
+
+    path: str
+    type: types.GoType
+    container: Any
+    key: Any
+
+
+def type_of(name: str, minor: int = releases.NEWEST.minor) -> types.GoType:
+    """The type of `GROUP/VERSION/KIND`, or of `VERSION/KIND`."""
+    full = name if name.count("/") == 2 else f"/{name}"
+    return types.of(table.table(minor).kinds[full], minor)
+
+
+def sample(name: str) -> dict[str, Any]:
+    return copy.deepcopy(samples.make(*name.rsplit("/", 1)))
+
+
+def places(go: types.GoType, value: Any, path: str = "") -> Iterator[Place]:
+    """Every value inside an object, with its type."""
+    if go.kind == "struct" and isinstance(value, dict):
+        for key, inner in value.items():
+            below = f"{path}.{key}".lstrip(".")
+            yield Place(below, go.fields[key].type, value, key)
+            yield from places(go.fields[key].type, inner, below)
+    elif go.kind == "list" and go.item is not None:
+        for number, inner in enumerate(value):
+            below = f"{path}[{number}]"
+            yield Place(below, go.item, value, number)
+            yield from places(go.item, inner, below)
+    elif go.kind == "map" and go.item is not None:
+        for key in value:
+            yield Place(f"{path}.{key}", go.item, value, key)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_is_decoded_stays_the_same_when_it_is_decoded_again(name):
+    given = sample(name)
+    before = copy.deepcopy(given)
+    first = decoding.decode(type_of(name), given)
+    assert (first.unknown, given) == ([], before)
+    again = decoding.decode(type_of(name), copy.deepcopy(first.object))
+    assert (again.object, again.unknown) == (first.object, [])
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_an_unknown_field_of_any_struct_is_dropped_and_named(name):
+    go = type_of(name)
+    wanted = decoding.decode(go, sample(name)).object
+    paths = [
+        place.path
+        for place in places(go, sample(name))
+        if place.type.kind == "struct" and isinstance(place.container[place.key], dict)
+    ]
+    for path in ("", *paths):
+        given = sample(name)
+        found = {place.path: place.container[place.key] for place in places(go, given)}
+        found.get(path, given)[UNKNOWN] = {"a": [1]}
+        decoded = decoding.decode(go, given)
+        assert decoded.unknown == [f"{path}.{UNKNOWN}".lstrip(".")]
+        assert decoded.object == wanted
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_value_of_a_wrong_type_is_refused_wherever_it_is(name):
+    go = type_of(name)
+    strict = [each.path for each in places(go, sample(name)) if each.type.kind not in FREE]
+    assert strict
+    for path in strict:
+        given = sample(name)
+        [place] = [each for each in places(go, given) if each.path == path]
+        is_list = place.type.kind in ("list", "bytes")
+        place.container[place.key] = {"wrong": 1} if is_list else [1]
+        with pytest.raises(DecodeError) as caught:
+            decoding.decode(go, given)
+        assert "cannot unmarshal" in str(caught.value), path
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_null_is_the_same_as_nothing_in_every_field(name):
+    go = type_of(name)
+    fields = [each.path for each in places(go, sample(name)) if isinstance(each.key, str)]
+    for path in fields:
+        results = []
+        for is_null in (True, False):
+            given = sample(name)
+            [place] = [each for each in places(go, given) if each.path == path]
+            if place.container is given and place.key in ("apiVersion", "kind"):
+                break
+            if is_null:
+                place.container[place.key] = None
+            else:
+                del place.container[place.key]
+            results.append(decoding.decode(go, given).object)
+        else:
+            if not _is_of_map(go, path):
+                assert results[0] == results[1], path
+
+
+def _is_of_map(go: types.GoType, path: str) -> bool:
+    """Whether the path leads into a map, in which a null is a value."""
+    for part in path.replace("]", "").replace("[", ".#").split("."):
+        if go.kind == "map":
+            return True
+        go = go.item if part.startswith("#") and go.item else go.fields[part].type
+    return False
+
+
+@pytest.mark.parametrize("minor", MINORS)
+def test_the_zero_of_every_kind_is_read_as_itself(minor):
+    found = table.table(minor)
+    for name in found.kinds.values():
+        go = types.of(name, minor)
+        zero = decoding.zero(go)
+        assert decoding.decode(go, copy.deepcopy(zero)).object == zero, name
+
+
+@pytest.mark.parametrize("minor", MINORS)
+def test_every_type_that_a_type_refers_to_is_in_the_table_of_its_minor(minor):
+    pending = [types.of(name, minor) for name in table.table(minor).kinds.values()]
+    seen: set[int] = set()
+    while pending:
+        go = pending.pop()
+        if id(go) in seen:
+            continue
+        seen.add(id(go))
+        assert go.kind != "struct" or go.struct, go.name
+        assert go.kind not in ("list", "map") or go.item is not None, go.name
+        pending += [field.type for field in go.fields.values()]
+        pending += [go.item] if go.item is not None else []
+    assert len(seen) > len(table.table(minor).kinds)
