@@ -41,7 +41,7 @@ def _field(member: str) -> Any:
 
 @check(Connection, field=_field("appID"))
 async def app_accepted(connection: Connection, run: Run[Connection]) -> AsyncIterator[Problem]:
-    """GitHub knows the app and accepts tokens signed with its key."""
+    """Check that GitHub knows the app and accepts tokens that are signed with its key."""
     key = "secure.privateKey"
     try:
         session = await session_of(run)

@@ -98,14 +98,14 @@ def validators(secure: SecureValues) -> Sequence[Rule[Connection]]:
 
 @validator(Connection, field="metadata.name")
 def name_not_reserved(connection: Connection, old: Connection | None) -> Iterator[Problem]:
-    """Names that have another meaning in paths and user interfaces are reserved."""
+    """Reject names that have another meaning in paths and user interfaces."""
     if connection.metadata.name in RESERVED:
         yield Invalid(RESERVED_TEXT)
 
 
 @validator(Connection, field="spec.title")
 def title_given(connection: Connection, old: Connection | None) -> Iterator[Problem]:
-    """A given title must not be blank."""
+    """Check that a given title is not blank."""
     spec = connection.spec
     if "title" in spec.model_fields_set and not spec.title.strip():
         yield Required("a title is needed")
@@ -113,14 +113,14 @@ def title_given(connection: Connection, old: Connection | None) -> Iterator[Prob
 
 @validator(Connection, field="spec.type")
 def type_unchanged(connection: Connection, old: Connection | None) -> Iterator[Problem]:
-    """The other fields depend on the type."""
+    """Refuse a change of the type, because the other fields depend on it."""
     if old is not None and old.spec.type != connection.spec.type:
         yield Invalid("field is immutable; create another connection instead")
 
 
 @validator(Connection, field="spec")
 def block_of_the_type(connection: Connection, old: Connection | None) -> Iterator[Problem]:
-    """Blocks of other types are not allowed."""
+    """Reject blocks of other types."""
     spec = connection.spec
     blocks: dict[str, tuple[Any, tuple[str, ...]]] = {
         "github": (spec.github, ("github",)),
@@ -136,7 +136,7 @@ def block_of_the_type(connection: Connection, old: Connection | None) -> Iterato
 
 @validator(Connection, field="spec")
 def app_given(connection: Connection, old: Connection | None) -> Iterator[Problem]:
-    """The IDs of the app and of one of its installations, both numeric."""
+    """Check the IDs of the app and of one of its installations. Both are numeric."""
     kind, app = connection.spec.type, connection.spec.app
     if kind not in APP_TYPES:
         return
@@ -155,7 +155,7 @@ def app_given(connection: Connection, old: Connection | None) -> Iterator[Proble
 
 @validator(Connection, field="spec.githubEnterprise.serverUrl")
 def server_well_formed(connection: Connection, old: Connection | None) -> Iterator[Problem]:
-    """The URL of the GitHub Enterprise server."""
+    """Check the URL of the GitHub Enterprise server."""
     if connection.spec.type not in _ENTERPRISE:
         return
     url = connection.spec.server_url
@@ -168,7 +168,7 @@ def server_well_formed(connection: Connection, old: Connection | None) -> Iterat
 
 @validator(Connection, field="spec.oauth.clientID")
 def client_given(connection: Connection, old: Connection | None) -> Iterator[Problem]:
-    """The application that users authorize."""
+    """Check the application that users authorize."""
     spec = connection.spec
     if spec.type not in APP_TYPES and (spec.oauth is None or not spec.oauth.client_id):
         yield Required(f"clientID must be specified for {_LABELS[spec.type]} connection")
@@ -176,7 +176,8 @@ def client_given(connection: Connection, old: Connection | None) -> Iterator[Pro
 
 @validator(Connection, field="secure")
 def secrets_of_the_type(connection: Connection, old: Connection | None) -> Iterator[Problem]:
-    """A private key for apps, a client secret for other types."""
+    """Check the secret of the connection: a private key for apps, a client secret for other
+    types."""
     kind, secure = connection.spec.type, connection.secure
     wanted, other = ("privateKey", "clientSecret")
     has_wanted, has_other = secure.private_key is not None, secure.client_secret is not None

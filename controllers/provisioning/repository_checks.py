@@ -84,8 +84,8 @@ async def connection_healthy(
     failure="failed to check if repository exists",
 )
 async def repository_reachable(repository: Repository, run: Run[Repository]) -> Problem | None:
-    """The host responds and has the repository. A host can hide a repository from rejected
-    credentials."""
+    """Check that the host responds and has the repository. A host can hide a repository from
+    rejected credentials."""
     try:
         await (await session_of(run)).default_branch()
     except NotAuthorized as error:
@@ -99,7 +99,8 @@ async def repository_reachable(repository: Repository, run: Run[Repository]) -> 
 
 @check(Repository, field="secure.token", after=[connection_healthy])
 async def credentials_accepted(repository: Repository, run: Run[Repository]) -> Problem | None:
-    """The host accepts the token. `repository_reachable` reports a host that does not respond."""
+    """Check that the host accepts the token. `repository_reachable` reports a host that does not
+    respond."""
     try:
         await (await session_of(run)).default_branch()
     except CredentialsMissing:
@@ -118,7 +119,7 @@ async def credentials_accepted(repository: Repository, run: Run[Repository]) -> 
     failure="failed to check if branch exists",
 )
 async def branch_exists(repository: Repository, run: Run[Repository]) -> Problem | None:
-    """The branch exists, or the default branch if no branch is set."""
+    """Check that the branch exists, or the default branch if no branch is set."""
     try:
         session = await session_of(run)
         if await head_of(run, session) is not None:
@@ -142,7 +143,7 @@ async def branch_exists(repository: Repository, run: Run[Repository]) -> Problem
     failure="failed to check if authorized",
 )
 async def may_write(repository: Repository, run: Run[Repository]) -> Problem | None:
-    """The credentials permit writes if the repository has workflows."""
+    """Check that the credentials permit writes, if the repository has workflows."""
     if not repository.spec.workflows:
         return None
     try:
@@ -163,7 +164,8 @@ async def may_write(repository: Repository, run: Run[Repository]) -> Problem | N
     failure="failed to check if branch is protected",
 )
 async def branch_open(repository: Repository, run: Run[Repository]) -> Problem | None:
-    """Protection rules permit direct pushes to the branch if the workflow `write` is enabled."""
+    """Check that protection rules permit direct pushes to the branch, if the workflow `write` is
+    enabled."""
     if "write" not in repository.spec.workflows:
         return None
     try:
@@ -196,7 +198,7 @@ def _later(error: NotAuthorized | RepositoryNotFound) -> Problem:
 
 @check(Repository, field="spec.local.path")
 async def directory_exists(repository: Repository) -> Problem | None:
-    """The directory exists on the server."""
+    """Check that the directory exists on the server."""
     local = repository.spec.local
     if repository.spec.type != "local" or local is None:
         return None
@@ -208,7 +210,8 @@ async def directory_exists(repository: Repository) -> Problem | None:
 async def nobody_else_syncs(
     repository: Repository, env: Environment, run: Run[Repository]
 ) -> Problem | None:
-    """No other repository syncs the same files, because both would overwrite each other."""
+    """Check that no other repository syncs the same files, because both would overwrite each
+    other."""
     branch = await _branch(run)
     found = await run.memo(OVERLAPS, lambda: overlaps_of(repository, env, run.old, branch))
     if not found:

@@ -154,7 +154,7 @@ def validators(options: Options, secure: SecureValues) -> Sequence[Rule[Reposito
 
     @validator(Repository, field="secure.token")
     def token_of_the_url(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-        """A stored token is not sent to another URL."""
+        """Refuse to send a stored token to another URL."""
         if old is None or old.spec.remote is None or repository.spec.remote is None:
             return
         before, now = old.secure.token, repository.secure.token
@@ -219,14 +219,14 @@ def _wrong_with_place(url: str, kind: str) -> str:
 
 @validator(Repository, field="metadata.name")
 def name_not_reserved(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """Names that have another meaning in paths and user interfaces are reserved."""
+    """Reject names that have another meaning in paths and user interfaces."""
     if repository.metadata.name in RESERVED:
         yield Invalid(RESERVED_TEXT)
 
 
 @validator(Repository, field="metadata.finalizers")
 def finalizers_known(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """Only finalizers that a controller removes, and not both of release and remove."""
+    """Permit only finalizers that a controller removes, and not both of release and remove."""
     given = repository.metadata.finalizers
     before = old.metadata.finalizers if old is not None else []
     for name in given:
@@ -238,8 +238,9 @@ def finalizers_known(repository: Repository, old: Repository | None) -> Iterator
 
 @validator(Repository, field="spec.title")
 def title_given(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """A title is required for repositories that sync or write, because users select them by title
-    and a synced folder has this title. For other repositories, a given title must not be blank."""
+    """Check that a repository that syncs or writes has a title, because users select it by its
+    title and a synced folder has this title. For other repositories, a given title must not be
+    blank."""
     spec = repository.spec
     is_wanted = "title" in spec.model_fields_set or bool(spec.workflows)
     is_wanted = is_wanted or (spec.sync is not None and spec.sync.enabled)
@@ -249,14 +250,14 @@ def title_given(repository: Repository, old: Repository | None) -> Iterator[Prob
 
 @validator(Repository, field="spec.type")
 def type_unchanged(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """The other fields depend on the type."""
+    """Refuse a change of the type, because the other fields depend on it."""
     if old is not None and old.spec.type != repository.spec.type:
         yield Forbidden("Changing repository type is not supported")
 
 
 @validator(Repository, field="spec")
 def block_of_the_type(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """Exactly the block with the name of the type."""
+    """Check that exactly the block with the name of the type is set."""
     kind = repository.spec.type
     if repository.spec.block_of(kind) is None:
         yield Required(_NO_BLOCK[kind], field=f"spec.{kind}")
@@ -267,7 +268,7 @@ def block_of_the_type(repository: Repository, old: Repository | None) -> Iterato
 
 @validator(Repository, field="spec")
 def branch_well_formed(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """A valid ref name, or empty for the default branch."""
+    """Check that the branch is a valid ref name, or empty for the default branch."""
     for kind, remote in _remotes_of(repository):
         if kind == "github" and not remote.branch:
             yield Required("a github branch is required", f"spec.{kind}.branch")
@@ -277,7 +278,7 @@ def branch_well_formed(repository: Repository, old: Repository | None) -> Iterat
 
 @validator(Repository, field="spec")
 def path_well_formed(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """A directory inside the repository."""
+    """Check that the path is a directory inside the repository."""
     for kind, remote in _remotes_of(repository):
         if why := urls.wrong_with_path(remote.path):
             yield Invalid(why, f"spec.{kind}.path")
@@ -285,7 +286,7 @@ def path_well_formed(repository: Repository, old: Repository | None) -> Iterator
 
 @validator(Repository, field="spec.sync")
 def sync_complete(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """An enabled sync has a target, and the interval is positive."""
+    """Check that an enabled sync has a target, and that the interval is positive."""
     sync = repository.spec.sync
     if sync is None:
         return
@@ -298,7 +299,8 @@ def sync_complete(repository: Repository, old: Repository | None) -> Iterator[Pr
 
 @validator(Repository, field="spec.sync.target")
 def target_unchanged(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """The sync target cannot change after a sync: the created resources stay in their folders."""
+    """Refuse a change of the sync target after a sync, because the created resources stay in their
+    folders."""
     if old is None or not old.status.stats:
         return
     before = old.spec.sync.target if old.spec.sync is not None else None
@@ -309,7 +311,7 @@ def target_unchanged(repository: Repository, old: Repository | None) -> Iterator
 
 @validator(Repository, field="spec.workflows")
 def workflows_possible(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """Each workflow once, and only workflows that the type supports."""
+    """Check that each workflow occurs one time, and that the type supports it."""
     seen = set()
     for position, workflow in enumerate(repository.spec.workflows):
         if workflow in seen:
@@ -324,7 +326,7 @@ def workflows_possible(repository: Repository, old: Repository | None) -> Iterat
 
 @validator(Repository, field="spec")
 def options_of_the_type(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """Options that the type does not support are rejected."""
+    """Reject options that the type does not support."""
     spec = repository.spec
     given = {
         "branch": ("branch", spec.branch),
@@ -344,7 +346,7 @@ def options_of_the_type(repository: Repository, old: Repository | None) -> Itera
 
 @validator(Repository, field="spec.commit")
 def identities_apart(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """A signer only if commits are signed, another author only if they are not."""
+    """Permit a signer only if commits are signed, and another author only if they are not."""
     commit = repository.spec.commit
     if commit is None:
         return
@@ -362,7 +364,7 @@ def identities_apart(repository: Repository, old: Repository | None) -> Iterator
 
 @validator(Repository, field="spec")
 def nothing_rendered(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """Previews are images, which this server does not render."""
+    """Reject options for previews, which are images that this server does not render."""
     spec = repository.spec
     if spec.type == "github":
         is_wanted = spec.github is not None and spec.github.generate_dashboard_previews
@@ -375,10 +377,8 @@ def nothing_rendered(repository: Repository, old: Repository | None) -> Iterator
 
 @validator(Repository, field="secure.token")
 def credentials_unambiguous(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """A token or a connection, not both; one of them is required for workflows.
-
-    An existing object can have both, because the server writes the token of a connection.
-    """
+    """Check that there is either a token or a connection. One of them is required for workflows. An
+    existing object can have both, because the server writes the token of a connection."""
     has_token = repository.secure.token is not None
     connection = repository.spec.connection
     has_connection = connection is not None and connection.name != ""
@@ -395,7 +395,7 @@ def credentials_unambiguous(repository: Repository, old: Repository | None) -> I
 
 @validator(Repository, field="spec.webhook.baseUrl")
 def webhook_url_well_formed(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """The URL at which the provider can reach the server."""
+    """Check the URL at which the provider can reach the server."""
     webhook = repository.spec.webhook
     if webhook is None or not webhook.base_url:
         return

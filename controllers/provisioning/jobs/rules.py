@@ -14,7 +14,7 @@ _WITH_OPTIONS = ("pull", "push", "pr", "migrate", "delete", "move")
 
 @validator(Job, field="spec.action")
 def action_known(job: Job, old: Job | None) -> Iterator[Problem]:
-    """A known action, with its options."""
+    """Check that the action is known and has its options."""
     action = job.spec.action
     if not action:
         yield Required("action must be specified")
@@ -27,14 +27,14 @@ def action_known(job: Job, old: Job | None) -> Iterator[Problem]:
 
 @validator(Job, field="spec.repository")
 def repository_given(job: Job, old: Job | None) -> Iterator[Problem]:
-    """A job has one repository."""
+    """Check that a job has one repository."""
     if not job.spec.repository:
         yield Required("repository must be specified")
 
 
 @validator(Job, field="spec.push")
 def export_possible(job: Job, old: Job | None) -> Iterator[Problem]:
-    """Pushes and migrations export only dashboards, to a valid branch and path."""
+    """Check that pushes and migrations export only dashboards, to a valid branch and path."""
     spec = job.spec
     if spec.action == "push" and spec.push is not None:
         if spec.push.branch and urls.wrong_with_branch(spec.push.branch):
@@ -50,7 +50,7 @@ def export_possible(job: Job, old: Job | None) -> Iterator[Problem]:
 
 @validator(Job, field="spec.delete")
 def files_named(job: Job, old: Job | None) -> Iterator[Problem]:
-    """Deletions and moves have valid files or resources."""
+    """Check that deletions and moves have valid files or resources."""
     spec = job.spec
     if spec.action == "delete" and spec.delete is not None:
         yield from _wrong_with_targets(spec.delete, "spec.delete")
