@@ -26,12 +26,15 @@ Moment = Literal["BeforeWrite", "AfterWrite"]
 
 
 class Match(Model):
-    """Which requests; an empty list means any. All of it has to hold."""
+    """The requests to which the fault applies. An empty list means any. All members must match."""
 
     verbs: list[str] = Field(default_factory=list)
-    api_groups: list[str] = Field(default_factory=list, description='"" is the core group.')
+    api_groups: list[str] = Field(
+        default_factory=list, description='API groups; "" is the core group.'
+    )
     resources: list[str] = Field(
-        default_factory=list, description="pods, pods/status, */status or *; subresources apart."
+        default_factory=list,
+        description="pods, pods/status, */status or *. Subresources are matched separately.",
     )
     namespaces: list[str] = Field(default_factory=list)
     names: list[str] = Field(default_factory=list)
@@ -39,32 +42,38 @@ class Match(Model):
     groups: list[str] = Field(default_factory=list, description="Groups of the user.")
     user_agents: list[str] = Field(default_factory=list, description="Patterns such as kopf/*.")
     label_selector: str = Field(
-        default="", description="Labels of the object as stored, or as sent when it is created."
+        default="", description="Labels of the stored object, or of the object in a create request."
     )
     non_resource_urls: list[str] = Field(
-        default_factory=list, alias="nonResourceURLs", description="/version, /openapi/*."
+        default_factory=list,
+        alias="nonResourceURLs",
+        description="Paths such as /version or /openapi/*.",
     )
 
 
 class When(Model):
-    """Which of the requests that match; the same ones in every run."""
+    """Which of the matching requests fail. The selection is the same in every run."""
 
-    skip: int = Field(default=0, ge=0, description="So many pass first.")
-    every: int = Field(default=1, ge=1, description="Then every n-th.")
-    times: int | None = Field(default=None, ge=1, description="And no more than so many.")
+    skip: int = Field(
+        default=0, ge=0, description="The number of matching requests that succeed first."
+    )
+    every: int = Field(default=1, ge=1, description="Then, every n-th request fails.")
+    times: int | None = Field(
+        default=None, ge=1, description="The largest number of requests that fail."
+    )
     probability: float = Field(default=1.0, ge=0, le=1)
-    seed: int = Field(default=0, description="Of the probability and of jitter.")
+    seed: int = Field(default=0, description="The seed of the probability and the jitter.")
 
 
 class Delay(Model):
-    """A pause before the request is carried out, up to `jitterSeconds` longer."""
+    """A delay before the request is processed, with up to `jitterSeconds` more."""
 
     seconds: float = Field(default=0.0, ge=0, le=3600)
     jitter_seconds: float = Field(default=0.0, ge=0, le=3600)
 
 
 class Answer(Model):
-    """A Status in place of the answer; reason and message follow from the code if left out."""
+    """A Status as the response. Without reason and message, they follow from the code."""
 
     code: int = Field(ge=400, le=599)
     reason: str = ""
@@ -72,16 +81,16 @@ class Answer(Model):
     retry_after_seconds: int = Field(default=0, ge=0)
     details: dict[str, Any] | None = None
     moment: Moment = Field(
-        default="BeforeWrite", description="AfterWrite: the request is carried out all the same."
+        default="BeforeWrite", description="AfterWrite: the request is processed first."
     )
 
 
 class Watch(Model):
-    """How a watch ends after so many events, and whether it says how far it is."""
+    """How a watch ends after a number of events, and whether it contains bookmarks."""
 
     events: int | None = Field(default=None, ge=0)
     end: Literal["Cut", "Close", "Expired"] = Field(
-        default="Cut", description="Expired: an ERROR event says 410."
+        default="Cut", description="Expired: an ERROR event with code 410."
     )
     without_bookmarks: bool = False
 
@@ -93,7 +102,7 @@ class Stale(Model):
 
 
 class Slow(Model):
-    """An answer that trickles."""
+    """A slow response."""
 
     bytes_per_second: int = Field(ge=1)
 
@@ -104,18 +113,21 @@ class FaultSpec(Model):
     match: Match = Field(default_factory=Match)
     when: When = Field(default_factory=When)
     controllers: bool = Field(
-        default=False, description="Whether the controllers inside of the server are hit, too."
+        default=False,
+        description="Whether the fault also applies to the controllers in the server.",
     )
     delay: Delay | None = None
     answer: Answer | None = None
-    cut: Moment | None = Field(default=None, description="The connection is cut.")
+    cut: Moment | None = Field(
+        default=None, description="Whether the connection is closed without a response."
+    )
     watch: Watch | None = None
     stale: Stale | None = None
     slow: Slow | None = None
 
 
 class FaultStatus(Model):
-    """Counts since the spec was last changed."""
+    """Counts since the last change of the spec."""
 
     matched: int = 0
     injected: int = 0
@@ -135,7 +147,7 @@ class Fault(
         Column("Age", "date", ".metadata.creationTimestamp"),
     ),
 ):
-    """A way in which requests fail. Requests about faults themselves never do."""
+    """Makes requests fail. Requests for Faults themselves never fail."""
 
     spec: FaultSpec = Field(default_factory=FaultSpec)
     status: FaultStatus = Field(default_factory=FaultStatus)  # type: ignore[assignment] # no checks

@@ -43,17 +43,17 @@ UNCLAIMED = 60.0
 
 
 class SecureValue(Model):
-    """One secure value as clients write it (`create`, `remove`) and as it is kept (`name`).
-
-    Members that are unknown are not pruned by the schema: `SecureValues` drops them and refuses
-    the write, since a value that is quietly left out is missed much later.
-    """
+    """One secure value: `create` and `remove` are written by clients, `name` is stored. The schema
+    does not prune unknown members: `SecureValues` removes them and refuses the write, because users
+    would notice a silently dropped value too late."""
 
     model_config = ConfigDict(json_schema_extra={"x-kubernetes-preserve-unknown-fields": True})
 
-    create: str | None = Field(None, min_length=1, description="The value; write-only.", repr=False)
-    name: str | None = Field(None, min_length=1, description="Where the value is kept.")
-    remove: bool | None = Field(None, description="Drop the value.")
+    create: str | None = Field(None, min_length=1, description="The value. Write-only.", repr=False)
+    name: str | None = Field(
+        None, min_length=1, description="The name of the entry that contains the value."
+    )
+    remove: bool | None = Field(None, description="Whether to delete the value.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class Model(BaseModel):
-    """A part of a kind: members are camelCase outside, attributes snake_case inside."""
+    """A part of a kind: members are camelCase in JSON, attributes are snake_case in Python."""
 
     model_config = ConfigDict(
         alias_generator=to_camel, populate_by_name=True, extra="ignore", validate_default=False
@@ -69,7 +69,7 @@ class OwnerReference(Model):
 
 
 class ObjectMeta(Model):
-    """metav1.ObjectMeta, as far as checks and reconcilers read it."""
+    """metav1.ObjectMeta: the members that checks and reconcilers read."""
 
     name: str = ""
     generate_name: str = ""
@@ -86,23 +86,24 @@ class ObjectMeta(Model):
 
 
 class FieldErrorItem(Model):
-    """One thing wrong with one field, as the world outside is now."""
+    """One error of one field, in the current state of the outside systems."""
 
     type: str = Field(
-        description="What sort of error it is, such as FieldValueInvalid, FieldValueRequired, "
-        "FieldValueNotFound, FieldValueForbidden, FieldValueDuplicate or InternalError."
+        description="The type of the error, such as FieldValueInvalid, FieldValueRequired, "
+        "FieldValueNotFound, FieldValueForbidden, FieldValueDuplicate or "
+        "InternalError."
     )
     field: str = Field(
         default="",
-        description="The path of the field that has to change, such as spec.github.branch.",
+        description="The path of the field to change, such as spec.github.branch.",
     )
-    detail: str = Field(default="", description="What is wrong, for people.")
-    origin: str = Field(default="", description="The check or rule that found it.")
+    detail: str = Field(default="", description="The error as a text for users.")
+    origin: str = Field(default="", description="The check or rule that found the error.")
     bad_value: Any = Field(
-        default=None, description="The value that was refused, any JSON value; never a secret."
+        default=None, description="The rejected value, any JSON value. Never a secret."
     )
     supported_values: list[str] | None = Field(
-        default=None, description="Values that would be right, for forms to offer."
+        default=None, description="Valid values, which forms can offer."
     )
 
 
@@ -111,44 +112,47 @@ class Condition(Model):
 
     type: str = Field(description="The aspect, such as Ready.")
     status: str = Field(description="True, False or Unknown.")
-    reason: str = Field(description="Why it is so, in one word for programs.")
-    message: str = Field(default="", description="Why it is so, for people.")
-    last_transition_time: str = Field(default="", description="When the status last changed.")
+    reason: str = Field(description="The reason of the status, one word for programs.")
+    message: str = Field(default="", description="The reason of the status, a text for users.")
+    last_transition_time: str = Field(
+        default="", description="The time of the last change of the status."
+    )
     observed_generation: int = Field(
-        default=0, description="The metadata.generation that the condition was found for."
+        default=0, description="The metadata.generation to which the condition applies."
     )
 
 
 class Health(Model):
     """The result of the last checks."""
 
-    healthy: bool = Field(description="Whether no check found anything.")
+    healthy: bool = Field(description="Whether the checks found no errors.")
     checked: int = Field(
-        default=0, description="When the health last changed, in ms since the epoch."
+        default=0, description="The time of the last change of the health, in ms since the epoch."
     )
     message: list[str] = Field(
-        default_factory=list, description="What is wrong, one line each, while unhealthy."
+        default_factory=list, description="The errors of an unhealthy object, one line each."
     )
-    error: str = Field(default="", description="What went wrong, while unhealthy.")
+    error: str = Field(default="", description="The type of the problem of an unhealthy object.")
 
 
 class Status(Model):
-    """The status that live checks write; a kind can add members in a subclass."""
+    """The status that live checks write. A kind can add members in a subclass."""
 
     observed_generation: int | None = Field(
         default=None,
-        description="The metadata.generation that was checked; what follows is true of it. The "
-        "controller is behind while it is smaller, and has not looked yet while it is missing.",
+        description="The metadata.generation to which this status applies. A smaller number"
+        " means that the controller has not checked the newest spec yet. "
+        "Missing before the first check.",
     )
     field_errors: list[FieldErrorItem] | None = Field(
         default=None,
-        description="What is wrong with the object as the world outside is now; empty where all "
-        "is well.",
+        description="The errors of the object, in the current state of the outside systems."
+        " Empty if there are none.",
     )
     conditions: list[Condition] | None = Field(
-        default=None, description="The state of the object, one aspect each."
+        default=None, description="The state of the object, one condition for each aspect."
     )
-    health: Health | None = Field(default=None, description="The checks' result as a whole.")
+    health: Health | None = Field(default=None, description="The combined result of the checks.")
 
 
 class Resource(Model):

@@ -26,13 +26,13 @@ _UNKNOWN = '"{label}" is not a known field selector'
 
 
 class NameReference(Model):
-    """A PackageRevision or Secret of the same namespace."""
+    """A PackageRevision or Secret in the same namespace."""
 
     name: str = ""
 
 
 class GitSource(Model):
-    """A directory of any git repository."""
+    """A directory in a git repository."""
 
     repo: str = ""
     ref: str = ""
@@ -41,13 +41,13 @@ class GitSource(Model):
 
 
 class OciSource(Model):
-    """An image; not implemented, here or upstream."""
+    """An image. Not implemented, here and upstream."""
 
     image: str = ""
 
 
 class UpstreamSource(Model):
-    """Where a clone comes from: the first of upstreamRef, git and oci that is there."""
+    """The source of a clone: the first of upstreamRef, git and oci that is set."""
 
     type: str = ""
     upstream_ref: NameReference | None = None
@@ -65,7 +65,7 @@ class InitTask(Model):
 
 
 class CloneTask(Model):
-    """A new package with the files of another."""
+    """A new package with the files of another package."""
 
     upstream_ref: UpstreamSource | None = None
 
@@ -77,7 +77,7 @@ class EditTask(Model):
 
 
 class UpgradeTask(Model):
-    """A new revision that follows its upstream."""
+    """A new revision with the changes of its upstream."""
 
     old_upstream_ref: NameReference | None = None
     new_upstream_ref: NameReference | None = None
@@ -86,7 +86,7 @@ class UpgradeTask(Model):
 
 
 class Task(Model):
-    """How a revision came to be."""
+    """How a revision was created."""
 
     type: str = ""
     init: InitTask | None = None
@@ -96,7 +96,7 @@ class Task(Model):
 
 
 class ReadinessGate(Model):
-    """A condition that has to be True before a revision is proposed."""
+    """A condition that must be True before a revision is proposed."""
 
     condition_type: str
 
@@ -109,7 +109,7 @@ class PackageMetadata(Model):
 
 
 class ParentReference(Model):
-    """Deprecated; looked up and ignored."""
+    """Deprecated. It is checked and then ignored."""
 
     name: str = ""
 
@@ -138,14 +138,14 @@ class GitLock(Model):
 
 
 class Lock(Model):
-    """Where a package is, or comes from."""
+    """The location of a package, or of its upstream."""
 
     type: str = ""
     git: GitLock | None = None
 
 
 class PackageCondition(Model):
-    """A condition of a Kptfile, which has no times."""
+    """A condition of a Kptfile, which contains no times."""
 
     type: str
     status: str
@@ -154,7 +154,7 @@ class PackageCondition(Model):
 
 
 class PackageRevisionStatus(Status):
-    """What the server knows of a revision."""
+    """The server's data of a revision."""
 
     upstream_lock: Lock | None = None
     self_lock: Lock | None = None
@@ -181,7 +181,7 @@ class PackageRevision(
     unknown_field=_UNKNOWN,
     only_equality=True,
 ):
-    """One revision of a package: a branch while it is worked on, a tag once it is published."""
+    """One revision of a package: a branch before it is published, then a tag."""
 
     spec: PackageRevisionSpec = Field(default_factory=PackageRevisionSpec)
     status: PackageRevisionStatus = Field(default_factory=PackageRevisionStatus)
@@ -198,14 +198,14 @@ class ResourcesSpec(Model):
 
 
 class RenderStatus(Model):
-    """What rendering said; `result` is kpt's FunctionResultList."""
+    """The result of rendering. `result` is kpt's FunctionResultList."""
 
     result: dict[str, Any] | None = None
     error: str = ""
 
 
 class ResourcesStatus(Status):
-    """What the last update's rendering said."""
+    """The result of the last update's rendering."""
 
     render_status: RenderStatus | None = None
 
@@ -230,7 +230,7 @@ class PackageRevisionResources(
     unknown_field=_UNKNOWN,
     only_equality=True,
 ):
-    """The files of the PackageRevision of the same name."""
+    """The files of the PackageRevision with the same name."""
 
     spec: ResourcesSpec = Field(default_factory=ResourcesSpec)
     status: ResourcesStatus = Field(default_factory=ResourcesStatus)
@@ -244,7 +244,7 @@ class PackageSpec(Model):
 
 
 class PackageStatus(Status):
-    """`latestRevision` is 0 while none is published."""
+    """`latestRevision` is 0 before the first published revision."""
 
     latest_revision: int = 0
 
@@ -266,14 +266,14 @@ class PorchPackage(
     unknown_field=_UNKNOWN,
     only_equality=True,
 ):
-    """A summary of a package that has any revision; written by the server alone."""
+    """A summary of a package with at least one revision. Only the server writes it."""
 
     spec: PackageSpec = Field(default_factory=PackageSpec)
     status: PackageStatus = Field(default_factory=PackageStatus)
 
 
 class SyncSpec(Model):
-    """When to look at git again."""
+    """When to read git again."""
 
     schedule: str = ""
     run_once_at: str | None = None
@@ -292,7 +292,7 @@ class GitSpec(Model):
 
 
 class OciSpec(Model):
-    """An OCI registry; cannot be read by this server."""
+    """An OCI registry. This server cannot read it."""
 
     registry: str
     secret_ref: NameReference | None = None
@@ -311,7 +311,7 @@ class RepositorySpec(Model):
 
 
 class RepositoryStatus(Status):
-    """What syncing found."""
+    """The results of the syncs."""
 
     last_full_sync_time: str | None = None
     next_full_sync_time: str | None = None
@@ -344,7 +344,7 @@ class Repository(
 
 
 class VariantUpstream(Model):
-    """Which package to follow."""
+    """The package to follow."""
 
     repo: str = ""
     package: str = ""
@@ -353,14 +353,14 @@ class VariantUpstream(Model):
 
 
 class VariantDownstream(Model):
-    """Which package follows."""
+    """The package that follows."""
 
     repo: str = ""
     package: str = ""
 
 
 class VariantContext(Model):
-    """What to write into the package's context."""
+    """Changes of the package's context."""
 
     data: dict[str, str] | None = None
     remove_keys: list[str] | None = None
@@ -374,7 +374,7 @@ class VariantPipeline(Model):
 
 
 class Injector(Model):
-    """An object of the namespace that gives its spec to an injection point."""
+    """An object in the namespace whose spec replaces that of an injection point."""
 
     group: str | None = None
     version: str | None = None
@@ -383,7 +383,7 @@ class Injector(Model):
 
 
 class VariantSpec(Model):
-    """What a PackageVariant keeps in step."""
+    """The packages that a PackageVariant keeps equal."""
 
     upstream: VariantUpstream | None = None
     downstream: VariantDownstream | None = None
@@ -397,34 +397,34 @@ class VariantSpec(Model):
 
 
 class VariantTarget(Model):
-    """A revision that a reconcile ended with."""
+    """A revision that resulted from a reconcile."""
 
     name: str = ""
     render_status: RenderStatus | None = None
 
 
 class VariantStatus(Status):
-    """Stalled and Ready, and what there is."""
+    """The conditions Stalled and Ready, and the downstream revisions."""
 
     downstream_targets: list[VariantTarget] | None = None
 
 
 class PackageVariant(Resource, group=CONFIG, version=CONFIG_VERSION, plural="packagevariants"):
-    """Keeps a downstream package in step with an upstream one."""
+    """Keeps a downstream package up to date with an upstream one."""
 
     spec: VariantSpec = Field(default_factory=VariantSpec)
     status: VariantStatus = Field(default_factory=VariantStatus)
 
 
 class SetRepository(Model):
-    """A repository and the packages to make in it."""
+    """A repository, and the packages to create in it."""
 
     name: str = ""
     package_names: list[str] | None = None
 
 
 class ObjectSelector(Model):
-    """Objects of any kind of the namespace."""
+    """Selects objects of any kind in the namespace."""
 
     api_version: str = ""
     kind: str = ""
@@ -434,7 +434,7 @@ class ObjectSelector(Model):
 
 
 class SetTarget(Model):
-    """Where to make variants: exactly one of these."""
+    """Where to create variants. Exactly one member is set."""
 
     repositories: list[SetRepository] | None = None
     repository_selector: dict[str, Any] | None = None
@@ -443,13 +443,13 @@ class SetTarget(Model):
 
 
 class VariantSetSpec(Model):
-    """Many variants of one package; the template is read as it is written."""
+    """Many variants of one package. The template is used unchanged."""
 
     upstream: VariantUpstream | None = None
     targets: list[SetTarget] | None = None
 
 
 class PackageVariantSet(Resource, group=CONFIG, version="v1alpha2", plural="packagevariantsets"):
-    """Makes PackageVariants for many targets."""
+    """Creates PackageVariants for many targets."""
 
     spec: VariantSetSpec = Field(default_factory=VariantSetSpec)

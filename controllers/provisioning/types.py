@@ -21,19 +21,21 @@ APP_TYPES = ("github", "githubEnterprise")
 class LocalBlock(Model):
     """Files on the server's own disk."""
 
-    path: str = Field(default="", description="The directory, below one that the server permits.")
+    path: str = Field(default="", description="The directory, inside one that the server permits.")
 
 
 class GitBlock(Model):
-    """Any git server over http(s), or a bare repository in a file."""
+    """A git server with http(s), or a bare repository in a file."""
 
     url: str = Field(
         default="",
-        description="Where the repository is, such as https://github.com/owner/repository.",
+        description="The URL of the repository, such as https://github.com/owner/repository.",
     )
-    branch: str = Field("", description="Empty: the default branch is looked up and filled in.")
-    path: str = Field("", description="The directory to sync; empty: the whole repository.")
-    token_user: str = Field("", description="The user name that goes with the token.")
+    branch: str = Field(
+        "", description="The branch to sync. If empty, the server sets the default branch."
+    )
+    path: str = Field("", description="The directory to sync. If empty, the whole repository.")
+    token_user: str = Field("", description="The user name for the token.")
 
 
 class GitHubBlock(Model):
@@ -41,25 +43,29 @@ class GitHubBlock(Model):
 
     url: str = Field(
         default="",
-        description="Where the repository is, such as https://github.com/owner/repository.",
+        description="The URL of the repository, such as https://github.com/owner/repository.",
     )
-    branch: str = Field("", description="The branch to sync; it has to be named.")
-    path: str = Field("", description="The directory to sync; empty: the whole repository.")
+    branch: str = Field("", description="The branch to sync. Required.")
+    path: str = Field("", description="The directory to sync. If empty, the whole repository.")
     generate_dashboard_previews: bool = Field(
-        default=False, description="Whether pull requests show images; nothing here makes any."
+        default=False, description="Whether pull requests show images. This server creates none."
     )
 
 
 class GitHubEnterpriseBlock(Model):
     """A repository on a GitHub Enterprise server."""
 
-    server_url: str = Field("", description="The server's own URL; empty: that of the repository.")
+    server_url: str = Field(
+        "", description="The URL of the server. If empty, that of the repository."
+    )
     url: str = Field(
         default="",
-        description="Where the repository is, such as https://github.com/owner/repository.",
+        description="The URL of the repository, such as https://github.com/owner/repository.",
     )
-    branch: str = Field("", description="Empty: the default branch is looked up and filled in.")
-    path: str = Field("", description="The directory to sync; empty: the whole repository.")
+    branch: str = Field(
+        "", description="The branch to sync. If empty, the server sets the default branch."
+    )
+    path: str = Field("", description="The directory to sync. If empty, the whole repository.")
 
 
 class BitbucketBlock(Model):
@@ -67,12 +73,16 @@ class BitbucketBlock(Model):
 
     url: str = Field(
         default="",
-        description="Where the repository is, such as https://github.com/owner/repository.",
+        description="The URL of the repository, such as https://github.com/owner/repository.",
     )
-    branch: str = Field("", description="Empty: the default branch is looked up and filled in.")
-    path: str = Field("", description="The directory to sync; empty: the whole repository.")
-    token_user: str = Field("", description="The user name that goes with the token.")
-    email: str = Field("", description="The account's address, for tokens that need one.")
+    branch: str = Field(
+        "", description="The branch to sync. If empty, the server sets the default branch."
+    )
+    path: str = Field("", description="The directory to sync. If empty, the whole repository.")
+    token_user: str = Field("", description="The user name for the token.")
+    email: str = Field(
+        "", description="The email address of the account, for tokens that need one."
+    )
 
 
 class GitLabBlock(Model):
@@ -80,10 +90,12 @@ class GitLabBlock(Model):
 
     url: str = Field(
         default="",
-        description="Where the repository is, such as https://github.com/owner/repository.",
+        description="The URL of the repository, such as https://github.com/owner/repository.",
     )
-    branch: str = Field("", description="Empty: the default branch is looked up and filled in.")
-    path: str = Field("", description="The directory to sync; empty: the whole repository.")
+    branch: str = Field(
+        "", description="The branch to sync. If empty, the server sets the default branch."
+    )
+    path: str = Field("", description="The directory to sync. If empty, the whole repository.")
 
 
 RemoteBlock = GitBlock | GitHubBlock | GitHubEnterpriseBlock | BitbucketBlock | GitLabBlock
@@ -92,13 +104,15 @@ RemoteBlock = GitBlock | GitHubBlock | GitHubEnterpriseBlock | BitbucketBlock | 
 class SyncOptions(Model):
     """When and where to sync."""
 
-    enabled: bool = Field(default=False, description="Whether the files are synced by themselves.")
+    enabled: bool = Field(default=False, description="Whether the files are synced automatically.")
     target: Literal["instance", "folder", "folderless"] | None = Field(
         default=None,
-        description="Where resources are made: in a folder, in the instance or in no folder.",
+        description="Where resources are created: in a folder, in the instance or in no folder.",
     )
     interval_seconds: int | None = Field(
-        default=None, description="Below the server's minimum it is raised to it."
+        default=None,
+        description="Seconds between two syncs. A value below the server's minimum is "
+        "raised to it.",
     )
 
 
@@ -109,75 +123,74 @@ class ConnectionReference(Model):
 
 
 class WebhookOptions(Model):
-    """Where the provider reports changes to."""
+    """Where the provider reports changes."""
 
     base_url: str = Field(
-        default="", description="The URL at which this server is reached by the provider."
+        default="", description="The URL at which the provider can reach this server."
     )
-    disabled: bool = Field(default=False, description="Whether no webhook is made.")
+    disabled: bool = Field(default=False, description="Whether the server creates no webhook.")
 
 
 class CommitOptions(Model):
-    """How commits are worded, written and signed."""
+    """Messages, authors and signatures of commits."""
 
     single_resource_message_template: str = Field(
         default="", description="The message of a commit that changes one resource."
     )
     enforce_template: bool = Field(
-        default=False, description="Whether users may not write messages of their own."
+        default=False, description="Whether users cannot write their own messages."
     )
     author_name: str = Field(
-        default="", description="Who commits are by, where they are not signed."
+        default="", description="The name of the author of commits that are not signed."
     )
-    author_email: str = Field(default="", description="The address of the author.")
-    signer_name: str = Field(default="", description="Who signs commits.")
-    signer_email: str = Field(default="", description="The address of the signer.")
+    author_email: str = Field(default="", description="The email address of the author.")
+    signer_name: str = Field(default="", description="The name of the signer of commits.")
+    signer_email: str = Field(default="", description="The email address of the signer.")
     signing_method: Literal["gpg", "ssh", "smime"] | None = Field(
-        default=None, description="How commits are signed; not given: not at all."
+        default=None,
+        description="The method with which commits are signed. Without it, they are not signed.",
     )
     signer_is_author: bool = Field(
-        default=False, description="Whether the signer is the author as well."
+        default=False, description="Whether the signer is also the author."
     )
     smime_certificate: str = Field(
-        default="", description="The certificate of a signer by smime, as PEM."
+        default="", description="The certificate of a signer with smime, as PEM."
     )
 
 
 class BranchOptions(Model):
-    """How branches for changes are named."""
+    """Names of branches for changes."""
 
-    name_template: str = Field(
-        default="", description="The name of a branch that is made for a change."
-    )
+    name_template: str = Field(default="", description="The name of a branch for a change.")
     enforce_template: bool = Field(
-        default=False, description="Whether users may not choose names of their own."
+        default=False, description="Whether users cannot choose their own names."
     )
 
 
 class PullRequestOptions(Model):
-    """How pull requests are worded."""
+    """Titles of pull requests."""
 
     title_template: str = Field(default="", description="The title of a pull request.")
     enforce_template: bool = Field(
-        default=False, description="Whether users may not write titles of their own."
+        default=False, description="Whether users cannot write their own titles."
     )
     generate_dashboard_previews: bool = Field(
-        default=False, description="Whether pull requests show images; nothing here makes any."
+        default=False, description="Whether pull requests show images. This server creates none."
     )
 
 
 class RepositorySpec(Model):
-    """What to sync; exactly the block named like the type is present.
-
-    Members are strings that may be empty, as Go's are: admission says what is missing.
-    """
+    """The files to sync. Exactly the block with the name of the type is present. As in Go, members
+    are strings that can be empty; admission reports missing ones."""
 
     title: str = Field(
-        default="", description="What people call it; needed where it is synced or written to."
+        default="",
+        description="The title for users. Required if the repository is synced or written.",
     )
-    description: str = Field(default="", description="What it is for.")
+    description: str = Field(default="", description="The purpose of the repository.")
     type: Literal["local", "github", "githubEnterprise", "git", "bitbucket", "gitlab"] = Field(
-        description="Where the files are; the block of that name says more. It never changes."
+        description="The type of the location. The block with this name contains the "
+        "details. Immutable."
     )
     local: LocalBlock | None = None
     github: GitHubBlock | None = None
@@ -187,7 +200,7 @@ class RepositorySpec(Model):
     gitlab: GitLabBlock | None = None
     sync: SyncOptions | None = None
     workflows: list[str] = Field(
-        default_factory=list, description="How changes may be written; empty: read only."
+        default_factory=list, description="How changes can be written. Empty: read-only."
     )
     connection: ConnectionReference | None = None
     webhook: WebhookOptions | None = None
@@ -212,78 +225,95 @@ class RepositorySpec(Model):
 
 
 class RepositorySecure(Model):
-    """Values kept apart from the object."""
+    """Values that are stored separately from the object."""
 
-    token: SecureValue | None = Field(default=None, description="What the provider is asked with.")
+    token: SecureValue | None = Field(
+        default=None, description="The token for requests to the provider."
+    )
     webhook_secret: SecureValue | None = Field(
         default=None,
-        description="What the provider's events are signed with; made by the server if need be.",
+        description="The key of the signatures of the provider's events. The server creates"
+        " it if necessary.",
     )
     commit_signing_key: SecureValue | None = Field(
-        default=None, description="The key that commits are signed with."
+        default=None, description="The key with which commits are signed."
     )
 
 
 class SyncStatus(Model):
-    """The last sync; times are milliseconds since the epoch."""
+    """The last sync. Times are milliseconds since the epoch."""
 
     state: Literal["", "pending", "working", "success", "error", "warning"] = Field(
-        default="", description="How far the last sync has come; empty before the first one."
+        default="", description="The state of the last sync. Empty before the first one."
     )
-    started: int | None = Field(default=None, description="When it began.")
-    finished: int | None = Field(default=None, description="When it ended.")
-    message: list[str] = Field(default_factory=list, description="What went wrong, one line each.")
-    last_ref: str = Field(default="", description="The commit that was synced last.")
-    job: str = Field("", description="The job at work on it.")
-    scheduled: int | None = Field(default=None, description="When its job was made.")
-    incremental: bool = Field(default=False, description="Whether only what changed was read.")
+    started: int | None = Field(default=None, description="The start of the sync.")
+    finished: int | None = Field(default=None, description="The end of the sync.")
+    message: list[str] = Field(
+        default_factory=list, description="The errors of the sync, one line each."
+    )
+    last_ref: str = Field(default="", description="The last synced commit.")
+    job: str = Field("", description="The name of the running job.")
+    scheduled: int | None = Field(
+        default=None, description="The time at which the job was created."
+    )
+    incremental: bool = Field(default=False, description="Whether only changed files were read.")
 
 
 class WebhookStatus(Model):
-    """The webhook at the provider; times are milliseconds since the epoch."""
+    """The webhook at the provider. Times are milliseconds since the epoch."""
 
-    id: int | None = Field(default=None, description="Its number at the provider.")
-    uuid: str = Field(default="", description="Its identifier at providers that give no number.")
-    url: str = Field(default="", description="Where the provider sends events.")
-    subscribed_events: list[str] = Field(default_factory=list, description="Which events are sent.")
-    last_event: int | None = Field(default=None, description="When the last event came.")
+    id: int | None = Field(default=None, description="The number of the webhook at the provider.")
+    uuid: str = Field(
+        default="", description="The identifier of the webhook at providers without numbers."
+    )
+    url: str = Field(default="", description="The URL to which the provider sends events.")
+    subscribed_events: list[str] = Field(
+        default_factory=list, description="The types of events that are sent."
+    )
+    last_event: int | None = Field(default=None, description="The time of the last event.")
     last_rotated: int | None = Field(
-        default=None, description="When its secret was last made known to the provider."
+        default=None, description="The time at which its secret was last sent to the provider."
     )
 
 
 class TokenStatus(Model):
-    """A token the server holds; times are milliseconds since the epoch."""
+    """A token of the server. Times are milliseconds since the epoch."""
 
-    last_updated: int | None = Field(default=None, description="When it was made.")
-    expiration: int | None = Field(default=None, description="When it ends; missing or 0: never.")
+    last_updated: int | None = Field(
+        default=None, description="The time at which the token was created."
+    )
+    expiration: int | None = Field(
+        default=None, description="The time at which the token expires. Missing or 0: never."
+    )
 
 
 class QuotaStatus(Model):
-    """How much there may be; absent members mean no limit."""
+    """The limits. A missing member means no limit."""
 
     max_repositories: int | None = Field(
-        default=None, description="So many repositories a namespace may have."
+        default=None, description="The most repositories of a namespace."
     )
     max_resources_per_repository: int | None = Field(
-        default=None, description="So many resources a repository may make."
+        default=None, description="The most resources of a repository."
     )
 
 
 class ResourceCount(Model):
-    """How many there are of one kind."""
+    """The number of resources of one kind."""
 
     group: str = Field(description="The group of the kind.")
     resource: str = Field(description="The plural of the kind.")
-    count: int = Field(description="How many there are.")
+    count: int = Field(description="The number of resources.")
 
 
 class RepositoryStatus(Status):
-    """What the controller found."""
+    """The results of the controller."""
 
-    stats: list[ResourceCount] | None = Field(default=None, description="What the last pull made.")
+    stats: list[ResourceCount] | None = Field(
+        default=None, description="The resources that the last pull created."
+    )
     delete_error: str = Field(
-        default="", description="Why it is still there, while it is being deleted."
+        default="", description="The reason why a deleted object is not removed yet."
     )
     sync: SyncStatus | None = None
     webhook: WebhookStatus | None = None
@@ -315,7 +345,7 @@ class Repository(
     selectable_fields=("spec.connection.name",),
     unknown_field="field label not supported for Repository: {label}",
 ):
-    """A place whose files are synced."""
+    """A location whose files are synced."""
 
     spec: RepositorySpec
     secure: RepositorySecure = Field(default_factory=RepositorySecure)
@@ -323,7 +353,7 @@ class Repository(
 
 
 class GitHubApp(Model):
-    """An app of GitHub and one of its installations, both strings of digits."""
+    """A GitHub App and one of its installations. Both are strings of digits."""
 
     app_id: str = Field(default="", alias="appID", description="The ID of the app, a number.")
     installation_id: str = Field(
@@ -332,15 +362,15 @@ class GitHubApp(Model):
 
 
 class GitHubEnterpriseApp(GitHubApp):
-    """An app of a GitHub Enterprise server; OAuth needs the server alone."""
+    """An app of a GitHub Enterprise server. OAuth needs only the server."""
 
     server_url: str = Field(default="", description="The URL of the server.")
 
 
 class BitbucketAccount(Model):
-    """Whose repositories a connection to Bitbucket reaches."""
+    """The account of a connection to Bitbucket."""
 
-    workspace: str = Field(default="", description="The workspace whose repositories are reached.")
+    workspace: str = Field(default="", description="The workspace with the repositories.")
 
 
 class OAuthClient(Model):
@@ -350,7 +380,7 @@ class OAuthClient(Model):
 
 
 class ConnectionWebhook(Model):
-    """Whether repositories of the connection are to have webhooks."""
+    """Whether repositories of the connection get webhooks."""
 
     disabled: bool = Field(
         default=False, description="Whether repositories of the connection have no webhooks."
@@ -358,19 +388,19 @@ class ConnectionWebhook(Model):
 
 
 class ConnectionSpec(Model):
-    """How to log in at a provider; the block named like the type is present."""
+    """How to log in at a provider. The block with the name of the type is present."""
 
-    title: str = Field(default="", description="What people call it.")
-    description: str = Field(default="", description="What it is for.")
+    title: str = Field(default="", description="The title for users.")
+    description: str = Field(default="", description="The purpose of the connection.")
     type: Literal[
         "github", "githubEnterprise", "githubOAuth", "githubEnterpriseOAuth", "gitlab", "bitbucket"
-    ] = Field(description="The provider and how to log in there. It never changes.")
+    ] = Field(description="The provider and the way to log in. Immutable.")
     github: GitHubApp | None = None
     github_enterprise: GitHubEnterpriseApp | None = None
     bitbucket: BitbucketAccount | None = None
     oauth: OAuthClient | None = None
     webhook: ConnectionWebhook | None = None
-    url: str = Field("", description="The installation's settings page; set by the server.")
+    url: str = Field("", description="The settings page of the installation. Set by the server.")
 
     @property
     def app(self) -> GitHubApp | None:
@@ -392,7 +422,7 @@ class ConnectionSpec(Model):
 
 
 class ConnectionSecure(Model):
-    """Values kept apart from the object."""
+    """Values that are stored separately from the object."""
 
     private_key: SecureValue | None = Field(
         default=None, description="The key of the app: base64 of an RSA key as PEM."
@@ -401,15 +431,15 @@ class ConnectionSecure(Model):
         default=None, description="The secret of the application that users authorize."
     )
     token: SecureValue | None = Field(
-        default=None, description="What the provider is asked with; made by the server."
+        default=None, description="The token for requests to the provider. Created by the server."
     )
 
 
 class ConnectionStatus(Status):
-    """What the controller found."""
+    """The results of the controller."""
 
     state: Literal["Connected", "Disconnected"] | None = Field(
-        default=None, description="Whether the provider can be used by it."
+        default=None, description="Whether the connection can use the provider."
     )
     token: TokenStatus | None = None
 
@@ -430,7 +460,7 @@ class Connection(
         Column("Age", "date", ".metadata.creationTimestamp"),
     ),
 ):
-    """An account at a provider that repositories may use."""
+    """An account at a provider that repositories can use."""
 
     spec: ConnectionSpec
     secure: ConnectionSecure = Field(default_factory=ConnectionSecure)

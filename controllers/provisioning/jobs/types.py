@@ -19,7 +19,7 @@ CLAIM_OWNER = f"{GROUP}/claim-owner"
 
 
 class ResourceReference(Model):
-    """One resource by name."""
+    """A resource by its name."""
 
     name: str = ""
     kind: str = ""
@@ -29,7 +29,7 @@ class ResourceReference(Model):
 class PullOptions(Model):
     """Read the files of the branch."""
 
-    incremental: bool = Field(False, description="Only when the branch has moved.")
+    incremental: bool = Field(False, description="Whether to pull only if the branch has changed.")
 
 
 class PushOptions(Model):
@@ -43,7 +43,7 @@ class PushOptions(Model):
 
 
 class PullRequestOptions(Model):
-    """Look at a pull request."""
+    """Check a pull request."""
 
     ref: str = ""
     pr: int = 0
@@ -52,7 +52,7 @@ class PullRequestOptions(Model):
 
 
 class MigrateOptions(Model):
-    """Write everything to files and manage it from there."""
+    """Write all resources to files, and manage them from there."""
 
     message: str = ""
     branch: str = ""
@@ -78,13 +78,13 @@ class MoveOptions(Model):
 
 
 class FixFolderMetadataOptions(Model):
-    """Bring the metadata of folders in order."""
+    """Correct the metadata of folders."""
 
     ref: str = ""
 
 
 class JobSpec(Model):
-    """What to do with which repository; the options stand in the block named like the action."""
+    """The action and its repository. The block with the name of the action contains the options."""
 
     action: str = ""
     repository: str = ""
@@ -98,7 +98,7 @@ class JobSpec(Model):
 
 
 class Summary(Model):
-    """What became of the resources of one kind."""
+    """The results for the resources of one kind."""
 
     group: str = ""
     kind: str = ""
@@ -115,7 +115,7 @@ class Summary(Model):
 
 
 class JobURLs(Model):
-    """Where the outcome can be seen."""
+    """The URLs of the result."""
 
     source_url: str = Field("", alias="sourceURL")
     compare_url: str = Field("", alias="compareURL")
@@ -124,7 +124,7 @@ class JobURLs(Model):
 
 
 class JobStatus(Status):
-    """How far a job is; times are milliseconds since the epoch."""
+    """The progress of a job. Times are milliseconds since the epoch."""
 
     state: str = ""
     started: int | None = None
@@ -155,7 +155,7 @@ class Job(
     zero_status={},
     columns=COLUMNS,
 ):
-    """Something to do with a repository's files; gone when it is done."""
+    """An action on the files of a repository. The server removes it when it is finished."""
 
     spec: JobSpec
     status: JobStatus = Field(default_factory=JobStatus)
@@ -169,7 +169,7 @@ class HistoricJob(
     status_subresource=False,
     verbs=("delete", "deletecollection", "get", "list", "watch"),
 ):
-    """What a job came to; kept for a while."""
+    """The result of a finished job, which is kept for a limited time."""
 
     spec: JobSpec
     status: JobStatus = Field(default_factory=JobStatus)

@@ -16,24 +16,26 @@ GROUP = "world.inkube.dev"
 
 
 class Token(Model):
-    """A credential the host accepts."""
+    """A credential that the host accepts."""
 
     value: str
     write: bool = False
 
 
 class HostedFile(Model):
-    """A file on one branch, or on every one that has no other of that path."""
+    """A file on one branch, or on all branches without another file at that path."""
 
     path: str
     content: str = ""
-    branch: str = Field("", description="Empty: on every branch.")
+    branch: str = Field("", description="The branch of the file. Empty: all branches.")
 
 
 class HostedRevision(Model):
     """A published revision of a package: a commit on the default branch, and a tag."""
 
-    revision: int | None = Field(None, description="Empty: one more than the one before.")
+    revision: int | None = Field(
+        None, description="The number of the revision. Empty: the previous one plus one."
+    )
     files: dict[str, str] = Field(default_factory=dict)
 
 
@@ -45,7 +47,7 @@ class HostedDraft(Model):
 
 
 class HostedPackage(Model):
-    """A package as Porch finds it in git; a missing Kptfile is made up."""
+    """A package in git, as Porch reads it. A missing Kptfile is generated."""
 
     path: str
     revisions: list[HostedRevision] = Field(default_factory=list)
@@ -53,7 +55,7 @@ class HostedPackage(Model):
 
 
 class HostedRepository(Model):
-    """A repository, its path without slashes at the ends (`grafana/grafana`)."""
+    """A repository. Its path has no slashes at its ends (`grafana/grafana`)."""
 
     path: str
     branches: list[str] = Field(default_factory=list)
@@ -61,7 +63,8 @@ class HostedRepository(Model):
     protected_branches: list[str] = Field(default_factory=list)
     files: list[HostedFile] = Field(default_factory=list)
     packages: list[HostedPackage] = Field(
-        default_factory=list, description="What Porch finds there; what it pushes stays its own."
+        default_factory=list,
+        description="The packages that Porch finds. Its pushes do not change this list.",
     )
 
     def has(self, branch: str) -> bool:
@@ -105,21 +108,22 @@ class HostedRepository(Model):
 
 
 class Outage(Model):
-    """How a host misbehaves: an HTTP code it answers everything with, a delay, or both."""
+    """A failure of a host: an HTTP code for every response, a delay, or both."""
 
     code: int | None = Field(
-        default=None, ge=400, le=599, description="The HTTP code of every answer."
+        default=None, ge=400, le=599, description="The HTTP code of every response."
     )
-    delay_milliseconds: int = Field(
-        default=0, ge=0, description="How long every answer takes to come."
-    )
+    delay_milliseconds: int = Field(default=0, ge=0, description="The delay of every response.")
     heals_after_seconds: int | None = Field(
-        default=None, ge=1, description="When it ends by itself; without it somebody has to."
+        default=None,
+        ge=1,
+        description="Seconds until the outage ends. Without it, the outage ends when it is "
+        "removed.",
     )
 
 
 class GitHostSpec(Model):
-    """What the host knows. Without tokens everybody may read and write."""
+    """The data of the host. Without tokens, all requests can read and write."""
 
     tokens: list[Token] = Field(default_factory=list)
     repositories: list[HostedRepository] = Field(default_factory=list)
@@ -127,7 +131,7 @@ class GitHostSpec(Model):
 
 
 class RegisteredHook(Model):
-    """A webhook as it was registered; nobody sends its events but who plays the host."""
+    """A registered webhook. The host sends no events; a test or a user sends them."""
 
     repository: str
     id: int
@@ -135,23 +139,24 @@ class RegisteredHook(Model):
 
 
 class GitHostStatus(Status):
-    """What the host was asked to keep."""
+    """The data that the host stores."""
 
     webhooks: list[RegisteredHook] | None = None
     outage_ends: int | None = Field(
-        default=None, description="When the outage ends by itself, in ms since the epoch."
+        default=None, description="The time at which the outage ends, in ms since the epoch."
     )
 
 
 class GitHost(Resource, group=GROUP, version="v1", namespaced=False):
-    """A git host, named like the host it answers for."""
+    """A git host. Its name is the host name for which it responds."""
 
     spec: GitHostSpec = Field(default_factory=GitHostSpec)
     status: GitHostStatus = Field(default_factory=GitHostStatus)
 
 
 class Installation(Model):
-    """One installation; without permissions it has the app's, without repositories all of them."""
+    """An installation of the app. Without permissions, it has those of the app; without
+    repositories, all of them."""
 
     id: str
     permissions: dict[str, str] | None = None
@@ -159,10 +164,8 @@ class Installation(Model):
 
 
 class GitHubAppSpec(Model):
-    """What GitHub knows of the app. Without a public key any RSA key is accepted.
-
-    Without permissions it has all that is needed; an empty map grants none.
-    """
+    """GitHub's data of the app. Without a public key, any RSA key is accepted. Without permissions,
+    the app has all necessary ones; an empty map grants none."""
 
     public_key: str = ""
     permissions: dict[str, str] | None = None
@@ -182,6 +185,6 @@ class GitHubAppSpec(Model):
 class GitHubApp(
     Resource, group=GROUP, version="v1", plural="githubapps", kind="GitHubApp", namespaced=False
 ):
-    """A GitHub App, named like its ID."""
+    """A GitHub App. Its name is its ID."""
 
     spec: GitHubAppSpec = Field(default_factory=GitHubAppSpec)
