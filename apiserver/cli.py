@@ -434,7 +434,7 @@ def _named(arguments: dict[str, Any]) -> dict[str, Any]:
     }
     chosen = [name for name, value in given.items() if value]
     if len(chosen) > 1:
-        raise click.UsageError(f"{' and '.join(chosen)} exclude each other")
+        raise click.UsageError(f"{' and '.join(chosen)} cannot be combined: give only one of them")
     arguments["data"] = None if chosen and not data else data or LOCAL
     for member in ("enable_admission_plugins", "disable_admission_plugins"):
         arguments[member] = [name for given in arguments[member] for name in given.split(",")]

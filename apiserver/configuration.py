@@ -226,14 +226,18 @@ class Options:
             raise BadOption("kubernetes_version", str(error)) from None
         self._check_module_options()
         if self.scenario and "world" not in self.module_names:
-            raise BadOption("scenario", "the kinds of the module world are not served")
+            raise BadOption(
+                "scenario", "it needs the module world; add world to modules (--modules)"
+            )
         if self.watch_definitions and not self.definitions:
             raise BadOption(
                 "watch_definitions",
                 "there are no files; name some with definitions (--definitions)",
             )
         if self.watch_definitions and self.shows_the_past:
-            raise BadOption("watch_definitions", "a server that shows the past takes no changes")
+            raise BadOption(
+                "watch_definitions", "definitions cannot change on a server with at or replay"
+            )
         if self.prune_definitions and not self.watch_definitions:
             raise BadOption("prune_definitions", "it works only with watch_definitions (--watch)")
         if self.lease_duration < 1:

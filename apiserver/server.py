@@ -83,7 +83,7 @@ class APIServer:
     async def __aenter__(self) -> Self:
         """Start the server. It is ready when this returns. Raises RuntimeError the second time."""
         if self._life.was_entered:
-            raise RuntimeError("the server was entered before: make another APIServer")
+            raise RuntimeError("an APIServer can be entered only once: create another one")
         self._life.is_open = self._life.was_entered = True
         try:
             door = await listening.opened(self.options, self._progress, self._stack)

@@ -81,7 +81,7 @@ class MovableClock:
         """Move the clock forward; call this in the event loop of the sleepers. Raises
         ValueError."""
         if seconds < 0:
-            raise ValueError("a clock only goes forward")
+            raise ValueError(f"a clock cannot move by {seconds:g} seconds; use 0 or more")
         self._ahead += seconds
         for future in tuple(self._sleepers):
             _finish(future)
@@ -140,7 +140,7 @@ class FakeClock:
     def advance(self, seconds: float) -> None:
         """Move the clock forward and wake up all due sleepers."""
         if seconds < 0:
-            raise ValueError("a clock only goes forward")
+            raise ValueError(f"a clock cannot move by {seconds:g} seconds; use 0 or more")
         with self._lock:
             self._moved += seconds
             now = self.monotonic()

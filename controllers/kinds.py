@@ -118,7 +118,7 @@ class KindModule(Generic[R]):
     def __post_init__(self) -> None:
         """Refuse a kind whose secrets would be stored with the object."""
         if "secure" in self.model.model_fields and self.secure is None:
-            raise TypeError(f"{self.model.__name__} has secure values and needs a place for them")
+            raise TypeError(f"{self.model.__name__} has secure values: KindModule needs `secure`")
 
     @cached_property
     def definition(self) -> Definition:

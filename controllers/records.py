@@ -38,4 +38,4 @@ class NoRecords:
 
     async def commit(self, records: Sequence[Record]) -> list[Object]:
         """Raise RuntimeError, because the environment has no store."""
-        raise RuntimeError("this environment has no place for records")
+        raise RuntimeError("this environment has no store for records")

@@ -499,4 +499,4 @@ def _check_batch(batch: Sequence[writes.Write]) -> None:
     if not 0 < len(batch) <= LARGEST_BATCH:
         raise ValueError(f"a batch has 1 to {LARGEST_BATCH} writes, not {len(batch)}")
     if len({write.key for write in batch}) < len(batch):
-        raise ValueError("a batch writes each key once")
+        raise ValueError("a batch can contain only one write for each key")

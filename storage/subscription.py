@@ -114,7 +114,7 @@ class Subscription:
         from then on; not if the subscription or the store is closed.
         """
         if self._backlog is not None:
-            raise RuntimeError("read what is waiting before attaching")
+            raise RuntimeError("read the waiting changes before you attach a function")
         self._deliver, self._ended = deliver, ended
         waiting = self._batch[::-1] + self._early + self._queue
         self._batch, self._early, self._queue = [], [], []

@@ -5,8 +5,10 @@ Input: a request and its user. Output: the response of the other server; `discov
 discovery and OpenAPI documents. `app` finds the `registry.delegates.Delegate` in the table of
 served kinds. It is loaded with the first APIService of another server.
 
-    aggregator  APIServices → delegates     proxy      a request → the other server → its answer
-    delegates   one version of a group      upstreams  where the other server is, whom to trust
+    aggregator  APIServices → delegates
+    delegates   one version of a group
+    proxy       a request → the other server → its response
+    upstreams   the address of the other server, and its certificates
 """
 
 from inkube.schemas import lazy

@@ -62,7 +62,7 @@ def context(certificate: Certificate, client_authority: Path | None = None) -> s
             if certificate.clients is not None:
                 made.load_verify_locations(cadata=certificate.clients.certificate.decode())
         except (ssl.SSLError, ValueError) as error:
-            raise ValueError(f"{client_authority} holds no certificate in PEM") from error
+            raise ValueError(f"{client_authority} contains no certificate in PEM") from error
         made.verify_mode = ssl.CERT_OPTIONAL
         http.dialing.verify_as_go(made)
     return made
@@ -71,7 +71,7 @@ def context(certificate: Certificate, client_authority: Path | None = None) -> s
 def _problem(certificate: Path, key: Path, read: Certificate, error: ssl.SSLError) -> str:
     """Return which of the two files is invalid, because OpenSSL does not report it."""
     if b"-----BEGIN CERTIFICATE-----" not in read.chain:
-        return f"{certificate} holds no certificate in PEM"
+        return f"{certificate} contains no certificate in PEM"
     if b"PRIVATE KEY-----" not in read.key:
         return f"{key} holds no private key in PEM"
     if b"ENCRYPTED" in read.key:

@@ -185,7 +185,9 @@ async def _known(log: Log, moment: int | datetime) -> int:
     """Return the revision at a moment. Raises click.ClickException, LogError."""
     revision, newest = await moments.revision_of(log, moment), (await log.horizon()).newest
     if revision > newest:
-        raise click.ClickException(f"revision {revision} is not there yet; {newest} is the newest")
+        raise click.ClickException(
+            f"revision {revision} does not exist yet; {newest} is the newest"
+        )
     return revision
 
 

@@ -285,5 +285,5 @@ def _lines(headers: "CIMultiDict[str]") -> str:
     header could end early."""
     lines = [f"{name}: {value}" for name, value in headers.items()]
     if any(map(_FORBIDDEN.search, lines)):
-        raise ValueError("a header holds a control character")
+        raise ValueError("a header contains a control character")
     return "".join([f"{line}\r\n" for line in lines])

@@ -112,7 +112,7 @@ class Remote:
             return error.code, _json(error.read())
         except (urllib.error.URLError, OSError, ValueError) as error:
             why = getattr(error, "reason", error)
-            raise Unloadable(f"{self.url} cannot be asked: {why}") from error
+            raise Unloadable(f"{self.url} cannot be reached: {why}") from error
 
 
 def _json(text: bytes) -> Any:

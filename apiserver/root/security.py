@@ -167,11 +167,11 @@ def check(options: Options) -> None:
         )
     if not has_credentials(options) and not is_loopback(options.host):
         raise ValueError(
-            f"{options.host} is not a loopback address: serving it takes a token file "
-            "(--token-auth-file) or an authority of clients (--client-ca-file)"
+            f"{options.host} is not a loopback address: it needs a token file "
+            "(--token-auth-file) or a certificate authority for clients (--client-ca-file)"
         )
     if (options.tls_cert_file is None) != (options.tls_private_key_file is None):
-        raise ValueError("a TLS certificate and its private key come together")
+        raise ValueError("give both the TLS certificate and its private key, or neither")
     if options.client_ca_file is not None and not _wants_tls(options):
         raise ValueError("client certificates need TLS (--tls, or a certificate and its key)")
 

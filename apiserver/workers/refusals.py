@@ -8,11 +8,11 @@ from inkube.apiserver.configuration import Options
 def check(options: Options) -> None:
     """Refuse options that several workers do not support. Raises ValueError."""
     if not hasattr(os, "fork"):
-        raise ValueError("--workers takes a system that can fork; Windows cannot")
+        raise ValueError("--workers needs a system that can fork processes; Windows cannot")
     if options.data is None and not options.database:
         raise ValueError(
-            "workers share what is stored: --workers takes --data or --database, and neither "
-            "--in-memory, --snapshot nor --replay"
+            "workers share stored data: --workers needs --data or --database, and cannot be "
+            "combined with --in-memory, --snapshot or --replay"
         )
     if options.watch_definitions:
         raise ValueError("--watch works in one process: use it without --workers")

@@ -108,9 +108,11 @@ class CheckSet(Generic[R]):
         known: set[Check[R]] = set()
         for check in self.checks:
             if not issubclass(model, check.model):
-                raise TypeError(f"{check.name} checks {check.model.__name__}s")
+                raise TypeError(
+                    f"{check.name} is a check of {check.model.__name__}, not of {model.__name__}"
+                )
             if not known.issuperset(check.after):
-                raise ValueError(f"{check.name} must stand after its prerequisites")
+                raise ValueError(f"{check.name} must be listed after its prerequisites")
             known.add(check)
 
     async def run(

@@ -47,8 +47,8 @@ async def test_a_server_is_entered_once():
     with pytest.raises(RuntimeError, match="was not started"):
         _ = server.url
     async with server:
-        with pytest.raises(RuntimeError, match="entered before"):
+        with pytest.raises(RuntimeError, match="entered only once"):
             await server.__aenter__()
         assert await server.client.list("v1/namespaces")
-    with pytest.raises(RuntimeError, match="entered before"):
+    with pytest.raises(RuntimeError, match="entered only once"):
         await server.__aenter__()

@@ -68,5 +68,5 @@ async def test_a_batch_has_bounds_and_writes_a_key_once(backend):
         await store.commit([])
     with pytest.raises(ValueError, match="1 to"):
         await store.commit([writes.Create(f"/{n}", {}) for n in range(LARGEST_BATCH + 1)])
-    with pytest.raises(ValueError, match="each key once"):
+    with pytest.raises(ValueError, match="only one write for each key"):
         await store.commit([writes.Create("/a", {}), writes.Create("/a", {})])

@@ -116,7 +116,7 @@ async def snapshot(options: Options) -> "root.snapshots.Snapshot | None":
     if found is None:
         return None
     if options.data is not None or options.database:
-        raise ValueError("a server begins with a snapshot in memory: give no data or database")
+        raise ValueError("snapshot is for servers in memory: remove data or database")
     if isinstance(found, str | Path):
         return await root.snapshots.load(found)
     if not isinstance(found, root.snapshots.Snapshot):
@@ -147,9 +147,9 @@ def log(options: Options, begun: "root.snapshots.Snapshot | None") -> Log:
 
 def _postgresql(url: str) -> Log:
     if not url.startswith(("postgresql://", "postgres://", "postgresql+asyncpg://")):
-        raise ValueError("a database is given as postgresql://user@host/name")
+        raise ValueError("the URL of a database must have the form postgresql://user@host/name")
     try:
         make = root.postgresql_log
     except ImportError as error:
-        raise ValueError("PostgreSQL takes a driver: pip install 'inkube[postgresql]'") from error
+        raise ValueError("PostgreSQL needs a driver: pip install 'inkube[postgresql]'") from error
     return make(url)

@@ -13,12 +13,12 @@ from inkube.storage import Log, MemoryLog, past
 def checked(options: Options) -> Options:
     """Return the options without controllers. Raises ValueError for options that need writes."""
     if options.data is None and not options.database:
-        raise ValueError("at a revision or a time there is what a file or a database holds")
+        raise ValueError("at needs stored data: give data (--data) or database (--database)")
     if options.data is not None and not options.database and not options.data.exists():
         raise ValueError(f"{options.data} does not exist")
     given = (name for name in ("definitions", "snapshot") if getattr(options, name))
     for name in (*options.start_modules, *given):
-        raise ValueError(f"{name} would write, and the past takes no writes")
+        raise ValueError(f"{name} needs writes, so it cannot be combined with at")
     if isinstance(options.at, datetime) and options.at.tzinfo is None:
         raise ValueError(f"{options.at} has no time zone")
     return replace(options, controllers=False)

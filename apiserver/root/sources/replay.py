@@ -28,11 +28,11 @@ def checked(options: Options) -> Options:
     """Return the options of a replay. Raises ValueError for options that contradict it."""
     given = (name for name in ("data", "database", "at", "snapshot") if getattr(options, name))
     for name in (*given, *options.start_modules):
-        raise ValueError(f"a replay is kept in memory and cannot be combined with {name}")
+        raise ValueError(f"a replay is kept in memory, so it cannot be combined with {name}")
     if options.replay is None or not options.replay.exists():
         raise ValueError(f"{options.replay} does not exist")
     if options.speed <= 0:
-        raise ValueError("the speed of a replay is more than 0")
+        raise ValueError(f"{options.speed:g} is not the speed of a replay; use a number above 0")
     # the recording contains the changes of the cluster's controllers
     return replace(options, controllers=False)
 

@@ -64,7 +64,7 @@ async def restore(snapshot: log.Snapshot, target: log.Log) -> None:
     """Fill an empty, open log. Raises StorageError if it is not empty."""
     async with target.begin() as transaction:
         if (await transaction.missed(0, 1)).records:
-            raise StorageError("there are objects already: a snapshot goes where there are none")
+            raise StorageError("the target of a snapshot already contains objects: give a new file")
         for start in range(0, len(snapshot.records), store.SNAPSHOT_PAGE):
             await transaction.append(snapshot.records[start : start + store.SNAPSHOT_PAGE])
     await target.compact(snapshot.compacted)

@@ -152,7 +152,7 @@ async def test_what_cannot_be_replayed_is_said(tmp_path):
         await APIServer(replay=tmp_path / "a.db").__aenter__()
     for options, told in (
         ({"replay": tmp_path / "none.db"}, "does not exist"),
-        ({"replay": tmp_path / "a.db", "speed": 0}, "more than 0"),
+        ({"replay": tmp_path / "a.db", "speed": 0}, "above 0"),
         ({"replay": tmp_path / "a.db", "data": tmp_path / "b.db"}, "cannot be combined with data"),
     ):
         with pytest.raises(ValueError, match=told):

@@ -158,7 +158,7 @@ async def test_tls_files_that_are_none_are_named(tmp_path):
     (tmp_path / "key.pem").write_bytes(made.key)
     (tmp_path / "other.pem").write_bytes(certificates.make().key)
     for chain, key, told in [
-        ("text.pem", "key.pem", "text.pem holds no certificate"),
+        ("text.pem", "key.pem", "text.pem contains no certificate"),
         ("chain.pem", "text.pem", "text.pem holds no private key"),
         ("chain.pem", "other.pem", "other.pem is not the private key of chain.pem"),
         ("chain.pem", "missing.pem", "missing.pem: No such file"),
@@ -168,7 +168,7 @@ async def test_tls_files_that_are_none_are_named(tmp_path):
         )
         assert (code, told in text) == (1, True), text
     code, text = await failed(tmp_path, "--in-memory", "--tls", "--client-ca-file", "text.pem")
-    assert (code, "text.pem holds no certificate" in text) == (1, True), text
+    assert (code, "text.pem contains no certificate" in text) == (1, True), text
 
 
 @pytest.mark.parametrize("flags", [[], ["--tls"], ["--tls", "--token-auth-file", "tokens.csv"]])
@@ -238,7 +238,7 @@ def test_the_version_is_told():
 async def test_memory_and_a_file_exclude_each_other(tmp_path):
     code, text = await failed(tmp_path, "--in-memory", "--data", "a.db")
     assert code == 2
-    assert "exclude each other" in text
+    assert "cannot be combined: give only one of them" in text
 
 
 async def test_files_are_validated_without_a_server(tmp_path):

@@ -143,7 +143,7 @@ def test_two_moments_are_compared(history):
     [
         (("log", "--data", "missing.db"), "missing.db does not exist"),
         (("diff", "1", "2"), "revision 1 was compacted"),
-        (("diff", "100", "999"), "revision 999 is not there yet"),
+        (("diff", "100", "999"), "revision 999 does not exist yet"),
         (("diff", "yesterday", "2"), "is neither a revision nor a time"),
     ],
     ids=["no file", "compacted", "the future", "no moment"],
@@ -171,4 +171,4 @@ def test_the_page_runs_as_it_stands_there(tmp_path):
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "MODIFIED ConfigMap default/colours  by inkube" in done.stdout
-    assert "that revision is not there yet" in done.stdout
+    assert "that revision does not exist yet" in done.stdout

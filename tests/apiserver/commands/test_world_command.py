@@ -72,7 +72,7 @@ async def test_a_server_with_tls_and_tokens_is_asked_as_its_kubeconfig_says(tmp_
     ("arguments", "code", "why"),
     [
         (("load", "flood"), 2, "there is no scenario 'flood'; there are vanished-branch,"),
-        (("load", "outage", "--server", "http://127.0.0.1:1"), 1, "cannot be asked"),
+        (("load", "outage", "--server", "http://127.0.0.1:1"), 1, "cannot be reached"),
         (("load", "outage", "--server", "ftp://x"), 1, "is not the address of a server"),
         (("load", "outage", "--kubeconfig", "/nowhere"), 1, "No such file or directory"),
     ],

@@ -98,7 +98,7 @@ async def test_a_file_keeps_a_snapshot(options, config_map, tmp_path):
 
 async def test_what_cannot_be_is_told(tmp_path):
     taken = await _taken()
-    with pytest.raises(ValueError, match="in memory: give no data"):
+    with pytest.raises(ValueError, match="in memory: remove data"):
         async with APIServer(snapshot=taken, data=tmp_path / "data.db"):
             pass
     with pytest.raises(FileNotFoundError, match="no such file"):
@@ -153,7 +153,7 @@ def test_options_of_the_command_line_exclude_each_other():
     from inkube.apiserver.cli import main
 
     done = CliRunner().invoke(main, ["serve", "--snapshot", "a.db", "--in-memory"])
-    assert "exclude each other" in done.output
+    assert "cannot be combined" in done.output
 
 
 def test_saving_and_restoring_tell_what_is_in_the_way(tmp_path):

@@ -89,9 +89,9 @@ async def test_moments_that_cannot_be_shown_are_refused(lived, tmp_path):
     with pytest.raises(Compacted):
         await APIServer(data=file, at=1).__aenter__()
     for options, told in (
-        ({}, "what a file or a database holds"),
+        ({}, "needs stored data"),
         ({"data": tmp_path / "none.db"}, "does not exist"),
-        ({"data": file, "workloads": True}, "workloads would write"),
+        ({"data": file, "workloads": True}, "workloads needs writes"),
     ):
         with pytest.raises(ValueError, match=told):
             APIServer(at=newest, **options)

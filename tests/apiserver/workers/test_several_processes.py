@@ -233,9 +233,9 @@ async def test_logs_are_of_one_form(serve: Serve, http: Any):
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        (["--in-memory"], "workers share what is stored"),
+        (["--in-memory"], "workers share stored data"),
         (["--seed", "1"], "works in one process"),
-        (["--host", "0.0.0.0"], "takes a token file"),
+        (["--host", "0.0.0.0"], "needs a token file"),
     ],
 )
 async def test_what_workers_cannot_do_together_is_refused(

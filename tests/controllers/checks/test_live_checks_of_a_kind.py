@@ -519,5 +519,5 @@ def test_an_unknown_field_is_refused_where_the_check_is_declared():
 
 
 def test_a_check_must_stand_after_its_prerequisites():
-    with pytest.raises(ValueError, match="must stand after"):
+    with pytest.raises(ValueError, match="must be listed after"):
         CheckSet(Lamp, [size_fits, color_sold])

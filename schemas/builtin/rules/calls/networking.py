@@ -133,7 +133,7 @@ def policy_types(spec: Object) -> list[str]:
 
 
 def has_many_types(frame: Frame) -> bool:
-    """Return whether there are more policy types than exist."""
+    """Return whether there are more than two policy types."""
     return len(frame.obj.get("policyTypes") or ()) > 2
 
 
