@@ -1,1 +1,2 @@
-"""What inkube costs, beside something known in the same run; `make bench` prints the table."""
+"""The costs of inkube, compared with known programs in the same run. `make bench` prints the
+table."""

@@ -1,9 +1,9 @@
-"""Every measure, one table: `python -m benchmarks [NAME…]`.
+"""All measurements in one table: `python -m benchmarks [NAME…]`.
 
-Each module runs in a process of its own, one after the other, and is given up after `LIMIT`
-seconds. Figures of speed are ratios to something known that runs at the same time on the same
-machine, where there is such a thing; a busy machine shows in the absolute ones. Ends with 1 when
-a target is missed or a module fails.
+Each module runs in its own process, one after the other, and is stopped after `LIMIT` seconds.
+Where possible, speed is a ratio to a known program that runs at the same time on the same machine,
+because absolute figures depend on the load of the machine. Exits with code 1 if a target is missed
+or a module fails.
 """
 
 import argparse
@@ -47,7 +47,7 @@ Only by name: {", ".join(f"{name} (after {limit} s)" for name, limit in LONGER.i
 
 
 def run(name: str) -> tuple[list[Figure], str]:
-    """The figures of one module, and why there may be some missing."""
+    """Return the figures of one module, and the reason for missing ones."""
     command = [sys.executable, "-m", f"benchmarks.{name}", "--json"]
     limit = LONGER.get(name, LIMIT)
     try:
@@ -69,7 +69,7 @@ def _known(name: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what was asked for, else everything."""
+    """Run the named measurements, or all."""
     parser = argparse.ArgumentParser(
         "python -m benchmarks", description=ABOUT, formatter_class=argparse.RawTextHelpFormatter
     )

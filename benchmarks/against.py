@@ -1,10 +1,13 @@
-"""This inkube beside another, of the commit before, say: `python -m benchmarks.against PYTHON`.
+"""Compares this inkube with another, for example that of an earlier commit.
 
-PYTHON is the interpreter of an environment in which the other one is installed (`make lint` leaves
-one in `.venv` of its checkout). Two servers on files, 16 clients, short turns of each sort of
-request on one and on the other: what disturbs, disturbs both. A figure is the median of what the
-turns of a pair cost, as a ratio, and of some starts of both. `--http plain` has this one serve by
-aiohttp's own loop: beside itself, what the faster one saves.
+Usage: `python -m benchmarks.against PYTHON`. PYTHON is the interpreter of an environment in which
+the other inkube is installed (`make lint` creates one as `.venv` in its checkout). Two servers on
+files receive short series of each type of request from 16 clients, in turns, so that the load of
+the machine affects both. A figure is the median of the ratios of all pairs of turns, from several
+starts of both servers.
+
+With `--http plain`, this inkube uses aiohttp's own loop. Compared with itself, this shows the gain
+of the faster loop.
 """
 
 import argparse
@@ -24,7 +27,7 @@ TURNS = 16
 
 
 def measure(python: str, *options: str) -> Iterable[Figure]:
-    """See the module; `options` are further ones of this inkube's server."""
+    """See the module. `options` are additional options of this inkube's server."""
     get = Request("GET", f"{COLLECTION}/{costs.RACED[0]}").raw
     some = Request("GET", f"{COLLECTION}?limit={costs.CLIENTS}").raw
     sorts = {
@@ -45,7 +48,8 @@ def measure(python: str, *options: str) -> Iterable[Figure]:
 
 
 def _pairs(sort: Sort, here: Server, there: Server) -> Iterator[float]:
-    """What a request costs here, as a ratio to there; who begins changes."""
+    """Yield the cost of a request here as a ratio to its cost there. The servers take turns in
+    starting."""
     for turn in range(TURNS):
         both = (here, there) if turn % 2 else (there, here)
         cpu = {server: costs.turn(server, sort, costs.SHORT).cpu for server in both}
@@ -60,7 +64,7 @@ def _filled(*options: str, python: str = sys.executable) -> Iterator[Server]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure beside what the command line names."""
+    """Compare with the inkube that the command line names."""
     parser = argparse.ArgumentParser("python -m benchmarks.against", description=__doc__)
     parser.add_argument("python", metavar="PYTHON", help="an interpreter with the other inkube")
     parser.add_argument("--http", choices=["fast", "plain"], help="this one's loop for connections")

@@ -1,6 +1,7 @@
-"""The bare aiohttp handler everything is compared with: `python -m benchmarks.bare FILE`.
+"""The minimal aiohttp handler for comparisons: `python -m benchmarks.bare FILE`.
 
-aiohttp's low-level server on uvloop, without a router: it reads the body and answers FILE's bytes.
+aiohttp's low-level server on uvloop without a router. It reads the body and responds with the bytes
+of FILE.
 """
 
 import asyncio

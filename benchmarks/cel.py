@@ -1,9 +1,10 @@
-"""Validation rules per second, with costs counted, beside Google's C++ engine (cel-expr-python).
+"""Validation rules per second, with cost limits, compared with Google's C++ engine.
 
-    python -m benchmarks.cel      (one core; cel-expr-python comes with the test extra)
+    python -m benchmarks.cel       (one core; cel-expr-python is in the extra for tests)
 
 Both engines run the same five rules on the same object in one process. Google's engine counts no
-cost and converts the object for every evaluation; `self.x == 1` beside 2,000 items shows the price.
+costs, and converts the object for every evaluation; `self.x == 1` with 2,000 items in the object
+shows the cost of that.
 """
 
 import statistics
@@ -61,7 +62,7 @@ ROUNDS = 7
 
 
 def ours(rule: str, schema: dict[str, Any], value: dict[str, Any]) -> Callable[[], object]:
-    """The rule as validation runs it: over the declared shape, under the cost limit."""
+    """Return the rule as validation runs it: with the declared shape and the cost limit."""
     shape = schema_shapes.declare(schema)
     assert shape is not None
     run = cel.compile(rule, {"self": shape}).run
@@ -69,7 +70,7 @@ def ours(rule: str, schema: dict[str, Any], value: dict[str, Any]) -> Callable[[
 
 
 def theirs(rule: str, value: dict[str, Any]) -> Callable[[], object] | None:
-    """The rule on Google's engine, where it is installed."""
+    """Return the rule in Google's engine, or None if it is not installed."""
     try:
         from cel_expr_python import cel as google
     except ImportError:
@@ -80,7 +81,7 @@ def theirs(rule: str, value: dict[str, Any]) -> Callable[[], object] | None:
 
 
 def seconds(function: Callable[[], object], count: int) -> float:
-    """Of one call: the median of some rounds."""
+    """Return the seconds of one call, the median of some rounds."""
     assert function() is True
     found = []
     for _ in range(ROUNDS):
@@ -92,14 +93,14 @@ def seconds(function: Callable[[], object], count: int) -> float:
 
 
 def measured(rule: str, schema: dict[str, Any], value: dict[str, Any]) -> tuple[float, float]:
-    """Seconds of an evaluation here and there; 0 where the other engine is missing."""
+    """Return the seconds of an evaluation in both engines; 0 if the other engine is missing."""
     google = theirs(rule, value)
     mine = seconds(ours(rule, schema, value), 5_000)
     return mine, seconds(google, 20 if value is LARGE else 1_000) if google else 0.0
 
 
 def measure() -> Iterable[Figure]:
-    """Every rule, their mean, and the rule beside many items."""
+    """Measure every rule, the mean of all, and the rule with many items in the object."""
     times = [measured(rule, SCHEMA, OBJECT) for rule in RULES]
     for rule, (mine, other) in zip(RULES, times, strict=True):
         note = f"C++ {other * 1e6:.2f} µs"

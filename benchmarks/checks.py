@@ -1,8 +1,8 @@
-"""Live checks at work: 1,000 repositories that fail on a slow world, and those who read meanwhile.
+"""Live checks of 1,000 failing repositories, and the response times of other requests meanwhile.
 
-Every outside answer takes 200 ms and every repository is checked again each second, so the
-controllers are never idle. The answers to GET are timed in turns with those of an idle server, so
-that a busy machine slows both.
+Every outside response takes 200 ms, and every repository is checked again each second, so the
+controllers are never idle. GETs are measured in turns with those of an idle server, so that the
+load of the machine affects both.
 """
 
 import contextlib
@@ -37,7 +37,7 @@ def measure() -> Iterable[Figure]:
         started = time.perf_counter()
         load.send(server.port, (Request("POST", COLLECTION, _bad(n)).raw for n in _numbers()))
         yield _told(server, started)
-        answers(WARM_UP, server, idle)  # connections and caches warm up
+        answers(WARM_UP, server, idle)  # opens connections and fills caches
         before = server.cpu_seconds
         busy, quiet = (_p99(found) for found in answers(READS, server, idle))
         used = server.cpu_seconds - before
@@ -47,7 +47,7 @@ def measure() -> Iterable[Figure]:
 
 
 def answers(count: int, *asked: Server) -> list[list[float]]:
-    """Milliseconds of each GET, for each server."""
+    """Return the milliseconds of each GET for each server."""
     with contextlib.ExitStack() as stack:
         connections = [stack.enter_context(closing(server.connect())) for server in asked]
         rounds = [[_answer(each) for each in connections] for _ in range(count)]
@@ -61,7 +61,8 @@ def _answer(connection: http.client.HTTPConnection) -> float:
 
 
 def _told(server: Server, started: float) -> Figure:
-    """From the first create to the last repository that says what is wrong with it."""
+    """Measure the time from the first create to the last repository whose status contains its
+    error."""
     while time.perf_counter() - started < PATIENCE:
         with closing(server.connect()) as connection:
             items = json.loads(servers.ask(connection, Request("GET", COLLECTION)))["items"]

@@ -1,7 +1,7 @@
-"""What a request costs the server, in processor time, beside one of another sort.
+"""The processor time of requests in the server, compared with other types of requests.
 
-Sixteen clients, or one, a server on a SQLite file, sorts of requests in turns; the least of the
-turns counts, which other work on the machine disturbed least. Only ratios mean anything.
+Sixteen clients or one send types of requests in turns to a server on a SQLite file. The lowest of
+the turns is used, because other work on the machine affected it least. Only ratios are meaningful.
 """
 
 import itertools
@@ -32,21 +32,22 @@ SHORT = 0.15
 MERGE, APPLY = "application/merge-patch+json", "application/apply-patch+yaml"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 LISTED, LONG = "/api/v1/namespaces/default/configmaps?limit=500", 5_000
-GREETING = Request("GET", "/api/v1/namespaces/default").raw  # who is connected has been accepted
+GREETING = Request("GET", "/api/v1/namespaces/default").raw  # waits until the server accepted
 Make = Callable[[], bytes]
 _NUMBERS = itertools.count()
 
 
 class Cost(NamedTuple):
-    """Of one sort of request: processor time of the server in µs, and how many a second."""
+    """The cost of one type of request: processor time of the server in µs, and requests per
+    second."""
 
     cpu: float
     rate: float
 
 
 class Sort(NamedTuple):
-    """One sort of request; `wanted` is how its status begins, `tls` trusts a server, `greeting` is
-    sent on each connection before anything counts."""
+    """One type of request. `wanted` is the start of its status line, `tls` trusts a server, and
+    `greeting` is sent on each connection before the measurement."""
 
     make: Make
     wanted: bytes = b"2"
@@ -67,7 +68,8 @@ def measure() -> Iterable[Figure]:
 
 @contextmanager
 def on_a_file(python: str = sys.executable, *options: str) -> Iterator[Server]:
-    """A server on a file that serves Things; `python` may have another inkube installed."""
+    """Yield a server on a file that serves Things. `python` can be an environment with another
+    inkube."""
     with (
         tempfile.TemporaryDirectory() as folder,
         servers.inkube("--data", f"{folder}/it", *options, python=python) as found,
@@ -77,7 +79,7 @@ def on_a_file(python: str = sys.executable, *options: str) -> Iterator[Server]:
 
 
 def costs(server: Server, sorts: dict[str, Sort]) -> dict[str, Cost]:
-    """What each sort costs, measured in turns."""
+    """Return the cost of each type, measured in turns."""
     return _best({name: (server, sort) for name, sort in sorts.items()})
 
 
@@ -92,7 +94,8 @@ def _best(sorts: dict[str, tuple[Server, Sort]]) -> dict[str, Cost]:
 
 
 def turn(server: Server, sort: Sort, seconds: float = SECONDS) -> Cost:
-    """What a sort costs in one turn. Handshakes are not counted: connections stay."""
+    """Return the cost of a type in one turn. Handshakes are not counted, because connections stay
+    open."""
     before: list[float] = []
     how = Load(
         CLIENTS, sort.wanted, sort.tls, lambda: before.append(server.cpu_seconds), sort.greeting
@@ -102,8 +105,11 @@ def turn(server: Server, sort: Sort, seconds: float = SECONDS) -> Cost:
 
 
 def _secured() -> Figure:
-    """GET over TLS, the median of some starts. The rate is that of the server's processor: a load
-    of TLS takes as much of the machine as the server that answers it."""
+    """Measure GET over TLS, as the median of some starts.
+
+    The rate is that of the server's processor time, because the TLS of the client takes as much of
+    the machine as that of the server.
+    """
     get = Request("GET", "/api/v1/namespaces/default").raw
     trusting = ssl.create_default_context()
     trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
@@ -125,13 +131,13 @@ def _secured() -> Figure:
 
 
 def _numbered(request: Request) -> Make:
-    """Requests that differ in the number behind `new-` alone, made cheaply."""
+    """Return requests that differ only in the number after `new-`, created at a low cost."""
     raw = request.raw
     return lambda: raw.replace(b"new-00000000", b"new-%08d" % next(_NUMBERS))
 
 
 def creates() -> dict[str, Sort]:
-    """Creates that are stored, that are dry runs, and that a rule refuses."""
+    """Return creates that are stored, creates with dry run, and creates that a rule refuses."""
     body, wrong = thing("new-00000000"), thing("new-00000000")
     wrong["spec"]["mode"] = "Odd"
     requests = {
@@ -146,8 +152,9 @@ def creates() -> dict[str, Sort]:
 
 
 def _writes() -> Iterable[Figure]:
-    """Creates of three sorts in short turns, each compared with the creates that are stored beside
-    it: what disturbs, disturbs both. Some starts, for where a process finds its memory counts."""
+    """Measure creates of three types in short turns, each compared with stored creates next to it,
+    so that the load of the machine affects both. Uses some starts, because the memory layout of a
+    process affects its speed."""
     sorts = creates()
     dry, refused, costs = [], [], []
     for _ in range(STARTS):
@@ -179,7 +186,7 @@ def fill(server: Server, names: Sequence[str] = RACED) -> None:
 
 
 def patches(names: Sequence[str] = RACED) -> Make:
-    """Merge patches of these, one after the other, each of which changes something."""
+    """Return merge patches of these objects, one after the other. Each changes something."""
     change = {"spec": {"notes": {"n": "new-00000000"}}}
     raw = [Request("PATCH", f"{COLLECTION}/{name}", change, MERGE).raw for name in names]
     turns = itertools.cycle(raw)
@@ -197,7 +204,8 @@ def _races(server: Server) -> Iterable[Figure]:
 
 
 def unchanging() -> dict[str, Sort]:
-    """A GET, and patches of a Thing that change nothing: of its spec, and an apply of all of it."""
+    """Return a GET, and patches of a Thing that change nothing: of its spec, and an apply of the
+    whole object."""
     path, whole = f"{COLLECTION}/{RACED[0]}", thing(RACED[0])
     requests = {
         "get": Request("GET", path),
@@ -208,10 +216,11 @@ def unchanging() -> dict[str, Sort]:
 
 
 def _unchanged(server: Server) -> Iterable[Figure]:
-    """Patches that change nothing in short turns, each beside the GETs of its turn."""
+    """Measure patches that change nothing in short turns, each compared with the GETs of its
+    turn."""
     sorts = unchanging()
     for sort in sorts.values():
-        turn(server, sort, SHORT)  # the apply comes to own its fields
+        turn(server, sort, SHORT)  # the first apply becomes the owner of its fields
     turns = [
         {name: turn(server, sort, SHORT).cpu for name, sort in sorts.items()}
         for _ in range(SHORT_TURNS)
@@ -224,7 +233,7 @@ def _unchanged(server: Server) -> Iterable[Figure]:
 
 
 def _alone(server: Server) -> Iterable[Figure]:
-    """One client, one create at a time: nothing beside it waits, so every step shows."""
+    """Measure one client with one create at a time, so that each step adds to the time."""
     make = _numbered(Request("POST", COLLECTION, thing("new-00000000")))
     inserts, stored, kept = [], [], []
     with servers.inkube() as memory, _a_table() as insert:
@@ -241,7 +250,7 @@ def _alone(server: Server) -> Iterable[Figure]:
 
 @contextmanager
 def _a_table() -> Iterator[Callable[[], object]]:
-    """What inserts a row of 1 KB into a SQLite file, and waits for the disk."""
+    """Yield a function that inserts a row of 1 KB into a SQLite file, and waits for the disk."""
     with tempfile.TemporaryDirectory() as folder:
         database = sqlite3.connect(f"{folder}/it", isolation_level=None)
         for pragma in ("journal_mode = WAL", "synchronous = FULL"):
@@ -294,8 +303,10 @@ def _lists(server: Server) -> Iterable[Figure]:
 
 
 def _first(server: Server) -> tuple[float, float]:
-    """Processor time in µs of a page of 500 as a Table whose rows nobody has seen, and as a list:
-    one client reads all pages once in each of some forms that differ in name alone."""
+    """Return the processor time in µs of a page of 500 as a Table with new rows, and as a list.
+
+    One client reads all pages one time in each form; the forms differ only in name.
+    """
     forms = [(version, include) for version in ("v1", "v1beta1") for include in ("", "Metadata")]
     table = plain = float("inf")
     with closing(server.connect()) as connection:
@@ -307,7 +318,7 @@ def _first(server: Server) -> tuple[float, float]:
 
 
 def _walk(server: Server, connection: HTTPConnection, accept: str, include: str) -> float:
-    """Processor time in µs of one page, of all that there are."""
+    """Return the processor time in µs of one page, as the mean over all pages."""
     token, pages, before = "", 0, server.cpu_seconds
     while token or not pages:
         query = f"&includeObject={include}&continue={token}"

@@ -1,8 +1,9 @@
-"""Many large definitions: 200 CRDs of 240 properties, posted and served, and the documents of
-OpenAPI that clients ask for then.
+"""Many large definitions: 200 CRDs with 240 properties are created, served and published in
+OpenAPI.
 
-Processor time of the server beside that of importing `aiohttp.web`, which takes turns with it: what
-disturbs one disturbs the other. Fresh servers; the least of the turns counts of both.
+The processor time of the server is compared with that of importing `aiohttp.web`, measured in
+turns, so that the load of the machine affects both. Each turn uses a new server. The lowest of the
+turns is used for both.
 """
 
 from collections.abc import Iterable
@@ -16,14 +17,15 @@ from benchmarks.objects import API_VERSION, Object, crd, installed
 from benchmarks.servers import Request, Server
 
 DEFINITIONS = 200
-GROUPS, FIELDS = 12, 19  # spec holds GROUPS objects of FIELDS properties: 240 in all
+GROUPS, FIELDS = 12, 19  # the spec contains GROUPS objects with FIELDS properties: 240 in all
 TURNS = 3
 _FLOORS = 3
 POSTED, GROUP, CHANGED, WHOLE = "served", "OpenAPI v3", "OpenAPI v3 after a change", "OpenAPI v2"
 
 
 class Turn(NamedTuple):
-    """Of one server: seconds of processor time by what was asked, and MiB that it grew."""
+    """The results of one server: seconds of processor time by type of request, and its growth in
+    MiB."""
 
     costs: dict[str, float]
     mib: float
@@ -54,7 +56,7 @@ def measure() -> Iterable[Figure]:
 
 def _turn(posted: list[Object], changed: Object) -> Turn:
     with servers.inkube() as server, closing(server.connect()) as connection:
-        servers.ask(connection, Request("GET", "/openapi/v3/apis/apps/v1"))  # code is loaded
+        servers.ask(connection, Request("GET", "/openapi/v3/apis/apps/v1"))  # loads the code
         before, mib = server.cpu_seconds, server.mib
         installed(server, *posted)
         costs, grown = {POSTED: server.cpu_seconds - before}, server.mib - mib
@@ -73,7 +75,7 @@ def _turn(posted: list[Object], changed: Object) -> Turn:
 
 
 def _documents(server: Server, connection: HTTPConnection) -> float:
-    """What a client that applies one of these asks for."""
+    """Request the documents that a client needs to apply one of these objects."""
     before = server.cpu_seconds
     servers.ask(connection, Request("GET", "/openapi/v3"))
     servers.ask(connection, Request("GET", f"/openapi/v3/apis/{API_VERSION}"))
@@ -81,7 +83,8 @@ def _documents(server: Server, connection: HTTPConnection) -> float:
 
 
 def _schema(number: int) -> Object:
-    """No two are alike, so that nothing known of one spares work on another."""
+    """Return a schema that is different for each number, so that nothing cached for one helps
+    another."""
     text = f"what this field of {number} is for, in a sentence"
     kinds: list[Object] = [
         {"type": "string", "description": text, "maxLength": 90 + number},

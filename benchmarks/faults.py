@@ -1,7 +1,7 @@
-"""What ten Faults cost the requests that none of them matches, as a part of the cheapest one.
+"""The cost of ten Faults for requests that do not match, as a part of the cheapest request.
 
-The look at the faults is measured by itself, many times over: it is too little to be seen in the
-noise of whole requests.
+The check of the faults is measured separately and repeatedly, because it is smaller than the
+variation of whole requests.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ async def _nothing() -> None:
 
 
 async def _get(server: APIServer) -> float:
-    """Seconds of processor time of a GET, the asking included."""
+    """Return the seconds of processor time of a GET, including those of the client."""
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     request = f"GET {PATH} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
     length = 0

@@ -1,7 +1,8 @@
-"""Figures and their table: what was measured, how much it is, what is asked for.
+"""Figures and their table: the measurement, its result, its target.
 
-A module of this folder has `measure() -> Iterable[Figure]` and ends with `figures.main(measure)`:
-run alone it prints its own table, under `python -m benchmarks` its figures go into the whole one.
+A module of this folder has `measure() -> Iterable[Figure]` and ends with `figures.main(measure)`.
+Run alone, it prints its own table. With `python -m benchmarks`, its figures are in the common
+table.
 """
 
 import json
@@ -12,7 +13,8 @@ from dataclasses import asdict, dataclass
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One line. `at_most` and `at_least` are the target in `unit`; without one it only informs."""
+    """One line. `at_most` and `at_least` are the target in `unit`; without one, the line is only
+    information."""
 
     what: str
     value: float
@@ -23,7 +25,7 @@ class Figure:
 
     @property
     def met(self) -> str:
-        """Whether the target is met: yes, NO, or nothing where there is none."""
+        """Return whether the target is met: yes, NO, or "" without a target."""
         if self.at_most is None and self.at_least is None:
             return ""
         high = self.at_most is not None and self.value > self.at_most
@@ -32,7 +34,7 @@ class Figure:
 
     @property
     def target(self) -> str:
-        """The target as it is printed."""
+        """Return the target as it is printed."""
         if self.at_most is not None:
             return f"<= {_number(self.at_most)} {self.unit}"
         return "" if self.at_least is None else f">= {_number(self.at_least)} {self.unit}"
@@ -42,7 +44,7 @@ HEAD = ("what", "figure", "target", "met", "note")
 
 
 def table(figures: Iterable[Figure]) -> str:
-    """The figures in columns."""
+    """Return the figures in columns."""
     rows: list[Sequence[str]] = [HEAD]
     rows += [
         (each.what, f"{_number(each.value)} {each.unit}", each.target, each.met, each.note)
@@ -60,7 +62,7 @@ def _number(value: float) -> str:
 
 
 def main(measure: Callable[[], Iterable[Figure]]) -> None:
-    """Print a module's table, or with --json one figure a line."""
+    """Print a module's table, or one figure a line as JSON with --json."""
     if "--json" in sys.argv:
         for figure in measure():
             print(json.dumps(asdict(figure)), flush=True)

@@ -1,8 +1,8 @@
-"""The first request of each sort after a start, which loads the code that answers it.
+"""The first request of each type after a start, which loads the code for it.
 
-A server of its own for each, asked as soon as /readyz has answered: processor time of the server
-beside that of importing `aiohttp.web`, in turns. The least of the turns counts of both: what a
-machine does beside it makes them longer only.
+Each type has its own server, and is sent when /readyz has responded. The processor time of the
+server is compared with that of importing `aiohttp.web`, in turns. The lowest of the turns is used
+for both, because other work on the machine only increases it.
 """
 
 import http.client
@@ -18,7 +18,7 @@ from benchmarks.objects import Object, definition
 
 TURNS = 4
 SHORT = 0.2
-"""50 ms where the import takes 250: nobody feels it."""
+"""50 ms, if the import takes 250 ms. Users do not notice it."""
 _DISCOVERY = (
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
     "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json"
@@ -128,10 +128,10 @@ _SORTS: dict[str, tuple[Sequence[Ask], float]] = {
     # aiohttp's client and the system's certificates are half of this
     "webhook": ([Ask("POST", _HOOKS, _HOOK), Ask("POST", _MAPS, _kind("ConfigMap", "a"))], 0.6),
     "document of OpenAPI v3": (_DOCUMENTS, SHORT),
-    # it describes the kinds of modules too, which are loaded for it
+    # it contains the kinds of modules, which are loaded for it
     "OpenAPI v2 as protobuf": ([Ask("GET", "/openapi/v2", accept=_PROTOBUF)], 2.0),
 }
-"""What is asked, and how much of the import it may take."""
+"""The requests, and their limit as a ratio to the import."""
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
-"""Load from this process: many kept-open connections, each sending as soon as it was answered.
+"""Load from this process: many open connections, each of which sends when it has its response.
 
-A protocol on uvloop that looks for the length of an answer and nothing else, so that it is the
-server that is measured.
+A protocol on uvloop that only reads the length of a response, so that the server is the bottleneck.
 """
 
 import asyncio
@@ -18,7 +17,7 @@ CONNECTIONS = 64
 
 
 class _Connection(asyncio.Protocol):
-    """Sends what `requests` gives, one after the other; `done` has the number of answers."""
+    """Sends the requests of `requests`, one after the other. `done` counts the responses."""
 
     def __init__(
         self, requests: Iterator[bytes], done: asyncio.Future[None], wanted: bytes
@@ -35,14 +34,14 @@ class _Connection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)  # uvloop's is no subclass
 
     async def greet(self, request: bytes) -> None:
-        """Send a request that does not count, and wait for its answer."""
+        """Send a request that is not counted, and wait for its response."""
         self._greeting = asyncio.get_running_loop().create_future()
         self._transport.write(request)
         await self._greeting
         self._greeting = None
 
     def begin(self) -> None:
-        """Send the first request that counts."""
+        """Send the first counted request."""
         self._send()
 
     def _send(self) -> None:
@@ -58,7 +57,7 @@ class _Connection(asyncio.Protocol):
         if end < 0:
             return
         length = _LENGTH.search(self._buffer, 0, end)
-        if length is None:  # it comes in chunks
+        if length is None:  # the response is chunked
             if not self._buffer.endswith(b"\r\n0\r\n\r\n"):
                 return
         elif len(self._buffer) < end + 4 + int(length[1]):
@@ -80,9 +79,11 @@ class _Connection(asyncio.Protocol):
 
 
 class Load(NamedTuple):
-    """How a load is made: `wanted` is how a status has to begin, `tls` trusts a server; `begin` is
-    called when all connections are there and `greeting` has been answered on each, where there is
-    one: a server is through with a handshake only after its client."""
+    """The form of a load. `wanted` is the start of the status line, and `tls` trusts a server.
+
+    `begin` is called when all connections are open and have received the response to `greeting`, if
+    it is set: a server finishes a TLS handshake only after its client.
+    """
 
     connections: int = CONNECTIONS
     wanted: bytes = b"2"
@@ -95,7 +96,7 @@ MANY = Load()
 
 
 async def run(port: int, requests: Iterator[bytes], how: Load = MANY) -> tuple[int, float]:
-    """How many were answered, in how many seconds."""
+    """Return the number of responses, and the seconds that they took."""
     loop = asyncio.get_running_loop()
     made = []
     for _ in range(how.connections):
@@ -118,13 +119,14 @@ async def run(port: int, requests: Iterator[bytes], how: Load = MANY) -> tuple[i
 
 
 def send(port: int, requests: Iterator[bytes], how: Load = MANY) -> float:
-    """Send all of them; the answers per second. Raises RuntimeError when one is not as wanted."""
+    """Send all requests, and return the responses per second. Raises RuntimeError for an unexpected
+    response."""
     answers, taken = uvloop.run(run(port, requests, how))
     return answers / taken
 
 
 def for_seconds(seconds: float, make: Callable[[], bytes]) -> Iterator[bytes]:
-    """Requests until the time is up, which runs from the first one."""
+    """Yield requests until the time is over, which starts with the first request."""
     yield make()
     until = time.perf_counter() + seconds
     while time.perf_counter() < until:

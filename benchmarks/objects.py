@@ -1,4 +1,4 @@
-"""The kind most measures use, and objects of it of about 1 KB."""
+"""The kind that most measurements use, and objects of this kind of about 1 KB."""
 
 import json
 import time
@@ -37,7 +37,7 @@ _SPEC = {
 
 
 def definition() -> Object:
-    """The CRD of Thing."""
+    """Return the CRD of Thing."""
     schema = {
         "type": "object",
         "properties": {
@@ -49,7 +49,7 @@ def definition() -> Object:
 
 
 def crd(plural: str, kind: str, schema: Object) -> Object:
-    """A CRD with one version and a status subresource."""
+    """Return a CRD with one version and a status subresource."""
     version = {
         "name": "v1",
         "served": True,
@@ -71,7 +71,7 @@ def crd(plural: str, kind: str, schema: Object) -> Object:
 
 
 def thing(name: str) -> Object:
-    """A Thing of about 1 KB as it is stored."""
+    """Return a Thing of about 1 KB in its stored form."""
     return {
         "apiVersion": API_VERSION,
         "kind": "Thing",
@@ -88,7 +88,7 @@ def thing(name: str) -> Object:
 
 
 def installed(server: Server, *definitions: Object) -> None:
-    """Post CRDs and wait until their kinds answer."""
+    """Create CRDs, and wait until their kinds are served."""
     with closing(server.connect()) as connection:
         for each in definitions:
             path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

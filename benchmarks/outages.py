@@ -1,7 +1,9 @@
-"""How soon a status tells that an outside system is out of order: 503, silence, a closed port.
+"""The time until a status reports the failure of an outside system: 503, no response, a closed
+port.
 
-Real requests to a host of this process, and a clock that is moved a second at a time: seconds of
-that clock from the end of a healthy check on, which is the longest that anybody can wait.
+Real requests are sent to a host in this process. The clock is moved in steps of one second. The
+result is the number of seconds of this clock from the end of a healthy check, which is the longest
+possible wait.
 """
 
 import asyncio
@@ -18,7 +20,7 @@ from inkube.controllers.clock import FakeClock
 GVR = "provisioning.grafana.app/v0alpha1/repositories"
 INTERVAL = 300.0
 PATIENCE = 0.2
-"""Real seconds that a question may take; the clock stands still meanwhile."""
+"""Time limit of a request in real seconds. The clock does not move meanwhile."""
 OUTAGES = ("answers 503", "does not answer", "refuses connections")
 HOST: dict[str, Any] = {
     "apiVersion": "world.inkube.dev/v1",
@@ -41,7 +43,7 @@ def measure() -> Iterable[Figure]:
 
 
 class _GitLab:
-    """The three questions that checks ask, and what may be wrong with who answers them."""
+    """The three endpoints that checks use, and their failures."""
 
     def __init__(self) -> None:
         self.outage = ""
@@ -61,7 +63,7 @@ class _GitLab:
         await self._runner.cleanup()
 
     async def fail(self, outage: str) -> None:
-        """Be out of order from now on."""
+        """Fail in this way from now on."""
         self.outage = outage
         if outage == "refuses connections":
             await self._runner.cleanup()
@@ -82,7 +84,7 @@ class _GitLab:
 
 
 async def _of_a_host(outage: str) -> float:
-    """Seconds from a healthy check to a status that tells."""
+    """Return the seconds from a healthy check to a status that reports the failure."""
     clock = FakeClock()
     async with _GitLab() as host, _server(clock) as server:
         await server.client.create(_repository("gitlab", f"{host.url}/team/dash"))

@@ -1,7 +1,8 @@
 """A large Porch repository: 1,000 packages with three revisions each, in git on this machine.
 
-Registration reads all of it; a list and the creation of a Draft are asked of it over HTTP. By the
-clock, the least of some turns: a server in this process and `file://`, so that no network counts.
+Registration reads all of it. A list and the creation of a Draft are requested over HTTP. The result
+is the elapsed time, the lowest of some turns, with a server in this process and `file://`, so that
+there is no network.
 """
 
 import asyncio
@@ -33,7 +34,7 @@ def measure() -> Iterable[Figure]:
 
 
 def _fill(place: Path) -> None:
-    """Make the repository with the git program, and pack it as a host would."""
+    """Create the repository with git, and pack it as a host would."""
     subprocess.run(["git", "init", "-q", "--bare", "-b", "main", place], check=True)
     stream = "".join(_history())
     git = ["git", "-C", str(place)]

@@ -1,8 +1,8 @@
-"""One request again and again, at next to no cost here: what is measured is the server alone.
+"""One repeated request with little work in this process, so that only the server is measured.
 
-Requests lie ready and are sent many at once on each of a few connections; the system wakes this
-process when their answers are there (SO_RCVLOWAT), and it counts the bodies, which are all the
-same. Linux only.
+Prepared requests are sent in groups on each of a few connections. The system wakes this process
+when the responses of a group have arrived (SO_RCVLOWAT), and the process counts the bodies, which
+are all equal. Linux only.
 """
 
 import selectors
@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from typing import NamedTuple
 
 AHEAD = 16
-"""Requests sent at once on a connection."""
+"""Requests that are sent together on a connection."""
 CONNECTIONS = 16
 TIMEOUT = 60.0
 PIECE = 1 << 20
@@ -20,7 +20,7 @@ OK = b"HTTP/1.1 200 "
 
 
 class Sent(NamedTuple):
-    """What came of it: answers, seconds by the clock, seconds of the processor used here."""
+    """The result: responses, elapsed seconds, and seconds of processor time in this process."""
 
     answers: int
     seconds: float
@@ -28,17 +28,17 @@ class Sent(NamedTuple):
 
     @property
     def speed(self) -> float:
-        """Answers per second."""
+        """The responses per second."""
         return self.answers / self.seconds
 
     @property
     def share(self) -> float:
-        """Of one core, how much was used here."""
+        """The share of one core that this process used."""
         return self.cpu / self.seconds
 
 
 def send(port: int, request: bytes, count: int, connections: int = CONNECTIONS) -> Sent:
-    """Send a request about so many times. Raises RuntimeError for any answer but 200."""
+    """Send a request about `count` times. Raises RuntimeError for a response other than 200."""
     with ExitStack() as stack, selectors.DefaultSelector() as selector:
         opened = [stack.enter_context(_connection(port)) for _ in range(connections)]
         batch = request * AHEAD
@@ -76,7 +76,7 @@ def _connection(port: int) -> socket.socket:
 
 
 def _answer(connection: socket.socket, request: bytes) -> bytes:
-    """The answer to a request. Raises RuntimeError where it is not 200."""
+    """Return the response to a request. Raises RuntimeError if it is not 200."""
     connection.sendall(request)
     found = b""
     while b"\r\n\r\n" not in found:
@@ -91,7 +91,8 @@ def _answer(connection: socket.socket, request: bytes) -> bytes:
 
 
 def _read(connection: socket.socket, expected: bytes) -> None:
-    """The answers to one batch, as the expected one but for what numbers and times tell."""
+    """Read the responses to one group. They must equal the expected one, except for numbers and
+    times."""
     body = expected.partition(b"\r\n\r\n")[2]
     found = connection.recv(PIECE)
     while not (found.endswith(body) and found.count(body) == AHEAD):

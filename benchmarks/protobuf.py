@@ -1,7 +1,7 @@
-"""Protobuf beside JSON: the server's processor time of a GET and of a list of 5,000.
+"""Protobuf compared with JSON: the server's processor time of a GET and of a list of 5,000.
 
-Go's generated clients ask for protobuf; it must cost no more. Both forms are asked for in turns of
-one run, so that a busy machine disturbs both alike.
+Go's generated clients request protobuf, which must not cost more. Both forms are requested in turns
+of one run, so that the load of the machine affects both.
 """
 
 import statistics
@@ -17,7 +17,7 @@ COLLECTION = "/api/v1/namespaces/default/configmaps"
 LISTED = 5_000
 GETS = 3_000
 LISTS = 20
-ROUNDS = 7  # the median of the ratios counts
+ROUNDS = 7  # the median of the ratios is used
 MEDIA = ("application/json", "application/vnd.kubernetes.protobuf")
 
 
@@ -36,11 +36,11 @@ def _create(number: int) -> bytes:
 
 
 def _compared(server: Server, what: str, path: str, times: int, *, at_most: float) -> Figure:
-    """The processor time of protobuf as a multiple of that of JSON."""
+    """Measure the processor time of protobuf as a multiple of that of JSON."""
     ratios = []
     with closing(server.connect()) as connection:
         for media in MEDIA:
-            _spent(server, connection, path, media, 2)  # what is made once is made now
+            _spent(server, connection, path, media, 2)  # fills the caches
         for _ in range(ROUNDS):
             plain, packed = (_spent(server, connection, path, each, times) for each in MEDIA)
             ratios.append(packed / plain)
@@ -50,7 +50,7 @@ def _compared(server: Server, what: str, path: str, times: int, *, at_most: floa
 
 
 def _spent(server: Server, connection: HTTPConnection, path: str, media: str, times: int) -> float:
-    """Seconds of the server's processor."""
+    """Return seconds of the server's processor time."""
     before = server.cpu_seconds
     for _ in range(times):
         connection.request("GET", path, headers={"Accept": media})

@@ -1,4 +1,4 @@
-"""Reading much: a list of 5,000 objects, 200 watchers, what 10,000 objects take of memory."""
+"""Large reads: a list of 5,000 objects, 200 watchers, and the memory of 10,000 objects."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ WATCHERS = 200
 UPDATES = 100
 BEGUN = 500  # watches
 ROUNDS = 15
-REPEATS = 3  # the best counts: it was disturbed least
+REPEATS = 3  # the best is used, because other work affected it least
 PATIENCE = 20.0
 _EVENT = b'{"type":"MODIFIED"'
 
@@ -49,7 +49,7 @@ def _creates(numbers: Iterable[int]) -> Iterator[bytes]:
 
 
 def listed(server: Server) -> Figure:
-    """The list over HTTP, read to its end, not decoded."""
+    """Measure the list over HTTP, read to its end without decoding."""
     found = []
     with closing(server.connect()) as connection:
         for _ in range(ROUNDS):
@@ -63,7 +63,7 @@ def listed(server: Server) -> Figure:
 
 
 class _Watcher(asyncio.Protocol):
-    """One watch; counts events and keeps the bytes, to be checked when the time is over."""
+    """One watch. It counts events and keeps the bytes, which are checked after the measurement."""
 
     def __init__(self, done: asyncio.Future[None]) -> None:
         self._done = done
@@ -71,7 +71,7 @@ class _Watcher(asyncio.Protocol):
         self.received = bytearray()
 
     def data_received(self, data: bytes) -> None:
-        # an event may come in two parts: look again at the end of what was there
+        # an event can arrive in two parts, so search the end of the earlier part again
         seen = max(0, len(self.received) - len(_EVENT) + 1)
         self.received += data
         self.events += self.received.count(_EVENT, seen)
@@ -80,7 +80,7 @@ class _Watcher(asyncio.Protocol):
 
 
 def watched(server: Server) -> Figure:
-    """Events per second from the first update sent to the last event at the last watcher."""
+    """Measure events per second, from the first update to the last event at the last watcher."""
     times, losses = zip(*(uvloop.run(_watch(server.port, n)) for n in range(REPEATS)), strict=True)
     seconds, lost = min(times), sum(losses)
     events = WATCHERS * UPDATES
@@ -109,7 +109,7 @@ async def _watch(port: int, repeat: int) -> tuple[float, int]:
 
 
 def begun(server: Server) -> Figure:
-    """Processor time for watches to begin at the newest version, on connections that are there."""
+    """Measure the processor time of starting watches at the newest version, on open connections."""
     with closing(server.connect()) as connection:
         found = json.loads(servers.ask(connection, Request("GET", f"{COLLECTION}?limit=1")))
     version = found["metadata"]["resourceVersion"]
@@ -125,7 +125,7 @@ def begun(server: Server) -> Figure:
 
 
 class _Answered(asyncio.Protocol):
-    """A connection of which only the next bytes count."""
+    """A connection on which only the next bytes are counted."""
 
     def __init__(self) -> None:
         self.answered = asyncio.get_running_loop().create_future()
@@ -136,7 +136,7 @@ class _Answered(asyncio.Protocol):
 
 
 async def _begin(server: Server, watch: bytes) -> float:
-    """Seconds of processor time from the first request to watch until all are answered."""
+    """Return the processor seconds from the first watch request to the last response."""
     loop = asyncio.get_running_loop()
     made = [await loop.create_connection(_Answered, "127.0.0.1", server.port) for _ in range(BEGUN)]
     async with asyncio.timeout(PATIENCE):

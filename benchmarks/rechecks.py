@@ -1,7 +1,8 @@
-"""Rechecks of healthy repositories against the scripted world: processor time, and what is written.
+"""Rechecks of healthy repositories against the scripted world: processor time and written
+revisions.
 
-One process, so that its processor time is the server's; a clock that is moved, so that no time is
-waited for.
+The server runs in this process, so that the processor time of the process is that of the server.
+The clock is moved, so that the measurement does not wait.
 """
 
 import asyncio
@@ -34,7 +35,8 @@ def measure() -> Iterable[Figure]:
 
 
 async def _recheck() -> tuple[float, int]:
-    """Processor seconds of one recheck of all, and the revisions it made."""
+    """Return the processor seconds of one recheck of all repositories, and the revisions that it
+    created."""
     clock = FakeClock(ticking=True)
     async with APIServer(offline=True, clock=clock, max_repositories=0) as server:
         await server.client.create(HOST)

@@ -1,6 +1,7 @@
-"""Two servers on PostgreSQL, one on a file: what creates cost, how soon a watcher elsewhere hears.
+"""Two servers on PostgreSQL and one on a file: the cost of creates, and the delay of watches
+between servers.
 
-A cluster of its own in a temporary folder; without PostgreSQL there are no figures.
+Starts its own PostgreSQL cluster in a temporary folder. Without PostgreSQL, there are no figures.
 """
 
 import asyncio
@@ -42,7 +43,7 @@ def measure() -> Iterable[Figure]:
 
 
 def created(database: Server, file: Server) -> Figure:
-    """Many creates at once, by turns through both; the better of three counts."""
+    """Measure many concurrent creates, in turns on both. The better of three results is used."""
     seconds: dict[Server, list[float]] = {database: [], file: []}
     for turn in range(3):
         for server, found in seconds.items():
@@ -55,7 +56,7 @@ def created(database: Server, file: Server) -> Figure:
 
 
 def heard(here: Server, there: Server) -> Figure:
-    """From a create's request to its event at the other server."""
+    """Measure the time from the request of a create to its event on the other server."""
     watching = http.client.HTTPConnection("127.0.0.1", there.port, timeout=30)
     writing = here.connect()
     listed = servers.ask(writing, Request("GET", f"{MAPS}?limit=1"))

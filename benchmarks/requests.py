@@ -1,11 +1,12 @@
-"""Requests beside a bare aiohttp handler that answers the same bytes.
+"""Requests compared with a minimal aiohttp handler that responds with the same bytes.
 
-Both servers run at once, each in its own process on uvloop; load from this process goes to one and
-the other in turns. Creates are counted by the second, for they wait for a disk: a start's ratio is
-that of the best turns, which other work on the machine disturbed least. GETs wait for nothing, so
-the processor time of each counts, in short turns of which each is compared with the one beside it:
-what disturbs, disturbs both. Where a process finds its memory makes it up to a third faster or
-slower, so the median of some starts counts.
+Both servers run at the same time, each in its own process on uvloop, and receive requests from this
+process in turns. Creates are measured in requests per second, because they wait for a disk. The
+ratio of a start is that of its best turns, because other work on the machine affected them least.
+
+GETs wait for nothing, so their processor time is measured, in short turns that are compared with
+the ones next to them, so that the load of the machine affects both. The memory layout of a process
+makes it up to a third faster or slower, so the median of some starts is used.
 """
 
 import itertools
@@ -29,7 +30,8 @@ _GET = Request("GET", f"{COLLECTION}/first").raw
 
 
 class Rates(NamedTuple):
-    """Best requests per second and least processor time per request in µs: ours and the other's."""
+    """Best requests per second, and lowest processor time per request in µs, of inkube and of the
+    other server."""
 
     ours: float
     theirs: float
@@ -38,12 +40,12 @@ class Rates(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """Our requests as a percentage of the other's."""
+        """The requests of inkube as a percentage of the other server's."""
         return self.ours / self.theirs * 100
 
 
 def measure() -> Iterable[Figure]:
-    """GET, and create in memory and on a SQLite file."""
+    """Measure GET, and create in memory and on a SQLite file."""
     gets, creates, files = list[Costs](), list[Rates](), list[Rates]()
     for _ in range(STARTS):
         with both() as pair:
@@ -57,18 +59,19 @@ def measure() -> Iterable[Figure]:
 
 
 class Costs(NamedTuple):
-    """Processor time per request in µs, ours and the other's, medians of short turns."""
+    """Processor time per request in µs, of inkube and of the other server, as medians of short
+    turns."""
 
     ours: float
     theirs: float
     ratio: float
-    """Our requests in the same processor time as a percentage of the other's: the median of each
-    turn beside its neighbour."""
+    """The requests of inkube in the same processor time, as a percentage of the other server's: the
+    median of the ratios of neighboring turns."""
 
 
 @contextmanager
 def both(*options: str) -> Iterator[tuple[Server, Server]]:
-    """inkube with one object, and the bare handler that answers its bytes."""
+    """Yield inkube with one object, and the minimal handler with the bytes of this object."""
     with servers.inkube(*options) as server:
         installed(server, definition())
         with closing(server.connect()) as connection:
@@ -78,14 +81,15 @@ def both(*options: str) -> Iterator[tuple[Server, Server]]:
 
 
 def _creates() -> Callable[[], bytes]:
-    """Requests that differ in the name alone, made cheaply: it is the server that is measured."""
+    """Return requests that differ only in the name, created at a low cost, so that the server is
+    measured."""
     pattern = Request("POST", COLLECTION, thing("new-00000000")).raw
     numbers = itertools.count()
     return lambda: pattern.replace(b"new-00000000", b"new-%08d" % next(numbers))
 
 
 def compare(pair: tuple[Server, Server], make: Callable[[], bytes]) -> Rates:
-    """Requests to one and the other in turns."""
+    """Send requests to both in turns."""
     rates: list[list[float]] = [[], []]
     costs: list[list[float]] = [[], []]
     for _ in range(TURNS):
@@ -97,7 +101,7 @@ def compare(pair: tuple[Server, Server], make: Callable[[], bytes]) -> Rates:
 
 
 def compare_costs(pair: tuple[Server, Server], make: Callable[[], bytes]) -> Costs:
-    """Requests to one and the other in short turns; who begins changes from turn to turn."""
+    """Send requests to both in short turns. The server that begins changes from turn to turn."""
     costs: list[tuple[float, float]] = []
     for turn in range(SHORT_TURNS):
         found = [0.0, 0.0]

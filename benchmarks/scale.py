@@ -1,10 +1,11 @@
-"""A million objects: what a request costs at 1,000, 100,000 and 1,000,000 of them.
+"""A million objects: the cost of requests with 1,000, 100,000 and 1,000,000 objects.
 
-    make bench ARGS="scale"      # some minutes, 3 GiB of memory, 1 GiB in the temporary folder
+    make bench ARGS="scale"       # some minutes, 3 GiB of memory, 1 GiB in the temporary folder
     INKUBE_SCALE=200000 make bench ARGS="scale"
 
-The servers run side by side and are asked in turn, so that a busy machine disturbs all alike; the
-figures are ratios to the smallest. The files are written directly, as servers would have left them.
+The servers run at the same time and receive requests in turns, so that the load of the machine
+affects all. The figures are ratios to the smallest. The files are written directly, in the form in
+which servers would have written them.
 """
 
 import asyncio
@@ -33,16 +34,17 @@ from inkube.storage.sql.sqlite import SqliteOptions, sqlite_log
 
 MOST = int(os.environ.get("INKUBE_SCALE", "1000000"))
 SIZES = (1_000, min(100_000, MOST // 2), MOST)
-MATCHES = 10  # objects that share a label
+MATCHES = 10  # objects with the same label
 PAGE = 500
-PIECE = 2**20  # bytes read at once of a list of all
+PIECE = 2**20  # bytes of a list of all that are read at once
 ROUNDS = 120
-FILLED = 10_000  # rows written at once
+FILLED = 10_000  # rows that are written at once
 MAPS = "/api/v1/namespaces/default/configmaps"
 
 
 class Served(NamedTuple):
-    """A server of so many objects, and the seconds that its start took, of them the processor's."""
+    """A server with a number of objects, and the elapsed seconds and processor seconds of its
+    start."""
 
     size: int
     server: Server
@@ -50,7 +52,7 @@ class Served(NamedTuple):
     start: float
     start_cpu: float
     stored: int
-    """Bytes of keys and JSON."""
+    """The bytes of keys and JSON."""
 
 
 def measure() -> Iterable[Figure]:
@@ -59,7 +61,7 @@ def measure() -> Iterable[Figure]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         served = [_serve(stack, folder / f"{size}.db", size) for size in SIZES]
         yield from _sizes(served[-1])
-        for each in served:  # what a start leaves to be done is done
+        for each in served:  # finish work that a start leaves for later
             _warm(each)
         for what, ask in QUESTIONS.items():
             yield from _compared(what, served, ask)
@@ -79,14 +81,14 @@ def _serve(stack: ExitStack, path: Path, size: int) -> Served:
 
 
 def _warm(served: Served) -> None:
-    """Ask until the last ten answers took no longer than the ten before."""
+    """Send requests until the last ten responses took no longer than the ten before."""
     before, now = math.inf, _times(10, partial(_get, served))
     while now < 0.9 * before:
         before, now = now, _times(10, partial(_get, served))
 
 
 def _is_indexed(served: Served) -> bool:
-    """Whether a label is found faster than all objects can be looked at."""
+    """Return whether a label is found faster than all objects can be searched."""
     return _times(5, partial(_selector, served)) < served.size / 1_000 / 10 + 20
 
 
@@ -117,7 +119,7 @@ def _sizes(largest: Served) -> Iterator[Figure]:
 def _compared(
     what: str, served: list[Served], ask: Callable[[Served, int], float]
 ) -> Iterator[Figure]:
-    """The medians of a question at every size, asked in turn."""
+    """Yield the medians of a request for every size, measured in turns."""
     found: list[list[float]] = [[] for _ in served]
     for n in range(ROUNDS):
         for place, each in enumerate(served):
@@ -144,7 +146,7 @@ def _asked(served: Served, request: Request) -> tuple[float, bytes]:
 
 
 def _whole_list(served: Served) -> tuple[int, float]:
-    """How many bytes a list of all is, and the seconds until the first."""
+    """Return the bytes of a list of all objects, and the seconds until its first byte."""
     with closing(served.server.connect()) as connection:
         began = time.perf_counter()
         connection.request("GET", MAPS)
@@ -165,7 +167,7 @@ def _create(served: Served, n: int) -> float:
 
 
 def _watch(served: Served, n: int) -> float:
-    """Until a watch from the newest version has begun."""
+    """Return the seconds until a watch from the newest version has begun."""
     request = Request("GET", f"{MAPS}?watch=1&resourceVersion={_newest(served)}")
     with socket.create_connection(("127.0.0.1", served.server.port)) as connection:
         began = time.perf_counter()
@@ -192,7 +194,7 @@ def _newest(served: Served) -> int:
 
 
 def _token(served: Served, after: int) -> str:
-    """As a page that ended there would have told it."""
+    """Return the continue token of a page that ends there."""
     return continuation.encode(_name(after), _newest(served))
 
 
@@ -218,7 +220,7 @@ QUESTIONS: dict[str, Callable[[Served, int], float]] = {
 
 
 async def _fill(path: Path, size: int) -> int:
-    """A file with so many objects; how many bytes of keys and JSON these are."""
+    """Create a file with `size` objects. Returns the bytes of their keys and JSON."""
     async with APIServer(data=path, durable=False, controllers=False) as server:
         await server.client.create(_object("pattern", "pattern"))
         pattern = server.store.list(keys.key("configmaps", "default", "pattern"))[0].data
@@ -231,8 +233,8 @@ async def _fill(path: Path, size: int) -> int:
 
 
 async def _write(log: Log, pattern: bytes, size: int) -> int:
-    """Append so many objects like one; how many bytes of keys and JSON these are."""
-    revision = await log.newest()  # a server that stops writes once more
+    """Append `size` objects with the same pattern. Returns the bytes of their keys and JSON."""
+    revision = await log.newest()  # a server that stops writes one more time
     stored = 0
     for start in range(0, size, FILLED):
         records = []

@@ -1,4 +1,4 @@
-"""Servers in processes of their own: inkube, and a bare aiohttp handler."""
+"""Servers in their own processes: inkube, and a minimal aiohttp handler."""
 
 import http.client
 import json
@@ -17,11 +17,11 @@ from urllib.parse import urlsplit
 
 _ADDRESS = re.compile(r"https?://[\w.:]+")
 _SCHEDULED = 2
-"""CPUCLOCK_SCHED of Linux: with a process's number, the clock of what it has worked."""
+"""Linux's CPUCLOCK_SCHED: with a process id, the clock of the processor time of the process."""
 
 
 class Server:
-    """A process that serves. Memory and processor time are asked as on Linux only."""
+    """A process that serves. Memory and processor time are available only on Linux."""
 
     def __init__(self, process: subprocess.Popen[str], url: str) -> None:
         self._process = process
@@ -29,26 +29,26 @@ class Server:
         self.port = urlsplit(url).port or 80
 
     def connect(self) -> http.client.HTTPConnection:
-        """A connection that is kept open."""
+        """Return a connection that stays open."""
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
 
     @property
     def pid(self) -> int:
-        """The process."""
+        """The process id."""
         return self._process.pid
 
     @property
     def mib(self) -> float:
-        """Resident memory."""
+        """Return the resident memory in MiB."""
         return self._memory("VmRSS")
 
     @property
     def peak_mib(self) -> float:
-        """The most that it was since `forget_peak`."""
+        """Return the largest resident memory in MiB since `forget_peak`."""
         return self._memory("VmHWM")
 
     def forget_peak(self) -> None:
-        """Measure the peak from now on."""
+        """Start to measure the peak again."""
         Path(f"/proc/{self._process.pid}/clear_refs").write_text("5")
 
     def _memory(self, name: str) -> float:
@@ -59,7 +59,7 @@ class Server:
 
     @property
     def cpu_seconds(self) -> float:
-        """Processor time it has used."""
+        """Return the used processor time in seconds."""
         return time.clock_gettime((~self._process.pid << 3) | _SCHEDULED)
 
 
@@ -69,8 +69,8 @@ def _bytecode() -> tempfile.TemporaryDirectory[str]:
 
 
 def environment() -> dict[str, str]:
-    """Where a process compiles modules once, and finds them so, as after any installation: to
-    compile them takes longer than a start, and leaves memory behind."""
+    """Return an environment in which a process compiles modules one time, as after an installation.
+    Compiling takes longer than a start, and leaves memory in use."""
     return {
         **os.environ,
         "PYTHONPYCACHEPREFIX": _bytecode().name,
@@ -81,8 +81,8 @@ def environment() -> dict[str, str]:
 
 @contextmanager
 def inkube(*options: str, python: str = sys.executable) -> Iterator[Server]:
-    """`inkube serve` on a free port, in memory when no option says otherwise; that of an
-    environment, by its interpreter."""
+    """Yield `inkube serve` on a free port, by default in memory. `python` is the interpreter of an
+    environment."""
     with tempfile.TemporaryDirectory() as folder:
         command = ["inkube.apiserver.cli", "serve", "--port", "0", "--quiet"]
         command += ["--kubeconfig", f"{folder}/kubeconfig", *(options or ("--in-memory",))]
@@ -92,7 +92,7 @@ def inkube(*options: str, python: str = sys.executable) -> Iterator[Server]:
 
 @contextmanager
 def bare(answer: bytes) -> Iterator[Server]:
-    """The handler of `benchmarks.bare`, answering these bytes to everything."""
+    """Yield the handler of `benchmarks.bare`, with these bytes as the response to every request."""
     with tempfile.NamedTemporaryFile() as file:
         file.write(answer)
         file.flush()
@@ -124,8 +124,8 @@ def _started(command: list[str], python: str = sys.executable) -> Iterator[Serve
 
 
 def done(*arguments: str) -> tuple[float, float]:
-    """A process of Python from its start to its end: its processor time, and the clock's, in
-    seconds. Raises RuntimeError when it fails."""
+    """Run a Python process. Returns its processor time and its elapsed time in seconds. Raises
+    RuntimeError if it fails."""
     began = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, *arguments], env=environment(), stdout=subprocess.DEVNULL
@@ -138,16 +138,16 @@ def done(*arguments: str) -> tuple[float, float]:
 
 
 FLOOR = "import aiohttp.web"
-"""What every server in Python on aiohttp takes; other things are told as multiples of it."""
+"""The minimum for a server in Python with aiohttp. Other results are multiples of it."""
 
 
 def floor() -> float:
-    """Seconds of processor time that a process takes which imports `aiohttp.web` and ends."""
+    """Return the processor seconds of a process that imports `aiohttp.web` and ends."""
     return done("-c", FLOOR)[0]
 
 
 def ask(connection: http.client.HTTPConnection, request: "Request") -> bytes:
-    """Send one request and read its answer. Raises RuntimeError on anything but success."""
+    """Send one request, and return the body of the response. Raises RuntimeError if it fails."""
     headers = {"Content-Type": request.media} if request.body else {}
     connection.request(request.method, request.path, request.body or None, headers)
     response = connection.getresponse()
@@ -170,7 +170,7 @@ class Request:
 
     @property
     def raw(self) -> bytes:
-        """As it goes over the wire."""
+        """Return the bytes of the request."""
         head = f"{self.method} {self.path} HTTP/1.1\r\nHost: localhost\r\n"
         if self.body:
             head += f"Content-Type: {self.media}\r\nContent-Length: {len(self.body)}\r\n"

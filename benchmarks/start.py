@@ -1,11 +1,11 @@
-"""How long until a server answers, and what it takes of memory.
+"""The time until a server responds, and its memory.
 
-Fresh processes, started in turns: one that imports `aiohttp.web` and ends, which is the floor, one
-that imports `APIServer`, and `inkube serve` in memory, on a new file and on a file with objects,
-until it has answered /readyz. The processor time of the whole process counts, the interpreter's own
-start included, the median of all turns; modules are compiled before, as by any installation. What
-is told in milliseconds is no ratio that a busy machine leaves alone: there the least counts, which
-other work disturbed least, and the median stands in the note; the plugin's runs say what they do.
+New processes are started in turns: one that imports `aiohttp.web` and ends, which is the minimum;
+one that imports `APIServer`; and `inkube serve` in memory, on a new file, and on a file with
+objects, until it has responded to /readyz. The result is the processor time of the whole process,
+including the start of the interpreter, as the median of all turns. Modules are compiled before, as
+by an installation. Figures in milliseconds are not ratios, so the load of the machine affects them:
+their lowest value is used, and the note contains the median. For runs of the plugin, see `_plugin`.
 """
 
 import json
@@ -27,7 +27,7 @@ ROUNDS = 10
 OBJECTS = 1_000
 IMPORT = "from inkube import APIServer"
 MEMORY, NEW, OLD = "in memory", "on a new file", f"on a file with {OBJECTS:,} objects"
-SETTLES = 0.3  # seconds after which the memory of a server that does nothing is read
+SETTLES = 0.3  # seconds after which the memory of an idle server is read
 _CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 _FURTHER = """
 import asyncio, gc, json, statistics, time
@@ -93,7 +93,8 @@ PROCESSES = 3
 
 
 class Cost(NamedTuple):
-    """Of one process: seconds worked and waited, and MiB where they were read."""
+    """The result of one process: seconds of processor time and of waiting, and MiB at the measured
+    moments."""
 
     cpu: float
     wall: float
@@ -140,8 +141,8 @@ def _starts(folder: Path) -> Iterator[Figure]:
 
 
 def _in_turns(ways: dict[str, Callable[[], Cost]]) -> dict[str, Cost]:
-    """The median of each."""
-    for way in ways.values():  # once before, so that everything is compiled and in the page cache
+    """Return the median of each."""
+    for way in ways.values():  # so that everything is compiled and in the page cache
         way()
     found: dict[str, list[Cost]] = {name: [] for name in ways}
     for _ in range(ROUNDS):
@@ -154,7 +155,7 @@ def _in_turns(ways: dict[str, Callable[[], Cost]]) -> dict[str, Cost]:
 
 
 def _served(*options: str) -> Cost:
-    """`inkube serve` from its start to the answer of /readyz, and its memory afterwards."""
+    """Run `inkube serve` until it responds to /readyz, and read its memory afterwards."""
     began = time.perf_counter()
     with servers.inkube(*options) as server, closing(server.connect()) as connection:
         servers.ask(connection, Request("GET", "/readyz"))
@@ -172,9 +173,9 @@ def _fill(path: Path) -> None:
 
 
 def _further() -> Figure:
-    """A server in a process that has started one before."""
+    """Measure a server in a process that has started one before."""
     found = []
-    for _ in range(PROCESSES):  # where a process finds its memory makes it slower or faster
+    for _ in range(PROCESSES):  # the memory layout of a process affects its speed
         done = subprocess.run(
             [sys.executable, "-c", _FURTHER],
             capture_output=True, text=True, check=True, timeout=60, env=servers.environment(),
@@ -186,13 +187,13 @@ def _further() -> Figure:
 
 
 def _plugin(folder: Path) -> Figure:
-    """What a run of pytest that never asks for a server pays for the plugin, beside an empty one:
-    to look for any plugin by its name costs as much as to load ours.
+    """Measure the cost of the plugin in a run of pytest without a server, compared with an empty
+    plugin.
 
-    Two or three milliseconds beside 200 are less than what two equal runs differ by. So the part
-    that is the same in both, loading pytest and its own plugins, is done once; each run is a fork
-    of that process, and imports the plugin anew. They take turns, and the median of the
-    differences counts.
+    An empty plugin is the comparison, because pytest takes as long to find it. Two or three
+    milliseconds of 200 are less than the difference of two equal runs. So loading pytest and its
+    own plugins, which is equal in both, is done one time. Each run is a fork of that process that
+    imports the plugin. They take turns, and the median of the differences is used.
     """
     home = folder / "plugin"
     home.mkdir()

@@ -1,8 +1,8 @@
-"""One process on a file and two behind one port: how many more GETs two answer on two cores.
+"""One process on a file, and two behind one port: the gain in GETs on two cores.
 
-The client runs on the same cores, so it counts against both, and more against two: `pipelines`
-takes a few cycles for each answer, and how many is told. What a GET costs of the processor, all
-processes together, tells how it would be on a machine that nobody else uses.
+The client runs on the same cores, so it reduces both results, and that of two processes more.
+`pipelines` takes a few cycles for each response, and the figures contain its share. The processor
+time of a GET in all processes shows the result on a machine without other load.
 """
 
 import os
@@ -17,13 +17,13 @@ from benchmarks.servers import Request, Server
 
 MAP = "/api/v1/namespaces/default/configmaps/read"
 READS = 10_000
-TURNS = 5  # the best counts: it was disturbed least
+TURNS = 5  # the best is used, because other work affected it least
 _READ = Request("GET", MAP).raw
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Turn(NamedTuple):
-    """GETs per second, seconds of processor time for each, and the client's share of a core."""
+    """GETs per second, processor seconds for each, and the client's share of a core."""
 
     speed: float
     cost: float
@@ -55,13 +55,14 @@ def measure() -> Iterable[Figure]:
 
 
 def _by_processor_time(what: str, one: float, two: float) -> Figure:
-    """How many more two processes do where each has a core: what both take for the same work."""
+    """Return the gain of two processes if each has a core, from the processor time of both for the
+    same work."""
     what = f"{what} with two workers to one, by processor time"
     return Figure(what, 2 * one / two, "×", at_least=1.6)
 
 
 def _prepare(server: Server) -> None:
-    """An object, and two workers that both have answered."""
+    """Create an object, and wait until both workers have responded."""
     body = {"metadata": {"name": "read"}, "data": {"a": "b"}}
     connection = server.connect()
     servers.ask(connection, Request("POST", MAP.rpartition("/")[0], body))
@@ -72,7 +73,7 @@ def _prepare(server: Server) -> None:
 
 
 def read(server: Server) -> Turn:
-    """Many GETs at once."""
+    """Send many concurrent GETs."""
     before = sum(map(seconds, processes(server)))
     sent = pipelines.send(server.port, _READ, READS)
     used = sum(map(seconds, processes(server))) - before
@@ -80,13 +81,13 @@ def read(server: Server) -> Turn:
 
 
 def processes(server: Server) -> list[int]:
-    """Those that answer."""
+    """Return the processes that respond."""
     children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
     return [int(pid) for pid in children] or [server.pid]
 
 
 def seconds(pid: int) -> float:
-    """Of processor time."""
+    """Return the processor seconds of a process."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS
 

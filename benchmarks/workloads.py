@@ -1,9 +1,9 @@
-"""What workloads of 500 pods cost: processor time, beside that of such pods without controllers.
+"""The processor time of workloads of 500 pods, compared with that of such pods without controllers.
 
-One process, so that its processor time is the server's. The pods beside which it is measured are
-created, given a status and deleted through the in-process client of a second server where nothing
-else runs, some before each phase and some after it: machines differ threefold, and one that is
-busy with other things takes twice as long for the same.
+The server runs in this process, so that the processor time of the process is that of the server.
+The pods for comparison are created, updated and deleted through the in-process client of a second
+server without controllers, some before each phase and some after it: machines differ by a factor of
+three, and a busy machine takes twice as long for the same work.
 """
 
 import asyncio
@@ -22,12 +22,13 @@ WITHIN = 300
 DEPLOYMENTS = "apps/v1/deployments"
 ROLLOVER = f"rollover of {PODS} replicas"
 MOST = {ROLLOVER: 5.0}
-"""Measured in turns, three times each: 8.1 to 8.2 when each look counted all pods, 3.9 to 4.4 since
-rosters count them (`controllers/workloads/rosters.py`) and patient controllers sum up."""
+"""Measured in turns, three times each: 8.1 to 8.2 when each reconcile counted all pods, 3.9 to 4.4
+since rosters count them (`controllers/workloads/rosters.py`) and controllers combine changes."""
 
 
 class Took(NamedTuple):
-    """Processor seconds of a phase and of so many plain pods around it, and its revisions."""
+    """Processor seconds of a phase, and of the same number of plain pods around it, and its
+    revisions."""
 
     cpu: float
     plain: float
@@ -44,7 +45,8 @@ def measure() -> Iterable[Figure]:
 
 
 async def _lived() -> dict[str, Took]:
-    """Each phase in the life of a Deployment, then a Job; each ends when all have settled."""
+    """Return the cost of each phase in the life of a Deployment, then of a Job. Each phase ends
+    when all controllers are idle."""
     async with APIServer(controllers=False) as quiet, APIServer(workloads=True) as server:
         client, phases = server.client, _Phases(server, quiet.client)
         await server.settled(within=WITHIN)
@@ -60,7 +62,7 @@ async def _lived() -> dict[str, Took]:
 
 
 class _Phases:
-    """What was measured so far."""
+    """The measurements so far."""
 
     def __init__(self, server: APIServer, quiet: Client) -> None:
         self.found: dict[str, Took] = {}
@@ -68,7 +70,7 @@ class _Phases:
         self._quiet = quiet
 
     async def run(self, what: str, act: Awaitable[Any]) -> None:
-        """Do it, and wait until nothing is left to do."""
+        """Run an action, and wait until the controllers are idle."""
         before = await _plain(self._quiet)
         revision, began = self._server.store.revision, time.process_time()
         await act
@@ -79,7 +81,8 @@ class _Phases:
 
 
 async def _plain(client: Client) -> float:
-    """Processor seconds of pods that are created, patched and deleted, and of nothing else."""
+    """Return the processor seconds of pods that are created, updated and deleted without
+    controllers."""
     names = [f"plain-{n}" for n in range(PLAIN)]
     status = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
     began = time.process_time()

@@ -1,8 +1,8 @@
-"""Reference pages of the public modules, made from stubs, signatures and docstrings.
+"""Reference pages of the public modules, from stubs, signatures and docstrings.
 
 `pages()` returns name → text. The stub of a public module is the table of contents: a comment is a
-heading, an import is an entry. Everything else is read from the source, so a page shows defaults as
-they are written. A public name without a docstring is an error.
+heading, an import is an entry. All other content is read from the source, so a page shows defaults
+as they are written. A public name without a docstring is an error.
 """
 
 import ast
@@ -23,7 +23,7 @@ MODULES = {
 }
 """Each public module, and its file in the package."""
 WIDTH = 88
-"""Characters of a signature; a longer one has a line for each parameter."""
+"""The most characters of a signature on one line. A longer one has a line for each parameter."""
 ELSEWHERE = {"Options": "All options are on a [page of their own](options.md)."}
 """Classes whose members another page lists."""
 _ENTRY = re.compile(r"from (\S+) import (?:\(\s*)?(\w+) as (\w+)")
@@ -32,7 +32,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Found(NamedTuple):
-    """A name where it is defined: its statement, and the string below it."""
+    """The definition of a name: its statement, and the string below it."""
 
     node: ast.stmt
     below: str
@@ -103,7 +103,7 @@ def _file(module: str) -> Path | None:
 
 
 def _followed(body: list[ast.stmt]) -> Iterator[tuple[ast.stmt, ast.stmt | None]]:
-    """Each statement with the one below it."""
+    """Yield each statement with the one below it."""
     for at, node in enumerate(body):
         yield node, body[at + 1] if at + 1 < len(body) else None
 
@@ -196,7 +196,7 @@ def _parameter(one: ast.arg, default: ast.expr | None) -> str:
 
 
 def _plain(kind: str) -> str:
-    """An annotation without the quotes of one that is written before its class."""
+    """Return an annotation without quotes, which it has if its class is defined later."""
     return kind.strip("'\"")
 
 
@@ -222,7 +222,8 @@ def _class(node: ast.ClassDef, shown: str, module: ast.Module) -> Iterator[str]:
 
 
 def _made(node: ast.stmt, module: ast.Module) -> Function | None:
-    """The method that `get = _blocking(Calls.get)` makes; asynchronous if its maker makes one."""
+    """Return the method that `get = _blocking(Calls.get)` creates. It is asynchronous if its maker
+    creates an asynchronous one."""
     match node:
         case ast.Assign(
             targets=[ast.Name(id=name)],
@@ -271,7 +272,7 @@ def _cell(text: str) -> str:
 
 
 def _default(value: ast.expr | None) -> tuple[str, str]:
-    """The default of an attribute, and the description that a field of pydantic has."""
+    """Return the default of an attribute, and the description of a pydantic field."""
     if value is None:
         return "", ""
     if not isinstance(value, ast.Call) or ast.unparse(value.func) not in ("Field", "field"):

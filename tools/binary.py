@@ -1,8 +1,8 @@
-"""Make `dist/inkube`, a single executable for people without Python: `make binary`.
+"""Creates `dist/inkube`, a single executable for users without Python: `make binary`.
 
-PyInstaller packs what a wheel of this tree installs into an environment of its own, so that
-nothing of a developer's environment is looked at or gets in. It runs on systems like the one that
-it was made on: the same processor, and on Linux a glibc as new.
+PyInstaller packs the files that a wheel of this tree installs into a separate environment, so that
+the developer's environment has no effect. The executable runs on systems like the one on which it
+was made: with the same processor, and on Linux with the same glibc or a newer one.
 """
 
 import ast
@@ -17,12 +17,12 @@ ROOT = Path(__file__).parents[1]
 WORK = ROOT / "build" / "binary"
 FOLDERS = ("apiserver", "controllers", "schemas", "storage")
 NEVER = ("pycparser", "pytest", "setuptools", "sqlalchemy.testing", "tkinter")
-"""What libraries import somewhere and no command ever loads."""
+"""Modules that libraries import and that no command loads."""
 
 
 def main() -> None:
     place = WORK / "environment"
-    shutil.rmtree(place, ignore_errors=True)  # no module that is no more
+    shutil.rmtree(place, ignore_errors=True)  # no modules of earlier builds
     environment.main(place, "binary", editable=False)
     python = place / ("Scripts" if sys.platform == "win32" else "bin") / "python"
     options = [
@@ -41,13 +41,13 @@ def main() -> None:
         *(f"--exclude-module={name}" for name in NEVER),
     ]
     if sys.platform == "linux":
-        options.append("--strip")  # every start unpacks the file; symbols are half of it
+        options.append("--strip")  # every start unpacks the file, and symbols are half of it
     entry = ROOT / "apiserver" / "_main.py"
     subprocess.run([python, "-m", "PyInstaller", *options, entry], check=True)
 
 
 def offered() -> set[str]:
-    """Modules of libraries that only stubs name: `inkube.schemas.lazy` loads them."""
+    """Return modules of libraries that only stubs name. `inkube.schemas.lazy` loads them."""
     stubs = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.pyi")]
     found = [node for path in stubs for node in ast.parse(path.read_text()).body]
     names = {node.module for node in found if isinstance(node, ast.ImportFrom) and node.module}

@@ -1,7 +1,7 @@
-"""What `dist/inkube` runs first: programs that it starts get the environment it was started in.
+"""The first code of `dist/inkube`: programs that it starts get the original environment.
 
-The executable unpacks itself and tells its second half by variables where its libraries lie. A
-kubectl, or what a simulated Pod runs, would load those instead of its own.
+The executable unpacks itself, and sets variables with the location of its libraries. kubectl, or a
+program of a simulated pod, would otherwise load these libraries instead of its own.
 """
 
 import os

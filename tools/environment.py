@@ -1,7 +1,7 @@
-"""Make a virtual environment with this package and some of its extras: `environment.py .venv dev`.
+"""Creates a virtual environment with this package and some extras: `environment.py .venv dev`.
 
-uv does it in a third of pip's time, so uv is taken where it is there and installed where it is not;
-where uv cannot be had, or does not find what pip finds, pip does the work. Needs Python 3.11 only.
+uv takes a third of pip's time, so it is used if it is installed, and installed otherwise. If uv
+cannot be installed, or does not find a package that pip finds, pip is used. Needs only Python 3.11.
 """
 
 import shutil
@@ -34,7 +34,8 @@ def main(place: Path, *extras: str, editable: bool = True) -> None:
 
 
 def bootstrap(python: str, folder: Path) -> str | None:
-    """uv, installed by the pip of the Python that runs this, if it has one that can (22.3)."""
+    """Return uv, installed with the pip of the running Python, if this pip can install it
+    (22.3)."""
     pip = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check"]
     done = subprocess.run(
         [*pip, "install", "--quiet", "--no-compile", "uv"], capture_output=True, check=False

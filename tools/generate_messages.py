@@ -42,7 +42,7 @@ _UNTYPED = (
     "io.k8s.api.apidiscovery.v2.APIGroupDiscoveryList",
     "io.k8s.api.apidiscovery.v2beta1.APIGroupDiscoveryList",
 )  # fmt: skip
-"""Messages that answers need and the table of types does not have."""
+"""Messages of responses that the table of types does not contain."""
 _POINTERS = ("responseKind",)
 """Members of untyped messages that are pointers."""
 OPTIONAL, ZERO, REPEATED = 0, 1, 2
@@ -51,7 +51,7 @@ Row = tuple[int, str, str, str]
 
 
 def main(arguments: list[str]) -> None:
-    """Write the file beside the modules that read it."""
+    """Write the file next to the modules that read it."""
     lines = Path(arguments[0]).read_text().splitlines()[1:]
     rows = _rows(lines)
     made: dict[str, list[list[Any]]] = {}
@@ -116,14 +116,14 @@ def _message(
 
 
 def _is_list(rows: list[Row]) -> bool:
-    """Whether a message is all of a named list type, such as ExtraValue."""
+    """Return whether a message consists of a named list type, such as ExtraValue."""
     return [(row[0], row[1], row[2], row[3]) for row in rows] == [
         (1, "items", "string", "repeated")
     ]
 
 
 def _mode(owner: str, kind: str, member: str, fields: Mapping[str, GoField]) -> int:
-    """What Go writes of a value that was never set: of pointers and lists nothing."""
+    """Return how Go writes a value that was never set: pointers and lists are omitted."""
     if not member:
         return ZERO
     known = fields.get(member)
@@ -141,7 +141,7 @@ def _mode(owner: str, kind: str, member: str, fields: Mapping[str, GoField]) -> 
 def _embed(
     owner: str, found: list[list[Any]], made: dict[str, Any], rows: dict[str, list[Row]]
 ) -> None:
-    """What is embedded has the members of its owner's type."""
+    """Give embedded messages the members of their owner's type."""
     for _, member, kind, target, _ in found:
         if not member and kind == "message" and target not in table.table().types:
             made[target] = _message(target, rows, _fields_of(owner), [])
@@ -149,7 +149,7 @@ def _embed(
 
 
 def _member(owner: str, name: str, fields: Mapping[str, GoField]) -> str:
-    """The JSON name; "" for what Go embeds."""
+    """Return the JSON name, or "" for an embedded struct."""
     if not fields or name in fields:
         return name
     if owner.endswith(".JSONSchemaProps"):

@@ -27,12 +27,12 @@ HEAD = """\
 #   emitted RANGE   as in facts.txt; these are told by no document and stand in that program
 """
 BY_HAND = {"emitted ..1.33": ["meta.v1.ObjectMeta creationTimestamp"]}
-"""Go's `omitzero`, which leaves out a time that is not set, came with 1.34."""
+"""Go's `omitzero`, which omits unset times, exists since 1.34."""
 Nodes = dict[str, dict[str, Any]]
 
 
 def main(arguments: list[str]) -> None:
-    """Write the file beside the types."""
+    """Write the file next to the types."""
     folder = Path(arguments[0]) if arguments else types.package_folder()
     minors = [each.minor for each in releases.RECORDED]
     sources = {minor: _read(folder, minor) for minor in minors}
@@ -56,7 +56,7 @@ def _read(folder: Path, minor: int) -> Nodes:
 
 
 def _differences(name: str, by_minor: dict[int, Nodes]) -> Iterator[tuple[str, str]]:
-    """Lines and the sections that they belong to."""
+    """Yield lines and the sections to which they belong."""
     newest = max(by_minor)
     there = [minor for minor in by_minor if name in by_minor[minor]]
     short = ".".join(name.split(".")[-3:])
@@ -94,7 +94,7 @@ def _differences(name: str, by_minor: dict[int, Nodes]) -> Iterator[tuple[str, s
 
 
 def _span(minors: list[int], by_minor: dict[int, Nodes]) -> str:
-    """`..1.33` of [31, 32, 33]."""
+    """Return the range of minors: `..1.33` for [31, 32, 33]."""
     first = "" if minors[0] == min(by_minor) else f"1.{minors[0]}"
     last = "" if minors[-1] == max(by_minor) else f"1.{minors[-1]}"
     return f"{first}..{last}"

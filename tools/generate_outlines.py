@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def builtin() -> bytes:
-    """The description of each module, as the file has to be."""
+    """Return the expected content of the file with the description of each module."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     entries = project["entry-points"][installed.GROUP]
     told = {name: _described(name, entry) for name, entry in entries.items()}
@@ -39,7 +39,7 @@ def _described(name: str, entry: str) -> dict[str, Any]:
 
 
 async def kinds() -> bytes:
-    """The outlines of the kinds of modules that are built late, as the file has to be."""
+    """Return the expected content of the file with the kinds of modules that are built late."""
     async with inkube.APIServer(modules="all") as server:
         found = [resource.definition for resource in server.resources]
     told = {

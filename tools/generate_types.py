@@ -26,7 +26,7 @@ from inkube.schemas.builtin import resources
 RELEASE = "v1.36.0"
 PACKAGE = "kubernetes-validate"
 GENERATOR = 4
-BLOCK = 16  # types: of half as many the table is larger, of twice as many a server reads more
+BLOCK = 16  # types: half as many make the table larger, twice as many a server reads more
 HERE = Path(__file__).parents[1] / "schemas" / "gotypes"
 PREFIX = "#/$defs/"
 APIEXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1"
@@ -66,7 +66,7 @@ Facts = dict[str, dict[str, list[str]]]
 
 
 def main(arguments: list[str]) -> None:
-    """Write both files beside the modules that read them."""
+    """Write both files next to the modules that read them."""
     folder = Path(arguments[0]) if arguments else package_folder()
     source = json.loads((folder / f"{RELEASE}-local" / "_definitions.json").read_text())["$defs"]
     names = reachable(source)
@@ -81,7 +81,8 @@ def main(arguments: list[str]) -> None:
 
 
 def _blocks(texts: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """The name of the first type, and all types of the block, packed; `table.Types` reads them."""
+    """Yield the name of the first type, and all types of the block, compressed. `table.Types` reads
+    them."""
     names = sorted(texts)
     for start in range(0, len(names), BLOCK):
         block = names[start : start + BLOCK]
@@ -153,7 +154,7 @@ def structure(name: str, node: dict[str, Any]) -> dict[str, Any]:
 
 
 def _clean(node: dict[str, Any]) -> dict[str, Any]:
-    """One schema without descriptions and without the `null` of optional fields."""
+    """Return a schema without descriptions and without the `null` of optional fields."""
     kept: dict[str, Any] = {}
     for key, value in node.items():
         if key == "type" and isinstance(value, list):
@@ -177,7 +178,7 @@ def _clean_children(node: dict[str, Any], kept: dict[str, Any]) -> None:
 
 
 def _facts() -> Facts:
-    """`facts.txt` as section → type → words; its head explains the sections."""
+    """Return `facts.txt` as section → type → words. Its first lines explain the sections."""
     facts: Facts = {}
     section: dict[str, list[str]] = {}
     for line in (HERE / "facts.txt").read_text().splitlines():
@@ -192,7 +193,7 @@ def _facts() -> Facts:
 
 
 def _add_facts(types: dict[str, Any], facts: Facts) -> None:
-    """Mark fields with `x-go` and OpenAPI v3's defaults; a fact about nothing is an error."""
+    """Add `x-go` and OpenAPI v3's defaults to fields. A fact about a missing field is an error."""
     short = {".".join(name.split(".")[-3:]): definition for name, definition in types.items()}
     for definition in types.values():
         _add_zeros(definition, types)

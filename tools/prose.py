@@ -27,7 +27,7 @@ ERRORS = frozenset({
     "Problem", "RuntimeError", "StagesError", "StorageError", "TimeoutError", "TypeError",
     "UnknownScenario", "Unloadable", "UsageError", "ValueError",
 })  # fmt: skip
-"""Exceptions whose texts users read; StatusError's texts are kube-apiserver's."""
+"""Exceptions with texts for users. Texts of StatusError are kube-apiserver's."""
 PUBLIC = ("inkube", "inkube.testing", "inkube.kinds", "inkube.client")
 
 
@@ -120,7 +120,7 @@ def main() -> None:
 
 
 def judged(found: Iterable[Text]) -> Iterator[Finding]:
-    """Everything that is wrong with the texts."""
+    """Yield all findings in the texts."""
     for each in found:
         for rule in RULES:
             for match in rule.pattern.finditer(each.text):
@@ -131,7 +131,7 @@ def judged(found: Iterable[Text]) -> Iterator[Finding]:
 
 
 def everything() -> Iterator[Text]:
-    """All that users read."""
+    """Yield all texts that users read."""
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
     pages += [page for folder in ("docs", "examples") for page in markdown(ROOT / folder)]
     yield from texts(pages)
@@ -144,7 +144,7 @@ def everything() -> Iterator[Text]:
 
 
 def markdown(folder: Path) -> list[Path]:
-    """Pages in a folder; not those that come from the code (docs/fields) or from npm."""
+    """Return the pages in a folder, except those from the code (docs/fields) or from npm."""
     pages = sorted(folder.rglob("*.md"))
     return [page for page in pages if not {"fields", "node_modules"} & set(page.parts)]
 
@@ -157,7 +157,7 @@ def texts(pages: Iterable[Path]) -> Iterator[Text]:
 
 
 def paragraphs(page: str) -> Iterator[tuple[int, str]]:
-    """Line and text of each paragraph, heading, item and cell; blocks of code are left out."""
+    """Yield line and text of each paragraph, heading, item and cell, without code blocks."""
     fence = ""
     start, lines = 0, list[str]()
     for number, line in enumerate([*page.splitlines(), ""], 1):
@@ -179,7 +179,7 @@ def paragraphs(page: str) -> Iterator[tuple[int, str]]:
 
 
 def plain(text: str) -> str:
-    """A text without marks of Markdown; code becomes `…`."""
+    """Return a text without Markdown syntax. Code becomes `…`."""
     text = re.sub(r"<!--.*?-->", "", text)
     text = re.sub(r"`+[^`]+`+", "`…`", text)
     text = re.sub(r"\]\([^)]*\)", "]", text)
@@ -190,7 +190,7 @@ def plain(text: str) -> str:
 
 
 def help_texts() -> Iterator[Text]:
-    """Help of every command and option, fixtures and markers."""
+    """Yield the help of every command, option, fixture and marker."""
     from inkube.apiserver import pytest_plugin
     from inkube.apiserver.cli import main as cli
 
@@ -213,7 +213,7 @@ def help_texts() -> Iterator[Text]:
 
 
 def error_texts() -> Iterator[Text]:
-    """Texts of the errors that the command line prints."""
+    """Yield the texts of errors that the command line prints."""
     for folder in ("apiserver", "controllers", "storage"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -238,7 +238,7 @@ def _name(function: ast.expr) -> str:
 
 
 def docstrings() -> Iterator[Text]:
-    """Docstrings of public modules, of what they offer, and of its public members."""
+    """Yield the docstrings of public modules, of their names, and of public members."""
     from inkube.apiserver import configuration, pytest_plugin
 
     for name in PUBLIC:

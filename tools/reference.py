@@ -1,7 +1,7 @@
-"""Reference pages in Markdown, made from the code: command line, options, fixtures, kinds, changes.
+"""Reference pages in Markdown, from the code: command line, options, fixtures, kinds, changes.
 
-`pages()` gives name → text; `site.py` puts them on the site. What has no description in the code is
-refused here, so that the code is where it is written.
+`pages()` returns name → text; `site.py` adds them to the site. A missing description in the code is
+an error, so that the code contains all descriptions.
 """
 
 import ast
@@ -22,14 +22,14 @@ ROOT = Path(__file__).parents[1]
 
 
 def pages() -> dict[str, str]:
-    """Every page, by its name below docs/."""
+    """Return every page, by its name below docs/."""
     return {
         "reference/cli.md": "\n".join(command_line()),
         "reference/options.md": "\n".join(options()),
         "reference/fixtures.md": "\n".join(fixtures()),
         **apireference.pages(),
         "reference/kinds.md": "\n".join(kinds()),
-        # it lies beside docs/ and is read from within
+        # it is next to docs/, and pages of docs/ link to it
         "reference/changelog.md": (ROOT / "CHANGELOG.md").read_text().replace("](docs/", "](../"),
     }
 
@@ -51,7 +51,7 @@ def command_line() -> Iterator[str]:
 
 def _commands(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:
     context = click.Context(group)
-    for name in group.list_commands(context):  # those that are loaded late, too
+    for name in group.list_commands(context):  # including those that are loaded late
         command = group.get_command(context, name)
         assert command is not None, "it is listed"
         if isinstance(command, click.Group):

@@ -1,9 +1,9 @@
-"""Take the pictures of the console that README and docs show, from the real thing.
+"""Takes the screenshots of the console in README and docs.
 
     python tools/screenshots.py [FOLDER]
 
-A server with a small world is started, Chromium (or what INKUBE_CHROMIUM names) opens its console,
-and every picture of `PICTURES` is taken once what it shows is there. Needs playwright.
+It starts a server with a small world. Chromium (or the program in INKUBE_CHROMIUM) opens the
+console, and takes each picture of `PICTURES` when its content is shown. Needs playwright.
 """
 
 import os
@@ -27,16 +27,17 @@ REPOSITORY = "object/provisioning.grafana.app/v0alpha1/repositories/default"
 
 
 class Picture(NamedTuple):
-    """One picture: where it is taken, what is there once it can be, and how the page looks."""
+    """One picture: its page, the text that shows that the page is ready, and the form of the
+    page."""
 
     place: str
     sign: str
-    """What is waited for."""
+    """The text to wait for."""
     scheme: str = "light"
     width: int = 1280
     height: int = 760
     click: str = ""
-    """What is clicked before."""
+    """The element to click before."""
 
 
 PICTURES = {
@@ -79,7 +80,7 @@ def main() -> None:
 
 
 def _edit(page: Page) -> None:
-    """Ask for what both phases of validation refuse."""
+    """Send a request that both phases of validation refuse."""
     draft = page.locator("#draft")
     draft.wait_for()
     text = draft.input_value().replace("branch: main", "branch: relase")

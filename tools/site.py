@@ -1,8 +1,8 @@
 """The hook of MkDocs (`mkdocs.yml`) for the site of docs/.
 
-It adds the reference, which comes from the code, the version and a link to the repository, and the
-text that the copy button of a console copies: commands without prompts and output. A page that is
-not listed, and a link out of docs/, are errors with advice.
+It adds the reference, which comes from the code; the version and a link to the repository; and the
+text for the copy button of a console, which contains only commands. A page that is not listed, and
+a link out of docs/, are errors with advice.
 """
 
 import html as markup
@@ -31,7 +31,7 @@ _SSH = re.compile(r"(?:ssh://)?git@([^:/]+)[:/](.+)")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Show the version, and link to the repository where it is known."""
+    """Show the version, and link to the repository if it is known."""
     config.copyright = f"inkube {inkube.__version__} · Apache License 2.0"
     config.extra["version_of_inkube"] = inkube.__version__
     config.repo_url = repository()
@@ -39,14 +39,14 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def repository() -> str | None:
-    """The address of the repository's pages; None if there is no remote that has pages."""
+    """Return the address of the repository's pages, or None without a remote with pages."""
     server, name = os.environ.get("GITHUB_SERVER_URL"), os.environ.get("GITHUB_REPOSITORY")
     found = os.environ.get("INKUBE_REPOSITORY") or (f"{server}/{name}" if server and name else "")
     if not found:
         command = ["git", "-C", str(ROOT), "remote", "get-url", "origin"]
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False)
-        except OSError:  # no git
+        except OSError:  # git is not installed
             return None
         found = done.stdout.strip()
     if ssh := _SSH.fullmatch(found):
@@ -55,7 +55,7 @@ def repository() -> str | None:
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
-    """Add the pages that are made from the code; every page has its place in the navigation."""
+    """Add the pages from the code. Each page must be in the navigation."""
     for name, text in reference.pages().items():
         files.append(File.generated(config, name, content=text))
     listed = set(_listed(config.nav))
@@ -71,7 +71,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
-    """Refuse links out of docs/; show `a|b` in tables without the backslash that GitHub needs."""
+    """Refuse links out of docs/. Show `a|b` in tables without the backslash that GitHub needs."""
     here = (Path(page.file.src_uri)).parent
     for link in _OUTSIDE.findall(markdown):
         if ".." in Path(*_resolved(here / link)).parts[:1]:
@@ -86,7 +86,7 @@ def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Let the copy button of a console copy its commands only."""
+    """Let the copy button of a console copy only its commands."""
     return _HIGHLIGHTED.sub(_copied, html)
 
 
@@ -98,7 +98,7 @@ def _copied(block: re.Match[str]) -> str:
 
 
 def commands(console: str) -> str:
-    """The commands of a console, without prompts and output."""
+    """Return the commands of a console, without prompts and output."""
     found: list[str] = []
     is_command = False
     for line in console.splitlines():
@@ -113,7 +113,7 @@ def commands(console: str) -> str:
 
 
 def _listed(nav: Any) -> list[str]:
-    """The pages in a navigation, at any depth."""
+    """Return the pages in a navigation, at any depth."""
     if isinstance(nav, str):
         return [nav]
     if isinstance(nav, dict):

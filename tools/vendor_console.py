@@ -1,10 +1,10 @@
-"""Fetch the libraries of the console from npm into `apiserver/console/assets/vendor`.
+"""Fetches the libraries of the console from npm into `apiserver/console/assets/vendor`.
 
     python tools/vendor_console.py
 
-Each is one ES module as its package ships it. Browsers resolve no bare names without an import map,
-and the console's policy allows none, so `from "preact"` becomes `from "./preact.js"`. Their
-licences are kept beside them.
+Each is one ES module of its package. Browsers need an import map for names without a path, and the
+console's policy allows none, so `from "preact"` becomes `from "./preact.js"`. The licenses are
+stored next to the modules.
 """
 
 import subprocess

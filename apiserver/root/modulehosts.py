@@ -34,8 +34,8 @@ def build(name: str, core: Core, access: ServerAccess, services: Mapping[str, An
     for definition in _definitions(made):
         if definition.group not in module.groups:
             raise ValueError(
-                f"the module {name!r} makes {definition.names.kind} of "
-                f"{definition.group}, a group that it does not declare"
+                f"the module {name!r} creates {definition.names.kind} of "
+                f"{definition.group}, a group that it does not declare: add it to its groups"
             )
     core.closing.push_async_callback(made.close)
     return made

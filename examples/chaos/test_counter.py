@@ -33,7 +33,7 @@ def test_the_summary_is_right_under_faults(kube, kube_client, fault):
 def test_a_summary_of_another_client_is_used(kube, kube_client):
     summary = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "summary"}}
     with kube.fail("get", "configmaps", name="summary", times=1, code=404) as fault:
-        kube_client.create(summary)  # after the controller has looked for it
+        kube_client.create(summary)  # the controller has looked for it before
         kube_client.create(labelled("m"))
         counter.reconcile(counter.Api(kube.url))
     assert fault.injected == 1
