@@ -35,6 +35,7 @@ def measure(python: str, *options: str) -> Iterable[Figure]:
         "page of 16": Sort(lambda: some),
         **costs.creates(),
         "merge patch": Sort(costs.patches()),
+        **costs.built_in(),
     }
     ratios: dict[str, list[float]] = {name: [] for name in sorts}
     for _ in range(STARTS):

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from benchmarks import figures, load, servers
 from benchmarks.figures import Figure
 from benchmarks.load import Load
-from benchmarks.objects import COLLECTION, definition, installed, thing
+from benchmarks.objects import COLLECTION, definition, deployment, installed, pod, thing
 from benchmarks.servers import Request, Server
 
 CLIENTS = 16
@@ -149,6 +149,20 @@ def creates() -> dict[str, Sort]:
         name: Sort(_numbered(request), wanted, greeting=GREETING)
         for name, (request, wanted) in requests.items()
     }
+
+
+def built_in() -> dict[str, Sort]:
+    """Creates of Pods and Deployments with the fields that most charts set, and dry runs."""
+    pods, deployments = "/api/v1/namespaces/default/pods", "/apis/apps/v1/namespaces/default"
+    found = {}
+    for name, path, body in (
+        ("Pod", pods, pod("new-00000000")),
+        ("Deployment", f"{deployments}/deployments", deployment("new-00000000")),
+    ):
+        for what, query in (("create", ""), ("dry run", "?dryRun=All")):
+            make = _numbered(Request("POST", path + query, body))
+            found[f"{what} of a {name}"] = Sort(make, b"201", greeting=GREETING)
+    return found
 
 
 def _writes() -> Iterable[Figure]:

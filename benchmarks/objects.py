@@ -87,6 +87,46 @@ def thing(name: str) -> Object:
     }
 
 
+def pod(name: str) -> Object:
+    """A Pod with the fields that most charts set."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "labels": {"app": "bench"}},
+        "spec": _pod_spec(),
+    }
+
+
+def deployment(name: str) -> Object:
+    """A Deployment of such pods."""
+    labels = {"app": "bench"}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": _pod_spec()},
+        },
+    }
+
+
+def _pod_spec() -> Object:
+    container = {
+        "name": "main",
+        "image": "nginx:1.25",
+        "ports": [{"containerPort": 80, "name": "http"}],
+        "env": [{"name": "A", "value": "b"}],
+        "resources": {
+            "requests": {"cpu": "100m", "memory": "64Mi"},
+            "limits": {"cpu": "200m", "memory": "128Mi"},
+        },
+        "volumeMounts": [{"name": "data", "mountPath": "/data"}],
+        "livenessProbe": {"httpGet": {"path": "/", "port": 80}},
+    }
+    return {"containers": [container], "volumes": [{"name": "data", "emptyDir": {}}]}
+
+
 def installed(server: Server, *definitions: Object) -> None:
     """Create CRDs, and wait until their kinds are served."""
     with closing(server.connect()) as connection:
