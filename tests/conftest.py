@@ -1,7 +1,8 @@
-"""In CI every property is tried on the same examples, so that a red run can be repeated.
+"""Settings for all tests.
 
-Files of the package that came since an editable install are linked. INKUBE_HTTP=plain has servers
-in the tests' own processes serve connections by aiohttp's own loop.
+In CI, property tests always use the same examples, so that a failed run can be repeated. Files that
+were added to the package after an editable install are linked. With INKUBE_HTTP=plain, servers in
+the processes of the tests serve connections with aiohttp's own loop.
 """
 
 import importlib
@@ -16,7 +17,7 @@ import programs
 import pytest
 from hypothesis import HealthCheck, settings
 
-# The machine is anybody's: how long an example takes says nothing.
+# The speed of the machine is unknown, so the duration of an example proves nothing.
 ANYWHERE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("anywhere", ANYWHERE)
 settings.register_profile("ci", ANYWHERE, derandomize=True)
@@ -26,10 +27,8 @@ ROOT = Path(__file__).parents[1]
 
 
 def pytest_configure() -> None:
-    """Link what an editable install lacks: a pull or a checkout may bring files of the package.
-
-    Also choose the loop for connections.
-    """
+    """Link files of the package that an editable install lacks, for example after a pull. Also
+    select the loop for connections."""
     if (ROOT / ".editable").is_dir() and importlib.util.find_spec("hatchling") is not None:
         spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
         assert spec is not None
@@ -45,8 +44,8 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests that start programs, and let each take as long as it says, or as `--timeout`
-    or pyproject.toml say, times INKUBE_PATIENCE."""
+    """Mark the tests that start programs, and multiply the timeout of each test, from its marker,
+    `--timeout` or pyproject.toml, by INKUBE_PATIENCE."""
     for item in items:
         if isinstance(item, pytest.Function):
             for name in programs.markers(item):
@@ -63,7 +62,8 @@ WATCH = programs.Watch()
 
 @pytest.fixture(autouse=True)
 def _programs_are_marked(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Fail a test that starts a program though `programs` found none: `make test` would run it."""
+    """Fail a test that starts a program although `programs` found none: `make test` would run
+    it."""
     yield
     started = [*WATCH.started]
     WATCH.started.clear()
@@ -83,11 +83,11 @@ def _cluster() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Any]:
-    """One PostgreSQL for all tests of a process, each of which takes a database of its own."""
+    """A PostgreSQL for all tests of a process; each test creates its own database."""
     yield from _cluster()
 
 
 @pytest.fixture
 def own_cluster() -> Iterator[Any]:
-    """A PostgreSQL that a test may end."""
+    """A PostgreSQL that a test may stop."""
     yield from _cluster()

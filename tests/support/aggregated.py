@@ -18,16 +18,16 @@ _VERBS = ["create", "get", "list", "watch"]
 
 
 class Things:
-    """What the server knows and what it was asked."""
+    """The state of the server, and the requests that it received."""
 
     def __init__(self, *, aggregated_discovery: bool = True) -> None:
         self.objects = []
         self.requests = []
         self.certificates = []
         self.failing = frozenset()
-        """Paths that are answered by 500."""
+        """Paths that respond with 500."""
         self.hanging = frozenset()
-        """Paths that are not answered."""
+        """Paths that never respond."""
         self._aggregated = aggregated_discovery
         self._changed = asyncio.Condition()
         self.app = web.Application()
@@ -100,7 +100,7 @@ async def _echo(request):
 
 
 async def _large(request):
-    """Counts what comes in and sends as much back."""
+    """Count the bytes of the request, and send as many back."""
     count = 0
     async for chunk in request.content.iter_any():
         count += len(chunk)
@@ -152,7 +152,7 @@ def _openapi_v2():
 
 
 def context(authority=None):
-    """TLS; with an authority (PEM), clients have to show a certificate of it."""
+    """A TLS context. With an authority (PEM), clients must present one of its certificates."""
     made = tls.context(SERVER)
     if authority is not None:
         made.load_verify_locations(cadata=authority)
@@ -162,7 +162,7 @@ def context(authority=None):
 
 @asynccontextmanager
 async def serving(things, *, authority=None, port=0):
-    """The port at which it answers over TLS."""
+    """The port at which the server listens with TLS."""
     runner = web.AppRunner(things.app, shutdown_timeout=0.1)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", port, ssl_context=context(authority))

@@ -1,8 +1,9 @@
-"""The custom kind most tests use: a boat of example.com."""
+"""The custom kind that most tests use: Boat of example.com."""
 
 
 def definition(schema, *, scope="Namespaced", names=None, **version):
-    """The CRD of boats with one version; `version` has its other members, such as subresources."""
+    """The CRD of boats with one version. `version` contains its other members, such as
+    subresources."""
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",

@@ -1,4 +1,5 @@
-"""Bodies made to take long, one of each sort, as large as a body may be or by a part of that."""
+"""Request bodies that are made to take long: one of each sort, of the maximum size or a part of
+it."""
 
 import json
 from collections.abc import Iterator
@@ -57,7 +58,7 @@ def dumps(value: Any) -> bytes:
 
 
 def setup() -> Iterator[tuple[str, bytes]]:
-    """What has to be created before: (path, body)."""
+    """Objects to create before: (path, body)."""
     strings = {"type": "array", "items": {"type": "string"}}
     yield CRDS, dumps(definition("texts", {"type": "object", "properties": {"l": strings}}))
     free = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -66,7 +67,7 @@ def setup() -> Iterator[tuple[str, bytes]]:
 
 
 def bombs(part: float = 1.0) -> dict[str, Bomb]:
-    """All of them by name; `part` 1 is as large as they may be."""
+    """All bombs by name. With `part` 1, they have the maximum size."""
 
     def many(count: int) -> range:
         return range(int(count * part))
@@ -81,7 +82,7 @@ def bombs(part: float = 1.0) -> dict[str, Bomb]:
     small = f"{CONFIG_MAPS}/small"
 
     def ored(first: int, count: int) -> str:
-        """No two alike: what was compiled is remembered."""
+        """An expression with many different terms, because compiled expressions are cached."""
         return " || ".join([f"self.a > {first * 10_000 + n}" for n in many(count)])
 
     numbers = f"[{','.join(['self.a' for _ in many(2000)])}].all(x, x > 1)"

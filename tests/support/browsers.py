@@ -1,7 +1,7 @@
-"""A real browser: Debian's Chromium, or what INKUBE_CHROMIUM names, driven by playwright.
+"""A real browser: Debian's Chromium, or the one in INKUBE_CHROMIUM, controlled by playwright.
 
-The driver's loop counts as running in its thread until it ends, so no test of a module that has a
-browser may be a coroutine.
+The driver's event loop counts as running in its thread until the driver stops. So a module that
+uses a browser cannot contain coroutine tests.
 """
 
 import contextlib
@@ -22,12 +22,12 @@ ARGUMENTS = [
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
 PATIENCE = 1000 * patience.SECONDS
-"""Milliseconds that a browser on a busy machine may take for what takes it some ten."""
+"""Milliseconds to wait for something that takes about ten on an idle machine."""
 
 
 @contextlib.contextmanager
 def launched() -> Iterator[Any]:
-    """A browser, closed at the end; skips the test where there is none."""
+    """A browser, closed at the end. Skips the test if no browser is installed."""
     found = shutil.which("chromium") or shutil.which("chromium-browser")
     path = os.environ.get("INKUBE_CHROMIUM") or found
     if path is None:
@@ -41,14 +41,14 @@ def launched() -> Iterator[Any]:
 
 
 class _Files(http.server.SimpleHTTPRequestHandler):
-    """A folder's files, and one page beside them."""
+    """Serves the files of a folder and one generated page."""
 
     def __init__(self, *arguments: Any, page: str, **options: Any) -> None:
         self._page = page
         super().__init__(*arguments, **options)
 
     def do_GET(self) -> None:
-        """The page where there is one, or a file."""
+        """Send the page, if its path was requested, or a file."""
         if self._page and self.path == "/":
             self.send_response(200)
             self.send_header("Content-Type", "text/html")
@@ -58,12 +58,13 @@ class _Files(http.server.SimpleHTTPRequestHandler):
             super().do_GET()
 
     def log_message(self, *_: Any) -> None:
-        """Nothing of it belongs into the output of a test."""
+        """Write no log, to keep the output of tests clean."""
 
 
 @contextlib.contextmanager
 def serving(folder: Path, *, page: str = "") -> Iterator[str]:
-    """Serve a folder's files; yields their origin. `page` answers at `/` in place of index.html."""
+    """Serve the files of a folder; yields their origin. `page` is served at `/` instead of
+    index.html."""
     handler = partial(_Files, directory=str(folder), page=page)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever)

@@ -1,7 +1,7 @@
-"""Run a command beside two busy loops for every core: `python crowd.py COMMAND...`.
+"""Runs a command next to two busy loops per core: `python crowd.py COMMAND...`.
 
-What waits for an event holds on any machine; what waits for time does not hold on this one. CI runs
-the tests that wait so (`make crowded`).
+Tests that wait for events pass on any machine; tests that wait for a time fail on this one. CI runs
+the tests that wait in this way (`make crowded`).
 """
 
 import multiprocessing
@@ -10,18 +10,18 @@ import subprocess
 import sys
 
 EACH = 2
-"""Busy loops for every core."""
+"""Busy loops per core."""
 
 
 def busy(parent: int) -> None:
-    """Want a core for as long as the parent lives."""
+    """Use a core as long as the parent lives."""
     while os.getppid() == parent:
         for _ in range(100_000):
             pass
 
 
 def main(command: list[str]) -> int:
-    """The command's exit code."""
+    """Run the command, and return its exit code."""
     loops = [
         multiprocessing.Process(target=busy, args=(os.getpid(),), daemon=True)
         for _ in range(EACH * _cores())
@@ -36,7 +36,7 @@ def main(command: list[str]) -> int:
 
 
 def _cores() -> int:
-    """Those this process may run on, where the system tells."""
+    """The number of cores that this process may use, if the system provides it."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -1,7 +1,7 @@
-"""Which imports go past the door of a room: what a room's `__init__` and its stub do not name.
+"""Finds imports that bypass the public interface (door) of a room: its `__init__` and its stub.
 
-A room is a folder right below one of the four roots, and `storage` as a whole. Modules that lie
-beside the rooms (`schemas/status.py`) are doors of their own.
+A room is a folder directly below one of the four root packages, or `storage` as a whole. Modules
+next to the rooms (`schemas/status.py`) are public themselves.
 """
 
 import ast
@@ -14,7 +14,7 @@ ROOTS = ("apiserver", "controllers", "schemas", "storage")
 
 
 class Import(NamedTuple):
-    """One name that a file imports past a door."""
+    """A name that a file imports from inside another room."""
 
     file: str
     line: int
@@ -26,7 +26,7 @@ class Import(NamedTuple):
 
 
 class House:
-    """The rooms of a tree, and what each of them offers."""
+    """The rooms of a source tree, and the names that each of them exports."""
 
     def __init__(self, tree: Path) -> None:
         self._tree = tree
@@ -34,7 +34,7 @@ class House:
         self._offered = {room: _offered(self._modules[room]) for room in self._rooms()}
 
     def deep(self) -> list[Import]:
-        """Every import that goes past a door."""
+        """Every import that bypasses a door."""
         return [found for path in self._files("*.py", "*.pyi") for found in self._deep_in(path)]
 
     def _files(self, *patterns: str) -> Iterator[Path]:
@@ -69,7 +69,7 @@ class House:
 
 
 def by_room(imports: list[Import]) -> Counter[str]:
-    """How many go past which door."""
+    """The number of bypassing imports by room."""
     return Counter(each.room.removeprefix("inkube.") for each in imports)
 
 
@@ -79,7 +79,8 @@ def _module(path: Path) -> str:
 
 
 def _imported(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """Module and name of what a statement imports of inkube; "" for a whole module."""
+    """Module and name of the imports of inkube in a statement; the name is "" for a whole
+    module."""
     if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("inkube."):
         for alias in node.names:
             yield node.module or "", alias.name
@@ -90,7 +91,8 @@ def _imported(node: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def _offered(init: Path) -> set[str]:
-    """What a room names at its door: in the stub, or where it has none in the module itself."""
+    """The names that a room exports: those in its stub, or without a stub those in the module
+    itself."""
     stub = init.with_suffix(".pyi")
     tree = ast.parse((stub if stub.exists() else init).read_text())
     found: set[str] = set()

@@ -1,4 +1,4 @@
-"""HTTPS servers that webhooks are sent to."""
+"""HTTPS servers as endpoints of webhooks."""
 
 import base64
 from contextlib import asynccontextmanager
@@ -9,14 +9,14 @@ from inkube.apiserver.auth import certificates, tls
 
 _CERTIFICATE = certificates.make()
 BUNDLE = base64.b64encode(_CERTIFICATE.authority).decode()
-"""The caBundle of a configuration that trusts them."""
+"""The caBundle of a configuration that trusts these servers."""
 LEAF = base64.b64encode(_CERTIFICATE.chain).decode()
-"""As envtest writes it: the very certificate that is served, and nothing of who signed it."""
+"""The bundle as envtest writes it: the server's certificate itself, without its issuer."""
 
 
 @asynccontextmanager
 async def serving(handler, certificate=_CERTIFICATE):
-    """The URL at which a handler of aiohttp requests answers."""
+    """The URL at which a handler of aiohttp requests is served."""
     runner = web.ServerRunner(web.Server(handler))
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls.context(certificate))

@@ -1,13 +1,13 @@
-"""Clients of servers as users run them, while things break; what they were told is judged.
+"""Runs clients against real servers while faults happen, and checks what the clients saw.
 
-python tests/support/faults.py --rounds 300          # of every set-up, counted at its end
-python tests/support/faults.py replicas --minutes 5  # one, for as long
+    python tests/support/faults.py --rounds 300           # of each setup; prints totals at the end
+    python tests/support/faults.py replicas --minutes 5   # one setup, for five minutes
 
-A round: clients create, read, list, update and delete a few ConfigMaps, others watch them, and in
-the middle something breaks. When every server is back and everybody was told of the last write, the
-log is read from the database itself, and every answer, list and event is held against it
-(`histories`). Ends with 1 when a law was broken. What clients and faults do follows from the seed;
-when they do it does not.
+In a round, clients create, read, list, update and delete a few ConfigMaps, other clients watch
+them, and in the middle a fault happens. When every server is back and every watcher has seen the
+last write, the log is read from the database itself. Every response, list and event is checked
+against it (`histories`). The exit code is 1 if a guarantee was violated. The seed determines what
+clients and faults do, but not when.
 """
 
 import argparse
@@ -37,20 +37,21 @@ NAMESPACE = "rounds"
 MAPS = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
 PREFIX = f"/registry/configmaps/{NAMESPACE}/"
 LAST = "last"
-"""The name of the object that is written when a round is over."""
+"""The name of the object that is written at the end of a round."""
 KEYS = 4
 CLIENTS, WATCHERS = 6, 3
 PAUSE = 0.1
-"""Seconds that a client rests on average after a few questions, so that machines stay usable."""
+"""The average pause of a client after a few requests, in seconds. It keeps the machine usable."""
 SECONDS = 1.0
-"""Seconds of a round before its fault, and after it."""
+"""The seconds of a round before its fault, and after it."""
 ANSWER = 20.0
-"""Seconds until a question is given up: longer than anything sleeps."""
+"""The timeout of a request in seconds, longer than any pause of a process."""
 CUTS = 10
 PENDING = 1_000
-"""Writes without an answer that may still happen in a later round."""
+"""The maximum of unanswered writes that are kept, because they may still happen in a later
+round."""
 TOLD = 5
-"""Faults told of one round."""
+"""The maximum of violations that are printed for a round."""
 
 OPERATIONS = {
     "get": 4, "list": 2, "pages": 1, "past": 1, "create": 4, "update": 4, "patch": 2, "delete": 3
@@ -58,15 +59,15 @@ OPERATIONS = {
 
 
 class Unanswered(Exception):
-    """A question that may have been understood has no answer."""
+    """A request that may have reached the server has no response."""
 
 
 class NotAsked(Exception):
-    """There was nobody to ask."""
+    """No server accepted the connection."""
 
 
 class Web:
-    """One connection at a time, to one server; nothing is asked twice."""
+    """A client with one connection at a time, to one server. It never repeats a request."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -75,8 +76,8 @@ class Web:
             connector=aiohttp.TCPConnector(limit=2, socket_factory=self._socket),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=ANSWER),
         )
-        # aiohttp repeats a PUT or a DELETE whose connection ends, and has no public way to not do
-        # so: the answer to the second would hide what became of the first.
+        # aiohttp repeats a PUT or a DELETE when its connection ends, and has no public way to
+        # turn this off. The second response would hide the result of the first request.
         assert self._session._retry_connection is True
         self._session._retry_connection = False
 
@@ -87,7 +88,7 @@ class Web:
         await self._session.close()
 
     def cut(self) -> None:
-        """End its connections, also in the middle of what is asked."""
+        """Close its connections, even during a request."""
         for each in self._sockets:
             with contextlib.suppress(OSError):  # it has ended
                 each.shutdown(socket.SHUT_RDWR)
@@ -102,7 +103,7 @@ class Web:
     async def ask(
         self, method: str, path: str, body: Any = None, **parameters: str
     ) -> tuple[int, Any]:
-        """The code and body of an answer. Raises NotAsked, Unanswered."""
+        """Return the status code and body of a response. Raises NotAsked, Unanswered."""
         kind = "merge-patch+json" if method == "PATCH" else "json"
         try:
             async with (
@@ -120,7 +121,7 @@ class Web:
             raise Unanswered from error
 
     async def lines(self, path: str, **parameters: str) -> AsyncGenerator[Any]:
-        """What a watch tells, until its connection ends. Raises NotAsked, Unanswered."""
+        """Yield the events of a watch until its connection ends. Raises NotAsked, Unanswered."""
         try:
             async with self._session.get(self._url + path, params=parameters) as answer:
                 if answer.status != 200:
@@ -145,11 +146,11 @@ class Campaign:
         self._log = Log()
         self._pending: deque[Operation] = deque(maxlen=PENDING)
         self._webs: set[Web] = set()
-        """Of clients and watchers, which may be cut."""
+        """Open clients, of requests and watches, whose connections a fault may close."""
         self.counts: Counter[str] = Counter()
 
     async def begin(self) -> None:
-        """Make what rounds are played on."""
+        """Create the objects that all rounds need."""
         head = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
         async with Web(self._url()) as web:
             code, answer = await web.ask("POST", "/api/v1/namespaces", head)
@@ -159,7 +160,7 @@ class Campaign:
         await self._read()
 
     async def play(self, fault: str, seconds: float = SECONDS) -> list[str]:
-        """One round; what is wrong with what was told in it."""
+        """Run one round; return the violations found."""
         history, begun, living = History(PREFIX), self._log.newest, dict(self._log.living)
         over, end = asyncio.Event(), asyncio.get_running_loop().create_future()
         clients = [
@@ -180,7 +181,7 @@ class Campaign:
         over.set()
         await asyncio.gather(*clients)
         end.set_result(await self._write_last(history))
-        # for watchers who had heard of it before it was known to be the last
+        # for watchers that received it before it was known to be the last
         await self._write_last(history)
         try:
             async with asyncio.timeout(fleets.PATIENCE):
@@ -218,7 +219,7 @@ class Campaign:
         return self._log.read(*await self._fleet.data.rows(self._log.since))
 
     async def _cut(self) -> None:
-        """End every connection, again and again for a while."""
+        """Close every connection, repeatedly for a while."""
         for _ in range(CUTS):
             for web in self._webs:
                 web.cut()
@@ -239,7 +240,7 @@ class Campaign:
     async def _client(self, history: History, over: asyncio.Event, chooser: random.Random) -> None:
         seen: dict[str, int] = {}
         while not over.is_set():
-            # another connection is perhaps with another worker
+            # another connection may reach another worker
             async with self._web(self._url(chooser)) as web:
                 for _ in range(chooser.randrange(1, 20)):
                     if over.is_set():
@@ -305,7 +306,7 @@ class Campaign:
         _understand(history, operation, code, answer)
 
     async def _list(self, web: Web, history: History, parameters: dict[str, str]) -> int:
-        """A list, in pages where there is a limit; its revision, 0 where none was to be had."""
+        """Request a list, in pages if it has a limit. Return its revision, or 0 if it failed."""
         asked, items = time.monotonic(), {}
         while True:
             code, answer = await web.ask("GET", MAPS, **parameters)
@@ -320,13 +321,14 @@ class Campaign:
             if not answer["metadata"].get("continue"):
                 break
             parameters = {**parameters, "continue": answer["metadata"]["continue"]}
-        # of pages, those that follow say what was so when the first was asked for
+        # later pages show the state at the first one
         past = "resourceVersionMatch" in parameters
         history.lists.append(Listing(asked, time.monotonic(), revision, items, past))
         return revision
 
     async def _watcher(self, history: History, end: "asyncio.Future[int]", after: int = 0) -> None:
-        """Follow from server to server up to the end: each goes on where the one before ended."""
+        """Watch until the end. When a stream ends, continue at another server from the last
+        revision."""
         watch: Watching | None = None
         place = after
         if after:
@@ -351,7 +353,8 @@ class Campaign:
     async def _follow(
         self, web: Web, watch: Watching, place: int, end: "asyncio.Future[int]"
     ) -> tuple[int, bool]:
-        """Read one stream; how far it came, and whether there is no going on from there."""
+        """Read one stream. Return its last revision, and whether the watch cannot continue from
+        there."""
         lines = web.lines(
             MAPS, watch="true", allowWatchBookmarks="true", resourceVersion=str(place)
         )
@@ -373,7 +376,7 @@ class Campaign:
         return place, False
 
     async def _replay(self, history: History, begun: int, last: int) -> None:
-        """What a watch is told that begins when all is over."""
+        """Check a watch of the whole round that starts after its end."""
         end = asyncio.get_running_loop().create_future()
         end.set_result(last)
         with contextlib.suppress(TimeoutError):
@@ -381,7 +384,7 @@ class Campaign:
                 await self._watcher(history, end, begun)
 
     async def _write_last(self, history: History) -> int:
-        """The revision of a write that comes after all others."""
+        """Make the last write of a round, and return its revision."""
         await self._fleet.revive()
         async with asyncio.timeout(fleets.PATIENCE):
             while True:
@@ -405,7 +408,7 @@ def _config_map(name: str, tag: str, version: str | None) -> dict[str, Any]:
 
 
 def _understand(history: History, operation: Operation, code: int, answer: Any) -> None:
-    """What an answer says of an operation."""
+    """Record the result of an operation from its response."""
     if code in (200, 201):
         operation.outcome = "done"
         if operation.kind != "delete":
@@ -424,7 +427,7 @@ def _understand(history: History, operation: Operation, code: int, answer: Any) 
 
 
 async def _campaign(name: str, rounds: int, minutes: float, seed: int) -> int:
-    """Play rounds and print what came of them; how many broke a law."""
+    """Run rounds and print the result; return the number of rounds with violations."""
     causes: Counter[str] = Counter()
     bad = 0
     began = time.monotonic()
@@ -477,7 +480,7 @@ async def _main() -> int:
         names = [name for name in names if not SET_UPS[name].on_postgresql]
     task = asyncio.current_task()
     assert task is not None
-    # who ends this ends the servers, too
+    # stopping this program stops the servers, too
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     width = asyncio.Semaphore(len(names) if asked.at_once else 1)
 

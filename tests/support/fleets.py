@@ -1,7 +1,7 @@
-"""Servers as users run them: `inkube serve` on one file or one database, and what breaks of them.
+"""Servers as users run them: `inkube serve` on one file or one database, and their faults.
 
-A fleet is one set-up: its servers, each a process or a parent with workers, and where they keep
-what is stored. Its faults are methods of `Breaker`; when one returns, every server is back.
+A fleet is one setup: its servers (each a single process, or a parent with workers) and their
+storage. Its faults are methods of `Breaker`; when one returns, every server is ready again.
 """
 
 import asyncio
@@ -23,17 +23,17 @@ from histories import Row
 
 PROGRAM = Path(sys.executable).with_name("inkube")
 LEASE = 2
-"""Seconds that the lease of the controllers is good for."""
+"""The lease duration of the controllers in seconds."""
 ASLEEP = 3.5
-"""Seconds that a process sleeps: longer than the lease, and than a lock in PostgreSQL is left to a
-process that sleeps."""
+"""The seconds that a process is stopped: longer than the lease, and than PostgreSQL leaves a lock
+to a stopped process."""
 PATIENCE = 300.0 * patience.PATIENCE
-"""Seconds until a server has to be back."""
+"""The seconds until a server must be ready again."""
 LOOK = 0.05
 
 
 class SetUp(NamedTuple):
-    """How many servers of how many workers, and on what."""
+    """The number of servers, their workers, and the kind of storage."""
 
     about: str
     servers: int
@@ -50,21 +50,21 @@ SET_UPS = {
 
 
 class Data(Protocol):
-    """Where a fleet keeps what is stored."""
+    """The storage of a fleet."""
 
     @property
     def options(self) -> list[str]:
-        """How a server is told."""
+        """Options of `inkube serve` that select it."""
         ...
 
     @property
     def visits(self) -> list[list[str]]:
-        """Commands of inkube that may look at it at any time."""
+        """Commands of inkube that may read it at any time."""
         ...
 
     async def rows(self, after: int) -> tuple[list[Row], int]:
-        """The log after a revision, what is left of it before its horizon, and this horizon: how
-        far it is compacted. Read without a server."""
+        """The rows of the log after a revision, the rows left from before its horizon, and this
+        horizon (the revision up to which it is compacted). Read without a server."""
         ...
 
 
@@ -99,7 +99,7 @@ class File:
 
 
 class Database:
-    """A database of a PostgreSQL that may break, too."""
+    """A database of a PostgreSQL whose faults are tested, too."""
 
     def __init__(self, cluster: postgresql.Cluster, url: str) -> None:
         self.cluster = cluster
@@ -140,7 +140,7 @@ def _row(row: Iterable[object]) -> Row:
 
 
 class Server:
-    """One `inkube serve`, with its workers; it keeps its port when it is started again."""
+    """One `inkube serve` with its workers. It keeps its port after a restart."""
 
     def __init__(self, folder: Path, arguments: list[str], workers: int) -> None:
         folder.mkdir()
@@ -153,17 +153,17 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Where it is asked."""
+        """Its URL."""
         return f"http://127.0.0.1:{self._port}"
 
     @property
     def log(self) -> str:
-        """What it told of warnings and errors."""
+        """The warnings and errors of its log."""
         return (self._folder / "serve.log").read_text(errors="replace")
 
     @property
     def pids(self) -> list[int]:
-        """Its processes that live: itself, then its workers."""
+        """Its live processes: itself, then its workers."""
         if self.process is None or not lives(self.process.pid):
             return []
         own = self.process.pid
@@ -171,7 +171,7 @@ class Server:
         return [own, *filter(lives, map(int, found.split()))]
 
     async def start(self) -> None:
-        """Begin, and return when it says that it serves. Raises RuntimeError."""
+        """Start it, and return when it reports that it serves. Raises RuntimeError."""
         workers = ["--workers", str(self._count)] if self._count else []
         with (self._folder / "serve.log").open("ab") as log:
             self.process = await asyncio.create_subprocess_exec(
@@ -187,12 +187,12 @@ class Server:
         self._port = int(first.rsplit(":", 1)[1])
 
     async def end(self, number: int = signal.SIGKILL) -> None:
-        """End it; its workers notice that and end by themselves, which `back` waits for."""
+        """End it. Its workers notice this and end by themselves; `back` waits for that."""
         if self.process is None:
             return
         self._orphans += self.pids[1:]
         with contextlib.suppress(ProcessLookupError):
-            os.kill(self.process.pid, number)  # send_signal may reap what asyncio waits for
+            os.kill(self.process.pid, number)  # asyncio has to reap the process
         await self.process.wait()
 
     async def close(self) -> None:
@@ -206,11 +206,11 @@ class Server:
         self._orphans = []
 
     async def back(self, web: aiohttp.ClientSession) -> None:
-        """Wait until it has all its processes and each of them is ready. Raises TimeoutError."""
+        """Wait until all its processes run and each is ready. Raises TimeoutError."""
         await self._wait_for_orphans()
         ready = 0
         async with asyncio.timeout(PATIENCE):
-            while ready < max(1, self._count):  # the parent goes by turns
+            while ready < max(1, self._count):  # the parent alternates between workers
                 try:
                     async with web.get(f"{self.url}/readyz") as answer:
                         ready = ready + 1 if answer.status == 200 else 0
@@ -222,14 +222,14 @@ class Server:
 
 
 async def gone(pid: int) -> None:
-    """Wait until a process, which is perhaps no child of ours, has ended. Raises TimeoutError."""
+    """Wait until a process, which may not be our child, has ended. Raises TimeoutError."""
     async with asyncio.timeout(PATIENCE):
         while lives(pid):  # noqa: ASYNC110 # nobody tells
             await asyncio.sleep(LOOK)
 
 
 def lives(pid: int) -> bool:
-    """Whether a process has not ended; one that has may wait for its parent to notice."""
+    """Whether a process has not ended. One that has may still wait for its parent (a zombie)."""
     state = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
     return bool(state) and state[0] not in "ZX"
 
@@ -242,7 +242,7 @@ def _read(path: str) -> str:
 
 
 class Fleet:
-    """The servers of one set-up."""
+    """The servers of one setup."""
 
     def __init__(self, servers: list[Server], data: Data, seed: int) -> None:
         self.servers = servers
@@ -250,13 +250,13 @@ class Fleet:
         self.random = random.Random(seed)
 
     async def revive(self) -> None:
-        """Start the servers that ended unasked. Raises RuntimeError."""
+        """Start the servers that ended by themselves. Raises RuntimeError."""
         for server in self.servers:
             if not server.pids:
                 await server.start()
 
     async def back(self) -> None:
-        """Wait until every server is. Raises TimeoutError."""
+        """Wait until every server is ready. Raises TimeoutError."""
         connector = aiohttp.TCPConnector(force_close=True)
         async with aiohttp.ClientSession(connector=connector) as web:
             for server in self.servers:
@@ -265,7 +265,7 @@ class Fleet:
 
 @contextlib.asynccontextmanager
 async def running(what: SetUp, folder: Path, seed: int) -> AsyncIterator[Fleet]:
-    """A fleet in a folder of its own, ended with the block."""
+    """Run a fleet in its own folder; it ends with the block."""
     async with contextlib.AsyncExitStack() as stack:
         data: Data
         if what.on_postgresql:
@@ -292,13 +292,13 @@ class Breaker:
         self._fleet = fleet
         self._cut = cut
         self.kills = 0
-        """Processes that were ended without a word, databases included."""
+        """The number of killed processes, databases included."""
         self.told: list[str] = []
-        """What commands found wrong with the data."""
+        """Errors in the data that commands reported."""
 
     @property
     def names(self) -> list[str]:
-        """Every fault there is, the most telling first."""
+        """Every fault, the most important first."""
         found = ["kill", "kill_all", "sleep", "cut", "end", "visit"]
         if len(self._workers()) > 1:
             found[1:1] = ["kill_one", "end_one", "kill_beside_sleeper"]
@@ -307,13 +307,13 @@ class Breaker:
         return found
 
     async def cause(self, name: str) -> None:
-        """Let it happen. Raises TimeoutError, RuntimeError when a server does not come back."""
+        """Cause a fault. Raises TimeoutError, and RuntimeError if a server does not come back."""
         await self._fleet.revive()
         await getattr(self, name)()
         await self._fleet.back()
 
     async def kill(self) -> None:
-        """kill -9 of a server, which its workers notice, and another in its place."""
+        """kill -9 of a server, which its workers notice, and a new one in its place."""
         server = self._fleet.random.choice(self._fleet.servers)
         self.kills += 1
         await server.end()
@@ -329,40 +329,40 @@ class Breaker:
             await server.start()
 
     async def kill_one(self) -> None:
-        """kill -9 of one of several processes that serve; a parent replaces its worker."""
+        """kill -9 of one of several serving processes. A parent replaces its worker."""
         await self._replace(self._fleet.random.choice(self._workers()))
 
     async def end_one(self) -> None:
-        """One of several processes that serve is told to end, and closes what it has open."""
+        """SIGTERM to one of several serving processes, which closes what it has open."""
         await self._replace(self._fleet.random.choice(self._workers()), signal.SIGTERM)
 
     async def kill_beside_sleeper(self) -> None:
-        """The same, while another one sleeps for longer than the lease."""
+        """`kill_one` while another process is stopped for longer than the lease."""
         sleeper, other = self._fleet.random.sample(self._workers(), 2)
         async with _asleep(sleeper):
             await asyncio.sleep(ASLEEP / 2)
-            # a start waits for a file that the sleeper has locked, but not for ever
+            # a start waits for a file that the stopped process has locked, but not forever
             replaced = asyncio.create_task(self._replace(other))
             await asyncio.sleep(ASLEEP / 2)
         await replaced
 
     async def sleep(self) -> None:
-        """A process stops in the middle of what it does, and goes on after the lease is over."""
+        """A process is stopped at any point, and continues after the lease expired."""
         async with _asleep(self._fleet.random.choice(self._workers())):
             await asyncio.sleep(ASLEEP)
 
     async def cut(self) -> None:
-        """Every connection of a client ends, in the middle of what it asks."""
+        """Every connection of clients is closed, even during requests."""
         await self._cut()
 
     async def end(self) -> None:
-        """A server is told to end, and started again."""
+        """A server is stopped with SIGTERM and started again."""
         server = self._fleet.random.choice(self._fleet.servers)
         await server.end(signal.SIGTERM)
         await server.start()
 
     async def visit(self) -> None:
-        """Commands look at the data while it is served, and close it again."""
+        """Commands open the data while it is served, and close it again."""
         for command in self._fleet.data.visits:
             visitor = await asyncio.create_subprocess_exec(PROGRAM, *command, stdout=-1, stderr=-2)
             told, _ = await visitor.communicate()
@@ -374,12 +374,12 @@ class Breaker:
         await asyncio.to_thread(self._cluster.restart)
 
     async def crash(self) -> None:
-        """The database ends without a word and recovers."""
+        """The database crashes and recovers."""
         self.kills += 1
         await asyncio.to_thread(self._cluster.restart, "immediate")
 
     async def sever(self) -> None:
-        """Every connection to the database ends."""
+        """Every connection to the database is closed."""
         await self._cluster.cut()
 
     @property
@@ -388,7 +388,7 @@ class Breaker:
         return self._fleet.data.cluster
 
     def _workers(self) -> list[int]:
-        """The processes that serve."""
+        """The processes that serve requests."""
         return [pid for server in self._fleet.servers for pid in server.pids[1:] or server.pids]
 
     async def _replace(self, pid: int, number: int = signal.SIGKILL) -> None:

@@ -1,16 +1,16 @@
-"""Is a history right? What clients were told, judged by the log that was left behind.
+"""Checks a history (the responses and events that clients saw) against the log in the database.
 
-The log is one order of all writes, so there is nothing to search for: a history is linearizable
-when every answer has a place in this order that is not before anything that was known when it was
-asked for, nor after anything that was asked for when it had been given. A write is placed by its
-revision; a read, or a write that was refused, at the first revision that explains its answer.
+The log has one order of all writes, so no search is needed: a history is linearizable if every
+response has a position in this order that is not before anything known when the request began, and
+not after anything requested after the response. A write has the position of its revision. A read or
+a refused write has the first position that explains its response.
 
-Revisions of other keys (the Lease of the controllers is one) lie between those of a history: the
-log that is given has every one of them, so that a hole in it is a loss and not somebody else's.
+Revisions of other keys (such as the Lease of the controllers) lie between those of a history. The
+log that is passed contains all of them, so a gap in it is a lost write.
 
-Servers compact the log, also in the middle of a round that takes long. Of what came before the
-horizon, only the newest rows of the keys that lived there are left. They are held against what was
-acknowledged; answers that only the missing rows could explain are not judged.
+Servers compact the log, even during a long round. Before the horizon, only the newest rows of the
+keys that existed there are left. They are checked against acknowledged writes. Responses that only
+the missing rows could explain are not checked.
 """
 
 import json
@@ -21,11 +21,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-ABSENT = 0  # the revision of a key that does not live
+ABSENT = 0  # the revision of a key that does not exist
 
 
 class Row(NamedTuple):
-    """A row of the log as the database has it."""
+    """A row of the log as in the database."""
 
     revision: int
     key: str
@@ -35,29 +35,29 @@ class Row(NamedTuple):
 
     @property
     def state(self) -> int:
-        """The revision of the state that it leaves behind."""
+        """The revision of the state after this row; ABSENT after a deletion."""
         return ABSENT if self.deleted else self.revision
 
     @property
     def type(self) -> str:
-        """What a watcher is told that it is."""
+        """The type of its event for watchers."""
         return "DELETED" if self.deleted else "MODIFIED" if self.previous else "ADDED"
 
     @property
     def tag(self) -> str:
-        """The text that its writer gave it; of a deletion, that of the state before."""
+        """The text that its writer chose; for a deletion, that of the state before."""
         tag: str = json.loads(self.data).get("data", {}).get("tag", "")
         return tag
 
 
 @dataclass
 class Operation:
-    """One question and its answer; times are of one clock.
+    """One request and its response. All times are of the same clock.
 
-    `expected` is the revision a write asks for: ABSENT for a create, None where any state will do.
-    `tag` is the text it wrote, of its own, or that a get saw; `revision` what it made or saw; a
-    deletion is not told its own. A write without an answer may have happened at any later moment,
-    or never.
+    `expected` is the revision that a write requires: ABSENT for a create, None for any state. `tag`
+    is the unique text that it wrote, or that a get returned. `revision` is the one it created or
+    read; the response to a deletion does not contain its own. A write without a response may happen
+    at any later time, or never.
     """
 
     kind: Literal["get", "create", "update", "patch", "delete"]
@@ -71,21 +71,21 @@ class Operation:
 
     @property
     def is_acknowledged(self) -> bool:
-        """Whether it is a write that was answered as done."""
+        """Whether this is a write with a response of success."""
         return self.kind != "get" and self.outcome == "done"
 
     def wrote(self, row: Row) -> bool:
-        """Whether a row is its doing, by what is its own."""
+        """Whether a row comes from this operation, by its unique members."""
         if self.kind == "delete":
             return row.deleted and row.previous == self.expected
         return not row.deleted and row.tag == self.tag
 
     def replaces(self, previous: int) -> bool:
-        """Whether it may be done where it finds this state."""
+        """Whether the operation could succeed on this state."""
         return previous != ABSENT if self.expected is None else previous == self.expected
 
     def explained(self, state: int) -> bool:
-        """Whether its answer, which changed nothing, is right where it finds this state."""
+        """Whether a response without a change is right for this state."""
         if self.kind == "get":
             return state == self.revision
         if self.outcome == "missing":
@@ -95,8 +95,8 @@ class Operation:
 
 @dataclass
 class Listing:
-    """A list: what lived, by key, at the revision it says; all its pages, if there were several.
-    One `of_the_past` was asked for by its revision, and need not be new."""
+    """A list, from all its pages: the revision of each existing key at the list's revision. With
+    `of_the_past` the request named that revision, so it may be old."""
 
     asked: float
     answered: float
@@ -106,7 +106,7 @@ class Listing:
 
 
 class Event(NamedTuple):
-    """A step of the log, as a watcher is told it."""
+    """A row of the log as a watcher sees it."""
 
     revision: int
     key: str
@@ -116,8 +116,8 @@ class Event(NamedTuple):
 
 @dataclass
 class Watching:
-    """What one watcher was told after `start` and up to `until` at least, at however many servers,
-    in the order it came; `bookmarks` are revisions, with the number of events that came before."""
+    """The events of one watcher after `start` and at least up to `until`, from any number of
+    servers, in the order of arrival. `bookmarks` are revisions with the number of events before."""
 
     start: int
     until: int = 0
@@ -127,14 +127,14 @@ class Watching:
 
 @dataclass
 class History:
-    """What clients and watchers were told of the keys under a prefix."""
+    """The responses and events of clients for the keys under a prefix."""
 
     prefix: str
     operations: list[Operation] = field(default_factory=list)
     lists: list[Listing] = field(default_factory=list)
     watches: list[Watching] = field(default_factory=list)
     strange: list[str] = field(default_factory=list)
-    """Answers that no request should get."""
+    """Responses that no request may get."""
 
 
 @dataclass
@@ -144,21 +144,21 @@ class Log:
     newest: int = 0
     compacted: int = 0
     left: dict[str, int] = field(default_factory=dict)
-    """The states that lived at `compacted`: older rows than these are no longer there."""
+    """The states that existed at `compacted`. Older rows are deleted."""
     living: dict[str, int] = field(default_factory=dict)
     """The newest state of every key."""
     recent: dict[int, Row] = field(default_factory=dict)
-    """Rows of the last two readings: what was read once must be found again."""
+    """Rows of the last two readings; they must appear again in the next one."""
     _before: int = field(default=0, repr=False)
 
     @property
     def since(self) -> int:
-        """After which revision the next reading begins."""
+        """The revision after which the next reading begins."""
         return min(self.recent, default=self.newest + 1) - 1
 
     def read(self, rows: Sequence[Row], compacted: int) -> tuple[list[Row], list[str]]:
-        """The rows after `since`, and what is left of all before `compacted`: those that are new,
-        and what is wrong with all of them."""
+        """Add the rows after `since`, and compare those left from before `compacted`. Return the
+        new rows and all errors."""
         found = {row.revision: row for row in rows}
         wrong = [
             f"{row} was read before and is {found.get(revision)} now"
@@ -171,7 +171,7 @@ class Log:
         self.left = {row.key: row.state for row in rows if row.revision <= compacted}
         for key, state in self.living.items():
             left = self.left.get(key, ABSENT)
-            # beyond what was known, it may have been deleted, and the deletion compacted
+            # beyond the known rows it may have been deleted, and the deletion compacted
             if state <= compacted and left < state and (left or compacted <= known_before):
                 wrong.append(f"{key} was at {state} and is at {left} after a compaction")
         if compacted > known_before:
@@ -193,16 +193,16 @@ class Log:
 
 
 class Horizon(NamedTuple):
-    """How far a log was compacted, and the states that lived there, by key."""
+    """The revision up to which a log is compacted, and the states that existed there, by key."""
 
     revision: int
     left: Mapping[str, int]
 
 
 class Verdict(NamedTuple):
-    """What is wrong with a history: acknowledged writes that are not in the log, or in another way
-    than was answered; rows that nobody wrote, or twice; answers that no place in the log explains;
-    lists and watches that differ from it."""
+    """The errors of a history: acknowledged writes that are missing in the log or differ from the
+    response; rows without a writer or with two; responses that no position in the log explains;
+    lists and watches that differ from the log."""
 
     lost: list[str]
     made_up: list[str]
@@ -212,7 +212,7 @@ class Verdict(NamedTuple):
 
     @property
     def all(self) -> list[str]:
-        """Everything."""
+        """All errors."""
         return [text for found in self for text in found]
 
 
@@ -224,9 +224,9 @@ def judge(
     pending: Collection[Operation] = (),
     horizon: Horizon | None = None,
 ) -> Verdict:
-    """Hold a history against the rows of its keys that follow revision `begun`, at which `living`
-    lived. `pending` are older writes without an answer, which may have happened only now.
-    `horizon` is given of a log that was compacted."""
+    """Check a history against the rows of its keys after revision `begun`, where `living` existed.
+    `pending` are older writes without a response, which may have happened only now. `horizon` is
+    passed for a compacted log."""
     if horizon is None or horizon.revision <= begun:
         horizon = Horizon(begun, living)
     order = _Order(history, rows, begun, living, horizon)
@@ -247,7 +247,7 @@ def judge(
 
 
 class _Order:
-    """Finds the place of each answer in the log."""
+    """Finds the position of each response in the log."""
 
     def __init__(
         self,
@@ -267,10 +267,10 @@ class _Order:
             if row.revision > horizon.revision:
                 self._steps[row.key].append(row)
         self._places: dict[int, Operation] = {}
-        """Who wrote each row."""
+        """The operation that wrote each row."""
 
     def place_acknowledged(self) -> list[str]:
-        """What was acknowledged and is not in the log as it was answered."""
+        """The acknowledged writes that the log lacks or contains differently."""
         found = []
         for each in self._history.operations:
             if not each.is_acknowledged:
@@ -292,8 +292,8 @@ class _Order:
         return found
 
     def missing_behind_the_horizon(self, pending: Iterable[Operation]) -> list[str]:
-        """Keys that are older at the horizon than was acknowledged, or not there, and that nobody
-        deleted; and those that were deleted, and are there."""
+        """Keys whose state at the horizon is missing or older than acknowledged, although no
+        operation deleted them; and deleted keys that exist."""
         known = {key: state for key, state in self._living.items() if key.startswith(
             self._history.prefix)}  # fmt: skip
         deletions = []
@@ -312,7 +312,8 @@ class _Order:
         return found
 
     def place_unanswered(self, pending: Iterable[Operation]) -> list[str]:
-        """Rows that no write explains, or that one explains which was refused, or twice."""
+        """Rows that are explained by no write, by a refused write, or by a write that already has a
+        row."""
         candidates = defaultdict(list)
         for each in [*pending, *self._history.operations]:
             if each.kind != "get" and each.outcome != "done":
@@ -337,7 +338,7 @@ class _Order:
         return found
 
     def place_reads(self) -> list[str]:
-        """Answers that have no place between what was known before and what was asked later."""
+        """Responses without a position between earlier known revisions and later requests."""
         of = {id(each): revision for revision, each in self._places.items()}
         asked = sorted((each.asked, revision) for revision, each in self._places.items())
         first = [*_smallest_to_the_end([revision for _, revision in asked]), math.inf]
@@ -354,7 +355,7 @@ class _Order:
             elif id(each) in of:
                 place = of[id(each)] if of[id(each)] > low else None
             elif each.outcome == "unknown" or each.is_acknowledged:
-                continue  # it never happened, or is lost, which was told; or was compacted
+                continue  # it never happened, or its loss was already reported, or it was compacted
             elif low < self._horizon.revision and each.revision <= self._horizon.revision:
                 # what explains it may have been compacted
                 place = max(low, each.revision) if max(low, each.revision) < high else None
@@ -385,8 +386,8 @@ class _Order:
         return self._begun < revision <= self._horizon.revision
 
     def _may_be_compacted(self, operation: Operation) -> bool:
-        """Whether the row of an acknowledged write may be gone. That of a deletion lies after the
-        state that it deleted, and this state is not left."""
+        """Whether the row of an acknowledged write may be deleted. The row of a deletion comes
+        after the deleted state, which is not kept."""
         if operation.kind != "delete":
             revision = operation.revision
             return self._is_compacted(revision) and revision not in self._rows
@@ -404,7 +405,7 @@ class _Order:
 
 
 class _Known:
-    """The newest revision that anybody had been told of, at any time."""
+    """The newest revision that any client knew, at any time."""
 
     def __init__(self, begun: int) -> None:
         self._times: list[float] = [-math.inf]
@@ -414,7 +415,7 @@ class _Known:
         return self._revisions[bisect_left(self._times, time) - 1]
 
     def add(self, time: float, revision: int) -> None:
-        """Times come in their order."""
+        """Add an observation; times must increase."""
         self._times.append(time)
         self._revisions.append(max(revision, self._revisions[-1]))
 
@@ -427,7 +428,7 @@ def _smallest_to_the_end(values: Sequence[int]) -> list[float]:
 
 
 def _mislisted(history: History, rows: Sequence[Row], horizon: Horizon) -> list[str]:
-    """Lists of the horizon or later that show another moment than they say."""
+    """Lists at or after the horizon that show another state than that of their revision."""
     left = horizon.left.items()
     now = {key: state for key, state in left if key.startswith(history.prefix) and state}
     found: list[str] = []
@@ -446,7 +447,7 @@ def _mislisted(history: History, rows: Sequence[Row], horizon: Horizon) -> list[
 
 
 def _mistold(watch: Watching, prefix: str, rows: Sequence[Row], horizon: int) -> list[str]:
-    """Where a watch differs from the log after the horizon."""
+    """The differences between a watch and the log after the horizon."""
     told = [each for each in watch.events if each.revision > horizon or watch.start >= horizon]
     until = max([watch.until, *(each.revision for each in watch.events)])
     due = [

@@ -1,8 +1,8 @@
-"""A server in a process of its own that takes part in the election; told what to do line by line.
+"""A server in its own process that takes part in leader election, controlled by lines on stdin.
 
-Its one controller creates a ConfigMap again and again, with the name of the holder that it works
-for; `freeze` lets the process stop itself where the next of these writes goes to the log. Lines of
-JSON tell what came of it.
+Its only controller creates a ConfigMap again and again, with the name of the lease holder it works
+for. With `freeze`, the process stops itself before the next of these writes reaches the log. The
+results are printed as lines of JSON.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ class Node:
         server.manager.add(Controller("writer", self._write, (), concurrency=1, sources=(feed,)))
 
     def command(self, line: str) -> None:
-        """One of freeze, stop."""
+        """Execute a command: freeze or stop."""
         if line == "freeze":
             self._freezes = True
 
@@ -65,12 +65,12 @@ class Node:
         if not (self._freezes and any("/written-" in write.key for write in batch)):
             return await self._commit(batch)
         self._freezes = False
-        # a file must not stay locked
+        # the file must not stay locked
         async with self._server.store._writer._lock:
             pass
         tell(event="freezes")
         os.kill(os.getpid(), signal.SIGSTOP)
-        # to the end, as transactions are: a reconcile that is cancelled does not take it back
+        # to the end, like transactions: cancelling a reconcile does not undo it
         return await to_the_end(self._commit_late(batch))
 
     async def _commit_late(self, batch: Sequence[Write]) -> Any:
@@ -84,18 +84,18 @@ class Node:
 
 
 def holder_of(server: APIServer) -> str:
-    """As the Lease names it where it leads."""
+    """The holder as the Lease names it, if this server leads."""
     assert server.parts.leadership is not None, "others may write to the log"
     return server.parts.leadership.elector.identity
 
 
 def tell(**what: Any) -> None:
-    """One line."""
+    """Print one line."""
     print(json.dumps(what), flush=True)
 
 
 async def main(place: str, duration: int) -> None:
-    """Serve until the input ends."""
+    """Serve until the end of stdin."""
     where: dict[str, Any] = (
         {"database": place} if "://" in place else {"data": Path(place), "durable": False}
     )

@@ -1,4 +1,4 @@
-"""The server that requests come to, with any handler, and plain connections to it."""
+"""The HTTP server of inkube with any handler, and plain connections to it."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -26,7 +26,7 @@ def answer(text: str = "", **headers: str) -> Answer:
 async def serving(
     handler: Handler, stop_seconds: float = SECONDS, budget: Budget | None = None
 ) -> AsyncIterator[tuple[int, web.Server]]:
-    """A port; leaving it stops the server."""
+    """Start a server; yields its port, and stops it at the end of the block."""
     server = webserver.make(handler, Origins((), protects=False), budget or Budget())
     runner = web.ServerRunner(server, shutdown_timeout=stop_seconds)
     await runner.setup()

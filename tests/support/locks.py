@@ -1,12 +1,12 @@
-"""Does a process drop locks that SQLite believes to hold?
+"""Checks whether a process drops locks that SQLite relies on.
 
-On POSIX a process that closes any descriptor of a file loses all of its locks on that file, however
-it got them. Two watchers of the same law:
+On POSIX, a process that closes any descriptor of a file loses all its locks on that file, also
+those of other descriptors. There are two ways to observe this:
 
-python tests/support/locks.py REPORT COMMAND…   # inkube COMMAND…, or a program; tells what Python
-                                                # itself opens of a data file (an audit hook)
-traced(folder)                                  # puts a command under strace; `dropped` reads the
-                                                # traces as the kernel keeps locks
+    python tests/support/locks.py REPORT COMMAND…  # inkube COMMAND…, or a program; reports the
+                                                   # data files that Python opens (audit hook)
+    traced(folder)                                 # runs a command under strace; `dropped` reads
+                                                   # the traces and simulates the kernel's locks
 """
 
 import contextlib
@@ -25,26 +25,27 @@ from typing import Any
 import patience
 
 DATA = re.compile(r"\.db(-wal|-shm|-journal)?$")
-"""What belongs to a data file, by its name."""
+"""Matches the names of data files and the files next to them."""
 PATIENCE = patience.SECONDS
 CALLS = "open,openat,creat,close,close_range,dup,dup2,dup3,fcntl,clone,clone3,fork,vfork"
 
 
 def watched(report: Path) -> list[str]:
-    """What a command begins with, so that it tells in `report` what Python opens."""
+    """The start of a command line that records in `report` which files Python opens."""
     return [sys.executable, __file__, str(report)]
 
 
 def traced(folder: Path) -> list[str]:
-    """What a command begins with, so that strace writes a file for each thread to `folder`."""
+    """The start of a command line with which strace writes a file for each thread to `folder`."""
     folder.mkdir()
-    # -D: the command stays the child of whoever starts it
+    # -D: the command stays the child of its starter
     return [shutil.which("strace") or "strace", "-D", "-ff", "-ttt", "-y", "-q",
             "-e", f"trace={CALLS}", "-e", "signal=none", "-o", str(folder / "trace")]  # fmt: skip
 
 
 def _tell_what_is_opened(report: Path) -> None:
-    """In this process and all that it forks; a file made exclusively can have no locks yet."""
+    """Record opened data files, in this process and in its forks. A file that is created
+    exclusively cannot have locks yet."""
     told = os.open(report, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
     def heard(event: str, arguments: tuple[Any, ...]) -> None:
@@ -61,12 +62,12 @@ def _tell_what_is_opened(report: Path) -> None:
 
 @dataclass
 class _Process:
-    """What the kernel knows of one process: `files` are paths by descriptor, `locks` by path the
-    intervals that are locked and the descriptor that each was locked through."""
+    """The kernel's state of one process: `files` contains paths by descriptor; `locks` contains, by
+    path, the locked intervals and the descriptor that locked each of them."""
 
     files: dict[int, str] = field(default_factory=dict)
     own: set[int] = field(default_factory=set)
-    """The descriptors it opened itself, and did not inherit."""
+    """The descriptors that the process opened itself, not the inherited ones."""
     locks: dict[str, dict[tuple[int, int], int]] = field(default_factory=lambda: defaultdict(dict))
 
 
@@ -76,8 +77,8 @@ _FILE = re.compile(r"^(\d+)<(.*?)>")
 
 
 def dropped(folder: Path) -> tuple[list[str], int]:
-    """Each close of a data file that took locks from its process, each lock through a descriptor
-    that was inherited; and how many locks were seen at all."""
+    """Each close of a data file that dropped locks of its process, each lock through an inherited
+    descriptor, and the number of all locks."""
     _wait_for_tracers(folder)
     calls = []
     for trace in folder.iterdir():
@@ -93,7 +94,7 @@ def dropped(folder: Path) -> tuple[list[str], int]:
 
 
 def _wait_for_tracers(folder: Path) -> None:
-    """Until strace, which is no child of ours, has told everything."""
+    """Wait until strace, which is not our child, has written everything."""
     deadline = time.monotonic() + PATIENCE
     while any(str(folder).encode() in command for command in _commands()):
         assert time.monotonic() < deadline, "a traced command goes on"
@@ -107,7 +108,7 @@ def _commands() -> Iterator[bytes]:
 
 
 class _Judge:
-    """Follows the calls of all processes."""
+    """Follows the system calls of all processes."""
 
     def __init__(self) -> None:
         self.found: list[str] = []
@@ -115,7 +116,7 @@ class _Judge:
         self._processes: dict[int, _Process] = {}
 
     def hear(self, thread: int, name: str, arguments: str, result: int, path: str) -> None:
-        """One call that ended."""
+        """Process one finished system call."""
         process = self._processes.setdefault(thread, _Process())
         if result < 0:
             return

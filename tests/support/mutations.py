@@ -1,4 +1,4 @@
-"""Requests that are nearly right: values, keys, bytes, queries and headers nobody would send."""
+"""Requests that are nearly valid: unusual values, keys, bytes, queries and headers."""
 
 import copy
 import json
@@ -36,7 +36,7 @@ KEYS = [
 
 
 def below(value, path=()):
-    """Every place in a value."""
+    """The path of every value inside a value."""
     yield path
     if isinstance(value, (dict, list)):
         for key, item in value.items() if isinstance(value, dict) else enumerate(value):
@@ -44,7 +44,7 @@ def below(value, path=()):
 
 
 def mutate(rng, value):
-    """One random change somewhere in the value."""
+    """Make one random change somewhere in the value."""
     paths = list(below(value))
     path = rng.choice(paths)
     if not path:
@@ -77,7 +77,7 @@ def nest(rng, value, levels):
 
 
 def encode(rng, value):
-    """As JSON or YAML, sometimes with broken bytes."""
+    """Encode a value as JSON or YAML, sometimes with broken bytes."""
     try:
         text = json.dumps(value, ensure_ascii=rng.random() < 0.7)
         if rng.random() < 0.2:
@@ -87,7 +87,7 @@ def encode(rng, value):
     data = bytearray(text.encode("utf-8", "surrogatepass"))
     if rng.random() < 0.15 and data:
         for _ in range(rng.randrange(1, 4)):
-            place = rng.randrange(len(data) + 1)  # the first round may have taken all
+            place = rng.randrange(len(data) + 1)  # the first round may have removed everything
             data[place : place + rng.randrange(3)] = rng.choice(
                 [b"", b"\x00", b"\xff", b'"', b"}", b"[", b"&a ", b"*a", b"!!binary ", b"NaN",
                  b"1e999", b"\\ud800", b"\n---\n", b"<<: ", b"? ", b"| "]
@@ -116,7 +116,8 @@ ACCEPT = ["*/*", "application/json", "application/yaml", "text/html", ";;;q=,", 
 
 
 def packed(rng, body):
-    """The body as protobuf, some of its bytes others; what has no message is told as nonsense."""
+    """Encode the body as protobuf, with some bytes changed. A body without a message becomes
+    nonsense."""
     try:
         data = bytearray(envelopes.sealed(body))
     except (
@@ -129,8 +130,8 @@ def packed(rng, body):
     return bytes(data[: rng.randrange(len(data) + 1)] if rng.random() < 0.2 else data)
 
 
-# Errors of 500 that kube-apiserver answers too: the message, by the case of tests/conformance that
-# records it.
+# Errors of 500 that kube-apiserver returns too: the message, and the case in tests/conformance with
+# the recording.
 RECORDED = {
     "apply-requests": r"failed to create typed patch object \(.*",
     "watch-refused": r'resourceVersion: Invalid value: ".*": strconv\.ParseUint: .*',
@@ -147,5 +148,5 @@ KNOWN = re.compile("|".join(RECORDED.values()), re.DOTALL)
 
 
 def is_recorded(status: dict[str, Any]) -> bool:
-    """Whether the reference answers with this error of 500 too."""
+    """Whether kube-apiserver returns this error of 500, too."""
     return KNOWN.fullmatch(status["message"]) is not None

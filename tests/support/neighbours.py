@@ -23,12 +23,12 @@ def config_map(name: str) -> Object:
 
 
 def run(*arguments: str) -> None:
-    """A command of inkube in this process."""
+    """Run a command of inkube in this process."""
     main(arguments, standalone_mode=False)
 
 
 async def live(file: Path) -> None:
-    """Whatever a process may do to a file that it also serves."""
+    """Do everything that a process may do with a file that it also serves."""
     async with APIServer(data=file) as first, APIServer(data=file) as second:
         await first.client.create(config_map("a"))
         async with APIServer(data=file) as third:
@@ -48,7 +48,7 @@ async def live(file: Path) -> None:
             await fork.client.create(config_map("c"))
         async with APIServer(Options(data=file, at=loaded.revision)):
             pass
-        # not while it is served, says its help; but who does must not make it worse
+        # the help says to do this only without a server; done nevertheless, it must cause no damage
         await asyncio.to_thread(run, "repair", str(file))
         await second.client.create(config_map("d"))
     async with APIServer(data=file) as again:

@@ -1,6 +1,7 @@
-"""Run inside the executable of `make binary`: how much was looked for, and what is missing.
+"""Runs inside the executable of `make binary`, and prints files missing in it.
 
-`$TREE` is the tree that it was made from. A line is a count, those after it what is not there.
+`$TREE` is the source tree of the executable. Each line with a count of checked files is followed by
+lines with the missing ones.
 """
 
 import importlib
@@ -14,7 +15,8 @@ FOLDERS = ("apiserver", "controllers", "schemas", "storage")
 
 
 def is_elsewhere(path: Path) -> bool:
-    """Whether a file has another place in the package: the public modules and what marks types."""
+    """Whether a file is somewhere else in the package: the public modules and the marker of
+    types."""
     return path.parent == TREE / "apiserver" and (
         path.name == "py.typed" or (path.name[0] == "_" and path.stem != "__init__")
     )
@@ -28,7 +30,7 @@ def files() -> list[Path]:
 
 
 def missing(file: Path) -> list[str]:
-    """What of a file of the tree is not in the package."""
+    """Parts of a file of the source tree that the package lacks."""
     if file.suffix == ".py":
         parts = file.parent.parts if file.stem == "__init__" else file.with_suffix("").parts
         return _refused(".".join(("inkube", *parts)), "")

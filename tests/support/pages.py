@@ -1,14 +1,14 @@
-"""Pages of Markdown that are run as a reader would: their files made, their commands typed.
+"""Runs Markdown pages as a reader would: creates their files and types their commands.
 
-    ```yaml title="boat.yaml"     a file of that name, in a folder that the page has for itself
-    ```console                    `$ command` lines, typed into one shell, and what they print
-    ```sh                         commands for the same shell, of which only the end is looked at
-    ```python                     tests that pass, or a program that ends well
-    ```json, yaml, text, …        shown only; JSON and YAML have to be what they say they are
+    ```yaml title="boat.yaml"   a file with that name, in the page's own folder
+    ```console                  `$ command` lines, typed into one shell, and their output
+    ```sh                       commands for the same shell; only the exit code is checked
+    ```python                   tests that pass, or a program that succeeds
+    ```json, yaml, text, …      not run; JSON and YAML must be valid
 
-`inkube serve` goes on beside the shell until the page ends or starts another; port 8001 is one that
-is free. What a command prints has to be what the page shows; `...` stands for anything, in a line
-or for lines. `<!-- not run: why -->` before a block leaves it out.
+`inkube serve` runs next to the shell until the page ends or starts another; port 8001 is replaced
+by a free one. The output of a command must be as on the page; `...` stands for any text in a line
+or for any lines. `<!-- not run: why -->` before a block skips it.
 """
 
 import ast
@@ -38,12 +38,12 @@ _FENCE = re.compile(
 _TITLE = re.compile(r'title="([^"]+)"')
 _NOT_RUN = re.compile(r"<!-- not run: .+ -->\s*$")
 _PROGRESS = re.compile(r"[\d:]+ info (starting|loading|importing definitions)\b")
-"""What a start tells that takes long, as it may on a busy machine: pages do not show it."""
+"""Lines about slow steps of a start, printed on a busy machine; pages do not contain them."""
 _DONE = "--- done"
 
 
 class Block(NamedTuple):
-    """One fenced block; `title` is the name of the file that it is, "" when it is none."""
+    """One fenced block. `title` is the name of the file to create, or ""."""
 
     line: int
     language: str
@@ -53,7 +53,7 @@ class Block(NamedTuple):
 
 
 class PageError(AssertionError):
-    """What a page says is not so; the text names its line."""
+    """A statement of a page is wrong. The text names its line."""
 
 
 def blocks(page: str) -> Iterator[Block]:
@@ -71,7 +71,7 @@ def blocks(page: str) -> Iterator[Block]:
 
 
 def missing(page: str) -> str:
-    """The first package that a page's programs import and that is not installed; "" if none."""
+    """The first package that the page's programs import and that is not installed; "" if none."""
     own = {Path(block.title).stem for block in blocks(page)}
     for block in blocks(page):
         if block.language != "python" or block.left_out:
@@ -88,7 +88,7 @@ def missing(page: str) -> str:
 
 
 def tools(page: str) -> set[str]:
-    """The programs that a page's commands begin with."""
+    """The programs with which the page's commands begin."""
     return {
         command.split()[0]
         for block in blocks(page)
@@ -98,7 +98,7 @@ def tools(page: str) -> set[str]:
 
 
 def commands(block: Block) -> Iterator[tuple[int, str, list[str]]]:
-    """Line, command and what it prints, of a console."""
+    """Line number, command and expected output of each command in a console block."""
     line = block.line
     for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE):
         first, *rest = part.split("\n") if part else [""]
@@ -110,7 +110,7 @@ def commands(block: Block) -> Iterator[tuple[int, str, list[str]]]:
 
 
 class Reader:
-    """Somebody who does what a page says. A context manager: what was started is ended."""
+    """Follows a page. A context manager: at its end, started processes are ended."""
 
     def __init__(self, folder: Path, *, at: Path | None = None) -> None:
         self._folder = folder
@@ -158,11 +158,11 @@ class Reader:
         assert self._shell.stdout is not None
         self._shell.stdin.close()
         self._shell.stdout.close()
-        os.killpg(self._shell.pid, signal.SIGKILL)  # and what it left in the background
+        os.killpg(self._shell.pid, signal.SIGKILL)  # and background processes
         self._shell.wait()
 
     def read(self, page: str) -> None:
-        """Do all that a page says, in order. Raises PageError."""
+        """Do everything on a page, in order. Raises PageError."""
         for block in blocks(page):
             if block.left_out:
                 continue
@@ -231,11 +231,11 @@ class Reader:
             found.append(text.rstrip("\n"))
         else:
             raise PageError(f"the shell ended at {command}")
-        # what does not end with a line feed has been given one; what does, an empty line
+        # output without a line feed at its end got one; output with one has an empty last line
         return found[:-1] if found and not found[-1] else found
 
     def _serve(self, command: str, expected: list[str]) -> list[str]:
-        """Start a server, and read as many lines as are shown."""
+        """Start a server, and read as many lines as the page shows."""
         self._end_server()
         if command.startswith("inkube serve") and "--port" not in command:
             command += f" --port {self._port}"
@@ -262,7 +262,7 @@ class Reader:
 
 
 def matches(expected: list[str], found: list[str]) -> bool:
-    """Whether lines are as a page shows them; `...` is any text, or any lines by itself."""
+    """Whether output is as on the page. `...` is any text, and alone on a line any lines."""
     parts = []
     for each in expected:
         if each == "...":
@@ -274,7 +274,7 @@ def matches(expected: list[str], found: list[str]) -> bool:
 
 
 def _check(block: Block) -> None:
-    """What is only shown is at least what it says it is."""
+    """Check that a block that is not run has valid content."""
     try:
         if block.language == "json":
             json.loads(block.text)

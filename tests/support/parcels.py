@@ -1,4 +1,4 @@
-"""Clients and repositories for tests of Porch: requests as porchctl sends them."""
+"""Clients and repositories for tests of Porch, with requests as porchctl sends them."""
 
 import asyncio
 import io
@@ -25,7 +25,7 @@ _GIT = {
 
 
 def git(place, *arguments):
-    """What the git program says."""
+    """Run git, and return its output."""
     done = subprocess.run(
         ["git", *arguments], cwd=place, check=True, capture_output=True, text=True, timeout=SECONDS,
         env={"PATH": os.environ["PATH"], "HOME": str(place), **_GIT},
@@ -46,7 +46,7 @@ class Parcels:
         self.http, self.server = http, server
 
     async def send(self, method, path, body=None, *, media="application/json", **params):
-        """Status code and answer."""
+        """Send a request; return the status code and the parsed body."""
         kwargs: dict = {"params": params}
         if body is not None:
             kwargs["data"] = io.BytesIO(json.dumps(body).encode())
@@ -57,7 +57,8 @@ class Parcels:
             return answer.status, found
 
     async def host(self, name="git.example.com", **spec):
-        """A scripted host; without repositories it has org/blueprints and org/deployments."""
+        """Create a scripted host. By default it has the repositories org/blueprints and
+        org/deployments."""
         plain = [
             {"path": "org/blueprints", "branches": ["main"]},
             {"path": "org/deployments", "branches": ["main"]},
@@ -69,7 +70,7 @@ class Parcels:
         return answer
 
     async def register(self, name="blueprints", repo=None, *, ready=True, **spec):
-        """A Repository; waits until it was synced."""
+        """Create a Repository; with `ready`, wait until it is synced."""
         settings = {"repo": repo or f"https://git.example.com/org/{name}"}
         settings |= {m: spec.pop(m) for m in ("branch", "directory", "createBranch") if m in spec}
         body = {"metadata": {"name": name}, "spec": {"type": "git", "git": settings, **spec}}
@@ -82,7 +83,7 @@ class Parcels:
         return answer
 
     async def create(self, package, workspace="v1", repository="blueprints", *, task=None, **more):
-        """POST of a PackageRevision."""
+        """POST a PackageRevision."""
         params = {"dryRun": "All"} if more.pop("dry", False) else {}
         meta = more.pop("metadata", {})
         spec = {"packageName": package, "repository": repository, "workspaceName": workspace}
@@ -92,37 +93,37 @@ class Parcels:
         return await self.send("POST", f"{PORCH}/packagerevisions", body, **params)
 
     async def made(self, *args, **kwargs):
-        """A PackageRevision that was created."""
+        """Create a PackageRevision and return it."""
         code, answer = await self.create(*args, **kwargs)
         assert code == 201, answer
         return answer
 
     async def get(self, name, kind="packagerevisions"):
-        """One object."""
+        """GET one object."""
         code, answer = await self.send("GET", f"{PORCH}/{kind}/{name}")
         assert code == 200, answer
         return answer
 
     async def names(self, kind="packagerevisions", **params):
-        """The names of a list."""
+        """The names of the objects in a list."""
         _, answer = await self.send("GET", f"{PORCH}/{kind}", **params)
         return [item["metadata"]["name"] for item in answer["items"]]
 
     async def lifecycle(self, name, value, *, approval=False, **params):
-        """PUT of another lifecycle, after a GET."""
+        """GET an object, and PUT it with another lifecycle."""
         obj = await self.get(name)
         obj["spec"]["lifecycle"] = value
         path = f"{PORCH}/packagerevisions/{name}{'/approval' if approval else ''}"
         return await self.send("PUT", path, obj, **params)
 
     async def publish(self, name):
-        """Propose and approve."""
+        """Propose and approve a revision."""
         code, answer = await self.lifecycle(name, "Proposed")
         assert code == 200, answer
         return await self.publish_proposed(name)
 
     async def publish_proposed(self, name):
-        """Approve."""
+        """Approve a proposed revision."""
         code, answer = await self.lifecycle(name, "Published", approval=True)
         assert code == 200, answer
         return answer
@@ -132,7 +133,7 @@ class Parcels:
         return (await self.get(name, "packagerevisionresources"))["spec"]["resources"]
 
     async def push(self, name, files, **params):
-        """PUT of files laid over those there are; None removes one."""
+        """PUT files over the existing ones; None removes a file."""
         obj = await self.get(name, "packagerevisionresources")
         for file, text in files.items():
             if text is None:
@@ -144,17 +145,17 @@ class Parcels:
 
 @asynccontextmanager
 async def parcels(**options):
-    """A server with Porch and a client of it."""
+    """A server with Porch, and a client of it."""
     options = {"modules": "porch,world", "offline": True, "allow_private_hosts": True, **options}
     async with APIServer(**options) as server, aiohttp.ClientSession(server.url) as http:
         yield Parcels(http, server)
 
 
 def causes(answer):
-    """Fields and messages of a 422."""
+    """Fields and messages of the causes of a 422."""
     return [(cause.get("field", ""), cause["message"]) for cause in answer["details"]["causes"]]
 
 
 async def gathered(*calls):
-    """Codes of calls at once."""
+    """Make several calls at once; return their status codes."""
     return [code for code, _ in await asyncio.gather(*calls)]

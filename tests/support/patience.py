@@ -1,8 +1,8 @@
-"""How long tests wait for what has to happen: one setting for all of them.
+"""The timeouts of all tests, with one setting for all of them.
 
-A test waits for an event or a revision, and its limit only says when it never will. So a limit is
-generous, and `INKUBE_PATIENCE` multiplies every one of them, those of the fixtures and
-of pytest-timeout included: `INKUBE_PATIENCE=4 make test-all` on a machine that has much else to do.
+A test waits for an event or a revision; its timeout only reports that it never came. So timeouts
+are generous, and `INKUBE_PATIENCE` multiplies all of them, including those of the fixtures and of
+pytest-timeout. On a busy machine: `INKUBE_PATIENCE=4 make test-all`.
 """
 
 import asyncio
@@ -11,31 +11,29 @@ import time
 from collections.abc import Callable, Iterator
 
 PATIENCE = float(os.environ.get("INKUBE_PATIENCE", "1"))
-"""What every limit is multiplied by."""
+"""The factor for every timeout."""
 SECONDS = 60.0 * PATIENCE
-"""What may take so long has not come to a stop, even where forty processes want the processor."""
+"""A timeout in seconds that suffices even if forty processes compete for the processor."""
 KUBECTL = f"--timeout={SECONDS:.0f}s"
-"""How long kubectl is to wait."""
+"""The timeout option for kubectl."""
 
 
 def within(seconds: float = 60.0) -> asyncio.Timeout:
-    """`async with within():` a block that has to come to its end in so many seconds, which are
-    multiplied. Raises TimeoutError."""
+    """`async with within():` a timeout of so many seconds (multiplied) for a block. Raises
+    TimeoutError."""
     return asyncio.timeout(seconds * PATIENCE)
 
 
 async def until(holds: Callable[[], object], seconds: float = 60.0) -> None:
-    """Let the event loop go on until something holds. Raises TimeoutError."""
+    """Run the event loop until a condition holds. Raises TimeoutError."""
     async with within(seconds):
         while not holds():  # noqa: ASYNC110 # what is looked at tells nobody that it changed
             await asyncio.sleep(0.001)
 
 
 def attempts(seconds: float = 60.0, pause: float = 0.02) -> Iterator[None]:
-    """`for _ in attempts():` look at another process again and again; break when it is so.
-
-    Raises TimeoutError after so many seconds, which are multiplied.
-    """
+    """`for _ in attempts():` check another process repeatedly; break on success. Raises
+    TimeoutError after so many seconds (multiplied)."""
     end = time.monotonic() + seconds * PATIENCE
     while time.monotonic() < end:
         yield
@@ -44,10 +42,8 @@ def attempts(seconds: float = 60.0, pause: float = 0.02) -> Iterator[None]:
 
 
 def crowding() -> float:
-    """How many times longer work takes now than it would on an idle machine; 1 where it is idle.
-
-    For figures that are wall-clock time by their nature, as those a browser takes of itself.
-    """
+    """How many times longer work takes now than on an idle machine; 1 if it is idle. For
+    measurements that are wall-clock times by nature, such as those of a browser."""
     began, own = time.monotonic(), time.thread_time()
     while time.thread_time() - own < 0.05:
         pass

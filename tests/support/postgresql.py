@@ -1,4 +1,4 @@
-"""A PostgreSQL of the tests' own: a cluster in a temporary folder, ended with the tests.
+"""A PostgreSQL for tests: a cluster in a temporary folder, stopped after the tests.
 
 PostgreSQL refuses to run as root, so root runs it as the user `postgres` of the Debian package.
 """
@@ -19,7 +19,7 @@ import asyncpg
 from patience import SECONDS
 
 SETTINGS = {
-    "fsync": "off",  # what survives a power cut is PostgreSQL's own business
+    "fsync": "off",  # tests do not check that data survives a power failure
     "full_page_writes": "off",
     "unix_socket_directories": "''",
     "listen_addresses": "127.0.0.1",
@@ -31,7 +31,7 @@ SETTINGS = {
 
 
 def programs() -> Path | None:
-    """Where initdb and postgres are; None where PostgreSQL is not installed."""
+    """The folder of initdb and postgres; None if PostgreSQL is not installed."""
     found = shutil.which("initdb")
     if found:
         return Path(found).parent
@@ -40,7 +40,7 @@ def programs() -> Path | None:
 
 
 def missing() -> str:
-    """Why the tests that need PostgreSQL cannot run; empty where they can."""
+    """The reason why tests that need PostgreSQL cannot run; empty if they can."""
     if programs() is None:
         return "PostgreSQL is not installed"
     if _is_root() and shutil.which("runuser") is None:
@@ -49,7 +49,7 @@ def missing() -> str:
 
 
 class Cluster:
-    """A running cluster. It may be stopped, killed, and started again on the same data."""
+    """A running cluster. It can be stopped, killed, and started again on the same data."""
 
     def __init__(self, folder: Path, *, durable: bool = False) -> None:
         self._data = folder / "data"
@@ -66,32 +66,32 @@ class Cluster:
 
     @property
     def pid(self) -> int:
-        """The process that all others belong to."""
+        """The main process of the cluster."""
         return int((self._data / "postmaster.pid").read_text().split()[0])
 
     def start(self) -> None:
-        """Start it and wait until it takes connections."""
+        """Start it, and wait until it accepts connections."""
         settings = {**SETTINGS, **({"fsync": "on"} if self._durable else {}), "port": self.port}
         options = " ".join(f"-c {name}={value}" for name, value in settings.items())
         self._control("start", "-w", "-o", options)
 
     def stop(self, mode: str = "fast") -> None:
-        """Stop it: `fast` ends connections, `immediate` is as a crash."""
+        """Stop it: `fast` ends connections, `immediate` is like a crash."""
         self._control("stop", "-w", "-m", mode)
 
     def restart(self, mode: str = "fast") -> None:
-        """Stop and start."""
+        """Stop and start it."""
         self.stop(mode)
         self.start()
 
     async def database(self) -> str:
-        """The URL of a new database."""
+        """Create a database, and return its URL."""
         name = f"test{next(self._numbers)}"
         await self.execute(f"CREATE DATABASE {name}")
         return self.url(name)
 
     async def execute(self, statement: str) -> None:
-        """Carry out a statement in the database of the cluster itself."""
+        """Execute a statement in the cluster's own database."""
         connection = await asyncpg.connect(self.url("postgres"))
         try:
             await connection.execute(statement)
@@ -99,14 +99,14 @@ class Cluster:
             await connection.close()
 
     async def cut(self) -> None:
-        """End every connection but the one that asks."""
+        """End every connection except the one of this function."""
         await self.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
         )
 
     def url(self, name: str) -> str:
-        """Where a database is."""
+        """The URL of a database."""
         return f"postgresql://postgres@127.0.0.1:{self.port}/{name}"
 
     def _control(self, *arguments: str) -> None:
@@ -116,7 +116,7 @@ class Cluster:
 
 @contextlib.contextmanager
 def cluster(*, durable: bool = False) -> Iterator[Cluster]:
-    """A cluster for as long as the block lasts."""
+    """Run a cluster as long as the block."""
     folder = Path(tempfile.mkdtemp(prefix="inkube-postgresql-"))
     running: Cluster | None = None
     try:
@@ -132,7 +132,7 @@ def cluster(*, durable: bool = False) -> Iterator[Cluster]:
 
 
 async def gone(pid: int, number: int = signal.SIGKILL) -> None:
-    """Send a signal that ends a process, and wait until it is gone."""
+    """Send a signal that ends a process, and wait for its end."""
     os.kill(pid, number)
     while True:
         try:
@@ -151,7 +151,7 @@ def _as_user() -> list[str]:
 
 
 def _run(command: list[object]) -> None:
-    # In a folder that the user may enter; output only where it fails.
+    # Run a program in a folder that its user may enter; print output only on failure.
     subprocess.run(
         [str(word) for word in command], check=True, cwd="/", stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL, timeout=SECONDS,

@@ -1,8 +1,9 @@
-"""Private names of libraries that a module uses, by its syntax tree and the classes it inherits.
+"""Finds private names of libraries that a module uses, from its syntax tree and its base classes.
 
-Found are: what is imported; what is read of, or set on, any object, unless the module itself gives
-something that name; and what a class shares with a class of a library it inherits, be it called,
-set or replaced: attributes that such a class sets on `self` are found in its source.
+Private names are those imported; those read from or set on any object, unless the module itself
+defines the name; and those that a class has in common with a library class it inherits from,
+whether called, set or overridden. Attributes that a library class sets on `self` are found in its
+source.
 """
 
 import ast
@@ -16,11 +17,10 @@ from types import ModuleType
 
 OURS = "inkube"
 PUBLIC = frozenset({"_replace", "_asdict", "_make", "_fields", "_field_defaults", "_exit"})
-"""Documented all the same: methods of named tuples, which would else be taken for fields, and
-`os._exit`."""
+"""Documented in spite of the underscore: methods of named tuples, and `os._exit`."""
 _READERS = frozenset({"getattr", "setattr", "hasattr", "delattr"})
 _PLAIN = frozenset({"NamedTuple", "Protocol", "Exception", "ValueError", "StrEnum", "Enum"})
-"""Bases from which no private name comes."""
+"""Base classes without private names."""
 Class = type
 
 
@@ -29,7 +29,8 @@ def is_private(name: str) -> bool:
 
 
 def used(text: str, load: Callable[[], ModuleType]) -> set[str]:
-    """Private names of libraries in the source of a module, which is loaded where it inherits."""
+    """The private names of libraries in the source of a module. The module is loaded if it inherits
+    from classes."""
     tree = ast.parse(text)
     nodes = list(ast.walk(tree))
     others = {name for value, name in _read(nodes) if not _is_self(value)}
@@ -60,7 +61,7 @@ def _imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
 
 
 def _read(nodes: Iterable[ast.AST]) -> Iterator[tuple[ast.expr, str]]:
-    """What is read of, or set on, which object."""
+    """Each object with the name that is read from it or set on it."""
     for node in nodes:
         if isinstance(node, ast.Attribute) and is_private(node.attr):
             yield node.value, node.attr
@@ -72,7 +73,7 @@ def _read(nodes: Iterable[ast.AST]) -> Iterator[tuple[ast.expr, str]]:
 
 
 def _given(nodes: Iterable[ast.AST]) -> Iterator[str]:
-    """Names that functions, classes, class variables, slots and attributes of `self` are given."""
+    """The names that functions, classes, class variables, slots and attributes of `self` get."""
     for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name
@@ -98,8 +99,8 @@ def _is_self(value: ast.expr) -> bool:
 
 
 def _inherited(node: ast.ClassDef, module: ModuleType) -> frozenset[str]:
-    """Private names of the library classes that a class inherits; one that is made in a function
-    inherits what its module names."""
+    """The private names of the library classes that a class inherits from. For a class in a
+    function, base classes are looked up in the module."""
     made = getattr(module, node.name, None)
     names = vars(module) | dict(inspect.getmembers(made))
     bases = [made] if isinstance(made, type) else [eval(ast.unparse(b), names) for b in node.bases]
@@ -110,17 +111,17 @@ def _inherited(node: ast.ClassDef, module: ModuleType) -> frozenset[str]:
 
 @cache
 def _privates(found: Class) -> frozenset[str]:
-    """Private names of a class: its own, and those its methods set."""
+    """The private names of a class: its own, and those that its methods set."""
     if found.__module__ in ("builtins", "typing", "abc"):
         return frozenset()
     names = {*vars(found), *getattr(found, "__annotations__", ())}
-    with contextlib.suppress(OSError, TypeError):  # of C, whose attributes are in `vars`
+    with contextlib.suppress(OSError, TypeError):  # written in C: `vars` has all
         tree = ast.parse(textwrap.dedent(inspect.getsource(found)))
         names |= set(_given(ast.walk(tree)))
     return frozenset(filter(is_private, names))
 
 
 def module_of(path: str) -> ModuleType:
-    """The module of a file, such as `apiserver/app.py`."""
+    """The module of a file such as `apiserver/app.py`."""
     name = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     return importlib.import_module(f"{OURS}.{name}")

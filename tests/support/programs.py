@@ -1,9 +1,9 @@
-"""Which tests need more than this process: found by what their code uses.
+"""Finds out from their code which tests need more than this process.
 
-A test that reaches `subprocess`, PostgreSQL or a browser gets a marker: itself, through
-functions of its file, through fixtures, or through a module of `tests/support` or a file that it
-loads. `make test` leaves these tests out, `make test-all` runs all of them. A test without a marker
-that starts a program fails; programs that inkube starts for itself do not count.
+A test that reaches `subprocess`, PostgreSQL or a browser gets a marker. It may reach them itself,
+through functions of its file, through fixtures, or through a file or a module of `tests/support`
+that it loads. `make test` leaves these tests out, `make test-all` runs all of them. A test without
+a marker fails if it starts a program; programs that inkube starts for itself do not count.
 """
 
 import inspect
@@ -18,11 +18,11 @@ import pytest
 
 TESTS = Path(__file__).parents[1]
 MARKERS = {"processes": "subprocess", "database": "postgresql", "browser": "browsers"}
-"""Each marker of pyproject.toml, and the module that a test with this marker reaches."""
+"""Each marker in pyproject.toml, and the module that makes a test get it."""
 STARTS = frozenset({"create_subprocess_exec", "create_subprocess_shell", "runpytest_subprocess"})
 """Functions of asyncio and pytest that start programs."""
 EVENTS = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn"})
-"""Audit events of a program that starts (https://docs.python.org/3/library/audit_events.html)."""
+"""Audit events of the start of a program (https://docs.python.org/3/library/audit_events.html)."""
 
 
 def markers(item: pytest.Function) -> Iterator[str]:
@@ -39,7 +39,8 @@ def markers(item: pytest.Function) -> Iterator[str]:
 
 
 class Watch:
-    """Notices the programs that tests start; those that inkube starts for itself do not count."""
+    """Records the programs that tests start. Programs that inkube starts for itself do not
+    count."""
 
     def __init__(self) -> None:
         self.started = list[str]()
@@ -51,7 +52,7 @@ class Watch:
 
 
 def _is_exempt(frame: FrameType | None) -> bool:
-    """Whether inkube starts the program, or `platform`, which asks `uname` for the processor."""
+    """Whether inkube starts the program, or `platform`, which calls `uname` for the processor."""
     while frame is not None:
         name = frame.f_globals.get("__name__", "")
         if name.startswith("inkube.") or name == platform.__name__:
@@ -65,7 +66,7 @@ def _word(parameter: object) -> str:
 
 
 def _functions(item: pytest.Function) -> Iterator[FunctionType]:
-    """The function of a test and those of its fixtures, the ones for the whole file included."""
+    """The functions of a test and of its fixtures, including autouse fixtures of its file."""
     yield inspect.unwrap(getattr(item.obj, "__func__", item.obj))
     for *_, definition in item._fixtureinfo.name2fixturedefs.values():
         function = getattr(definition.func, "__func__", definition.func)
@@ -99,7 +100,7 @@ def _reached(function: FunctionType) -> frozenset[str]:
 
 
 def _names(code: CodeType) -> Iterator[str]:
-    """The names that code uses, in its inner functions too."""
+    """The names that code uses, including those in its inner functions."""
     yield from code.co_names
     for each in code.co_consts:
         if isinstance(each, CodeType):
@@ -107,7 +108,8 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 def _modules(module: ModuleType) -> set[str]:
-    """The modules of MARKERS that a module is or, if it belongs to the tests, imports."""
+    """The module itself if it is in MARKERS; for a module of the tests, also those that it
+    imports."""
     if module.__name__ in MARKERS.values():
         return {module.__name__, "subprocess"}
     if not _is_of_tests(getattr(module, "__file__", None)):

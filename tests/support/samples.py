@@ -1,4 +1,4 @@
-"""One small valid object of every built-in kind that is stored."""
+"""A small valid object of every stored built-in kind."""
 
 from typing import Any
 
@@ -153,7 +153,7 @@ _NAMES = {
 
 
 def make(api_version: str, kind: str, name: str = "sample") -> dict[str, Any]:
-    """The object of that kind; kinds whose names mean something have one of their own."""
+    """Create the object of a kind. Kinds whose names have a meaning get a suitable name."""
     if kind == "CertificateSigningRequest":
         spec: dict[str, Any] = {"spec": _signing_request()}
     else:

@@ -1,28 +1,28 @@
-"""Where secure values are kept in tests of rules, which need no server."""
+"""A store of secure values for tests of rules, which need no server."""
 
 from inkube.controllers.secure import Entry
 
 
 class MemorySecretStore:
-    """Values that live as long as the process."""
+    """Secure values in memory."""
 
     def __init__(self) -> None:
         self._entries: dict[tuple[str, str], Entry] = {}
 
     async def put(self, entry: Entry) -> None:
-        """Keep it."""
+        """Store an entry."""
         self._entries[entry.namespace, entry.name] = entry
 
     async def get(self, namespace: str, name: str) -> Entry | None:
-        """The entry of that name."""
+        """The entry with that name."""
         return self._entries.get((namespace, name))
 
     async def delete(self, namespace: str, name: str) -> None:
-        """Forget it."""
+        """Delete the entry."""
         self._entries.pop((namespace, name), None)
 
     async def owned(self, namespace: str, owner: str) -> list[Entry]:
-        """All entries of one object."""
+        """All entries that an object owns."""
         return [
             entry
             for entry in self._entries.values()

@@ -1,4 +1,4 @@
-"""`inkube serve` as a process of its own, to be measured, frozen and killed."""
+"""`inkube serve` in its own process, for tests that measure, stop or kill it."""
 
 import contextlib
 import http.client
@@ -16,17 +16,17 @@ import patience
 PAGE = os.sysconf("SC_PAGE_SIZE")
 TICKS = os.sysconf("SC_CLK_TCK")
 LONG = os.environ.get("INKUBE_EXAMS") == "long"
-"""Whether exams are taken in full: `make exams`."""
+"""Whether the long tests (exams) run in full: `make exams`."""
 
 
 def cpu(pid: int) -> float:
-    """Seconds of processor time a process has used; Linux only."""
+    """The seconds of processor time that a process has used; Linux only."""
     text = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(text[11]) + int(text[12])) / TICKS
 
 
 class Answer(NamedTuple):
-    """One response, read to its end."""
+    """A response with its whole body."""
 
     code: int
     headers: dict[str, str]
@@ -38,7 +38,7 @@ class Answer(NamedTuple):
 
 
 class Served:
-    """One server process; `with Served(...)` starts it and ends it."""
+    """A server process; `with Served(...)` starts it and ends it."""
 
     def __init__(
         self,
@@ -82,32 +82,32 @@ class Served:
         self.process.stdout.close()
 
     def kill(self) -> None:
-        """End it without a word."""
+        """Kill it with SIGKILL."""
         self.process.kill()
         self.process.wait()
 
     @property
     def log(self) -> str:
-        """What it told on stderr."""
+        """Its output on stderr."""
         return self._log.read_text(errors="replace")
 
     @property
     def resident(self) -> float:
-        """MiB of memory it has."""
+        """Its resident memory in MiB."""
         pages = Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]
         return int(pages) * PAGE / 2**20
 
     @property
     def cpu(self) -> float:
-        """Seconds of processor time it has used."""
+        """The seconds of processor time that it has used."""
         return cpu(self.process.pid)
 
     def connect(self, timeout: float = patience.SECONDS) -> http.client.HTTPConnection:
-        """A connection that is kept."""
+        """A keep-alive connection."""
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
-        """One request over a connection of its own; a body that is no bytes is sent as JSON."""
+        """Send a request over a new connection. A body that is not bytes is sent as JSON."""
         with contextlib.closing(self.connect()) as connection:
             return ask(connection, method, path, body, **headers)
 
@@ -119,7 +119,7 @@ def ask(
     body: Any = None,
     **headers: str,
 ) -> Answer:
-    """One request; `Content_Type="…"` is a header."""
+    """Send a request; `Content_Type="…"` is a header."""
     data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     if data is not None:

@@ -1,4 +1,4 @@
-"""A log that several stores share, that takes its time, and whose transactions fail by chance."""
+"""A log that several stores share, with delays and with transactions that fail at random."""
 
 import asyncio
 import random
@@ -10,12 +10,12 @@ from inkube.storage.log import Log, MemoryLog, Missed, Record, Transaction
 
 
 class ShakyLog(MemoryLog):
-    """As a file or a database: committed with a delay; of the transactions begun while `failing`
-    a share is not committed, or is and says that it was not."""
+    """Behaves like a file or a database: commits take time. While `failing` is set, that fraction
+    of transactions fails: either it is not committed, or it is committed but reports an error."""
 
     immediate = False
     shared = True
-    poll = 3_600.0  # a store reads what others wrote when it is asked something
+    poll = 3_600.0  # a store reads other stores' writes on request only
 
     def __init__(
         self, chance: random.Random, failing: float = 0.0, *, optimistic: bool = False
@@ -72,7 +72,7 @@ class ShakyLog(MemoryLog):
 
 
 class _Transaction:
-    """See Transaction: nothing is in the log before the commit."""
+    """See Transaction: no record is in the log before the commit."""
 
     def __init__(self, log: Log) -> None:
         self._log = log

@@ -1,8 +1,8 @@
 """Small programs that start a folder of assets as controller-runtime's envtest and jenvtest do.
 
-They pass the same flags in the same way, write the same files, wait for the same answers. What is
-quicker with another key is not: envtest's are P-256, jenvtest's RSA in certificates without any
-extension but names.
+They pass the same flags in the same form, write the same files, and wait for the same responses.
+They use the same types of keys: P-256 for envtest, RSA for jenvtest, in certificates without
+extensions except names.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ def private(key):
 
 
 def signed(subject, key, *, issuer=None, by=None, names=(), extensions=()):
-    """A certificate in PEM; without an issuer its own."""
+    """Create a certificate in PEM; without an issuer it is self-signed."""
     now = dt.datetime.now(dt.UTC)
     made = (
         x509.CertificateBuilder()
@@ -64,7 +64,7 @@ def signed(subject, key, *, issuer=None, by=None, names=(), extensions=()):
 
 
 class TinyCA:
-    """envtest's authority (pkg/internal/testing/certs/tinyca.go)."""
+    """The certificate authority of envtest (pkg/internal/testing/certs/tinyca.go)."""
 
     def __init__(self):
         self.key = ec.generate_private_key(ec.SECP256R1())
@@ -79,7 +79,7 @@ class TinyCA:
 
 
 class Starter:
-    """What both have in common: two processes, and questions to them."""
+    """The common part of both starters: two processes, and requests to them."""
 
     def __init__(self, assets: Path, folder: Path) -> None:
         self.assets = assets
@@ -87,7 +87,7 @@ class Starter:
         self.processes = {}
 
     async def run(self, program, *arguments):
-        """A program's exit code and what it printed."""
+        """Run a program; return its exit code and output."""
         process = await asyncio.create_subprocess_exec(
             self.assets / program,
             *map(str, arguments),
@@ -99,14 +99,14 @@ class Starter:
         return process.returncode, text.decode()
 
     async def begin(self, program, *arguments):
-        """Start one of the two and let it print into a file."""
+        """Start a program with its output in a file."""
         with (self.folder / f"{Path(program).name}.log").open("ab") as log:
             self.processes[program] = await asyncio.create_subprocess_exec(
                 self.assets / program, *map(str, arguments), stdout=log, stderr=log
             )
 
     async def until_ok(self, program, url, interval):
-        """Ask again and again until 200, as both do; fails when the program ends."""
+        """Repeat a request until it returns 200, as both do. Fails when the program ends."""
         blind = ssl.create_default_context()
         blind.check_hostname, blind.verify_mode = False, ssl.CERT_NONE
         async with within(), aiohttp.ClientSession() as http:
@@ -119,17 +119,17 @@ class Starter:
                             return await answer.text()
                 except aiohttp.ClientError:
                     pass
-                await asyncio.sleep(interval)  # neither of them is told
+                await asyncio.sleep(interval)  # neither starter gets a notification
 
     async def end(self, program, number=signal.SIGTERM):
-        """Signal one and give its exit code."""
+        """Send a signal to a program, and return its exit code."""
         process = self.processes.pop(program)
         process.send_signal(number)
         async with within():
             return await process.wait()
 
     async def kill(self):
-        """Leave nothing behind."""
+        """Kill all processes."""
         for program in list(self.processes):
             if self.processes[program].returncode is None:
                 await self.end(program, signal.SIGKILL)
@@ -139,7 +139,7 @@ class Starter:
 
 
 class Envtest(Starter):
-    """controller-runtime's pkg/internal/testing/controlplane, of version 0.24."""
+    """controller-runtime's pkg/internal/testing/controlplane, version 0.24."""
 
     def __init__(self, assets, folder):
         super().__init__(assets, folder)
@@ -164,7 +164,7 @@ class Envtest(Starter):
         return await self.until_ok("etcd", f"{self.etcd}/health", 0.1)
 
     def write_certificates(self):
-        """The serving certificate, the signer of tokens and the authority of clients."""
+        """Write the server's certificate, the signing key of tokens and the CA of clients."""
         put = self.certificates.joinpath
         if put("apiserver.crt").exists():
             return
@@ -207,13 +207,13 @@ class Envtest(Starter):
         return await self.until_ok("kube-apiserver", f"{self.url}/healthz", 0.1)
 
     def user(self, name="default", group="system:masters"):
-        """A session of a user that envtest has provisioned."""
+        """A session as a user that envtest has provisioned."""
         certificate, key = self.clients.issue(name_of(name, group))
         return session(self.url, self.authority.certificate, certificate, key, self.folder)
 
 
 class Jenvtest(Starter):
-    """jenvtest 0.9: values after a space, certificates that nobody signed but themselves."""
+    """jenvtest 0.9: flags and values separated by a space, self-signed certificates."""
 
     def __init__(self, assets, folder):
         super().__init__(assets, folder)
@@ -275,13 +275,13 @@ class Jenvtest(Starter):
 
 
 def cpu_seconds(process):
-    """What a process has cost so far (Linux)."""
+    """The seconds of processor time that a process has used (Linux)."""
     fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def session(url, authority, certificate, key, folder):
-    """A client with a certificate of its own, who trusts the authority alone."""
+    """A client with its own certificate, which trusts only this authority."""
     context = ssl.create_default_context(cadata=authority.decode())
     stem = folder / f"user-{os.urandom(4).hex()}"
     stem.with_suffix(".pem").write_bytes(certificate + key)

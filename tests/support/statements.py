@@ -1,4 +1,5 @@
-"""Rows of `docs/documents.md`, which tests hold against the server, one function a row."""
+"""Rows of `docs/documents.md`. Tests check each of them against the server, with one function per
+row."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -12,10 +13,11 @@ _NUMBER = r"(?<!`)\b([2-4]\d\d)\b(?!\d)"
 def rows(
     section: str, letters: str, end: tuple[str, ...] = ()
 ) -> dict[str, tuple[list[int], list[str]]]:
-    """By the id of each statement of a section: the HTTP codes and the quoted texts of its answer.
+    """The rows of a section: the HTTP codes and the quoted texts of the response by the id of each
+    statement.
 
-    `letters` holds the first characters of the ids (`FG`), `end` what ends the part of a cell that
-    tells the answer; the rest of the cell explains it.
+    `letters` contains the first characters of the ids (`FG`). `end` lists the texts that end the
+    part of a cell with the response; the rest of the cell explains it.
     """
     row = re.compile(rf"^\| ([{letters}]\d+) \| .* \| (.*) \|$", re.MULTILINE)
     text = _PAGE.read_text(encoding="utf-8").partition(f"\n## {section}")[2].partition("\n## ")[0]
@@ -31,7 +33,7 @@ def rows(
 
 
 def functions(names: Mapping[str, Any]) -> dict[str, Callable[..., Any]]:
-    """The functions of a module that are named after rows: `h1` tests row H1."""
+    """The functions of a module with names of rows: `h1` tests row H1."""
     return {
         name.upper(): value
         for name, value in names.items()

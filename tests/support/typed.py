@@ -1,4 +1,4 @@
-"""Objects of built-in kinds made at random from the table of Go types, in canonical JSON."""
+"""Random objects of built-in kinds, created from the table of Go types, in canonical JSON."""
 
 import random
 from typing import Any
@@ -9,7 +9,7 @@ from inkube.schemas.gotypes.types import GoType
 from inkube.schemas.meta import GVK
 
 DEPTH = 6
-"""How deep objects are filled; below, members are rare."""
+"""The depth to which objects are filled; members below it are rare."""
 _CHOICES: dict[str, list[Any]] = {
     "string": ["", "a", "é" * 70, "x" * 200],
     "bool": [True, False],
@@ -27,7 +27,7 @@ _CHOICES: dict[str, list[Any]] = {
 
 
 def kinds() -> list[GVK]:
-    """Every built-in kind in every version, and those of subresources."""
+    """Every built-in kind in every version, including those of subresources."""
     found = {
         GVK(kind.group, version, kind.kind): None
         for kind in resources.read()
@@ -38,13 +38,13 @@ def kinds() -> list[GVK]:
 
 
 def make(rng: random.Random, gvk: GVK) -> dict[str, Any]:
-    """An object of the kind as its Go type writes it in JSON."""
+    """Create an object of the kind, in the form in which its Go type writes JSON."""
     name = table.table().of(gvk)
     assert name is not None, gvk
     obj = _value(rng, types.of(name), DEPTH)
     obj |= {"apiVersion": gvk.api_version, "kind": gvk.kind}
     inner = [obj.get("deleteOptions"), *(obj.get("spec") or {}).get("volumeClaimTemplates", ())]
-    for typed in filter(None, inner):  # types inside of objects have no field in messages
+    for typed in filter(None, inner):  # not in protobuf messages
         typed.pop("apiVersion", None), typed.pop("kind", None)
     return decoding.decode(obj, gvk).object
 

@@ -1,7 +1,7 @@
-"""Structs that the table of rules calls valid, found from the table and the Go types alone.
+"""Finds structs that the table of rules accepts, from the table and the Go types alone.
 
-A search begins with an empty struct, and mends what the rules say is wrong: at the place of an
-error values of the field's type are tried, and the one that leaves the fewest errors stays.
+A search begins with an empty struct, and repairs the errors that the rules report: it tries values
+of the field's type at the place of an error, and keeps the one with the fewest remaining errors.
 """
 
 import copy
@@ -19,7 +19,7 @@ from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
 
 STEPS = 100
-"""How often something is mended before a type counts as one that needs what stands around it."""
+"""The maximum of repairs; beyond it, a type counts as one that is valid only inside another."""
 TEXTS = (
     "a", "a.b.c", "example.com/a", "/a", "10.9.8.7", "10.9.8.0/24", "1", "* * * * *", "A", "v1",
     "PersistentVolumeClaim", "storage", "cpu", "a:1", "iqn.2001-04.com.example:a",
@@ -37,25 +37,25 @@ _WORDS = re.compile(r"\b[A-Z][A-Za-z]+\b|(?<=\")[\w-]+(?=\")")
 
 
 def errors(name: str, value: Object) -> list[FieldError]:
-    """What the newest rules say of a struct alone, as it is sent by a create."""
+    """The errors that the newest rules report on creation for a struct without its parent."""
     return compiler.rules(name).run(Frame(value, "", None, None, updates=False))
 
 
 def find(name: str, metadata: Object | None = None) -> Object | None:
-    """A struct of a type that has no errors; None where none is found: the type needs what stands
-    around it, or a value that nobody guesses."""
+    """A struct of a type without errors. None if the search finds none: the type needs its parent,
+    or a value that cannot be guessed."""
     first: Object = {}
     if "metadata" in shapes.fields(name):
         first["metadata"] = metadata or {"name": "a", "namespace": "a"}
     _settle(name, first)
     try:
         return _search(name, first)
-    except (AssertionError, AttributeError, KeyError, StopIteration):  # for what is around it
+    except (AssertionError, AttributeError, KeyError, StopIteration):  # the rules need its parent
         return None
 
 
 def _settle(name: str, value: Object) -> None:
-    """What decoding and defaults make of a struct; one that is no pointer is always there."""
+    """Apply decoding and defaults to a struct. A struct that is not a pointer always exists."""
     _complete(name, value)
     filling.filler(name).fill(value)
 
@@ -75,7 +75,7 @@ def _complete(name: str, value: Object) -> None:
 
 
 def _search(name: str, first: Object) -> Object | None:
-    """The struct with the fewest errors is mended next."""
+    """Repair repeatedly, always starting from the struct with the fewest errors."""
     order = itertools.count()
     open_ = [(len(errors(name, first)), next(order), first)]
     seen = {json.dumps(first, sort_keys=True)}
@@ -105,7 +105,7 @@ def _mended(name: str, value: Object) -> Iterator[Object]:
 
 
 def _candidates(shape: Shape, told: Sequence[str] = ()) -> Iterator[Any]:
-    """Values of a type; `told` are words of an error, which may be among the choices it lists."""
+    """Values of a type. `told` are words of an error, because some errors list the valid values."""
     if shape.kind == "struct":
         yield {}
     elif shape.kind in ("list", "map"):
@@ -121,7 +121,7 @@ def _candidates(shape: Shape, told: Sequence[str] = ()) -> Iterator[Any]:
 
 
 def _places(name: str, path: str) -> Iterator[tuple[list[Any], Shape]]:
-    """The field of a path, and all fields of its struct where it names one."""
+    """The field at a path. If the path names a struct, all of its fields."""
     place: list[Any] = []
     shape = Shape("struct", name, "", pointer=False, keys=())
     for text, index in _PART.findall(path):
@@ -141,7 +141,7 @@ def _places(name: str, path: str) -> Iterator[tuple[list[Any], Shape]]:
 
 
 def _put(value: Any, place: list[Any], new: Any) -> bool:
-    """Set or remove what stands at a place, with the structs that it is in."""
+    """Set or remove the value at a place, and create the structs around it."""
     try:
         for key in place[:-1]:
             value = value.setdefault(key, {}) if isinstance(value, dict) else value[key]

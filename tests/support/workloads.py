@@ -1,4 +1,4 @@
-"""Objects that tests of workloads make, and what they read of them."""
+"""Creates and reads objects for tests of workloads."""
 
 from typing import Any
 
@@ -10,14 +10,14 @@ EVENTS = "v1/events"
 
 
 def template(image: str = "i:1", **changes: Any) -> Object:
-    """A pod template labelled `app: web`; `changes` of its spec, labels and annotations."""
+    """A pod template with the label `app: web`; `changes` of its spec, labels and annotations."""
     labels = {"app": "web", **changes.pop("labels", {})}
     meta: Object = {"labels": labels, "annotations": changes.pop("annotations", {})}
     return {"metadata": meta, "spec": {"containers": [{"name": "c", "image": image}], **changes}}
 
 
 def workload(kind: str, name: str = "web", **spec: Any) -> Object:
-    """A Deployment, ReplicaSet, StatefulSet or DaemonSet over `template()`."""
+    """A Deployment, ReplicaSet, StatefulSet or DaemonSet with `template()`."""
     spec = {"selector": {"matchLabels": {"app": "web"}}, "template": template(), **spec}
     meta = {"name": name, "namespace": "default"}
     return {"apiVersion": "apps/v1", "kind": kind, "metadata": meta, "spec": spec}
@@ -40,7 +40,7 @@ def cron_job(name: str, schedule: str, **spec: Any) -> Object:
 
 
 def pod(name: str = "p", **spec: Any) -> Object:
-    """A pod of one container."""
+    """A pod with one container."""
     meta: Object = {"name": name, "namespace": "default", "labels": spec.pop("labels", {})}
     meta["annotations"] = spec.pop("annotations", {})
     spec = {"containers": [{"name": "c", "image": "i"}], **spec}
@@ -48,7 +48,7 @@ def pod(name: str = "p", **spec: Any) -> Object:
 
 
 def node(name: str, **changes: Any) -> Object:
-    """A node that is simulated."""
+    """A simulated node."""
     meta: Object = {"name": name, "annotations": {"kwok.x-k8s.io/node": "fake"}}
     meta["labels"] = {"kubernetes.io/hostname": name, **changes.pop("labels", {})}
     status = changes.pop("status", {})
@@ -56,7 +56,7 @@ def node(name: str, **changes: Any) -> Object:
 
 
 def condition(obj: Object, kind: str) -> tuple[str, str]:
-    """Status and reason of a condition; empty where there is none."""
+    """Status and reason of a condition; both empty if it is missing."""
     for each in (obj.get("status") or {}).get("conditions") or ():
         if each["type"] == kind:
             return each["status"], each.get("reason", "")
@@ -64,5 +64,5 @@ def condition(obj: Object, kind: str) -> tuple[str, str]:
 
 
 def alive(found: list[Object]) -> list[Object]:
-    """Pods that are not on their way out."""
+    """Pods without a deletionTimestamp."""
     return [each for each in found if "deletionTimestamp" not in each["metadata"]]

@@ -1,4 +1,4 @@
-"""Objects of the scripted world and of what is provisioned from it, and what is said of them."""
+"""Objects of the scripted world, Repositories that use it, and their conditions and errors."""
 
 import base64
 
@@ -15,7 +15,7 @@ ZERO_STATUS = {
     "token": {},
     "quota": {},
 }
-"""A Repository's, before its controller has looked."""
+"""The status of a Repository before its controller has run."""
 
 
 def host(name="github.com", **spec):
@@ -43,17 +43,17 @@ def repository(name="a", *, secure=None, block=None, **spec):
 
 
 def told(errors):
-    """Type, field and detail of status.fieldErrors."""
+    """Type, field and detail of the entries in status.fieldErrors."""
     return [(error["type"], error["field"], error["detail"]) for error in errors]
 
 
 def caused(causes):
-    """Reason and field of a 422's causes."""
+    """Reason and field of the causes of a 422."""
     return [(cause["reason"], cause["field"]) for cause in causes]
 
 
 def pem(key):
-    """A private key as text."""
+    """A private key as PEM text."""
     return key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,
@@ -71,7 +71,7 @@ OTHER_KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
 
 def app(name="123456", **spec):
-    """What GitHub knows of an app, with one installation."""
+    """GitHub's data of an app with one installation."""
     spec = {"installations": [{"id": "42", "repositories": ["grafana/grafana"]}], **spec}
     metadata = {"name": name}
     return {
@@ -83,7 +83,7 @@ def app(name="123456", **spec):
 
 
 def connection(name="conn", *, key=KEY, app_id="123456", installation="42"):
-    """A Connection that logs in as an installation of an app."""
+    """A Connection that uses an installation of an app."""
     encoded = base64.b64encode(pem(key)).decode()
     return {
         "apiVersion": PROVISIONING,
