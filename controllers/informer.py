@@ -9,7 +9,7 @@ queue.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import NamedTuple, Protocol, TypeVar
 
 from inkube.controllers.client import Client, Event, Object, Selection
@@ -111,7 +111,7 @@ class Informer:
         self._clock = clock
         self._selection = selection or Selection()
         self._objects: dict[Key, Object] = {}
-        self._summaries: dict[str, Summary] = {}
+        self._summaries: dict[Hashable, Summary] = {}
         self._subscribers: list[Subscriber] = []
         self._version = ""
         self._synced = asyncio.Event()
@@ -137,11 +137,11 @@ class Informer:
             if not namespace or key.namespace == namespace:
                 yield obj
 
-    def index(self, name: str, values: Indexer) -> Index:
-        """The index with a name; the first call creates it with `values`."""
-        return self.summary(name, Index, lambda: Index(values))
+    def index(self, values: Indexer) -> Index:
+        """The index by the values of a function. The first call with a function creates it."""
+        return self.summary(values, Index, lambda: Index(values))
 
-    def summary(self, name: str, kind: type[S], make: Callable[[], S]) -> S:
+    def summary(self, name: Hashable, kind: type[S], make: Callable[[], S]) -> S:
         """The summary with that name; the first call creates it with `make`."""
         if name not in self._summaries:
             made = make()

@@ -65,9 +65,9 @@ class AvailabilityController:
         self._clock = clock
         self._known = known
         self._services = services
-        self._by_service = slices.index("service", _service_of)
+        self._by_service = slices.index(_service_of)
         self._slices = slices
-        self._using = known.index("used service", _used)
+        self._using = known.index(_used)
         self._failures: dict[str, int] = {}
         """Name of an APIService → consecutive failures of its server, also of its discovery."""
 

@@ -66,8 +66,8 @@ class CRDController:
         self._table = table
         self._clock = clock
         self._known = known
-        self._by_name = known.index("accepted names", _accepted_names)
-        self._waiting = known.index("waiting for names", _awaited_group)
+        self._by_name = known.index(_accepted_names)
+        self._waiting = known.index(_awaited_group)
         self._written: dict[str, Object] = {}
         """CRDs that this controller wrote and that the informer may not have yet."""
         self._installed: dict[str, _Installed] = {}

@@ -30,7 +30,7 @@ class DanglingController:
         self._clock = clock
         self._schemas = schemas
         self._levels = levels
-        self._by_level = schemas.index("level", lambda schema: (_level(schema),))
+        self._by_level = schemas.index(_levels)
 
     async def reconcile(self, key: Key) -> Result | None:
         """Check whether the priority level of one flow schema exists."""
@@ -65,6 +65,10 @@ class DanglingController:
             return {"type": DANGLING, "status": "True", "reason": "NotFound", "message": message}
         message = f"{text} and it exists"
         return {"type": DANGLING, "status": "False", "reason": "Found", "message": message}
+
+
+def _levels(schema: Object) -> Iterator[str]:
+    yield _level(schema)
 
 
 def _level(schema: Object) -> str:

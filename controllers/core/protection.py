@@ -36,7 +36,7 @@ def claims_of(pod: Object) -> list[str]:
 def add_claims(manager: Manager, client: Client) -> None:
     """Run persistentvolumeclaim-protection-controller: pods on nodes use claims until they end."""
     users = manager.informers.of(PODS)
-    index = users.index("claim", lambda pod: _in_namespace(pod, claims_of(pod)))
+    index = users.index(_claims)
 
     def is_used(claim: Object) -> bool:
         meta = claim["metadata"]
@@ -68,8 +68,8 @@ def add_classes(manager: Manager, client: Client) -> None:
     """Run volumeattributesclass-protection-controller: claims and volumes name their class."""
     claims, volumes = manager.informers.of(CLAIMS), manager.informers.of(VOLUMES)
     indexes = [
-        claims.index("attributes class", _classes_of_claim),
-        volumes.index("attributes class", _classes_of_volume),
+        claims.index(_classes_of_claim),
+        volumes.index(_classes_of_volume),
     ]
 
     def is_used(found: Object) -> bool:
@@ -126,8 +126,8 @@ def _add(
     manager.add(Controller(name, reconcile, watches))
 
 
-def _in_namespace(obj: Object, names: Iterable[str]) -> Iterator[str]:
-    return (f"{obj['metadata']['namespace']}/{name}" for name in names)
+def _claims(pod: Object) -> Iterator[str]:
+    return (f"{pod['metadata']['namespace']}/{name}" for name in claims_of(pod))
 
 
 def _holds(pod: Object) -> bool:

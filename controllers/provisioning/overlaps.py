@@ -16,7 +16,6 @@ from inkube.controllers.provisioning.types import Repository
 from inkube.schemas import models
 from inkube.schemas.fielderrors import Type
 
-INDEX = "provisioning place"
 ANY = "*"
 """Represents every branch; a branch cannot have this name."""
 
@@ -113,7 +112,7 @@ def neighbours_of(change: Change, env: Environment) -> list[Key]:
     old, new = change.old, change.new
     if old is not None and new is not None and old.get("spec") == new.get("spec"):
         return []
-    index = env.informers.of(Repository.gvr).index(INDEX, _listed)
+    index = env.informers.of(Repository.gvr).index(_listed)
     found = {key for obj in (old, new) if obj is not None for key in _overlapping(index, obj)}
     return sorted(found - {Key.of(change.object)})
 
@@ -131,7 +130,7 @@ async def _neighbours(repository: Repository, env: Environment) -> list[Reposito
     informer = env.informers.of(Repository.gvr)
     if env.informers.is_running:
         await informer.caught_up()
-        keys = sorted(_overlapping(informer.index(INDEX, _listed), own))
+        keys = sorted(_overlapping(informer.index(_listed), own))
         found = [obj for key in keys if (obj := informer.get(key)) is not None]
     else:
         wanted = Index(_listed)

@@ -69,7 +69,7 @@ class Cluster:
     def owned(self, resource: str) -> Index:
         """The objects of a resource by the uid of their controller. Objects without a controller
         are at `none/NAMESPACE`."""
-        return self.informer(resource).index("controller", _controller_uid)
+        return self.informer(resource).index(_controller_uid)
 
     def rosters(self) -> Rosters:
         """The rosters of pods by controller."""
@@ -77,11 +77,11 @@ class Cluster:
 
     def pods_on(self) -> Index:
         """The pods by the name of the node to which they are bound."""
-        return self.informer(PODS).index("node", _node)
+        return self.informer(PODS).index(_node)
 
     def in_namespace(self, resource: str) -> Index:
         """The objects of a resource by namespace."""
-        return self.informer(resource).index("namespace", _namespace)
+        return self.informer(resource).index(_namespace)
 
 
 def _controller_uid(obj: Object) -> Iterable[str]:

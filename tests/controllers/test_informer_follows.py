@@ -66,7 +66,7 @@ async def test_a_late_subscriber_hears_what_is_cached(client, informers):
 
 async def test_an_index_follows_its_values(client, informers):
     informer = informers.of(THINGS)
-    index = informer.index("color", lambda obj: [obj["data"].get("color", "")])
+    index = informer.index(lambda obj: [obj["data"].get("color", "")])
     await client.create(thing("a", color="red"))
     await client.create(thing("b", color="red"))
     await informer.caught_up()
@@ -75,6 +75,16 @@ async def test_an_index_follows_its_values(client, informers):
     await informer.caught_up()
     assert index.keys("red") == [Key("ns", "b")]
     assert index.keys("blue") == [Key("ns", "a")]
+
+
+async def test_two_functions_have_an_index_each(client, informers):
+    informer = informers.of(THINGS)
+    colors = informer.index(lambda obj: [obj["data"].get("color", "")])
+    sizes = informer.index(lambda obj: [obj["data"].get("size", "")])
+    await client.create(thing("a", color="red", size="large"))
+    await informer.caught_up()
+    assert colors.keys("red") == sizes.keys("large") == [Key("ns", "a")]
+    assert not sizes.keys("red")
 
 
 async def test_a_compacted_revision_leads_to_a_new_list_that_tells_the_difference(

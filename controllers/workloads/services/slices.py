@@ -27,7 +27,7 @@ DesiredSlice = tuple[str, tuple[Port, ...], list[Object]]
 
 def indexed(cluster: Cluster) -> Index:
     """An index of slices by namespace, Service and manager (see `place`)."""
-    return cluster.informer(SLICES).index("service", _place)
+    return cluster.informer(SLICES).index(_place)
 
 
 def _place(obj: Object) -> Iterable[str]:

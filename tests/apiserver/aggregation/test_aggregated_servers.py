@@ -346,6 +346,17 @@ async def test_a_service_is_followed_as_it_comes_into_being(client):
     await server.delete(RESOURCE, NAME)
 
 
+async def test_slices_that_the_controllers_of_workloads_write_are_found():
+    async with APIServer(workloads=True) as server:
+        spec = {"ports": [{"port": 443}], "selector": {"app": "none"}}
+        meta = {"name": "api", "namespace": "default"}
+        made = {"apiVersion": "v1", "kind": "Service", "metadata": meta, "spec": spec}
+        await server.client.create(made)
+        await server.client.create(registration())
+        found = await available(server, "False", "MissingEndpoints")
+        assert 'endpointslices for service/api in "default" have no addresses' in found["message"]
+
+
 @pytest.mark.parametrize(
     "url", ["ftp://x", "https://", "https://h:0", "https://h/p", "https://u@h"]
 )
