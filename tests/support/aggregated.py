@@ -163,7 +163,8 @@ def context(authority=None):
 @asynccontextmanager
 async def serving(things, *, authority=None, port=0):
     """The port at which the server listens with TLS."""
-    runner = web.AppRunner(things.app, shutdown_timeout=0.1)
+    # a handler that hangs ends with its connection, and is not destroyed while it waits
+    runner = web.AppRunner(things.app, handler_cancellation=True, shutdown_timeout=0.1)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", port, ssl_context=context(authority))
     await site.start()
