@@ -3,6 +3,9 @@
 The options of the server come first, then the Service's EndpointSlices, then its Endpoints. An
 ExternalName is reached by that name. Webhooks and aggregated API servers are
 called there. Follows apiserver/pkg/util/proxy (ResolveEndpoint, ResolveCluster).
+
+Pods are simulated. Their addresses are not theirs on the network of this process, where another
+machine can have them, so requests are never sent there.
 """
 
 import random
@@ -13,6 +16,9 @@ from inkube.schemas.aggregation import availability
 from inkube.schemas.golang import quote
 from inkube.schemas.objects import Object
 from inkube.storage import BaseStore
+
+Endpoint = tuple[tuple[str, int], Object]
+"""An address with its port, and the reference to the object that has the address."""
 
 
 class UnresolvedError(Exception):
@@ -47,12 +53,24 @@ class ServiceAddresses:
         names = [one.get("name") or "" for one in spec.get("ports") or () if one["port"] == port]
         if not names:
             raise UnresolvedError(f"no service port {port} found for service {quote(name)}")
-        places = list(self._endpoints(namespace, name, names[0]))
+        endpoints = list(self._endpoints(namespace, name, names[0]))
+        places = [place for place, target in endpoints if not self._is_pod(namespace, target)]
         if not places:
-            raise UnresolvedError(f"no endpoints available for service {quote(name)}")
+            why = f"no endpoints available for service {quote(name)}"
+            if endpoints:
+                why += (
+                    f": its pods are simulated, use --service-address {namespace}/{name}=HOST:PORT"
+                )
+            raise UnresolvedError(why)
         return joined(*random.choice(places))  # noqa: S311 # all addresses are equal
 
-    def _endpoints(self, namespace: str, name: str, port_name: str) -> Iterator[tuple[str, int]]:
+    def _is_pod(self, namespace: str, target: Object) -> bool:
+        if target.get("kind") != "Pod":
+            return False
+        place = target.get("namespace") or namespace, target.get("name") or ""
+        return self._store.get(keys.key("pods", *place)) is not None
+
+    def _endpoints(self, namespace: str, name: str, port_name: str) -> Iterator[Endpoint]:
         entries = self._store.list(f"{keys.prefix('endpointslices')}{namespace}/")
         slices = [e.value for e in entries if availability.service_of(e.value) == name]
         if slices:
@@ -63,12 +81,12 @@ class ServiceAddresses:
             yield from _of_endpoints(entry.value, port_name)
 
 
-def _of_endpoints(endpoints: Object, port_name: str) -> Iterator[tuple[str, int]]:
+def _of_endpoints(endpoints: Object, port_name: str) -> Iterator[Endpoint]:
     for subset in endpoints.get("subsets") or ():
         for port in subset.get("ports") or ():
             if (port.get("name") or "") == port_name:
                 for address in subset.get("addresses") or ():
-                    yield address["ip"], port["port"]
+                    yield (address["ip"], port["port"]), address.get("targetRef") or {}
 
 
 def joined(host: str, port: int) -> str:

@@ -40,8 +40,9 @@ def of_service(wanted: Service, service: Object | None, slices: Iterable[Object]
     return None
 
 
-def addresses(slices: Iterable[Object], port_name: str) -> Iterable[tuple[str, int]]:
-    """Yield the ready addresses in a service's slices, with the port of that name."""
+def addresses(slices: Iterable[Object], port_name: str) -> Iterable[tuple[tuple[str, int], Object]]:
+    """Yield the ready addresses in a service's slices, each with the port of that name, and with
+    the `targetRef` of the endpoint."""
     for one in slices:
         for port in one.get("ports") or ():
             if (port.get("name") or "") != port_name or not port.get("port"):
@@ -50,7 +51,7 @@ def addresses(slices: Iterable[Object], port_name: str) -> Iterable[tuple[str, i
                 ready = (endpoint.get("conditions") or {}).get("ready")
                 if ready is None or ready:
                     for address in endpoint.get("addresses") or ():
-                        yield address, port["port"]
+                        yield (address, port["port"]), endpoint.get("targetRef") or {}
 
 
 def was_asked(finding: Finding) -> bool:

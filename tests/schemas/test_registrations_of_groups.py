@@ -55,7 +55,7 @@ def test_an_endpoint_that_does_not_say_otherwise_is_ready(ready: bool | None) ->
     endpoints = [{"addresses": ["10.0.0.9"], "conditions": conditions}]
     slices = [{"ports": [{"name": "https", "port": 8443}], "endpoints": endpoints}]
     assert availability.of_service(API, service, slices) is None
-    assert list(availability.addresses(slices, "https")) == [("10.0.0.9", 8443)]
+    assert list(availability.addresses(slices, "https")) == [(("10.0.0.9", 8443), {})]
 
 
 @pytest.mark.parametrize(

@@ -186,6 +186,26 @@ async def test_a_service_leads_to_its_endpoint_slices_or_else_to_its_endpoints()
             addresses.find("system", "hook", 1)
 
 
+async def test_a_simulated_pod_is_not_looked_for_on_the_network():
+    async with served() as server:
+        addresses = ServiceAddresses(server.store, {})
+        await server.client.create(service(ports=[{"name": "https", "port": 443}]))
+        target = {"kind": "Pod", "namespace": "system", "name": "hook-1"}
+        ours = {"addresses": ["10.244.0.2"], "targetRef": target}
+        await server.client.create(SLICE | {"endpoints": [ours]})
+        assert addresses.find("system", "hook", 443) == "10.244.0.2:9444", "there is no such pod"
+        meta = {"name": "hook-1", "namespace": "system"}
+        spec = {"containers": [{"name": "c", "image": "i"}]}
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
+        await server.client.create(pod)
+        with pytest.raises(UnresolvedError, match="use --service-address system/hook=HOST:PORT"):
+            addresses.find("system", "hook", 443)
+        patch = {"endpoints": [ours, *SLICE["endpoints"]]}
+        plural = "discovery.k8s.io/v1/endpointslices"
+        await server.client.patch(plural, "hook-1", "system", patch=patch)
+        assert addresses.find("system", "hook", 443) == "198.51.100.2:9444"
+
+
 @pytest.mark.parametrize("text", ["hook=a:1", "a/b=c", "a/b=c:0", "a/b=c:70000", "a/b=http://c:1"])
 def test_an_address_that_makes_no_sense_is_refused(text):
     with pytest.raises(BadOption, match="NAMESPACE/NAME=HOST:PORT"):
