@@ -68,14 +68,12 @@ def _parsed(fields: Any) -> FieldSet:
 
 def ordered(fields: FieldSet) -> FieldSet:
     """The same set with elements in upstream's order, "." first."""
-    made = dict(sorted(fields.items()))
-    if made and next(reversed(made))[0] in "kvi":  # "." and fields sort before these elements
-        made = {element: fields[element] for element in sorted(made, key=pathelements.order)}
-    if any(made.values()):
-        for element, node in fields.items():
-            if node:
-                made[element] = ordered(node)
-    return made
+    elements = sorted(fields)
+    if elements and elements[-1][0] in "kvi":  # "." and fields sort before these elements
+        elements.sort(key=pathelements.order)
+    if not any(fields.values()):
+        return dict.fromkeys(elements, EMPTY)
+    return {element: ordered(node) if (node := fields[element]) else node for element in elements}
 
 
 def union(left: FieldSet, right: FieldSet) -> FieldSet:
