@@ -66,9 +66,6 @@ def _default_list(node: Node, items: list[Any]) -> None:
             default(node, item)
 
 
-_SCALARS = frozenset({str, int, float, bool})
-
-
 class _Walk:
     """One walk over an object. `unknown` collects paths if it is a list."""
 
@@ -90,8 +87,6 @@ class _Walk:
             if child is None:
                 if not node.preserve and not (meta and name in META_FIELDS):
                     gone.append(name)
-            elif kind in _SCALARS:
-                continue
             elif item is None:
                 if self.nulls and not child.nullable and child is not NOTHING:
                     self._null(child, obj, name, gone)
