@@ -190,12 +190,18 @@ class _LineCompiler:
             self._element,
             self._file,
             self._line.where,
-            goes=self._line.find("show") is not None,
+            goes=self._shows("go"),
         )
         check = rule.make(word, subject)
+        if self._shows("nothing"):
+            check = _without_value(check)
         if self._line.find("ratchet") is not None:
             check = _ratcheted(check, self._path)
         return Part(check, unset=rule.unset, ends=rule.ends)
+
+    def _shows(self, what: str) -> bool:
+        word = self._line.find("show")
+        return word is not None and word.value == what
 
     def _value(self) -> Shape:
         """The type that the words apply to: that of the field, or of its items or values."""
@@ -507,6 +513,16 @@ def _unique(key: str) -> PerList:
         return check
 
     return make
+
+
+def _without_value(check: Check) -> Check:
+    """Return a check whose errors show "" instead of the value, as upstream's do in some places."""
+
+    def emptied(value: Any, path: str, frame: Frame) -> Any:
+        found: Any = check(value, path, frame) or ()
+        return [error._replace(value="") for error in found]
+
+    return emptied
 
 
 def _ratcheted(check: Check, path_in: list[str]) -> Check:

@@ -229,14 +229,15 @@ def _immutable(word: Word, subject: Subject) -> Check:
     how = word.value.split("|")
     text = word.text or IMMUTABLE
     path_in = subject.name.split(".")
-
-    struct = _internal_name(subject)
+    struct, shape = _internal_name(subject), subject.shape
 
     def check(value: Any, path: str, frame: Frame) -> Iterable[FieldError] | None:
         if not frame.updates:
             return None
         before = at(frame.old, path_in)
-        if same(value, before) or ("once-set" in how and not is_set(before, subject.shape)):
+        if same(value, before):
+            return None
+        if not is_set(before, shape) and ("once-set" in how or not is_set(value, shape)):
             return None
         if "forbidden" in how:
             return [fielderrors.forbidden(path, _said(text, value, path))]

@@ -126,7 +126,7 @@ class BuiltinStrategy(Strategy):
 
     def check_part(self, name: str, obj: Object, old: Object) -> list[FieldError]:
         """The errors of a write to a subresource other than /status."""
-        return self.check_update(obj, old)
+        return self.rules.part_errors(obj, self.gvk, old, name)
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
         return self.rules.warnings(obj, self.gvk, None)

@@ -12,7 +12,6 @@ _Make = Callable[[Definition], BuiltinStrategy]
 _Family = Mapping[str, Callable[[], _Make]]
 """Plural → a function that returns the class of its strategy, and loads it at the first use."""
 _CORE: _Family = {
-    "events": lambda: strategies.events.CoreEvents,
     "namespaces": lambda: strategies.namespaces.Namespaces,
     "nodes": lambda: strategies.nodes.Nodes,
     "persistentvolumeclaims": lambda: strategies.storagekinds.Claims,

@@ -107,15 +107,11 @@ def only_labels(meta: Object, path: str) -> list[FieldError]:
     ]
 
 
-def finalizers(given: list[str], path: str, *, counted: bool) -> list[FieldError]:
-    """The errors of a namespace's `spec.finalizers`. `counted`: paths contain the index."""
-    errors = []
-    for index, name in enumerate(given):
-        place = f"{path}[{index}]" if counted else path
-        errors += [fielderrors.invalid(place, name, why) for why in names.label_key(name)]
-        if "/" not in name and name not in _STANDARD:
-            errors.append(fielderrors.invalid(place, name, _UNQUALIFIED))
-    return errors
+def unknown_finalizer(name: str, path: str) -> list[FieldError]:
+    """An error for a finalizer that is neither standard nor has a domain."""
+    if "/" in name or name in _STANDARD:
+        return []
+    return [fielderrors.invalid(path, name, _UNQUALIFIED)]
 
 
 def unqualified(group: str, plural: str, meta: Object) -> list[FieldError]:
@@ -124,7 +120,7 @@ def unqualified(group: str, plural: str, meta: Object) -> list[FieldError]:
     if group in _PLAIN or (group, plural) in _PLAIN_KINDS:
         return []
     return [
-        fielderrors.invalid(f"metadata.finalizers[{index}]", name, _UNQUALIFIED)
+        error
         for index, name in enumerate(meta.get("finalizers") or ())
-        if "/" not in name and name not in _STANDARD
+        for error in unknown_finalizer(name, f"metadata.finalizers[{index}]")
     ]

@@ -1,10 +1,8 @@
-"""Namespaces: the label of the name, the finalizer, the phase.
+"""Namespaces: the label of the name, the finalizer, the phase. core.rules contains the rules.
 
-Follows pkg/registry/core/namespace/strategy.go and ValidateNamespace of core validation.
+Follows pkg/registry/core/namespace/strategy.go.
 """
 
-from inkube.schemas import fielderrors
-from inkube.schemas.builtin.strategies import metadata
 from inkube.schemas.builtin.strategies.base import BuiltinStrategy, keep
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
@@ -53,27 +51,14 @@ class Namespaces(BuiltinStrategy):
         return not (obj.get("spec") or {}).get("finalizers")
 
     def check(self, obj: Object) -> list[FieldError]:
-        finalizers = (obj.get("spec") or {}).get("finalizers") or []
-        return metadata.finalizers(finalizers, "spec.finalizers", counted=False)
+        """The errors of the object. A start writes namespaces, and must not load the table of
+        rules, which only validates finalizers of clients."""
+        found = (obj.get("spec") or {}).get("finalizers")
+        return [] if found == [FINALIZER] else super().check(obj)
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
-        """Return no warnings. A start writes namespaces, and must not load the table of rules."""
+        """Return no warnings, without the table of rules."""
         return []
 
     def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
         return []
-
-    def check_part(self, name: str, obj: Object, old: Object) -> list[FieldError]:
-        """The errors of a write to /finalize."""
-        finalizers = (obj.get("spec") or {}).get("finalizers") or []
-        return metadata.finalizers(finalizers, "spec.finalizers", counted=True)
-
-    def check_status(self, obj: Object, old: Object) -> list[FieldError]:
-        phase = (obj.get("status") or {}).get("phase", "")
-        deleted = bool(obj["metadata"].get("deletionTimestamp"))
-        wanted = "Terminating" if deleted else "Active"
-        if phase == wanted:
-            return []
-        negation = "not " if deleted else ""
-        why = f"may only be '{wanted}' if `deletionTimestamp` is {negation}empty"
-        return [fielderrors.invalid("status.Phase", phase, why)]

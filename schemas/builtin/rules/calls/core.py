@@ -7,7 +7,7 @@ from inkube.schemas import fielderrors, quantity
 from inkube.schemas.builtin import resourcenames
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.builtin.rules.words import IMMUTABLE
-from inkube.schemas.builtin.strategies import addresses
+from inkube.schemas.builtin.strategies import addresses, metadata
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gojson, unmarshal
 from inkube.schemas.gotypes import internal
@@ -481,3 +481,21 @@ def _known_addresses(old: Object | None) -> set[str]:
         for member in ("addresses", "notReadyAddresses")
         for each in subset.get(member) or ()
     }
+
+
+# namespaces and events
+
+
+def known_finalizer(value: str, path: str, _frame: Frame) -> list[FieldError]:
+    """ValidateFinalizerName: an error for one that is neither standard nor has a domain."""
+    return metadata.unknown_finalizer(value, path)
+
+
+def is_elsewhere(member: str, frame: Frame) -> bool:
+    """Whether the namespace of an event is not that of its object. Events about objects without a
+    namespace are in some system namespaces."""
+    namespace = frame.obj["metadata"].get("namespace", "")
+    about = (frame.obj.get(member) or {}).get("namespace", "")
+    if frame.obj.get("eventTime"):
+        return not about and namespace not in ("default", "kube-system")
+    return bool(about != namespace and (about or namespace != "default"))

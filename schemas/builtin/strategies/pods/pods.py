@@ -7,7 +7,6 @@ from inkube.schemas.builtin import podqos
 from inkube.schemas.builtin.rules.calls import core_pods
 from inkube.schemas.builtin.strategies.base import BuiltinStrategy, keep, reset_metadata
 from inkube.schemas.builtin.strategies.pods import updates as podupdates
-from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.objects import Object
 from inkube.schemas.objects import semantically_same as same
@@ -62,9 +61,6 @@ class Pods(BuiltinStrategy):
             return 0
         period = spec.get("terminationGracePeriodSeconds", 0) if asked is None else asked
         return period if period >= 0 else 1
-
-    def check_part(self, name: str, obj: Object, old: Object) -> list[FieldError]:
-        return self.rules.part_errors(obj, self.gvk, old, name)
 
 
 def _end_in_time(spec: Object) -> None:
