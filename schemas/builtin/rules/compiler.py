@@ -183,6 +183,8 @@ class _LineCompiler:
         rule = words.WORDS.get(word.name)
         if rule is None:
             raise RuleError(f"{self._line.where}: no word {word.name!r}")
+        said = self._line.find("show")
+        shown = "" if said is None else said.value
         subject = Subject(
             self._name,
             self._field,
@@ -190,18 +192,14 @@ class _LineCompiler:
             self._element,
             self._file,
             self._line.where,
-            goes=self._shows("go"),
+            goes=shown == "go",
         )
         check = rule.make(word, subject)
-        if self._shows("nothing"):
-            check = _without_value(check)
+        if shown in _IN_PLACE:
+            check = _without_value(check, _IN_PLACE[shown])
         if self._line.find("ratchet") is not None:
             check = _ratcheted(check, self._path)
         return Part(check, unset=rule.unset, ends=rule.ends)
-
-    def _shows(self, what: str) -> bool:
-        word = self._line.find("show")
-        return word is not None and word.value == what
 
     def _value(self) -> Shape:
         """The type that the words apply to: that of the field, or of its items or values."""
@@ -515,12 +513,16 @@ def _unique(key: str) -> PerList:
     return make
 
 
-def _without_value(check: Check) -> Check:
-    """Return a check whose errors show "" instead of the value, as upstream's do in some places."""
+_IN_PLACE = {"nothing": "", "omitted": fielderrors.OMITTED}
+"""What errors show instead of the value, by `show=`."""
+
+
+def _without_value(check: Check, shown: Any) -> Check:
+    """Return a check whose errors show something instead of the value."""
 
     def emptied(value: Any, path: str, frame: Frame) -> Any:
         found: Any = check(value, path, frame) or ()
-        return [error._replace(value="") for error in found]
+        return [error._replace(value=shown) for error in found]
 
     return emptied
 

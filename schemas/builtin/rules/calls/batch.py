@@ -1,8 +1,10 @@
 """Irregular rules of batch: indexes, success and failure policies, templates of pods that end."""
 
+import contextlib
 import itertools
 import re
 import zoneinfo
+from collections import deque
 
 from inkube.schemas import fielderrors, selectors
 from inkube.schemas.builtin.rules import words
@@ -485,3 +487,149 @@ def _number(text: str, named: dict[str, int]) -> int:
     if number < 0:
         raise ValueError(f"negative number ({number}) not allowed: {text}")
     return number
+
+
+# ------------------------------------------------------------------------------- statuses of jobs
+
+
+def _truths(status: Object | None) -> set[str]:
+    """The types of conditions that are True; `finished` if Complete or Failed is."""
+    conditions = (status or {}).get("conditions") or ()
+    found = {one.get("type", "") for one in conditions if one.get("status") == "True"}
+    return found | {"finished"} if found & {"Complete", "Failed"} else found
+
+
+def is_true(kind: str, frame: Frame) -> bool:
+    """Whether a condition is True."""
+    return kind in _truths(frame.obj)
+
+
+def was_true(kind: str, frame: Frame) -> bool:
+    """Whether a condition was True before the update."""
+    return kind in _truths(frame.old)
+
+
+def is_finished(frame: Frame) -> bool:
+    """Whether the job is complete or failed (IsJobFinished)."""
+    return is_true("finished", frame)
+
+
+def changes(names: str, frame: Frame) -> bool:
+    """Whether an update changes one of several conditions or fields, which are joined by `+`. Rules
+    for statuses apply only to changes, because the controller follows the spec with a delay."""
+    old = frame.old or {}
+    turned = _truths(frame.obj) ^ _truths(old)
+    return any(
+        name in turned or not same(frame.obj.get(name) or None, old.get(name) or None)
+        for name in names.split("+")
+    )
+
+
+def counted_once(value: str, path: str, frame: Frame) -> list[FieldError]:
+    """An error for an empty or repeated uid in `uncountedTerminatedPods`."""
+    if not value:
+        return [fielderrors.invalid(path, value, "must not be empty")]
+    seen: set[str] = frame.facts.setdefault("counted", set())
+    repeated = value in seen
+    seen.add(value)
+    return [fielderrors.duplicate(path, value)] if repeated else []
+
+
+def nothing_uncounted(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """An error if pods of a finished job are not counted."""
+    if not value.get("failed") and not value.get("succeeded"):
+        return []
+    shown = internal.value("batch.UncountedTerminatedPods", value)
+    why = "uncountedTerminatedPods needs to be empty for finished job"
+    return [fielderrors.invalid(path, shown, why)]
+
+
+def completes_before_start(frame: Frame) -> bool:
+    """Whether the completion time is before the start time."""
+    start, end = frame.obj.get("startTime"), frame.obj.get("completionTime")
+    return bool(start and end and end < start)
+
+
+def _spec(frame: Frame) -> Object:
+    found: Object = frame.root.obj.get("spec") or {}
+    return found
+
+
+def has_no_limit_per_index(frame: Frame) -> bool:
+    """Whether the job does not limit the failures of each index."""
+    return _spec(frame).get("backoffLimitPerIndex") is None
+
+
+def completed_indexes(value: str, path: str, frame: Frame) -> list[FieldError]:
+    """An error if the indexes do not have their form, or are too large."""
+    return _parsed(value, path, frame, "completedIndexes")
+
+
+def failed_indexes(value: str, path: str, frame: Frame) -> list[FieldError]:
+    """The same error for failed indexes."""
+    return _parsed(value, path, frame, "failedIndexes")
+
+
+def _parsed(value: str, path: str, frame: Frame, name: str) -> list[FieldError]:
+    try:
+        _count_indexes(value, _spec(frame)["completions"])
+    except ValueError as error:
+        return [fielderrors.invalid(path, value, f"error parsing {name}: {error}")]
+    return []
+
+
+def indexes_apart(value: str, path: str, frame: Frame) -> list[FieldError]:
+    """An error for the first index that is both failed and completed
+    (validateFailedIndexesNotOverlapCompleted)."""
+    count = _spec(frame)["completions"]
+    failed = _intervals(value, count)
+    completed = _intervals(frame.obj.get("completedIndexes", ""), count)
+    while completed and failed:
+        (first, last), (start, end) = completed[0], failed[0]
+        if start <= last and first <= end:
+            why = f"failedIndexes and completedIndexes overlap at index: {max(first, start)}"
+            return [fielderrors.invalid(path, value, why)]
+        (completed if first <= start else failed).popleft()
+    return []
+
+
+def _intervals(text: str, completions: int) -> deque[tuple[int, int]]:
+    """The intervals of a list of indexes that can be read."""
+    found: deque[tuple[int, int]] = deque()
+    for interval in text.split(",") if text else ():
+        with contextlib.suppress(ValueError):  # another check reports them
+            found.append(_interval(interval, completions))
+    return found
+
+
+def has_more_ready(frame: Frame) -> bool:
+    """Whether more pods are ready than active."""
+    return bool((frame.obj.get("ready") or 0) > (frame.obj.get("active") or 0))
+
+
+def decreases(member: str, frame: Frame) -> bool:
+    """Whether an update decreases a count."""
+    return bool((frame.obj.get(member) or 0) < ((frame.old or {}).get(member) or 0))
+
+
+def is_elastic(frame: Frame) -> bool:
+    """Whether the job is indexed, with as many completions as pods at the same time, and can be
+    scaled down."""
+    spec = _spec(frame)
+    is_indexed = spec.get("completionMode") == "Indexed"
+    return is_indexed and spec.get("completions") == spec.get("parallelism")
+
+
+def moves_completion(frame: Frame) -> bool:
+    """Whether an update changes a completion time."""
+    new, old = (one.get("completionTime") for one in (frame.obj, frame.old or {}))
+    return bool(new and old and new != old)
+
+
+def start_kept(value: str | None, path: str, frame: Frame) -> list[FieldError]:
+    """An error for a changed start time of a job that is not suspended. Upstream calls it
+    required."""
+    old = (frame.old or {}).get("startTime")
+    if not old or value == old or _spec(frame).get("suspend"):
+        return []
+    return [fielderrors.required(path, "startTime cannot be removed for unsuspended job")]
