@@ -26,7 +26,7 @@ from aiohttp.http import HttpVersion11
 from inkube.apiserver import console, faults, http, watching
 from inkube.apiserver.auth import ANONYMOUS, AUTHENTICATED, Access, Flows
 from inkube.apiserver.discovery import Endpoint
-from inkube.apiserver.faults import Faults, Trouble
+from inkube.apiserver.faults import Faults, Injection
 from inkube.apiserver.handlers import STREAMED, WATCHES, Routes
 from inkube.apiserver.http import (
     Answer,
@@ -156,7 +156,7 @@ class App:
         response: web.StreamResponse,
         info: RequestInfo,
         request_id: str,
-        begun: "tuple[http.audit.Heard, datetime]",
+        begun: "tuple[http.audit.RequestContext, datetime]",
     ) -> None:
         """Pass a finished request to the listeners, with its body. For a rejected request, this is
         the part of the body that was read."""
@@ -187,7 +187,7 @@ class App:
         request: Request,
         info: RequestInfo,
         request_id: str,
-        heard: "http.audit.Heard | None",
+        heard: "http.audit.RequestContext | None",
     ) -> web.StreamResponse:
         refused = httprequest.refuse(request)
         if refused is not None:
@@ -242,7 +242,7 @@ class App:
         return response
 
     async def _serve_write(
-        self, request: Request, info: RequestInfo, heard: "http.audit.Heard | None"
+        self, request: Request, info: RequestInfo, heard: "http.audit.RequestContext | None"
     ) -> web.StreamResponse:
         """Serve a request with a body, within a time limit for receiving it. Raises StatusError
         504."""
@@ -274,7 +274,7 @@ class App:
             timer.cancel()
 
     async def _serve(
-        self, request: Request, info: RequestInfo, heard: "http.audit.Heard | None"
+        self, request: Request, info: RequestInfo, heard: "http.audit.RequestContext | None"
     ) -> web.StreamResponse:
         parts = self._parts
         if not info.is_resource and f"{info.path}/".startswith(console.ROOT):
@@ -289,24 +289,24 @@ class App:
         if parts.faults is not None and parts.faults.rules is not None:
             agent = request.headers.get(hdrs.USER_AGENT, "")
             labels = partial(self._labels, request, info)
-            trouble = await parts.faults.meet(info, user, agent, labels)
-            if trouble is not None:
-                return await self._serve_in_trouble(request, info, user, heard, trouble)
+            injection = await parts.faults.meet(info, user, agent, labels)
+            if injection is not None:
+                return await self._serve_with_faults(request, info, user, heard, injection)
         return await self._serve_admitted(request, info, user, heard, None)
 
-    async def _serve_in_trouble(
+    async def _serve_with_faults(
         self,
         request: Request,
         info: RequestInfo,
         user: User,
-        heard: "http.audit.Heard | None",
-        trouble: Trouble,
+        heard: "http.audit.RequestContext | None",
+        injection: Injection,
     ) -> web.StreamResponse:
         """Apply the Faults for a request. Raises StatusError."""
-        request.faults = trouble.names
-        serve = partial(self._serve_admitted, request, info, user, heard, trouble)
+        request.faults = injection.names
+        serve = partial(self._serve_admitted, request, info, user, heard, injection)
         long = info.verb in WATCHES or info.subresource in STREAMED
-        return await faults.effects.endure(trouble, serve, self._parts.sleep, long=long)
+        return await faults.effects.endure(injection, serve, self._parts.sleep, long=long)
 
     async def _labels(self, request: Request, info: RequestInfo) -> dict[str, str] | None:
         """Return the labels of a request's object: the stored one, or the new one in the body."""
@@ -324,8 +324,8 @@ class App:
         request: Request,
         info: RequestInfo,
         user: User,
-        heard: "http.audit.Heard | None",
-        trouble: Trouble | None,
+        heard: "http.audit.RequestContext | None",
+        injection: Injection | None,
     ) -> web.StreamResponse:
         parts = self._parts
         if info.verb not in WATCHES and "timeout" in info.query:
@@ -357,7 +357,7 @@ class App:
         wording = route.resource.wording
         try:
             if not route.is_misplaced:
-                return await parts.routes.answer(route, request, info, call, trouble)
+                return await parts.routes.answer(route, request, info, call, injection)
             return responses.unknown_path(plain=wording.unknown_is_plain)
         except status.StatusError as error:
             form = negotiation.safe(request, info.query)
@@ -439,8 +439,8 @@ def _name_flow(response: "Answer | web.Response", schema: str, level: str) -> No
     response.headers["X-Kubernetes-PF-PriorityLevel-UID"] = level
 
 
-def _heard() -> "http.audit.Heard":
-    return http.audit.Heard()
+def _heard() -> "http.audit.RequestContext":
+    return http.audit.RequestContext()
 
 
 def _record(

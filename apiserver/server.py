@@ -22,8 +22,8 @@ from inkube.apiserver.faults import Faults
 from inkube.apiserver.keywords import OptionValues
 from inkube.apiserver.registry import Registry, Resources
 from inkube.apiserver.root import (
-    Door,
     InProcessClient,
+    Listener,
     Parts,
     Progress,
     Security,
@@ -45,7 +45,7 @@ T = TypeVar("T")
 class _Life:
     """The state of a server that changes during its lifetime. Everything else is frozen."""
 
-    door: Door | None = None
+    listener: Listener | None = None
     """Set once the port is open."""
     parts: Parts | None = None
     """Set at the end of the start."""
@@ -86,17 +86,17 @@ class APIServer:
             raise RuntimeError("an APIServer can be entered only once: create another one")
         self._life.is_open = self._life.was_entered = True
         try:
-            door = await listening.opened(self.options, self._progress, self._stack)
-            self._life.door = door
-            parts = await lifespan.lifespan(self.options, door, self._progress, self._stack)
+            listener = await listening.opened(self.options, self._progress, self._stack)
+            self._life.listener = listener
+            parts = await lifespan.lifespan(self.options, listener, self._progress, self._stack)
             self._life.parts = parts
             self.before_ready()
         except BaseException:
             await self.stop()
             raise
         self._progress.finish()
-        if door.intake is not None:
-            door.intake.ready()
+        if listener.intake is not None:
+            listener.intake.ready()
         return self
 
     async def __aexit__(
@@ -145,12 +145,12 @@ class APIServer:
     @property
     def url(self) -> str:
         """The URL of the server, such as http://127.0.0.1:43210."""
-        return _begun(self._life.door).url
+        return _begun(self._life.listener).url
 
     @property
     def port(self) -> int:
         """The port of `url`."""
-        return _begun(self._life.door).port
+        return _begun(self._life.listener).port
 
     @property
     def client(self) -> InProcessClient:
@@ -200,7 +200,7 @@ class APIServer:
     @property
     def intake(self) -> "workers.Intake | None":
         """The source of connections, if this server is one of several workers."""
-        return _begun(self._life.door).intake
+        return _begun(self._life.listener).intake
 
 
 def _options(options: Options | None, values: OptionValues) -> Options:

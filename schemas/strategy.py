@@ -42,7 +42,7 @@ def _drop(text: str) -> None:
     """Discard a warning."""
 
 
-class Taken(Exception):  # in the words of what happened
+class ReservationLost(Exception):  # in the words of what happened
     """Another write took an address or port that this write reserved: this write must restart."""
 
 
@@ -59,7 +59,8 @@ class Reservation:
 
     def __init__(self) -> None:
         self.checks: tuple[Callable[[], None], ...] = ()
-        """Called at the commit. Each raises Taken if another write took a reserved resource."""
+        """Called at the commit. Each raises ReservationLost if another write took a reserved
+        resource."""
         self._releases: tuple[Callable[[], None], ...] = ()
         self._undos: tuple[Undo, ...] = ()
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from inkube.apiserver import commands
-from inkube.apiserver.envtest import Flag, FlagError, Given, assets, etcd, flags, kubeflags
+from inkube.apiserver.envtest import Arguments, Flag, FlagError, assets, etcd, flags, kubeflags
 from inkube.schemas import releases
 from inkube.storage import StorageError
 
@@ -73,7 +73,7 @@ def etcd_command(arguments: tuple[str, ...]) -> None:
 
 def _parsed(
     program: str, arguments: tuple[str, ...], known: Mapping[str, Flag], *, single: bool = False
-) -> Given | None:
+) -> Arguments | None:
     """Return the parsed flags, or None if they requested help, which is printed. Raises
     click.ClickException."""
     try:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from inkube.apiserver.envtest.flags import Flag, FlagError, Given
+from inkube.apiserver.envtest.flags import Arguments, Flag, FlagError
 
 VERSION = "3.6.6"
 PLACE = "/inkube"
@@ -62,14 +62,14 @@ class EtcdError(Exception):
     """There is no etcd of inkube at the URL."""
 
 
-def prepare(given: Given) -> DataFile:
+def prepare(given: Arguments) -> DataFile:
     """Create the folder of the data if it does not exist. Raises OSError."""
     folder = Path(given.last("data-dir", "default.etcd")).absolute()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return DataFile(folder / DATA, durable=not given.truth("unsafe-no-fsync"))
 
 
-async def serve(given: Given, place: DataFile) -> None:
+async def serve(given: Arguments, place: DataFile) -> None:
     """Report the location of the data until SIGTERM or SIGINT. Raises FlagError, OSError."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -26,7 +26,7 @@ class Flag(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Arguments:
     """The parsed arguments of a command line."""
 
     values: Mapping[str, Sequence[str]]
@@ -50,7 +50,7 @@ class Given:
 
 def parse(
     program: str, arguments: Sequence[str], known: Mapping[str, Flag], *, single: bool = False
-) -> Given:
+) -> Arguments:
     """Parse a command line. With `single`, one dash is as valid as two. Raises FlagError."""
     values: dict[str, list[str]] = {}
     unknown: list[str] = []
@@ -75,7 +75,7 @@ def parse(
             )
         several = value.split(",") if flag is not None and flag.kind == "list" else [value]
         values.setdefault(name, []).extend(several)
-    return Given(values, unknown)
+    return Arguments(values, unknown)
 
 
 def listed(known: Mapping[str, Flag]) -> str:

@@ -18,14 +18,14 @@ import inkube
 from inkube.apiserver import auth, discovery, root, subresources
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.envtest import etcd, kubeflags
-from inkube.apiserver.envtest.flags import FlagError, Given
+from inkube.apiserver.envtest.flags import Arguments, FlagError
 from inkube.apiserver.http import logs
 from inkube.schemas import releases
 
 CERTIFICATES = "/var/run/kubernetes"
 
 
-def run(given: Given) -> None:
+def run(given: Arguments) -> None:
     """Serve until SIGTERM or SIGINT.
 
     Raises FlagError, EtcdError, StorageError, OSError, ValueError.
@@ -42,7 +42,7 @@ def run(given: Given) -> None:
     root.eventloop.run(_serve(given))
 
 
-async def _serve(given: Given) -> None:
+async def _serve(given: Arguments) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -71,7 +71,7 @@ def _load_first_code() -> None:
     _ = discovery.Discovery, root.defaults.objects, subresources.table
 
 
-def _certificate(given: Given, host: str) -> tuple[Path, Path]:
+def _certificate(given: Arguments, host: str) -> tuple[Path, Path]:
     """Return the files of the serving certificate, and create it in --cert-dir if it is missing.
 
     Follows apiserver/pkg/server/options/serving.go, MaybeDefaultWithSelfSignedCerts.

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from inkube.apiserver.admission import names
-from inkube.apiserver.envtest.flags import Flag, FlagError, Given
+from inkube.apiserver.envtest.flags import Arguments, Flag, FlagError
 from inkube.schemas.golang import gotime
 
 _BOOL, _TEXT, _LIST = Flag("bool"), Flag("text"), Flag("list")
@@ -91,7 +91,7 @@ KNOWN: Mapping[str, Flag] = {
 _MODES = ("ABAC", "AlwaysAllow", "AlwaysDeny", "Node", "RBAC", "Webhook")
 
 
-def options(given: Given) -> dict[str, Any]:
+def options(given: Arguments) -> dict[str, Any]:
     """Return the flags as options of `APIServer`, without data and certificates. Raises
     FlagError."""
     found: dict[str, Any] = {
@@ -123,14 +123,14 @@ def options(given: Given) -> dict[str, Any]:
     return found
 
 
-def ignored(given: Given) -> Iterator[str]:
+def ignored(given: Arguments) -> Iterator[str]:
     """Yield the given flags that are ignored."""
     for name in given.values:
         if name not in MEANT and name not in HARMLESS:
             yield name
 
 
-def _plugins(given: Given, verb: str) -> tuple[str, ...]:
+def _plugins(given: Arguments, verb: str) -> tuple[str, ...]:
     """Return the plugins of a flag. Error texts are those of
     apiserver/pkg/server/options/admission.go, Validate."""
     flag = f"{verb}-admission-plugins"
@@ -143,7 +143,7 @@ def _plugins(given: Given, verb: str) -> tuple[str, ...]:
     return tuple(name for name in found if name not in names.POLICIES)
 
 
-def _mode(given: Given) -> str:
+def _mode(given: Arguments) -> str:
     modes = given.all("authorization-mode") or ["AlwaysAllow"]
     for mode in modes:
         if mode not in _MODES:
@@ -157,7 +157,7 @@ def _mode(given: Given) -> str:
     return "RBAC"
 
 
-def _range(given: Given) -> str:
+def _range(given: Arguments) -> str:
     found = [each for each in given.all("service-cluster-ip-range") if each]
     if not found:
         return "10.0.0.0/24"

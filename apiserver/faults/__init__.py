@@ -2,7 +2,7 @@
 
 `active` follows the stored faults, and `rules` compiles each fault one time, without I/O. `app`
 looks up the faults of every request; if there are none, this costs one attribute access. The result
-is a `Trouble`: the effects on this request. `app` delays, rejects or disconnects the request
+is an `Injection`: the effects on this request. `app` delays, rejects or disconnects the request
 (`effects`), `handlers` read an older state for it, and `watching` ends its watch. The controllers'
 client (`root`) applies faults that select controllers. `controllers.faults` contains the kind
 itself, its rules and its status.

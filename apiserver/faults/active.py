@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from operator import attrgetter
 
 from inkube.apiserver import faults
-from inkube.apiserver.faults.trouble import Trouble
+from inkube.apiserver.faults.injections import Injection
 from inkube.apiserver.http import RequestInfo
 from inkube.apiserver.registry import User, keys
 from inkube.storage import Change, Store
@@ -39,7 +39,7 @@ class Faults:
         user: User,
         agent: str,
         labels: Callable[[], Awaitable[Labels | None]],
-    ) -> Trouble | None:
+    ) -> Injection | None:
         """The effect of the faults on a request; `labels` are read only if a fault needs them."""
         if self.rules is None or (info.resource == PLURAL and info.group == GROUP):
             return None
@@ -63,7 +63,7 @@ class Faults:
         found = await labels() if wanted else None
         return faults.rules.meet(concerning, asked, found, self._tell)
 
-    def meet_inside(self, asked: "faults.rules.RequestFacts") -> Trouble | None:
+    def meet_inside(self, asked: "faults.rules.RequestFacts") -> Injection | None:
         """The effect of the faults on a request of the server's own controllers; faults that match
         labels are ignored."""
         if self.rules is None or (asked.resource == PLURAL and asked.group == GROUP):

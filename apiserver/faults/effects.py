@@ -1,4 +1,4 @@
-"""The effects of a Trouble on one request: a delay, a rejection, a cut connection, a slow
+"""The effects of an Injection on one request: a delay, a rejection, a cut connection, a slow
 response."""
 
 from collections.abc import Awaitable, Callable, Iterator
@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 
-from inkube.apiserver.faults.trouble import Trouble
+from inkube.apiserver.faults.injections import Injection
 from inkube.apiserver.http import Answer, Piece, Request, budget
 
 PIECES = 10  # per second: the number of pieces of a slow response
@@ -55,27 +55,29 @@ def _small(parts: Iterator[Piece], size: int) -> Iterator[bytes]:
             yield bytes(part[start : start + size])
 
 
-async def endure(trouble: Trouble, serve: Serve, sleep: Sleep, *, long: bool) -> web.StreamResponse:
+async def endure(
+    injection: Injection, serve: Serve, sleep: Sleep, *, long: bool
+) -> web.StreamResponse:
     """Serve a request with injected faults. Raises the StatusError of a fault.
 
     A `long` request has sent its response at its end, so it can be rejected only before.
     """
-    if trouble.delay:
-        await sleep(trouble.delay)
-    if long or not trouble.carried_out:
-        _refuse(trouble)
-        if trouble.cut:
+    if injection.delay:
+        await sleep(injection.delay)
+    if long or not injection.carried_out:
+        _refuse(injection)
+        if injection.cut:
             return Cut()
     response = await serve()
-    if trouble.carried_out and not long:
-        _refuse(trouble)
-        if trouble.cut:
+    if injection.carried_out and not long:
+        _refuse(injection)
+        if injection.cut:
             return Cut()
-    if trouble.rate and isinstance(response, Answer):
-        return Slow(response, trouble.rate, sleep)
+    if injection.rate and isinstance(response, Answer):
+        return Slow(response, injection.rate, sleep)
     return response
 
 
-def _refuse(trouble: Trouble) -> None:
-    if trouble.refusal is not None:
-        raise trouble.refusal
+def _refuse(injection: Injection) -> None:
+    if injection.refusal is not None:
+        raise injection.refusal

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from inkube.apiserver.faults.trouble import Trouble, Watching
+from inkube.apiserver.faults.injections import Injection, Watching
 from inkube.schemas import selectors, status
 from inkube.schemas.objects import Object
 
@@ -140,7 +140,7 @@ class Rule:
         self.injected += 1
         return True
 
-    def trouble(self, asked: RequestFacts) -> Trouble:
+    def injection(self, asked: RequestFacts) -> Injection:
         """The effect of this fault on a request."""
         spec = self._spec
         delay = spec.get("delay") or {}
@@ -151,7 +151,7 @@ class Rule:
         moment = cut or (answer or {}).get("moment")
         watch = spec.get("watch") if asked.verb == "watch" else None
         stale = spec.get("stale") if asked.verb in _READS else None
-        return Trouble(
+        return Injection(
             names=(self.name,),
             delay=seconds,
             refusal=None if answer is None else _refusal(answer, asked),
@@ -187,13 +187,13 @@ def meet(
     asked: RequestFacts,
     labels: Labels | None,
     matched: Callable[[str], None],
-) -> Trouble | None:
+) -> Injection | None:
     """The combined effect of the faults on a request, in order, until one responds or cuts the
     connection.
 
     `matched` is called with the name of each matching fault.
     """
-    met: Trouble | None = None
+    met: Injection | None = None
     for rule in rules:
         if not rule.fits(asked, labels):
             continue
@@ -201,7 +201,7 @@ def meet(
         matched(rule.name)
         if not struck:
             continue
-        found = rule.trouble(asked)
+        found = rule.injection(asked)
         met = found if met is None else met.and_then(found)
         if met.ends:
             break

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from aiohttp import hdrs, web
 
-from inkube.apiserver.faults import Trouble
+from inkube.apiserver.faults import Injection
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.verbs import Exchange, Handler, Handlers
 from inkube.apiserver.http import Form, Request, RequestInfo, httprequest, negotiation, requests
@@ -102,19 +102,24 @@ class Routes:
         return Route(resource, served, misplaced, transforms, self._resources.revision)
 
     def answer(
-        self, route: Route, request: Request, info: RequestInfo, call: Call, trouble: Trouble | None
+        self,
+        route: Route,
+        request: Request,
+        info: RequestInfo,
+        call: Call,
+        injection: Injection | None,
     ) -> Awaitable[web.StreamResponse]:
         """Pass a request to its handler. Raises StatusError."""
         if info.name:
             _check_name(info.name)
         if info.subresource in STREAMED:  # their responses have their own media types
-            form, trouble = negotiation.PLAIN, None
+            form, injection = negotiation.PLAIN, None
         else:
             form = self._form(route, request, info)
         handler = route.handler or self._handler(info, call)
         if route.handler is None:
             self._keep(route, info, handler)
-        return handler(Exchange(request, info, call, form, self._worker, trouble))
+        return handler(Exchange(request, info, call, form, self._worker, injection))
 
     def _keep(self, route: Route, info: RequestInfo, handler: Handler) -> None:
         """Cache the handler of a route, unless the table of served kinds has changed."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from aiohttp import hdrs, web
 from multidict import MultiDictProxy
 
-from inkube.apiserver.faults import Trouble
+from inkube.apiserver.faults import Injection
 from inkube.apiserver.handlers.rendering import Renderer
 from inkube.apiserver.http import (
     Answer,
@@ -49,7 +49,7 @@ class Exchange(NamedTuple):
     form: Form
     worker: Worker
     """Runs work with large bodies."""
-    trouble: Trouble | None = None
+    injection: Injection | None = None
     """The effects of faults on this request."""
 
     @property
@@ -103,8 +103,8 @@ class Handlers:
             return await self._shown(exchange.call, entry, exchange.form)
         store, is_current = self._registry.store, exchange.call.is_current
         await listing.settle(store, version, listing.known_version, is_current=is_current)
-        if exchange.trouble is not None and exchange.trouble.stale:
-            entry = await listing.past(self._registry, exchange.call, exchange.trouble.stale)
+        if exchange.injection is not None and exchange.injection.stale:
+            entry = await listing.past(self._registry, exchange.call, exchange.injection.stale)
         else:
             entry = self._registry.get(exchange.call)
         return await self._shown(exchange.call, entry, exchange.form)
@@ -113,9 +113,9 @@ class Handlers:
         """Return a list of objects at one revision."""
         call = exchange.call
         options = read_list_options(exchange.query)
-        if exchange.trouble is not None and exchange.trouble.stale and not options.token:
+        if exchange.injection is not None and exchange.injection.stale and not options.token:
             prefix = call.resource.key(call.namespace, "")
-            version = self._registry.store.before(prefix, exchange.trouble.stale)
+            version = self._registry.store.before(prefix, exchange.injection.stale)
             options = options._replace(resource_version=str(version), match="Exact")
         page = await listing.find(self._registry, call, options)
         return await self._renderer.page(call, page, exchange.form)

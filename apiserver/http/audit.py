@@ -28,7 +28,7 @@ _KIND = ("audit.k8s.io/v1", "Policy")
 
 
 @dataclass(slots=True)
-class Heard:
+class RequestContext:
     """The user and the call of a finished request; both None if authentication failed."""
 
     user: User | None = None
@@ -49,7 +49,7 @@ class Finished(NamedTuple):
     response: bytes
 
 
-Listener = Callable[[Finished, Heard], None]
+Listener = Callable[[Finished, RequestContext], None]
 """Called for every finished request. It must not block."""
 
 
@@ -149,7 +149,7 @@ class AuditLog:
         """Close the file."""
         self._file.close()
 
-    def write(self, finished: Finished, heard: Heard) -> None:
+    def write(self, finished: Finished, heard: RequestContext) -> None:
         """Write the event of a request at the level of the policy. Logs an error if the file
         cannot be written."""
         level, omits = self._policy.level(finished.info, heard.user)
@@ -166,7 +166,7 @@ class AuditLog:
             logger.error("the audit log cannot be written: %s", error)
 
 
-def event(finished: Finished, heard: Heard, level: Level) -> Object:
+def event(finished: Finished, heard: RequestContext, level: Level) -> Object:
     """Return the `audit.k8s.io/v1` Event of a finished request, without bodies."""
     info, call = finished.info, heard.call
     told: Object = {

@@ -173,7 +173,7 @@ class Judge(Bound):
         """Evaluate the policies. Raises StatusError for the first denial. Adds warnings to the
         call."""
         refused: list[_Refusal] = []
-        told = _Told()
+        told = _AuditAnnotations()
         for policy, binding, version in self.matching(attributes):
             refused += await self._asked(policy, binding, attributes, version, told)
         told.tell(attributes.call)
@@ -186,7 +186,7 @@ class Judge(Bound):
         binding: Object,
         attributes: Attributes,
         version: str,
-        told: "_Told",
+        told: "_AuditAnnotations",
     ) -> list[_Refusal]:
         """Return the denials of one binding. Its warnings are added to the call."""
         name = binding["metadata"]["name"]
@@ -212,7 +212,7 @@ class Judge(Bound):
         return refused
 
 
-class _Told:
+class _AuditAnnotations:
     """The audit annotations of policies (validating/dispatcher.go: auditAnnotationCollector)."""
 
     def __init__(self) -> None:

@@ -154,7 +154,8 @@ def _current(write: WriteRequest) -> Object | None:
 
 async def _commit(write: WriteRequest, own: writes.Write) -> Entry:
     """Commit a write of the object together with the writes next to it. Raises the errors of
-    storage for the object's key, and Taken if another process reserved the same address or port.
+    storage for the object's key, and ReservationLost if another process reserved the same address
+    or port.
 
     Raises StatusError 409 after MAX_RETRIES conflicts of the other writes.
     """

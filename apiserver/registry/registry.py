@@ -26,7 +26,7 @@ from inkube.apiserver.registry.update import Update, update
 from inkube.apiserver.registry.worker import Worker
 from inkube.schemas import status
 from inkube.schemas.objects import Object
-from inkube.schemas.strategy import Reservation, Taken
+from inkube.schemas.strategy import Reservation, ReservationLost
 from inkube.storage import BaseStore, Entry, Store
 from inkube.storage import errors as storage_errors
 
@@ -96,7 +96,7 @@ class Registry:
             call.take_back(told)
             write = self._request("CREATE", call, None, store.commit)
             write.object = orjson.loads(fresh)
-            with contextlib.suppress(Taken), Reservation() as write.reservation:
+            with contextlib.suppress(ReservationLost), Reservation() as write.reservation:
                 return await create(self._parts, write)
         raise status.conflict(call.resource.group, call.resource.plural, call.name)
 
@@ -118,7 +118,7 @@ class Registry:
         attempts, work = self._attempts_of(call.options), partial(self._update, call, change)
         try:
             return await attempts.update(call, work, repeatable=change.repeatable)
-        except (storage_errors.NotFound, Taken):
+        except (storage_errors.NotFound, ReservationLost):
             return None  # deleted or created meanwhile, or another process took its address
         except storage_errors.Conflict as error:
             if not change.retry:
@@ -137,7 +137,7 @@ class Registry:
             return await update(self._parts, write, change)
         except status.StatusError as error:
             if entry is None and error.reason == status.Reason.ALREADY_EXISTS:
-                raise Taken from error  # created meanwhile
+                raise ReservationLost from error  # created meanwhile
             raise
 
     async def delete(

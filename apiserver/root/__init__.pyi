@@ -14,7 +14,7 @@ from inkube.apiserver.root import serveraccess as serveraccess
 from inkube.apiserver.root import startmodules as startmodules
 from inkube.apiserver.root.client import InProcessClient as InProcessClient
 from inkube.apiserver.root.controlled import Controlled as Controlled
-from inkube.apiserver.root.listening import Door as Door
+from inkube.apiserver.root.listening import Listener as Listener
 from inkube.apiserver.root.manifests import ManifestError as ManifestError
 from inkube.apiserver.root.manifests import Source as Source
 from inkube.apiserver.root.parts import Parts as Parts

@@ -48,7 +48,7 @@ class Controlled(control.Actions):
         self._parts = parts
         self._store = base.store
         self._clock = base.clock
-        self._begin = parts.beginning.entries
+        self._begin = parts.start_state.entries
         self._begun_at = max((entry.revision for entry in self._begin or ()), default=0)
         self._start = start
         self._refuses = _why_uncontrolled(parts)
@@ -152,7 +152,7 @@ class Controlled(control.Actions):
                 await self.settled(control.WITHIN)
             taken = self._named(snapshot) if snapshot else await self._parts.snapshot()
             parts, running = await self._start(_options_of_a_fork(self._parts, taken))
-            made = Fork(name, parts.core.door.url, parts.kubeconfig())
+            made = Fork(name, parts.core.listener.url, parts.kubeconfig())
             self._forks[name] = made, running
         return made
 

@@ -16,7 +16,7 @@ from inkube.apiserver.faults import Faults
 from inkube.apiserver.registry import Chain, Converter, Registry, Resources, ServiceAddresses
 from inkube.apiserver.root import bootstrap, plugins, security
 from inkube.apiserver.root.client import FaultInjectingClient, InProcessClient
-from inkube.apiserver.root.listening import Door
+from inkube.apiserver.root.listening import Listener
 from inkube.apiserver.root.security import Security
 from inkube.apiserver.root.sources.foundation import Foundation
 from inkube.controllers.manager import Manager
@@ -38,7 +38,7 @@ class Core:
     """The core of a server."""
 
     options: Options
-    door: Door
+    listener: Listener
     base: Foundation
     security: Security
     resources: Resources
@@ -60,11 +60,11 @@ class Core:
         return self.options.at is not None
 
 
-def build(options: Options, door: Door, base: Foundation) -> Core:
+def build(options: Options, listener: Listener, base: Foundation) -> Core:
     """Build the core of a server. Raises ValueError or OSError for invalid options."""
     store, system_fields, clock = base.store, base.system_fields, base.clock
     closing = contextlib.AsyncExitStack()
-    guards = security.build(options, store, system_fields, base.keys, door.certificate)
+    guards = security.build(options, store, system_fields, base.keys, listener.certificate)
     addresses = ServiceAddresses(store, options.given_services)
     resources = _builtin_kinds(options, base)
     asked = _webhooks(options, base, guards, addresses, closing)
@@ -89,7 +89,7 @@ def build(options: Options, door: Door, base: Foundation) -> Core:
     client, faults = InProcessClient(registry, resources), Faults(store)
     return Core(
         options=options,
-        door=door,
+        listener=listener,
         base=base,
         security=guards,
         resources=resources,

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from inkube.apiserver.root import manifests
 from inkube.apiserver.root.client import InProcessClient
-from inkube.apiserver.root.editedfiles import EditedFiles, Stamps
+from inkube.apiserver.root.editedfiles import EditedFiles, FileTimes
 from inkube.apiserver.root.manifests import Manifest, ManifestError, Source
 from inkube.controllers.events import Recorder
 from inkube.schemas.clock import Clock
@@ -77,7 +77,7 @@ class DefinitionFiles:
             with contextlib.suppress(FileNotFoundError):  # removed, for now or forever
                 yield from manifests.files(source)
 
-    async def _take(self, before: Stamps, now: Stamps) -> None:
+    async def _take(self, before: FileTimes, now: FileTimes) -> None:
         """Read the changed files, then apply and remove objects until the server matches all
         files."""
         for path in [path for path in self._found if path not in now]:

@@ -12,7 +12,7 @@ EVERY = 0.25
 """Seconds between two checks. A change is reported when two checks return the same result, because
 an editor can write a file in parts."""
 
-Stamps = Mapping[Path, tuple[int, int]]
+FileTimes = Mapping[Path, tuple[int, int]]
 """Time of the last change (nanoseconds) and size of each file."""
 
 
@@ -24,7 +24,7 @@ class EditedFiles:
         self.stamps = self._look()
         """The stamps of the last reported change."""
 
-    async def changed(self) -> Stamps:
+    async def changed(self) -> FileTimes:
         """Wait for a change, and return the new stamps. Raises OSError."""
         seen = self.stamps
         while True:
@@ -35,7 +35,7 @@ class EditedFiles:
                 return now
             seen = now
 
-    def _look(self) -> Stamps:
+    def _look(self) -> FileTimes:
         found: dict[Path, tuple[int, int]] = {}
         for path in self._list_files():
             try:

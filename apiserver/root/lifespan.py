@@ -19,7 +19,7 @@ from inkube.apiserver.root import (
 )
 from inkube.apiserver.root.core import Core
 from inkube.apiserver.root.defaults import sets
-from inkube.apiserver.root.listening import Door
+from inkube.apiserver.root.listening import Listener
 from inkube.apiserver.root.parts import Parts
 from inkube.apiserver.root.progress import Progress
 from inkube.apiserver.root.sources import foundation
@@ -27,15 +27,15 @@ from inkube.apiserver.root.triggers import Trigger
 
 
 async def lifespan(
-    options: Options, door: Door, progress: Progress, stack: contextlib.AsyncExitStack
+    options: Options, listener: Listener, progress: Progress, stack: contextlib.AsyncExitStack
 ) -> Parts:
-    """Start a server behind an open door, and return its parts when everything in the options is
+    """Start a server on an open listener, and return its parts when everything in the options is
     done. Closing `stack` stops the server, also after a failed start.
 
     Raises ValueError, TypeError, OSError, StorageError or StatusError if a part cannot start.
     """
     base = await foundation.opened(options, progress, stack)
-    made = parts.build(options, door, base)
+    made = parts.build(options, listener, base)
     _close_at_the_end(made.core, stack)
     _defer_kinds(made)
     await _make_first_objects(made)
@@ -53,7 +53,7 @@ async def lifespan(
     if base.player is not None:
         base.player.play(base.store)
     if not (options.data or options.database or made.core.read_only):
-        made.beginning.entries = base.store.list(keys.ROOT)
+        made.start_state.entries = base.store.list(keys.ROOT)
     return made
 
 
@@ -61,8 +61,8 @@ async def _fork(options: Options) -> tuple[Parts, contextlib.AsyncExitStack]:
     """Start another server. Returns its parts, and the stack that stops it."""
     progress = Progress()
     async with contextlib.AsyncExitStack() as stack:
-        door = await listening.opened(options, progress, stack)
-        made = await lifespan(options, door, progress, stack)
+        listener = await listening.opened(options, progress, stack)
+        made = await lifespan(options, listener, progress, stack)
         progress.finish()
         return made, stack.pop_all()
 

@@ -26,7 +26,7 @@ STOP_SECONDS = 1.5  # limit for running requests when the server stops
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Door:
+class Listener:
     """The source of a server's requests. Until `serve`, responses report the progress of the
     start."""
 
@@ -57,7 +57,9 @@ class Door:
         self.starting.hand_over(app)
 
 
-async def opened(options: Options, progress: Progress, stack: contextlib.AsyncExitStack) -> Door:
+async def opened(
+    options: Options, progress: Progress, stack: contextlib.AsyncExitStack
+) -> Listener:
     """Open the port until `stack` is closed. Raises ValueError for unsafe options, OSError for a
     port in use."""
     security.check(options)
@@ -79,7 +81,7 @@ async def opened(options: Options, progress: Progress, stack: contextlib.AsyncEx
         intake.start()
         stack.callback(intake.close)
         host, port = worker.address
-    return Door(
+    return Listener(
         host=host,
         port=port,
         certificate=certificate,

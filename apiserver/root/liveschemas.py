@@ -4,7 +4,7 @@ policies."""
 from typing import Any
 
 from inkube.apiserver.registry import Resource, Resources
-from inkube.controllers.core import Known
+from inkube.controllers.core import KnownKind
 from inkube.schemas.gotypes import table
 from inkube.schemas.meta import GVK
 
@@ -15,22 +15,22 @@ class LiveSchemas:
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
 
-    def by_resource(self, group: str, version: str, plural: str) -> Known | None:
+    def by_resource(self, group: str, version: str, plural: str) -> KnownKind | None:
         """See controllers.policies.Schemas."""
         return _known(self._resources.get(group, plural), version)
 
-    def by_kind(self, group: str, version: str, kind: str) -> Known | None:
+    def by_kind(self, group: str, version: str, kind: str) -> KnownKind | None:
         """See controllers.policies.Schemas."""
         return _known(self._resources.by_kind(group, kind), version)
 
 
-def _known(resource: Resource | None, version: str) -> Known | None:
+def _known(resource: Resource | None, version: str) -> KnownKind | None:
     served = resource.served(version) if resource is not None else None
     if resource is None or served is None:
         return None
     schema: dict[str, Any] = served.version.schema
     properties = {**schema.get("properties", {}), **_envelope()}
-    return Known(served.gvk, {**schema, "properties": properties})
+    return KnownKind(served.gvk, {**schema, "properties": properties})
 
 
 def _envelope() -> dict[str, Any]:

@@ -15,7 +15,7 @@ from inkube.apiserver.root import core as cores
 from inkube.apiserver.root import security
 from inkube.apiserver.root.core import Core
 from inkube.apiserver.root.defaults.sets import Defaults
-from inkube.apiserver.root.listening import Door
+from inkube.apiserver.root.listening import Listener
 from inkube.apiserver.root.sources.foundation import Foundation
 from inkube.apiserver.watching import Streams
 from inkube.schemas.lazy import Late
@@ -23,7 +23,7 @@ from inkube.storage import Entry
 
 
 @dataclass(slots=True)
-class Beginning:
+class StartState:
     """The stored objects at the end of the start; None if the data outlives the process."""
 
     entries: Sequence[Entry] | None = None
@@ -47,7 +47,7 @@ class Parts:
     """This server's part in the election of the leader; None if it is alone on its log."""
     early: "Sequence[root.ModuleParts]"
     """The parts of the modules that are built at the start."""
-    beginning: Beginning
+    start_state: StartState
 
     @property
     def pods(self) -> "root.PodRunner | None":
@@ -79,7 +79,7 @@ class Parts:
         if guards.certificate and self.core.options.client_ca_file:
             certificate, key = security.administrator(self.client_authority())
         access = root.kubeconfig.Access(
-            self.core.door.url, guards.token, authority, namespace, certificate, key
+            self.core.listener.url, guards.token, authority, namespace, certificate, key
         )
         return root.kubeconfig.render(access)
 
@@ -88,13 +88,13 @@ Start = Callable[[Options], Awaitable[tuple[Parts, contextlib.AsyncExitStack]]]
 """Starts another server. Returns its parts, and the stack that stops it."""
 
 
-def build(options: Options, door: Door, base: Foundation) -> Parts:
+def build(options: Options, listener: Listener, base: Foundation) -> Parts:
     """Return every part of a server. Raises ValueError, TypeError or OSError for invalid
     options."""
-    core = cores.build(options, door, base)
+    core = cores.build(options, listener, base)
     front_proxy = Late(lambda: auth.frontproxy.load(base.keys))
     defaults = _defaults(core, front_proxy)
-    authority = Late(lambda: security.client_authority(door.certificate, door.tls, options))
+    authority = Late(lambda: security.client_authority(listener.certificate, listener.tls, options))
     access = Late(lambda: root.serveraccess.of(core, authority))
     early = root.startmodules.build(core, access) if options.start_modules else []
     return Parts(
@@ -106,17 +106,17 @@ def build(options: Options, door: Door, base: Foundation) -> Parts:
         client_authority=authority,
         leadership=_leadership(core) if base.shares else None,
         early=early,
-        beginning=Beginning(),
+        start_state=StartState(),
     )
 
 
 def _defaults(core: Core, front_proxy: "Late[auth.frontproxy.Identity]") -> Defaults:
-    options, door = core.options, core.door
-    authority = door.certificate.authority.decode() if door.certificate else ""
+    options, listener = core.options, core.listener
+    authority = listener.certificate.authority.decode() if listener.certificate else ""
     return Defaults(
         core.base.store,
         core.base.system_fields,
-        address=(options.advertise_address or door.host, door.port),
+        address=(options.advertise_address or listener.host, listener.port),
         cidr=options.service_cluster_ip_range,
         authority=authority,
         may_make=not core.read_only,

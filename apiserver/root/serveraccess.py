@@ -27,7 +27,7 @@ def of(core: Core, client_authority: "Callable[[], auth.tls.Authority]") -> Serv
         client_as=partial(_client, registry, resources),
         bind=partial(_bind, Late(lambda: subresources.Binder(registry)), resources),
         issue_token=partial(_issue_token, tokens, system_fields),
-        authority=Late(lambda: _authority(core.door.certificate)),
+        authority=Late(lambda: _authority(core.listener.certificate)),
         sign=partial(_sign, client_authority),
         find_kind=LiveCatalog(core.base.store, resources).find,
         serve_metrics=partial(_serve_metrics, resources),

@@ -51,7 +51,7 @@ async def begin(
     parts: Parts, progress: Progress, stack: contextlib.AsyncExitStack, start: Start
 ) -> None:
     """Serve requests until `stack` is left. Raises OSError or ValueError of the audit log."""
-    core, door = parts.core, parts.core.door
+    core, listener = parts.core, parts.core.listener
     options, worker = core.options, core.options.worker
     listeners: list[http.audit.Listener] = []
     audit = _audit_log(options)
@@ -75,12 +75,12 @@ async def begin(
         made = await _behind_others(parts, made, stack)
     app = App(made)
     # a second time, so that requests end while the store is open; a second cleanup has no effect
-    stack.push_async_callback(door.runner.cleanup)
+    stack.push_async_callback(listener.runner.cleanup)
     # before the runner waits for running requests, because watches never end by themselves
     stack.callback(parts.streams.close)
     stack.push_async_callback(_hang_up, parts)
     stack.callback(streaming.close)
-    door.serve(app)
+    listener.serve(app)
 
 
 async def _hang_up(parts: Parts) -> None:
@@ -113,7 +113,7 @@ def _application(
         ),
         access=core.security.access,
         flows=Flows(core.base.store),
-        origins=core.door.origins,
+        origins=core.listener.origins,
         guard=Guard(loopback_only=core.security.is_open, hosts=options.allow_hosts),
         metrics=endpoints.requests,
         endpoints=_paths(parts, endpoints, streaming, start),
@@ -167,7 +167,7 @@ def _paths(
     """Return the endpoints at paths outside resources. A path that ends with a slash includes all
     paths below."""
     core = parts.core
-    documents = issuer.Issuer(core.security.authenticator.accounts, lambda: core.door.url)
+    documents = issuer.Issuer(core.security.authenticator.accounts, lambda: core.listener.url)
     minor = core.options.release.minor
     groups = made_late(Late(lambda: discovery.Discovery(core.resources, minor)))
     return {
@@ -209,7 +209,7 @@ def _control(parts: Parts, start: Start) -> "control.Control":
 
 
 def _shared_streams(parts: Parts) -> "watching.shared.SharedStreams":
-    shared = watching.shared.SharedStreams(parts.core.door.server.request_handler)
+    shared = watching.shared.SharedStreams(parts.core.listener.server.request_handler)
     parts.streams.closing.append(shared.close)
     return shared
 
@@ -267,7 +267,7 @@ async def _behind_others(
     )
     runner = await workers.listening(
         options.worker,
-        webserver.make(own, _NO_ORIGINS, parts.core.door.budget, options.http),
+        webserver.make(own, _NO_ORIGINS, parts.core.listener.budget, options.http),
     )
     stack.push_async_callback(runner.cleanup)
     leader = workers.Leader(

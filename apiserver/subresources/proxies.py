@@ -29,7 +29,7 @@ _VERBS = ("get", "create", "update", "patch", "delete")
 _HTTP = 80
 
 
-class _Place(NamedTuple):
+class _PodPort(NamedTuple):
     """A port of a pod."""
 
     scheme: str
@@ -67,7 +67,7 @@ class Proxies:
         address = (pod.get("status") or {}).get("podIP", "")
         if not _is_global(address):
             raise status.bad_request("address not allowed")
-        place = _Place(scheme or "http", pod, _port_number(pod, port))
+        place = _PodPort(scheme or "http", pod, _port_number(pod, port))
         return await self._pass_on(exchange, name, place)
 
     async def service(self, exchange: Exchange) -> web.StreamResponse:
@@ -112,7 +112,7 @@ class Proxies:
 
     def _endpoints(
         self, subsets: Any, namespace: str, port_name: str, scheme: str
-    ) -> Iterator[_Place | str]:
+    ) -> Iterator[_PodPort | str]:
         """Yield the pods of a service, with the port of that name, and the addresses of other
         endpoints."""
         for subset in subsets:
@@ -126,14 +126,14 @@ class Proxies:
                 key = keys.key("pods", target.get("namespace") or namespace, target["name"])
                 entry = self._registry.store.get(key)
                 if entry is not None:
-                    yield _Place(scheme, entry.value, ports[0])
+                    yield _PodPort(scheme, entry.value, ports[0])
 
     async def _connected(self, exchange: Exchange, address: str, scheme: str) -> web.StreamResponse:
         with self._sessions.one():
             return await subresources.podports.pass_on(exchange, address, scheme or "http")
 
     async def _pass_on(
-        self, exchange: Exchange, name: str, place: _Place | None
+        self, exchange: Exchange, name: str, place: _PodPort | None
     ) -> web.StreamResponse:
         kubelet = self._kubelet()
         if place is None or kubelet is None or not kubelet.answers(place.pod):

@@ -57,7 +57,7 @@ class Requests(list[RequestRecord]):
         return Requests(record for record in tuple(self) if not wanted.misses(record))
 
 
-class Needless(NamedTuple):
+class UnchangedWrites(NamedTuple):
     """Writes that changed nothing: their number, the manager, and the object."""
 
     times: int
@@ -155,7 +155,7 @@ class TestLog:
             lines.append(f"  {self.forgotten} older entries were forgotten")
         return "\n".join(lines)
 
-    def needless_writes(self, times: int = 2) -> list[Needless]:
+    def needless_writes(self, times: int = 2) -> list[UnchangedWrites]:
         """Objects that were written without a change, or back to an earlier state, at least this
         number of times; the most frequent first.
 
@@ -176,7 +176,7 @@ class TestLog:
         for key, who in self._unchanging():
             found.setdefault(key, []).append(who)
         writes = [
-            Needless(len(who), tuple(sorted(set(who))), *key)
+            UnchangedWrites(len(who), tuple(sorted(set(who))), *key)
             for key, who in found.items()
             if len(who) >= times
         ]

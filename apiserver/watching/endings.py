@@ -9,10 +9,10 @@ class Ending:
     """Counts the events of one watch. `how` is the end after the last one: `Cut`, `Close` or
     `Expired`."""
 
-    def __init__(self, trouble: Watching) -> None:
-        self._left = trouble.events
-        self.how = trouble.end
-        self.bookmarks = not trouble.without_bookmarks
+    def __init__(self, ending: Watching) -> None:
+        self._left = ending.events
+        self.how = ending.end
+        self.bookmarks = not ending.without_bookmarks
         """Whether the watch sends bookmarks."""
 
     @property

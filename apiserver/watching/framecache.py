@@ -18,7 +18,7 @@ EACH = 256
 """Bytes of memory for the key and the entry of one result, in addition to the result."""
 
 
-class _Made:
+class _Results:
     """All results for one change."""
 
     __slots__ = ("forms", "weight")
@@ -33,7 +33,7 @@ class FrameCache:
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
-        self._made: dict[int, _Made] = {}
+        self._made: dict[int, _Results] = {}
         """Keys: revisions, which are unique for each change."""
         self.weight = 0
         """Current bytes, with those of the cache itself."""
@@ -51,7 +51,7 @@ class FrameCache:
     def _keep(self, revision: int, form: Hashable, result: bytes | str) -> None:
         made = self._made.get(revision)
         if made is None:
-            made = self._made[revision] = _Made()
+            made = self._made[revision] = _Results()
         weight = len(result) + EACH
         made.forms[form] = result
         made.weight += weight

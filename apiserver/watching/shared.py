@@ -422,11 +422,11 @@ class Stream:
         if token:
             headers[hdrs.AUTHORIZATION] = f"Bearer {token}"
         headers[hdrs.ACCEPT] = message.accept
-        writer = Elsewhere(self._request.protocol, asyncio.get_running_loop())
+        writer = RefusingWriter(self._request.protocol, asyncio.get_running_loop())
         return self._request.shared(writer, URL(f"{path}?{query}", encoded=True), headers)
 
 
-class Elsewhere(Writer):
+class RefusingWriter(Writer):
     """The writer of a watch's request. It refuses responses, because only the channel of the watch
     may write to the connection."""
 

@@ -211,8 +211,8 @@ class Streams:
         else:
             connection = _over_http(request, call.warnings, form)
         framer = Framer(watcher, form, self._system_fields, self._frames, wire=connection.wire)
-        trouble = None if exchange.trouble is None else exchange.trouble.watching
-        ending = None if trouble is None else Ending(trouble)
+        injection = None if exchange.injection is None else exchange.injection.watching
+        ending = None if injection is None else Ending(injection)
         stream = _Stream(watcher, framer, connection, self._bursts, ending)
         stream.agent = request.headers.get(hdrs.USER_AGENT, "")
         try:

@@ -22,7 +22,7 @@ from inkube.schemas.webhooks import (
     InvalidAnswerError,
     Rejection,
     ReplyError,
-    Seen,
+    RequestView,
     review,
 )
 from inkube.storage import BaseStore
@@ -85,7 +85,7 @@ class Dispatcher:
             if outcome is not None:
                 raise outcome
 
-    async def _ask_to_mutate(self, hook: Hook, asking: Asking, seen: Seen) -> bool:
+    async def _ask_to_mutate(self, hook: Hook, asking: Asking, seen: RequestView) -> bool:
         """Whether the webhook changed the object."""
         try:
             answer = await self._answer(hook, asking, seen, mutating=True)
@@ -99,7 +99,7 @@ class Dispatcher:
         patched = _patched(seen.object, operations)
         return await asking.change(seen, patched)
 
-    async def _ask_to_validate(self, hook: Hook, asking: Asking, seen: Seen) -> None:
+    async def _ask_to_validate(self, hook: Hook, asking: Asking, seen: RequestView) -> None:
         try:
             await self._answer(hook, asking, seen, mutating=False)
         except CallFailed as error:
@@ -109,7 +109,9 @@ class Dispatcher:
     def _asking(self, attributes: Attributes) -> Asking:
         return Asking(attributes, self._store, self._authorizer)
 
-    async def _answer(self, hook: Hook, asking: Asking, seen: Seen, *, mutating: bool) -> Answer:
+    async def _answer(
+        self, hook: Hook, asking: Asking, seen: RequestView, *, mutating: bool
+    ) -> Answer:
         """Ask one webhook. Raises CallFailed, Rejection; StatusError 400 where dry runs are not."""
         if asking.facts.dry_run and not hook.dry_runs:
             raise status.bad_request(f'admission webhook "{hook.name}" does not support dry run')
@@ -132,7 +134,7 @@ class Dispatcher:
         return answer
 
 
-def _operations(hook: Hook, answer: Answer, seen: Seen) -> list[Any]:
+def _operations(hook: Hook, answer: Answer, seen: RequestView) -> list[Any]:
     """The JSON patch of a mutating webhook. Raises CallFailed; StatusError 500 on deletions."""
     if not answer.patch:
         return []

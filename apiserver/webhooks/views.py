@@ -15,7 +15,7 @@ from inkube.schemas.golang import DecodeError
 from inkube.schemas.meta import GVK, GVR
 from inkube.schemas.objects import Object
 from inkube.schemas.served import Served
-from inkube.schemas.webhooks import Facts, Hook, Seen, matching, review
+from inkube.schemas.webhooks import Facts, Hook, RequestView, matching, review
 from inkube.storage import BaseStore
 
 _VERBS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
@@ -35,7 +35,7 @@ class Asking:
             attributes.operation, self.call.served.gvr, self.call.subresource, self.facts.namespace
         )
 
-    async def concerns(self, hook: Hook) -> Seen | None:
+    async def concerns(self, hook: Hook) -> RequestView | None:
         """The data for a webhook, None if it does not match. Raises StatusError 403, 404."""
         attributes = self.attributes
         if not matching.either_matches(hook.objects, attributes.object, attributes.old):
@@ -60,7 +60,7 @@ class Asking:
             raise status.not_found("", "namespaces", namespace)
         return selectors.matches(hook.namespaces, matching.labels_of(entry.value))
 
-    def _conditions_hold(self, hook: Hook, seen: Seen) -> bool:
+    def _conditions_hold(self, hook: Hook, seen: RequestView) -> bool:
         if not hook.conditions:
             return True
         authorizer = auth.UserAuthorizer(self._authorizer, self.call.user)
@@ -86,12 +86,14 @@ class Asking:
         check = authorizer.group(resource.group).resource(resource.resource)
         return check.subresource(facts.subresource).namespace(self.call.namespace).name(facts.name)
 
-    async def _seen(self, resource: GVR) -> Seen:
+    async def _seen(self, resource: GVR) -> RequestView:
         served = self.call.resource.versions[resource.version]
         own = self.facts.kind == self.call.served.gvk
         kind = served.gvk if own else self.facts.kind
         obj, old = self.attributes.object, self.attributes.old
-        return Seen(kind, resource, await self._view(obj, served), await self._view(old, served))
+        return RequestView(
+            kind, resource, await self._view(obj, served), await self._view(old, served)
+        )
 
     async def _view(self, obj: Object | None, served: Served) -> Object | None:
         if obj is None:
@@ -102,7 +104,7 @@ class Asking:
             return obj
         return await conversions.in_version(self.call.resource, obj, served)
 
-    async def change(self, seen: Seen, patched: Object) -> bool:
+    async def change(self, seen: RequestView, patched: Object) -> bool:
         """Take over what a patch made of what was seen; whether anything is different."""
         obj = self.attributes.object
         assert obj is not None, "only what there is can be patched"

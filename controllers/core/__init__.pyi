@@ -17,5 +17,5 @@ from inkube.controllers.core.catalog import Follower as Follower
 from inkube.controllers.core.catalog import Item as Item
 from inkube.controllers.core.catalog import Kind as Kind
 from inkube.controllers.core.catalog import Step as Step
-from inkube.controllers.core.policies import Known as Known
+from inkube.controllers.core.policies import KnownKind as KnownKind
 from inkube.controllers.core.protection import claims_of as claims_of

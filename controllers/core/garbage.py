@@ -121,7 +121,7 @@ def _is_collected(item: Item) -> bool:
     return item.is_deleting and (ORPHAN in item.finalizers or FOREGROUND in item.finalizers)
 
 
-class _Standing(Enum):
+class _OwnerState(Enum):
     SOLID = "solid"
     DANGLING = "dangling"
     WAITING = "waiting"
@@ -181,37 +181,37 @@ class Collector:
         """attemptToDeleteItem: keep the object, remove its missing owners, or delete it."""
         standings = [(owner, await self._standing(item, owner)) for owner in item.owners]
         found = {standing for _, standing in standings}
-        if _Standing.UNKNOWN in found:
+        if _OwnerState.UNKNOWN in found:
             self._unknown.add(item.key)
             return
-        if _Standing.IMPOSSIBLE in found:
+        if _OwnerState.IMPOSSIBLE in found:
             return
-        if _Standing.SOLID in found:
-            lost = {owner.uid for owner, standing in standings if standing is not _Standing.SOLID}
+        if _OwnerState.SOLID in found:
+            lost = {owner.uid for owner, standing in standings if standing is not _OwnerState.SOLID}
             if lost:
                 await self._drop_owners(item.key, obj, lost)
-        elif _Standing.WAITING in found and self._graph.dependents(item.uid):
+        elif _OwnerState.WAITING in found and self._graph.dependents(item.uid):
             if any(self._graph.is_waiting(key) for key in self._graph.dependents(item.uid)):
                 obj = await self._unblock(item.key, obj)
             await self._delete(item.key, obj, "Foreground")
         else:
             await self._delete(item.key, obj, _policy(item))
 
-    async def _standing(self, item: Item, owner: Owner) -> _Standing:
+    async def _standing(self, item: Item, owner: Owner) -> _OwnerState:
         kind = self._catalog.find(owner.api_version, owner.kind)
         if kind is None:
             gone = self._graph.is_gone(owner.uid)
-            return _Standing.DANGLING if gone else _Standing.UNKNOWN
+            return _OwnerState.DANGLING if gone else _OwnerState.UNKNOWN
         if kind.namespaced and not item.key.namespace:
-            return _Standing.IMPOSSIBLE
+            return _OwnerState.IMPOSSIBLE
         namespace = item.key.namespace if kind.namespaced else ""
         found = await self._get(Key(namespace, owner.name, str(kind.resource)))
         if found is None or found["metadata"]["uid"] != owner.uid:
-            return _Standing.DANGLING
+            return _OwnerState.DANGLING
         meta = found["metadata"]
         if meta.get("deletionTimestamp") and FOREGROUND in (meta.get("finalizers") or ()):
-            return _Standing.WAITING
-        return _Standing.SOLID
+            return _OwnerState.WAITING
+        return _OwnerState.SOLID
 
     async def _orphan(self, item: Item, obj: Object) -> None:
         for key in self._graph.dependents(item.uid):

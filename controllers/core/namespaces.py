@@ -49,7 +49,7 @@ _CALM = {
 
 
 @dataclass(slots=True)
-class Remains:
+class RemainingObjects:
     """The remaining objects of a namespace, by resource and by finalizer, and errors of
     deletions."""
 
@@ -120,9 +120,9 @@ class Drain:
         self._draining.discard(key.name)
         return None
 
-    async def _empty(self, name: str, since: str) -> Remains:
+    async def _empty(self, name: str, since: str) -> RemainingObjects:
         """Delete all objects. `since` is the deletionTimestamp of the namespace."""
-        remains = Remains()
+        remains = RemainingObjects()
         elapsed = (self._clock.now() - datetime.fromisoformat(since)).total_seconds()
         kinds = [kind for kind in self._catalog.kinds() if _is_content(kind)]
         kinds.sort(key=lambda kind: kind.resource.resource != "pods")
@@ -133,7 +133,7 @@ class Drain:
         return remains
 
     async def _delete_all(
-        self, kind: Kind, namespace: str, remains: Remains, elapsed: float
+        self, kind: Kind, namespace: str, remains: RemainingObjects, elapsed: float
     ) -> None:
         """Delete the objects of one kind, then count the remaining objects."""
         selection = Selection(namespace=namespace)
@@ -154,7 +154,7 @@ class Drain:
         for obj in left:
             remains.finalizers.update(obj["metadata"].get("finalizers") or ())
 
-    async def _delete(self, kind: Kind, obj: Object, remains: Remains) -> None:
+    async def _delete(self, kind: Kind, obj: Object, remains: RemainingObjects) -> None:
         meta = obj["metadata"]
         options = {"propagationPolicy": "Background"}
         try:
@@ -165,7 +165,7 @@ class Drain:
             if error.code != 404:
                 remains.refusals.append(error.message)
 
-    async def _report(self, namespace: Object, remains: Remains) -> Object:
+    async def _report(self, namespace: Object, remains: RemainingObjects) -> Object:
         """Write the conditions if they changed."""
         status = namespace["status"]
         conditions = [dict(condition) for condition in status.get("conditions") or ()]

@@ -16,7 +16,7 @@ RESOURCE = GVR("admissionregistration.k8s.io", "v1", "validatingadmissionpolicie
 _MAX_KINDS = 10
 
 
-class Known(NamedTuple):
+class KnownKind(NamedTuple):
     """A kind with its schema, metadata included."""
 
     gvk: GVK
@@ -26,11 +26,11 @@ class Known(NamedTuple):
 class Schemas(Protocol):
     """The schemas of the served kinds."""
 
-    def by_resource(self, group: str, version: str, plural: str) -> Known | None:
+    def by_resource(self, group: str, version: str, plural: str) -> KnownKind | None:
         """The kind of a resource; None if it is not served."""
         ...
 
-    def by_kind(self, group: str, version: str, kind: str) -> Known | None:
+    def by_kind(self, group: str, version: str, kind: str) -> KnownKind | None:
         """The kind with a name; None if it is not served."""
         ...
 
@@ -71,9 +71,9 @@ class TypeChecking:
             params = known.schema if known is not None else {}
         return policies.typecheck.doubts(spec, kinds, params)
 
-    def _kinds(self, spec: Object) -> list[Known]:
+    def _kinds(self, spec: Object) -> list[KnownKind]:
         """The kinds that the rules name explicitly, without patterns and subresources."""
-        found: dict[GVK, Known] = {}
+        found: dict[GVK, KnownKind] = {}
         for rule in (spec.get("matchConstraints") or {}).get("resourceRules") or ():
             groups, versions = rule.get("apiGroups") or (), rule.get("apiVersions") or ()
             if "*" in groups or "*" in versions:

@@ -6,7 +6,7 @@ from inkube.controllers.porch.files.documents import Files
 from inkube.controllers.porch.files.kptfile import Kptfile
 from inkube.controllers.porch.git import layout
 from inkube.controllers.porch.git.depots import Depot
-from inkube.controllers.porch.git.discovery import Found
+from inkube.controllers.porch.git.discovery import FoundRevision
 from inkube.controllers.porch.git.layout import FINAL, PLACEHOLDER
 from inkube.controllers.porch.types import GROUP, LATEST, VERSION
 from inkube.schemas.objects import Object
@@ -14,7 +14,7 @@ from inkube.schemas.objects import Object
 API = f"{GROUP}/{VERSION}"
 
 
-def found_object(repository: Object, depot: Depot, found: Found) -> Object:
+def found_object(repository: Object, depot: Depot, found: FoundRevision) -> Object:
     """The object of a revision that was found in git."""
     assert found.kptfile is not None, "what is new was read"
     meta = repository["metadata"]
@@ -35,7 +35,7 @@ def found_object(repository: Object, depot: Depot, found: Found) -> Object:
     return obj
 
 
-def renew(obj: Object, depot: Depot, found: Found) -> None:
+def renew(obj: Object, depot: Depot, found: FoundRevision) -> None:
     """Update an object to the state found in git. Its metadata stays, except the generation."""
     spec, status = obj["spec"], obj.setdefault("status", {})
     before = dict(spec)

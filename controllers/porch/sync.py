@@ -9,7 +9,7 @@ from inkube.controllers.porch import revisions, storedobjects
 from inkube.controllers.porch.git import discovery, layout
 from inkube.controllers.porch.git.content import Refs, Update
 from inkube.controllers.porch.git.depots import Depot, Depots
-from inkube.controllers.porch.git.discovery import Found
+from inkube.controllers.porch.git.discovery import FoundRevision
 from inkube.controllers.records import Record
 from inkube.schemas.objects import Object, same
 
@@ -88,7 +88,7 @@ def _begin(depot: Depot, name: str) -> None:
 
 
 def _records(
-    repository: Object, depot: Depot, objects: Sequence[Object], found: Sequence[Found]
+    repository: Object, depot: Depot, objects: Sequence[Object], found: Sequence[FoundRevision]
 ) -> list[Record]:
     """The records to write for the revisions of a Repository."""
     name = repository["metadata"]["name"]

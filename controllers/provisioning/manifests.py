@@ -38,7 +38,7 @@ class Scope(NamedTuple):
     folder)."""
 
 
-class Found(NamedTuple):
+class DeclaredResource(NamedTuple):
     """One resource that a file declares."""
 
     path: str
@@ -64,7 +64,7 @@ class Found(NamedTuple):
         return self.path, self.hash
 
 
-class Trouble(NamedTuple):
+class FileProblem(NamedTuple):
     """A problem of a file. A warning is not an error of the job."""
 
     path: str
@@ -94,8 +94,8 @@ class Reading:
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
-        self._found: dict[tuple[str, str, str], Found] = {}
-        self.troubles: list[Trouble] = []
+        self._found: dict[tuple[str, str, str], DeclaredResource] = {}
+        self.troubles: list[FileProblem] = []
 
     def add(self, file: File) -> None:
         """Read one more file; a file with another extension is ignored."""
@@ -104,29 +104,29 @@ class Reading:
         try:
             one = parse(file, self._scope)
         except Unreadable as error:
-            trouble = Trouble(file.path, error.name, str(error), error.group, error.kind)
+            trouble = FileProblem(file.path, error.name, str(error), error.group, error.kind)
             self.troubles.append(trouble)
             return
         other = self._found.get(one.identity)
         if other is not None:
             cause = f"duplicate resource name: {other.path} has it already"
-            self.troubles.append(Trouble(file.path, one.name, cause, one.group, one.kind))
+            self.troubles.append(FileProblem(file.path, one.name, cause, one.group, one.kind))
         elif (one.group, one.kind) not in KINDS:
             cause = f"kind {one.kind} of {one.group} is not supported"
             self.troubles.append(
-                Trouble(file.path, one.name, cause, one.group, one.kind, is_warning=True)
+                FileProblem(file.path, one.name, cause, one.group, one.kind, is_warning=True)
             )
         else:
             self._found[one.identity] = one
 
-    def resources(self) -> list[Found]:
+    def resources(self) -> list[DeclaredResource]:
         """The resources: folders first, then those that files declare."""
         found = list(self._found.values())
         folders = {folder.identity: folder for folder in _folders(found, self._scope)}
         return [*folders.values(), *found]
 
 
-def parse(file: File, scope: Scope) -> Found:
+def parse(file: File, scope: Scope) -> DeclaredResource:
     """The resource that one file declares. Raises Unreadable."""
     obj = content(file)
     is_classic = all(obj.get(member) is not None for member in ("schemaVersion", "panels", "tags"))
@@ -154,7 +154,7 @@ def parse(file: File, scope: Scope) -> Found:
     _, resource = KINDS.get((group, kind), ("", f"{kind.lower()}s"))
     title = str(_map(obj.get("spec")).get("title") or "")
     made = as_stored(obj, file, folder, scope)
-    return Found(
+    return DeclaredResource(
         file.path, group, version, kind, resource, name, title, folder, file.hash, is_classic, made
     )
 
@@ -186,7 +186,7 @@ def folder_of(path: str, scope: Scope) -> str:
     return f"{slug[:_NAME].rstrip('-') or 'folder'}-{short}"
 
 
-def _folders(found: list[Found], scope: Scope) -> Iterator[Found]:
+def _folders(found: list[DeclaredResource], scope: Scope) -> Iterator[DeclaredResource]:
     if scope.has_root:
         yield _folder("", scope.repository, scope.title, "", scope)
     directories: set[str] = set()
@@ -198,7 +198,7 @@ def _folders(found: list[Found], scope: Scope) -> Iterator[Found]:
         yield _folder(f"{path}/", name, path.rpartition("/")[2], folder_of(path, scope), scope)
 
 
-def _folder(path: str, name: str, title: str, parent: str, scope: Scope) -> Found:
+def _folder(path: str, name: str, title: str, parent: str, scope: Scope) -> DeclaredResource:
     group, resource = FOLDERS
     obj = {
         "apiVersion": f"{group}/v1",
@@ -208,7 +208,9 @@ def _folder(path: str, name: str, title: str, parent: str, scope: Scope) -> Foun
     }
     file = File(path, b"")
     made = as_stored(obj, file, parent, scope)
-    return Found(path, group, "v1", "Folder", resource, name, title, parent, "", False, made)
+    return DeclaredResource(
+        path, group, "v1", "Folder", resource, name, title, parent, "", False, made
+    )
 
 
 def content(file: File) -> Object:

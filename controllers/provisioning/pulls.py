@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from inkube.controllers.client import Object
 from inkube.controllers.informer import Key
-from inkube.controllers.provisioning.manifests import Found
+from inkube.controllers.provisioning.manifests import DeclaredResource
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Pulled:
 
     uid: str
     generation: int
-    resources: Sequence[Found] = ()
+    resources: Sequence[DeclaredResource] = ()
     when: int = 0
     """The time of the pull, in milliseconds since the epoch."""
 

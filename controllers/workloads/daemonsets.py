@@ -35,7 +35,7 @@ _TOLERATED = (
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
-class Standing(NamedTuple):
+class DaemonState(NamedTuple):
     """Whether a node should run a daemon pod, and whether an existing daemon pod can stay."""
 
     should_run: bool
@@ -55,19 +55,19 @@ def tolerations(spec: Object) -> list[Object]:
     return found
 
 
-def standing(owner: Object, node: Object) -> Standing:
+def standing(owner: Object, node: Object) -> DaemonState:
     """NodeShouldRunDaemonPod: the standing of a node for a DaemonSet."""
     spec = owner["spec"]["template"]["spec"]
     wanted = spec.get("nodeName")
     if wanted and wanted != node["metadata"]["name"]:
-        return Standing(should_run=False, may_stay=False)
+        return DaemonState(should_run=False, may_stay=False)
     if not matching.fits_node(spec, node):
-        return Standing(should_run=False, may_stay=False)
+        return DaemonState(should_run=False, may_stay=False)
     own, taints = tolerations(spec), node["spec"].get("taints") or []
     if matching.untolerated(own, taints, ("NoExecute",)) is not None:
-        return Standing(should_run=False, may_stay=False)
+        return DaemonState(should_run=False, may_stay=False)
     refused = matching.untolerated(own, taints, ("NoSchedule",)) is not None
-    return Standing(should_run=not refused, may_stay=True)
+    return DaemonState(should_run=not refused, may_stay=True)
 
 
 def target(pod: Object) -> str:

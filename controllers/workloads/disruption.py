@@ -37,7 +37,7 @@ _UNMANAGED = (
 )
 
 
-class _Uncountable(Exception):
+class _NoExpectedCount(Exception):
     """The number of expected pods cannot be computed. The text is the reason."""
 
 
@@ -79,7 +79,7 @@ class Disruption:
             await self._events.normal(budget, "NoPods", "No matching pods found")
         try:
             expected, desired, unmanaged = await self._expected(budget, found)
-        except _Uncountable as error:
+        except _NoExpectedCount as error:
             text = f"Failed to calculate the number of expected pods: {error}"
             await self._events.warning(budget, "CalculateExpectedPodCountFailed", text)
             await self._fail(budget, str(error))
@@ -134,7 +134,7 @@ class Disruption:
 
     async def _expected(self, budget: Object, found: list[Object]) -> tuple[int, int, bool]:
         """getExpectedPodCount: the expected pods, the desired healthy pods, and whether some pods
-        have no controller. Raises _Uncountable."""
+        have no controller. Raises _NoExpectedCount."""
         spec = budget["spec"]
         least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
         if least is not None and not isinstance(least, str):
@@ -150,7 +150,7 @@ class Disruption:
 
     async def _scale(self, found: list[Object]) -> tuple[int, bool]:
         """getExpectedScale: the total replicas of the pods' controllers, and whether some pods have
-        no controller. Raises _Uncountable."""
+        no controller. Raises _NoExpectedCount."""
         scales: dict[str, int] = {}
         unmanaged = False
         for pod in found:
@@ -178,7 +178,7 @@ class Disruption:
         kind = self._find_kind(reference["apiVersion"], reference["kind"])
         if kind is None:
             name = gotext.quote(pod["metadata"]["name"])
-            raise _Uncountable(f"found no controller ref for pod {name}")
+            raise _NoExpectedCount(f"found no controller ref for pod {name}")
         try:
             found = await self._client.get(kind.resource, reference["name"], namespace)
         except StatusError as error:
@@ -188,7 +188,7 @@ class Disruption:
         replicas = (found.get("spec") or {}).get("replicas")
         if not isinstance(replicas, int):
             plural = kind.resource.resource
-            raise _Uncountable(f"{plural}.{group} does not implement the scale subresource")
+            raise _NoExpectedCount(f"{plural}.{group} does not implement the scale subresource")
         return found["metadata"]["uid"], replicas
 
     async def _disrupted(self, budget: Object, found: list[Object]) -> tuple[dict[str, str], float]:

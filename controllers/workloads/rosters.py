@@ -80,7 +80,7 @@ class Roster:
 _EMPTY = Roster()
 
 
-class _Place(NamedTuple):
+class _Membership(NamedTuple):
     owner: str
     facts: Facts
     node: str
@@ -92,7 +92,7 @@ class Rosters:
 
     def __init__(self) -> None:
         self._rosters: dict[str, Roster] = {}
-        self._places: dict[Key, _Place] = {}
+        self._places: dict[Key, _Membership] = {}
 
     def of(self, uid: str) -> Roster:
         """The current roster of an owner. Do not change it."""
@@ -119,10 +119,10 @@ class Rosters:
             self._rosters.setdefault(now.owner, Roster()).add(key, now.facts, now.node)
 
 
-def _place(pod: Object) -> _Place:
+def _place(pod: Object) -> _Membership:
     reference = controller_of(pod)
     owner = reference["uid"] if reference is not None else _strays(pod["metadata"]["namespace"])
-    return _Place(owner, Facts.of(pod), pod["spec"].get("nodeName") or "")
+    return _Membership(owner, Facts.of(pod), pod["spec"].get("nodeName") or "")
 
 
 def _strays(namespace: str) -> str:

@@ -14,7 +14,7 @@ from inkube.controllers.manager import Controller, Result, Watch
 from inkube.controllers.workloads import pods, writes
 from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
 from inkube.controllers.workloads.scheduling import filters, preemption
-from inkube.controllers.workloads.scheduling.nodes import Nodes, Placed
+from inkube.controllers.workloads.scheduling.nodes import Nodes, PodOnNode
 from inkube.controllers.workloads.scheduling.preemption import Victims
 from inkube.controllers.workloads.scheduling.volumes import Volumes
 from inkube.schemas import selectors
@@ -89,7 +89,7 @@ class Scheduler:
                 if change.old is not None and not pods.is_terminal(change.old):
                     yield from self._waiting
             elif change.old is None or _is_placed_anew(change.old, pod):
-                self._nodes.place(Placed(pod), name)
+                self._nodes.place(PodOnNode(pod), name)
                 if self._waiting:
                     yield from self._near_ones()
         elif is_waiting(pod) and (change.old is None or _matters(change.old, pod)):
@@ -138,7 +138,7 @@ class Scheduler:
             return await self._unplaced(
                 key, pod, f"0/{len(self._nodes)} nodes are available: {problem}. not found"
             )
-        wish = filters.Wish(
+        wish = filters.PendingPod(
             pod,
             self._nodes,
             volumes=self._volumes.filter(pod),
@@ -201,7 +201,9 @@ class Scheduler:
             )
         return Result(requeue_after=_AT_LATEST)
 
-    async def _preempt(self, key: Key, pod: Object, wish: filters.Wish, fit: filters.Fit) -> Result:
+    async def _preempt(
+        self, key: Key, pod: Object, wish: filters.PendingPod, fit: filters.FittingNodes
+    ) -> Result:
         refusals = fit.refusals.values()
         if self._is_promised(pod):
             after = (

@@ -16,7 +16,7 @@ from inkube.schemas.objects import Object
 
 
 @dataclass(slots=True)
-class _Taken:
+class _UsedNames:
     """The names that the accepted CRDs of one group use."""
 
     resources: set[str] = field(default_factory=set)
@@ -34,7 +34,7 @@ def next_status(crd: Object, others: Iterable[Object], now: str) -> Object | Non
     `others` contains at least the CRDs of its group with one of the names in its spec. It can
     contain other CRDs and the CRD itself. `now` is a metav1.Time.
     """
-    taken = _Taken()
+    taken = _UsedNames()
     group, name = crd["spec"]["group"], crd["metadata"]["name"]
     for other in others:
         if other["spec"]["group"] == group and other["metadata"]["name"] != name:
@@ -80,7 +80,7 @@ def _untrusted(spec: Object) -> Object | None:
     return _INVALID_BUNDLE if bundle and not certificates.is_valid(bundle) else None
 
 
-def _accept(wanted: Object, accepted: Object, taken: _Taken) -> tuple[Object, Object | None]:
+def _accept(wanted: Object, accepted: Object, taken: _UsedNames) -> tuple[Object, Object | None]:
     """The accepted names, and the last conflict as a condition."""
     names = {"kind": "", "plural": "", **accepted}
     conflict: Object | None = None

@@ -25,7 +25,7 @@ _BELOW = ("properties", "items", "default")
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Position:
     """The place of the walk: the resource around it, the path in it, whether that is in metadata;
     and the minor with its texts and checks."""
 
@@ -38,7 +38,7 @@ class _Place:
 def validate(schema: Object, path: str, minor: int) -> list[FieldError]:
     """All errors of the defaults of a structural schema in a minor."""
     root = schema if schema.get(EMBEDDED) else {**schema, EMBEDDED: True}
-    return list(_node(root, path, _Place(root, minor=minor)))
+    return list(_node(root, path, _Position(root, minor=minor)))
 
 
 def has_any(schema: Object) -> bool:
@@ -52,14 +52,14 @@ def has_any(schema: Object) -> bool:
     return any(isinstance(node, dict) and has_any(node) for node in below)
 
 
-def _node(node: Object, path: str, place: _Place) -> Iterator[FieldError]:
+def _node(node: Object, path: str, place: _Position) -> Iterator[FieldError]:
     """The errors of a node and its children.
 
     Additional properties are not visited, because other checks forbid defaults in them.
     """
     is_embedded = node.get(EMBEDDED, False)
     if is_embedded:
-        place = _Place(node, minor=place.minor)
+        place = _Position(node, minor=place.minor)
     if "default" in node and not _is_plain(node):
         check = _inside_metadata if place.inside_metadata else _value
         yield from check(node, f"{path}.default", place)
@@ -70,7 +70,7 @@ def _node(node: Object, path: str, place: _Place) -> Iterator[FieldError]:
     for name, child in node.get("properties", {}).items():
         if _BELOW_NOTHING(child):
             continue
-        below = _Place(
+        below = _Position(
             place.resource,
             (*place.way, name),
             place.inside_metadata or (is_embedded and name in _META_FIELDS),
@@ -88,7 +88,7 @@ def _is_plain(node: Object) -> bool:
     return wanted is type(node["default"]) and node.keys() <= _SAYS_NOTHING
 
 
-def _value(node: Object, path: str, place: _Place) -> Iterator[FieldError]:
+def _value(node: Object, path: str, place: _Position) -> Iterator[FieldError]:
     """The errors of a default. A node without errors is checked once for all versions and kinds."""
     key = _FINE.key(node, place.minor)
     if _FINE.get(key):
@@ -130,7 +130,7 @@ def _keywords(schema: CompiledSchema, value: Any, path: str, minor: int) -> Iter
         yield from cel.run_on_default(dict(schema.schema), value, path, minor)
 
 
-def _inside_metadata(node: Object, path: str, place: _Place) -> Iterator[FieldError]:
+def _inside_metadata(node: Object, path: str, place: _Position) -> Iterator[FieldError]:
     """The errors of a default in metadata, checked in a resource with no other members."""
     value: Any = copy.deepcopy(node["default"])
     for step in reversed(place.way):

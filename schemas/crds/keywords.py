@@ -17,14 +17,14 @@ _NO_DEFAULTS = "inside additionalProperties applying to object metadata"
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Position:
     """The place of the walk. `no_defaults` is the reason why defaults are forbidden, or ""."""
 
     no_defaults: str = ""
     inside_metadata: bool = False
 
 
-_ANYWHERE = _Place()
+_ANYWHERE = _Position()
 
 
 def validate(schema: Object, path: str) -> list[FieldError]:
@@ -32,7 +32,9 @@ def validate(schema: Object, path: str) -> list[FieldError]:
     return list(_node(schema, path, _ANYWHERE, is_root=True))
 
 
-def _node(node: Object, path: str, place: _Place, *, is_root: bool = False) -> Iterator[FieldError]:
+def _node(
+    node: Object, path: str, place: _Position, *, is_root: bool = False
+) -> Iterator[FieldError]:
     if not node.keys() <= _HARMLESS:
         yield from _keywords(node, path, place)
     additional = node.get("additionalProperties")
@@ -73,7 +75,7 @@ _HARMLESS = frozenset(
 _BRANCHES = frozenset({"allOf", "anyOf", "oneOf", "not", "definitions", "dependencies"})
 
 
-def _keywords(node: Object, path: str, place: _Place) -> Iterator[FieldError]:
+def _keywords(node: Object, path: str, place: _Position) -> Iterator[FieldError]:
     """The errors of the less common keywords."""
     if place.no_defaults and "default" in node:
         yield forbidden(f"{path}.default", f"must not be set {place.no_defaults}")
@@ -98,7 +100,7 @@ def _keywords(node: Object, path: str, place: _Place) -> Iterator[FieldError]:
         yield invalid(f"{path}.{schemastructure.PRESERVE}", False, "must be true or undefined")
 
 
-def _additional(node: Object, path: str, place: _Place) -> Iterator[FieldError]:
+def _additional(node: Object, path: str, place: _Position) -> Iterator[FieldError]:
     additional, path = node["additionalProperties"], f"{path}.additionalProperties"
     if node.get("properties") and additional is not True:
         yield forbidden(path, "additionalProperties and properties are mutual exclusive")
@@ -108,18 +110,20 @@ def _additional(node: Object, path: str, place: _Place) -> Iterator[FieldError]:
         yield from _node(additional, path, place)
 
 
-def _properties(node: Object, path: str, place: _Place, *, is_root: bool) -> Iterator[FieldError]:
+def _properties(
+    node: Object, path: str, place: _Position, *, is_root: bool
+) -> Iterator[FieldError]:
     has_metadata = is_root or node.get(schemastructure.EMBEDDED)
     for name, child in node["properties"].items():
         below = place
         if has_metadata and name in _META_FIELDS:
             reason = f"in top-level {name}" if is_root else place.no_defaults
-            below = _Place(reason, inside_metadata=True)
+            below = _Position(reason, inside_metadata=True)
         if not schemastructure.is_simple(child) or rules.KEY in child:
             yield from _node(child, f"{path}.properties[{name}]", below)
 
 
-def _branches(node: Object, path: str, place: _Place) -> Iterator[FieldError]:
+def _branches(node: Object, path: str, place: _Position) -> Iterator[FieldError]:
     if "not" in node:
         yield from _node(node["not"], f"{path}.not", place)
     lists = [(key, node.get(key) or ()) for key in ("allOf", "oneOf", "anyOf")]

@@ -300,7 +300,7 @@ def _edits(count: int, others: int, judge: Callable[[int, int], tuple[int, int]]
     numbers of equal and of different parts of two items."""
     if count + others > MAX_COMPARED:
         return _edits_of_long(count, others, judge)
-    ahead, behind = _Way(1, 0, 0, judge), _Way(-1, count, others, judge)
+    ahead, behind = _EditPath(1, 0, 0, judge), _EditPath(-1, count, others, judge)
     ends = [[0, 0], [count, others]]
     budget = 4 * (count + others)
     while True:
@@ -313,7 +313,7 @@ def _edits(count: int, others: int, judge: Callable[[int, int], tuple[int, int]]
             ends[place][0 if along else 1] += way.step
 
 
-class _Way:
+class _EditPath:
     """A path through the table of two lists, from its beginning or from its end."""
 
     def __init__(
@@ -329,7 +329,7 @@ class _Way:
     def _is_before(self, one: int, other: int) -> bool:
         return one < other if self.step > 0 else one > other
 
-    def search(self, other: "_Way", end: list[int], budget: int) -> int:
+    def search(self, other: "_EditPath", end: list[int], budget: int) -> int:
         """Search the diagonal through `end` for the next match, go to it, and continue along equal
         items. Returns the rest of the budget."""
         turn, is_out = 0, [False, False]

@@ -83,7 +83,7 @@ def paths(definition: Definition, version: str) -> Object:
     collection = inner or f"{root}/{plural}"
     wording = wordings.of(definition)
     name = wording.schema_of(definition, version)
-    shown = _Shown(definition, version, name, gvk_of(definition, version))
+    shown = _PathKind(definition, version, name, gvk_of(definition, version))
     found: Object = {}
     _put(found, collection, shown, _of(verbs, "deletecollection", "list", "create"))
     if inner:
@@ -98,7 +98,7 @@ def paths(definition: Definition, version: str) -> Object:
     served = definition.version(version)
     for part in served.subresources if served is not None else ():
         schema, gvk = wording.part_of(definition, version, part)
-        sub = _Shown(definition, version, schema, gvk._asdict(), part.name)
+        sub = _PathKind(definition, version, schema, gvk._asdict(), part.name)
         path = f"{collection}/{{name}}/{part.name}"
         _put(found, path, sub, part.verbs)
         if part.name == "proxy":
@@ -146,7 +146,7 @@ def _of(verbs: Iterable[str], *wanted: str) -> list[str]:
     return [verb for verb in wanted if verb in verbs]
 
 
-class _Shown(NamedTuple):
+class _PathKind(NamedTuple):
     """The kind and the form of the operations of one path."""
 
     definition: Definition
@@ -169,7 +169,7 @@ class _Shown(NamedTuple):
         return self.sub in _OPTIONS and self.sub != "log"
 
 
-def _put(found: Object, path: str, shown: _Shown, verbs: Sequence[str]) -> None:
+def _put(found: Object, path: str, shown: _PathKind, verbs: Sequence[str]) -> None:
     if not verbs:
         return
     make = _connection if shown.connects else _operation
@@ -185,7 +185,7 @@ def _put(found: Object, path: str, shown: _Shown, verbs: Sequence[str]) -> None:
         found[path]["parameters"] = shared
 
 
-def _parameters(path: str, shown: _Shown, names: Iterable[str]) -> list[Object]:
+def _parameters(path: str, shown: _PathKind, names: Iterable[str]) -> list[Object]:
     """Return the parameters of the path, `pretty` and `names`, sorted by name."""
     found = [_parameter(name) for name in names]
     if not shown.connects:
@@ -220,7 +220,7 @@ def _parameter(name: str) -> Object:
     }
 
 
-def _operation(path: str, shown: _Shown, verb: str) -> Object:
+def _operation(path: str, shown: _PathKind, verb: str) -> Object:
     names = _OPTIONS["log"] if shown.sub == "log" else _PARAMETERS[verb]
     made: Object = {
         "tags": [tag(shown.definition, shown.version)],
@@ -237,7 +237,7 @@ def _operation(path: str, shown: _Shown, verb: str) -> Object:
     return made
 
 
-def _phrase(shown: _Shown, verb: str) -> str:
+def _phrase(shown: _PathKind, verb: str) -> str:
     if verb == "list" and shown.wording.documents_watches and "watch" in shown.definition.verbs:
         return f"list or watch objects of kind {shown.kind}"
     text = _PHRASES[verb].format(f"{shown.sub} of " if shown.sub else "", shown.kind)
@@ -249,7 +249,7 @@ def _vowel(kind: str) -> bool:
     return kind[:1].lower() in "aeio"
 
 
-def _connection(path: str, shown: _Shown, verb: str) -> Object:
+def _connection(path: str, shown: _PathKind, verb: str) -> Object:
     """Return a forwarded operation, whose response is that of the other server."""
     method = _METHODS[verb]
     word = method.upper()
@@ -272,7 +272,7 @@ def _connection(path: str, shown: _Shown, verb: str) -> Object:
     }
 
 
-def _responses(shown: _Shown, verb: str) -> Object:
+def _responses(shown: _PathKind, verb: str) -> Object:
     """Return the responses, by status code."""
     schema, media = _answered(shown, verb), shown.wording.media
     if verb in ("list", "watch", "watchlist"):
@@ -288,7 +288,7 @@ def _responses(shown: _Shown, verb: str) -> Object:
     return found
 
 
-def _answered(shown: _Shown, verb: str) -> str:
+def _answered(shown: _PathKind, verb: str) -> str:
     definition = shown.definition
     if verb == "delete" and not shown.sub and definition.returns_deleted:
         return shown.schema
@@ -305,7 +305,7 @@ def answer(text: str, schema: str, media: Iterable[str] = MEDIA) -> Object:
     return {"description": text, "content": {name: {"schema": content} for name in media}}
 
 
-def _body(shown: _Shown, verb: str) -> Object | None:
+def _body(shown: _PathKind, verb: str) -> Object | None:
     if verb == "patch":
         schema = reference(f"{META}.Patch")
         content = {name: {"schema": schema} for name in shown.wording.patch_media}
@@ -329,7 +329,7 @@ def _group(definition: Definition) -> str:
     return _camel(wordings.of(definition).group_word(definition.group)) or "Core"
 
 
-def _operation_id(path: str, shown: _Shown, verb: str) -> str:
+def _operation_id(path: str, shown: _PathKind, verb: str) -> str:
     """Return an id such as `readStableExampleComV1NamespacedWidgetStatus`."""
     group, version, kind = _group(shown.definition), shown.version.title(), shown.kind
     inside = "Namespaced" if "{namespace}" in path else ""

@@ -199,13 +199,17 @@ class Updater(NamedTuple):
         claimed = typed.with_parents(last.fields)
         pruned = typed.remove(before, claimed)
         held = typed.with_parents(typed.owned(before))
-        pruned = yield from self._with_owned(_Seen(before, held, last.api_version), pruned, owners)
+        pruned = yield from self._with_owned(
+            _VersionedObject(before, held, last.api_version), pruned, owners
+        )
         kept = typed.with_parents(typed.owned(pruned))
         gone = fieldsets.intersection(fieldsets.difference(held, kept), claimed)
         _, result = yield from self._at(typed.remove(before, gone), self.api_version)
         return result
 
-    def _with_owned(self, merged: "_Seen", pruned: Object, owners: Owners) -> Steps[Object]:
+    def _with_owned(
+        self, merged: "_VersionedObject", pruned: Object, owners: Owners
+    ) -> Steps[Object]:
         """`pruned` with the removed fields of `merged` that a manager owns, in that version."""
         claims: dict[str, FieldSet] = {merged.api_version: EMPTY}
         for owned in owners.values():
@@ -226,7 +230,7 @@ class Updater(NamedTuple):
         return result
 
 
-class _Seen(NamedTuple):
+class _VersionedObject(NamedTuple):
     """An object in one version, and the set of its fields."""
 
     value: Object

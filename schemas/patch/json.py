@@ -171,11 +171,11 @@ _OPERATIONS: dict[str, Callable[[Object, str, Object], int]] = {
     "add": _add, "copy": _copy, "move": _move, "remove": _remove, "replace": _replace,
     "test": _test,
 }  # fmt: skip
-_Place = tuple[Any, str]
+_Position = tuple[Any, str]
 """A container, and the last part of a path, unescaped."""
 
 
-def _reach(document: Object, path: str, complaint: str) -> _Place:
+def _reach(document: Object, path: str, complaint: str) -> _Position:
     """The container and the last part of a path. Raises JSONPatchFailure if it does not exist."""
     parts = [_unescaped(part) for part in path.split("/")]
     if len(parts) < 2:
@@ -215,7 +215,7 @@ def _index(container: list[Any], key: str, prefix: str, *, bare: bool = False) -
     return index
 
 
-def _value(place: _Place, complaint: str) -> Any:
+def _value(place: _Position, complaint: str) -> Any:
     """The value at a place; None for a missing member. Raises JSONPatchFailure for a bad index."""
     container, key = place
     if isinstance(container, list):
@@ -223,7 +223,7 @@ def _value(place: _Place, complaint: str) -> Any:
     return container.get(key)
 
 
-def _take(place: _Place, complaint: str) -> None:
+def _take(place: _Position, complaint: str) -> None:
     container, key = place
     if isinstance(container, list):
         place = container, str(_index(container, key, complaint))
@@ -233,7 +233,7 @@ def _take(place: _Place, complaint: str) -> None:
     _standard("remove", place, None)
 
 
-def _insert(place: _Place, value: Any, complaint: str) -> None:
+def _insert(place: _Position, value: Any, complaint: str) -> None:
     """Insert a value at a place; -1 means the end of a list, like `-`."""
     container, key = place
     if isinstance(container, list) and key != "-":
@@ -250,7 +250,7 @@ def _insert(place: _Place, value: Any, complaint: str) -> None:
     _standard("add", place, value)
 
 
-def _standard(op: str, place: _Place, value: Any) -> None:
+def _standard(op: str, place: _Position, value: Any) -> None:
     """Apply one operation of RFC 6902 to a container, in place."""
     container, key = place
     if isinstance(container, list) and key.startswith("-") and key != "-":

@@ -10,4 +10,4 @@ from inkube.schemas.webhooks.review import Answer as Answer
 from inkube.schemas.webhooks.review import Facts as Facts
 from inkube.schemas.webhooks.review import InvalidAnswerError as InvalidAnswerError
 from inkube.schemas.webhooks.review import Rejection as Rejection
-from inkube.schemas.webhooks.review import Seen as Seen
+from inkube.schemas.webhooks.review import RequestView as RequestView

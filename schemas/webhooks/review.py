@@ -47,7 +47,7 @@ class Rejection(status.StatusError):
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class RequestView:
     """A request as one webhook receives it. `kind` and `resource` can be those of another
     version."""
 
@@ -72,7 +72,7 @@ class Facts:
     options: Object
 
 
-def request(facts: Facts, seen: Seen, uid: str) -> Object:
+def request(facts: Facts, seen: RequestView, uid: str) -> Object:
     """Return an AdmissionRequest without object and oldObject. It is also the variable `request` of
     conditions."""
     found: Object = {"uid": uid, "kind": seen.kind._asdict(), "resource": seen.resource._asdict()}
@@ -93,7 +93,7 @@ def request(facts: Facts, seen: Seen, uid: str) -> Object:
     return found
 
 
-def build(facts: Facts, seen: Seen, *, uid: str, version: str) -> bytes:
+def build(facts: Facts, seen: RequestView, *, uid: str, version: str) -> bytes:
     """Return the AdmissionReview as JSON."""
     asked = request(facts, seen, uid)
     dry_run, options = asked.pop("dryRun"), asked.pop("options")

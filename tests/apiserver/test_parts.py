@@ -103,7 +103,7 @@ def test_such_an_attribute_is_found(body: str) -> None:
 async def test_parts_are_frozen() -> None:
     async with inkube.APIServer() as server:
         made = server.parts
-        for part in (made, made.core, made.core.base, made.core.door, made.core.webhooks):
+        for part in (made, made.core, made.core.base, made.core.listener, made.core.webhooks):
             with pytest.raises(FrozenInstanceError):
                 setattr(part, fields(part)[0].name, None)
 
@@ -131,7 +131,7 @@ async def test_parts_are_built_without_starting_anything() -> None:
     async with inkube.APIServer() as server:
         await server.settled()
         core, tasks = server.parts.core, asyncio.all_tasks()
-        made = parts.build(server.options, core.door, core.base)
+        made = parts.build(server.options, core.listener, core.base)
         assert asyncio.all_tasks() == tasks
         assert made.core.manager.names == []
         made.core.faults.close()

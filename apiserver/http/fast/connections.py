@@ -51,7 +51,7 @@ class Server(plain.Server):
         return Connection(self, self.budget, self.outbox, loop=self.loop, **self.settings)
 
 
-class _Taken(NamedTuple):
+class _TaskRequest(NamedTuple):
     """A request that the task of the connection continues."""
 
     request: web.BaseRequest
@@ -116,7 +116,7 @@ class Connection(plain.Connection):
         """Whether the request is the last of those that arrived in one turn. A single one is."""
         self._running: _Running | None = None
         """The request that waits for a future without the task."""
-        self._taken: _Taken | None = None
+        self._taken: _TaskRequest | None = None
         """The request that the task continues."""
         self._resting = self._loop.create_future()
         """The future that the task awaits while requests run without it."""
@@ -159,7 +159,7 @@ class Connection(plain.Connection):
         except StopIteration as end:
             self._answer(request, payload, end.value)
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 # it is raised there
-            self._taken = _Taken(request, payload, _raising(error))
+            self._taken = _TaskRequest(request, payload, _raising(error))
         else:
             self._running, self._current_request = running, request
             if waits is None:
@@ -198,9 +198,9 @@ class Connection(plain.Connection):
                 request._task = None  # type: ignore[assignment] # noqa: SLF001 # a cycle
                 return
         except Exception as error:  # noqa: BLE001 # it is raised there
-            self._taken = _Taken(request, payload, _raising(error))
+            self._taken = _TaskRequest(request, payload, _raising(error))
         else:
-            self._taken = _Taken(request, payload, _returning(answer))
+            self._taken = _TaskRequest(request, payload, _returning(answer))
 
     def _sent(self, request: web.BaseRequest, answer: web.StreamResponse) -> bool:
         """Write a response if that needs no wait. Returns whether it was written."""
@@ -244,13 +244,13 @@ class Connection(plain.Connection):
             running, self._running = self._running, None
             if running is None:
                 raise
-            self._taken = _Taken(running.request, running.payload, running.answered)
+            self._taken = _TaskRequest(running.request, running.payload, running.answered)
             running.task.uncancel()
             running.task.cancel()  # meant for the request, which runs as this task
         finally:
             self._waiter = None
 
-    def _next(self) -> _Taken:
+    def _next(self) -> _TaskRequest:
         """Return the oldest request that has not begun."""
         message, payload = self._messages.popleft()
         task = asyncio.current_task()
@@ -259,7 +259,7 @@ class Connection(plain.Connection):
             handler, message = self._make_error_handler(message), ERROR
         assert task is not None
         assert handler is not None
-        return _Taken(self._request(message, payload, task), payload, handler)
+        return _TaskRequest(self._request(message, payload, task), payload, handler)
 
     def _request(self, message: Any, payload: StreamReader, task: Any) -> web.BaseRequest:
         if _COUNTS_MESSAGES:  # the parser pauses while too many requests wait

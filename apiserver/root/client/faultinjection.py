@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Coroutine
 from typing import Any, TypeVar
 
 from inkube.apiserver import faults
-from inkube.apiserver.faults import Faults, Trouble
+from inkube.apiserver.faults import Faults, Injection
 from inkube.apiserver.root.client.inprocess import CONTROLLER, InProcessClient
 from inkube.controllers.client import (
     Event,
@@ -70,11 +70,11 @@ class FaultInjectingClient:
     ) -> AsyncGenerator[Event, None]:
         selection = selected(namespace, labels, fields)
         events = self._client.watch(resource, selection, resource_version=resource_version)
-        trouble = self._met("watch", resource, selection.namespace)
-        if trouble is not None:
-            await self._wait(trouble)
-            _refuse(trouble)
-        watching = None if trouble is None else trouble.watching
+        injection = self._met("watch", resource, selection.namespace)
+        if injection is not None:
+            await self._wait(injection)
+            _refuse(injection)
+        watching = None if injection is None else injection.watching
         told = 0
         try:
             async for event in events:
@@ -153,7 +153,7 @@ class FaultInjectingClient:
         namespace: str = "",
         name: str = "",
         subresource: str = "",
-    ) -> Trouble | None:
+    ) -> Injection | None:
         if self._faults.rules is None:
             return None
         gvr = gvr_of(resource)
@@ -180,26 +180,26 @@ class FaultInjectingClient:
         subresource: str = "",
     ) -> T:
         """Do the work, or what a matching fault requests instead. Raises StatusError."""
-        trouble = self._met(verb, resource, namespace, name, subresource)
-        if trouble is None:
+        injection = self._met(verb, resource, namespace, name, subresource)
+        if injection is None:
             return await work
         try:
-            await self._wait(trouble)
-            if not trouble.carried_out:
-                _refuse(trouble)
+            await self._wait(injection)
+            if not injection.carried_out:
+                _refuse(injection)
             found = await work
         finally:
             work.close()
-        _refuse(trouble)
+        _refuse(injection)
         return found
 
-    async def _wait(self, trouble: Trouble) -> None:
-        if trouble.delay:
-            await self._clock.sleep(trouble.delay)
+    async def _wait(self, injection: Injection) -> None:
+        if injection.delay:
+            await self._clock.sleep(injection.delay)
 
 
-def _refuse(trouble: Trouble) -> None:
-    if trouble.refusal is not None:
-        raise trouble.refusal
-    if trouble.cut:
+def _refuse(injection: Injection) -> None:
+    if injection.refusal is not None:
+        raise injection.refusal
+    if injection.cut:
         raise status.unavailable(CUT)

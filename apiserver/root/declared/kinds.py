@@ -12,7 +12,7 @@ from inkube.apiserver.registry import Handler, Resource
 from inkube.apiserver.root import modulehosts, startmodules
 from inkube.apiserver.root.core import Core
 from inkube.apiserver.root.declared.endpoints import SubresourceHandler, endpoint
-from inkube.apiserver.root.declared.records import Shown, StoredRecords, transactor
+from inkube.apiserver.root.declared.records import StoredRecords, ViewConverter, transactor
 from inkube.controllers.environment import Environment, Recheck
 from inkube.controllers.events import Recorder
 from inkube.controllers.kinds import KindModule
@@ -77,7 +77,9 @@ def _install(core: Core, module: KindModule[Any], environment: Environment) -> N
         transactor=None
         if module.transaction is None
         else transactor(module.transaction, lambda: environment, _records(core), core.base.store),
-        converter=None if view is None else Shown(view, definition.names.kind, lambda: environment),
+        converter=None
+        if view is None
+        else ViewConverter(view, definition.names.kind, lambda: environment),
         stored_as=source,
         since=0 if view is not None else core.base.store.revision,
         is_view=view is not None,

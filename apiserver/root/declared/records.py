@@ -101,7 +101,7 @@ def transactor(
     return entered
 
 
-class Shown:
+class ViewConverter:
     """The converter of a view's kind: it shows stored objects as objects of the view."""
 
     def __init__(self, view: View, kind: str, environment: Callable[[], Environment]) -> None:

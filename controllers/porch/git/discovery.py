@@ -21,7 +21,7 @@ MOST = 50_000
 
 
 @dataclass(slots=True)
-class Found:
+class FoundRevision:
     """One package revision in git."""
 
     package: str
@@ -43,7 +43,7 @@ class Discovery:
     """The revisions of a repository, and the packages that cannot be read: a directory at a ref,
     and the reason."""
 
-    found: list[Found] = field(default_factory=list)
+    found: list[FoundRevision] = field(default_factory=list)
     unreadable: list[tuple[str, str]] = field(default_factory=list)
 
 
@@ -66,8 +66,8 @@ class _Discovering:
         self._store, self._refs, self._where, self._known = store, refs, where, known
         self.result = Discovery()
         self._kptfiles: dict[bytes, Kptfile | Unreadable] = {}
-        self._published: dict[tuple[str, str], Found] = {}
-        self._highest: dict[str, tuple[Found, bytes]] = {}
+        self._published: dict[tuple[str, str], FoundRevision] = {}
+        self._highest: dict[str, tuple[FoundRevision, bytes]] = {}
 
     def tags(self) -> None:
         """Find published revisions."""
@@ -90,13 +90,15 @@ class _Discovering:
                 own = told.get("package") == package and revision > 0
                 default = last if revision == layout.PLACEHOLDER else f"v{revision}"
                 workspace = str(told.get("workspaceName") or default) if own else default
-                found = Found(
+                found = FoundRevision(
                     package, workspace, revision, layout.PUBLISHED, shown, commit, text,
                     layout.tasks_of(told) if own else None, head.author, _time(head),
                 )  # fmt: skip
             else:
                 assert workspace is not None, "it is known"
-                found = Found(package, workspace, revision, layout.PUBLISHED, shown, commit, None)
+                found = FoundRevision(
+                    package, workspace, revision, layout.PUBLISHED, shown, commit, None
+                )
             if revision > 0 and self._where.deletion(package, revision) in self._refs:
                 found.lifecycle = layout.DELETION_PROPOSED
             self._published[package, workspace] = found
@@ -120,7 +122,7 @@ class _Discovering:
             text = self._kptfile_at(head, path, self._where.branch)
             if text is None:
                 continue
-            found = Found(
+            found = FoundRevision(
                 package, self._where.branch, layout.PLACEHOLDER, layout.PUBLISHED,
                 self._where.branch, commit, text, tasks.get(package, (0, None))[1],
                 head.author, _time(head),
@@ -144,7 +146,7 @@ class _Discovering:
         if package is None or (package, workspace) in self._published:
             return
         shown = self._where.shown(ref)
-        found = Found(package, workspace, 0, lifecycle, shown, commit, None)
+        found = FoundRevision(package, workspace, 0, lifecycle, shown, commit, None)
         if (shown, commit) not in self._known:
             head = self._store.head(commit)
             found.kptfile = self._kptfile_at(head, path, shown)
@@ -154,7 +156,7 @@ class _Discovering:
         self._published[package, workspace] = found
         self._add(found)
 
-    def _add(self, found: Found) -> None:
+    def _add(self, found: FoundRevision) -> None:
         if len(self.result.found) < MOST:
             self.result.found.append(found)
 

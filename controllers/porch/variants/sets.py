@@ -34,7 +34,7 @@ _RESYNC = 60.0
 """Seconds until a set with an objectSelector lists its objects again."""
 
 
-class Wrong(Exception):
+class InvalidTarget(Exception):
     """The variants cannot be created; the message gives the reason."""
 
 
@@ -144,7 +144,7 @@ class Sets:
                 await self._variant(obj, upstream, target) for target in await self._targets(obj)
             ]
             await self._ensure(obj, wanted)
-        except (Wrong, StatusError) as error:
+        except (InvalidTarget, StatusError) as error:
             text = error.message if isinstance(error, StatusError) else str(error)
             await self._tell(obj, "UnexpectedError", text)
             if isinstance(error, StatusError) and error.code in (409, 503):
@@ -196,7 +196,9 @@ class Sets:
         group, _, version = selector["apiVersion"].rpartition("/")
         plural = await injection.plural_of(self._client, group, selector["kind"])
         if not plural:
-            raise Wrong(f"kind {selector['kind']} of {selector['apiVersion']} is not served")
+            raise InvalidTarget(
+                f"kind {selector['kind']} of {selector['apiVersion']} is not served"
+            )
         prefix = f"{group}/" if group else ""
         listed = await self._client.list(f"{prefix}{version}/{plural}", Selection(namespace))
         return [
@@ -295,9 +297,9 @@ def _evaluated(text: str, values: Object) -> str:
         program = cel.compile(text, dict.fromkeys(_VARIABLES, cel.types.DYN))
         found = program.evaluate(values)
     except cel.CelError as error:
-        raise Wrong(f"expression {text!r}: {error}") from error
+        raise InvalidTarget(f"expression {text!r}: {error}") from error
     if not isinstance(found, str):
-        raise Wrong(f"expression {text!r} gives no string")
+        raise InvalidTarget(f"expression {text!r} gives no string")
     return found
 
 

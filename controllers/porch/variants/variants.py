@@ -37,12 +37,12 @@ _RESERVED = ("name", "package-path")
 _PREFIX = "PackageVariant."
 
 
-class Trouble(Exception):
+class VariantError(Exception):
     """A variant cannot follow its upstream; the text is the message of the Ready condition."""
 
 
-class Stalled(Trouble):
-    """A Trouble that only a change of the variant or of its upstream can solve."""
+class Stalled(VariantError):
+    """A VariantError that only a change of the variant or of its upstream can solve."""
 
 
 def module() -> KindModule[PackageVariant]:
@@ -134,7 +134,7 @@ class Variants:
             targets = await self._ensure(obj)
         except Stalled as error:
             await self._tell(obj, _stalled(str(error)), None)
-        except Trouble as error:
+        except VariantError as error:
             await self._tell(obj, [_VALID, Finding("Ready", False, "Error", str(error))], None)
         except StatusError as error:
             await self._tell(obj, [_VALID, Finding("Ready", False, "Error", error.message)], None)
@@ -148,7 +148,7 @@ class Variants:
     # the downstream revisions
 
     async def _ensure(self, obj: Object) -> list[str]:
-        """Create or update the downstream revisions. Return their names. Raises Trouble."""
+        """Create or update the downstream revisions. Return their names. Raises VariantError."""
         spec, namespace = obj["spec"], obj["metadata"]["namespace"]
         upstream = await self._upstream(spec["upstream"], namespace)
         place = spec["downstream"]
@@ -274,7 +274,7 @@ class Variants:
         self, obj: Object, target: Object, upstream: Object, there: Sequence[Object]
     ) -> str:
         """Update one downstream revision to its upstream and to the wanted content. Return the name
-        of the resulting revision. Raises Trouble."""
+        of the resulting revision. Raises VariantError."""
         name = target["metadata"]["name"]
         if target["spec"]["lifecycle"] == DELETION_PROPOSED:
             target["spec"]["lifecycle"] = PUBLISHED
@@ -283,7 +283,7 @@ class Variants:
         wanted = revisions.ref_of(upstream)
         if lock.get("ref") and lock["ref"] != wanted:
             if target["spec"]["lifecycle"] != PUBLISHED:
-                raise Trouble(
+                raise VariantError(
                     f'cannot update upstream of downstream "{name}" when it is not published'
                 )
             target = await self._upgrade(obj, target, upstream, there, lock["ref"])
@@ -299,7 +299,9 @@ class Variants:
         )
         old = next((each for each in siblings if revisions.revision_of(each) == number), None)
         if old is None or number < 1:
-            raise Trouble(f"could not find the old upstream {ref} of {target['metadata']['name']}")
+            raise VariantError(
+                f"could not find the old upstream {ref} of {target['metadata']['name']}"
+            )
         names = {
             "oldUpstreamRef": old,
             "newUpstreamRef": upstream,
@@ -313,7 +315,7 @@ class Variants:
 
     async def _content(self, obj: Object, target: Object, there: Sequence[Object]) -> str:
         """Apply context, pipeline and injections; a published revision is copied to a draft first.
-        Return the name of the changed revision. Raises Trouble."""
+        Return the name of the changed revision. Raises VariantError."""
         if not any(obj["spec"].get(m) for m in ("packageContext", "pipeline", "injectors")):
             return str(target["metadata"]["name"])
         wanted = await self._wanted(obj, target)
@@ -326,7 +328,7 @@ class Variants:
         if wanted is not None:
             if target["spec"]["lifecycle"] != DRAFT:
                 name = target["metadata"]["name"]
-                raise Trouble(f'cannot change downstream "{name}": it is proposed')
+                raise VariantError(f'cannot change downstream "{name}": it is proposed')
             await self._client.update(wanted)
         return str(target["metadata"]["name"])
 
@@ -377,13 +379,13 @@ def _stalled(text: str) -> list[Finding]:
 
 
 def with_context(files: Files, wanted: Object) -> Files:
-    """The files with keys of the package context set and removed. Raises Trouble if the package has
-    no context."""
+    """The files with keys of the package context set and removed. Raises VariantError if the
+    package has no context."""
     data, removed = wanted.get("data") or {}, wanted.get("removeKeys") or []
     if not data and not removed:
         return files
     if packages.CONTEXT not in files:
-        raise Trouble(f"the package has no {packages.CONTEXT} to write the context into")
+        raise VariantError(f"the package has no {packages.CONTEXT} to write the context into")
 
     def change(tree: Any) -> None:
         own = documents.descend(tree, "data")

@@ -27,7 +27,7 @@ TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class _Edition:
+class _Attempt:
     """The result of one attempt."""
 
     number: int
@@ -78,7 +78,7 @@ class Publication:
 
     async def _edition(
         self, write: Write, env: Environment, repository: Object, depot: Depot, old: Object
-    ) -> _Edition:
+    ) -> _Attempt:
         """The next revision number, and a commit of the directory of the draft on top of the
         present head of main."""
         spec, head = old["spec"], revisions.commit_of(old)
@@ -98,7 +98,7 @@ class Publication:
                 commits.published, depot, main, head, package, text=text, user=write.user
             )
             commit = await self._depots.run(depot.url, make)
-        return _Edition(number, commit, main, siblings)
+        return _Attempt(number, commit, main, siblings)
 
 
 def _check_gates(write: Write, obj: Object) -> None:
@@ -117,7 +117,7 @@ def _tagged(refs: Refs, depot: Depot, package: str) -> list[int]:
     return [layout.revision_of(ref.removeprefix(prefix)) for ref in refs if ref.startswith(prefix)]
 
 
-def _updates(depot: Depot, old: Object, edition: _Edition) -> list[Update]:
+def _updates(depot: Depot, old: Object, edition: _Attempt) -> list[Update]:
     """The updates of a publication: move main, create the tag, delete the proposed branch."""
     package, workspace = old["spec"]["packageName"], old["spec"]["workspaceName"]
     return [
@@ -127,7 +127,7 @@ def _updates(depot: Depot, old: Object, edition: _Edition) -> list[Update]:
     ]
 
 
-def _publish(write: Write, env: Environment, depot: Depot, obj: Object, edition: _Edition) -> None:
+def _publish(write: Write, env: Environment, depot: Depot, obj: Object, edition: _Attempt) -> None:
     """Apply a publication to its object."""
     spec, told = obj["spec"], obj["status"]
     spec["revision"] = edition.number
@@ -139,7 +139,7 @@ def _publish(write: Write, env: Environment, depot: Depot, obj: Object, edition:
 
 
 async def _record(
-    write: Write, env: Environment, depot: Depot, obj: Object, edition: _Edition
+    write: Write, env: Environment, depot: Depot, obj: Object, edition: _Attempt
 ) -> None:
     """Add records for the effects of a publication on other objects: the label, the placeholder,
     the summary of the package."""

@@ -12,7 +12,7 @@ from inkube.controllers.client import Object
 from inkube.controllers.informer import Key
 from inkube.controllers.provisioning import manifests, places
 from inkube.controllers.provisioning.jobs.types import JobSpec, ResourceReference
-from inkube.controllers.provisioning.manifests import KINDS, Found, Trouble
+from inkube.controllers.provisioning.manifests import KINDS, DeclaredResource, FileProblem
 from inkube.controllers.provisioning.outside.contents import Edit, File, Tree
 from inkube.controllers.provisioning.pulls import Pulled, Pulls
 from inkube.controllers.provisioning.types import Repository
@@ -37,7 +37,7 @@ class Outcome:
     warnings: list[str] = field(default_factory=list)
     summary: list[Object] = field(default_factory=list)
     head: str = ""
-    pulled: Sequence[Found] | None = None
+    pulled: Sequence[DeclaredResource] | None = None
     url: Object = field(default_factory=dict)
 
     @classmethod
@@ -127,7 +127,9 @@ async def _read(tree: Tree, run: Run[Repository], pulls: Pulls, progress: Progre
 
 
 def compared(
-    found: Sequence[Found], troubles: Iterable[Trouble], before: Sequence[Found]
+    found: Sequence[DeclaredResource],
+    troubles: Iterable[FileProblem],
+    before: Sequence[DeclaredResource],
 ) -> Outcome:
     """The changes per kind, and the problems of files."""
     outcome, tally = Outcome(), _Tally()
@@ -227,7 +229,10 @@ def _edits(spec: JobSpec, file: File, path: str, base: str) -> list[Edit]:
 
 
 def _paths_of(
-    references: Sequence[ResourceReference], known: Sequence[Found], errors: list[str], action: str
+    references: Sequence[ResourceReference],
+    known: Sequence[DeclaredResource],
+    errors: list[str],
+    action: str,
 ) -> list[str]:
     """The files of the referenced resources, according to the last pull. Missing resources are
     added to `errors`."""

@@ -3,4 +3,4 @@ from inkube.controllers.provisioning.outside.git import Git as Git
 from inkube.controllers.provisioning.outside.git import GitSession as GitSession
 from inkube.controllers.provisioning.outside.github import GitHub as GitHub
 from inkube.controllers.provisioning.outside.providers import Providers as Providers
-from inkube.controllers.provisioning.outside.rest import Rest as Rest
+from inkube.controllers.provisioning.outside.rest import RestClient as RestClient

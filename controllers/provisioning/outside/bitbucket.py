@@ -13,7 +13,7 @@ from inkube.controllers.environment import Memo
 from inkube.controllers.provisioning.outside import rest, urls
 from inkube.controllers.provisioning.outside.contents import Commit
 from inkube.controllers.provisioning.outside.hosts import RepositoryNotFound, Target
-from inkube.controllers.provisioning.outside.rest import Answer, Rest
+from inkube.controllers.provisioning.outside.rest import Answer, RestClient
 
 COMMITS = 100
 _WRITING = ("write", "admin")
@@ -22,7 +22,7 @@ _WRITING = ("write", "admin")
 class BitbucketSession:
     """A session for one repository."""
 
-    def __init__(self, rest: Rest, base: str, target: Target) -> None:
+    def __init__(self, rest: RestClient, base: str, target: Target) -> None:
         self._rest = rest
         self._target = target
         self._memo = Memo()

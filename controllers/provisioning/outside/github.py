@@ -25,7 +25,7 @@ from inkube.controllers.provisioning.outside.hosts import (
     RepositoryNotFound,
     Target,
 )
-from inkube.controllers.provisioning.outside.rest import Answer, Rest
+from inkube.controllers.provisioning.outside.rest import Answer, RestClient
 
 PAGES = 30
 """The maximum number of pages of repositories of an installation, with 100 repositories each."""
@@ -37,7 +37,7 @@ _TOKEN_MARGIN = timedelta(minutes=5)
 class GitHub:
     """Opens sessions with GitHub and with Enterprise servers."""
 
-    def __init__(self, url: str, rest: Rest) -> None:
+    def __init__(self, url: str, rest: RestClient) -> None:
         self._url = url.rstrip("/")
         self._rest = rest
         self._tokens: OrderedDict[str, InstallationToken] = OrderedDict()

@@ -13,7 +13,7 @@ from inkube.controllers.environment import Memo
 from inkube.controllers.provisioning.outside import rest, urls
 from inkube.controllers.provisioning.outside.contents import Commit
 from inkube.controllers.provisioning.outside.hosts import RepositoryNotFound, Target
-from inkube.controllers.provisioning.outside.rest import Answer, Rest
+from inkube.controllers.provisioning.outside.rest import Answer, RestClient
 
 DEVELOPER = 30
 """The minimum access level that can push."""
@@ -23,7 +23,7 @@ COMMITS = 100
 class GitLabSession:
     """A session for one project on any host."""
 
-    def __init__(self, rest: Rest, target: Target) -> None:
+    def __init__(self, rest: RestClient, target: Target) -> None:
         self._rest = rest
         self._target = target
         self._memo = Memo()

@@ -4,7 +4,7 @@ import base64
 from http import HTTPStatus
 
 from inkube.controllers.provisioning.outside.hosts import Grant, NotAuthorized
-from inkube.controllers.provisioning.outside.rest import Rest
+from inkube.controllers.provisioning.outside.rest import RestClient
 
 _GITHUB = "/login/oauth/access_token"
 _PATHS = {
@@ -15,7 +15,7 @@ _PATHS = {
 }
 
 
-async def exchange(rest: Rest, grant: Grant) -> tuple[str, float]:
+async def exchange(rest: RestClient, grant: Grant) -> tuple[str, float]:
     """The token and its lifetime in seconds, 0 for no limit. Raises NotAuthorized, OutsideError."""
     form = {
         "grant_type": "authorization_code",

@@ -4,13 +4,13 @@ from inkube.controllers.provisioning.outside import oauth
 from inkube.controllers.provisioning.outside.bitbucket import BitbucketSession
 from inkube.controllers.provisioning.outside.gitlab import GitLabSession
 from inkube.controllers.provisioning.outside.hosts import Grant, Session, Target
-from inkube.controllers.provisioning.outside.rest import Rest
+from inkube.controllers.provisioning.outside.rest import RestClient
 
 
 class Providers:
     """Opens sessions with their APIs."""
 
-    def __init__(self, bitbucket_url: str, rest: Rest) -> None:
+    def __init__(self, bitbucket_url: str, rest: RestClient) -> None:
         self._bitbucket_url = bitbucket_url
         self._rest = rest
 

@@ -58,7 +58,7 @@ class Answer:
         return [each for each in self.body if isinstance(each, dict)]
 
 
-class Rest:
+class RestClient:
     """Sends requests to APIs; `close` ends its connections. The guard does not check `trusted`
     URLs."""
 

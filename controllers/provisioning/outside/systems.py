@@ -19,7 +19,7 @@ class Systems:
         self._guard = Guard(allow_private=options.allow_private_hosts)
         self._git: outside.Git | None = None
         self._github: outside.GitHub | None = None
-        self._rest: outside.Rest | None = None
+        self._rest: outside.RestClient | None = None
         self.remotes = Remotes(
             World(client, clock),
             self._real_git,
@@ -49,13 +49,13 @@ class Systems:
     def _real_providers(self) -> "outside.Providers":
         return outside.Providers(self._options.bitbucket_api_url, self._real_rest())
 
-    def _real_rest(self) -> "outside.Rest":
+    def _real_rest(self) -> "outside.RestClient":
         """The REST client. URLs that an operator configures are trusted; the default ones of GitHub
         and Bitbucket do not need trust."""
         if self._rest is None:
             named = (self._options.github_api_url, self._options.bitbucket_api_url)
             trusted = tuple(url for url in named if url not in (GITHUB_API, BITBUCKET_API))
-            self._rest = outside.Rest(
+            self._rest = outside.RestClient(
                 self._guard, self._clock, timeout=self._options.timeout, trusted=trusted
             )
         return self._rest

@@ -27,7 +27,7 @@ class Process(Protocol):
         ...
 
 
-class NoRoomError(Exception):
+class FilesTooLargeError(Exception):
     """The files are too large, or there are too many files."""
 
 
@@ -46,7 +46,7 @@ class Files:
         path = _absolute(path)
         others = {**self._contents, path: data}
         if len(others) > MOST or sum(map(len, others.values())) > ROOM:
-            raise NoRoomError(f"at most {MOST} files of {ROOM} bytes together fit")
+            raise FilesTooLargeError(f"at most {MOST} files of {ROOM} bytes together fit")
         self._contents = others
 
     def __contains__(self, path: str) -> bool:
@@ -169,7 +169,7 @@ async def _unpack(files: Files, folder: str, process: Process) -> int:
                 content = archive.extractfile(info) if info.isreg() else None
                 if content is not None:
                     files[posixpath.join(folder, info.name.lstrip("/"))] = content.read(ROOM + 1)
-    except (tarfile.TarError, NoRoomError) as error:
+    except (tarfile.TarError, FilesTooLargeError) as error:
         await _say(process, f"tar: {error}")
         return 2
     return 0

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from inkube.controllers.client import Object
 from inkube.controllers.workloads.scheduling import matching
-from inkube.controllers.workloads.scheduling.nodes import CPU, PODS, Node, Nodes, Placed
+from inkube.controllers.workloads.scheduling.nodes import CPU, PODS, Node, Nodes, PodOnNode
 from inkube.schemas import selectors
 
 _HARD = ("NoSchedule", "NoExecute")
@@ -28,7 +28,7 @@ class Refusal(NamedTuple):
     curable: bool = False
 
 
-class Fit(NamedTuple):
+class FittingNodes(NamedTuple):
     """The nodes that fit, and the refusals of other nodes by name."""
 
     nodes: list[Node]
@@ -41,7 +41,7 @@ Namespaces = Callable[[str], dict[str, str]]
 """Name of a namespace → its labels."""
 
 
-class Wish:
+class PendingPod:
     """A pod that needs a node. Counts of other pods for its filters are computed once."""
 
     def __init__(
@@ -52,7 +52,7 @@ class Wish:
         volumes: VolumeFilter | None = None,
         namespaces: Namespaces = lambda name: {},
     ) -> None:
-        self.placed = Placed(pod)
+        self.placed = PodOnNode(pod)
         self.spec: Object = pod["spec"]
         self._volumes = volumes
         self._namespaces = namespaces
@@ -161,7 +161,7 @@ class Wish:
         counts[node.labels[key]] -= gone
         return counts
 
-    def _missing(self, node: Node) -> list[Placed]:
+    def _missing(self, node: Node) -> list[PodOnNode]:
         """The pods that a hypothetical node lacks (`Node.without`); empty for a real node."""
         real = self._nodes.get(node.name)
         if real is None or real is node:
@@ -176,7 +176,7 @@ class Wish:
             return True
         return matching.untolerated(self._tolerations, node.taints, _HARD) is None
 
-    def _is_counted(self, constraint: Object, each: Placed) -> bool:
+    def _is_counted(self, constraint: Object, each: PodOnNode) -> bool:
         if each.namespace != self.placed.namespace or "deletionTimestamp" in each.pod["metadata"]:
             return False
         selector = constraint.get("labelSelector")
@@ -215,7 +215,7 @@ class Wish:
         anywhere = any(self._matches(term).values())
         return not anywhere and self._concerns(term, self.placed, self.placed)
 
-    def _has_match(self, term: Object, holder: Placed, node: Node) -> bool:
+    def _has_match(self, term: Object, holder: PodOnNode, node: Node) -> bool:
         """Whether the node's domain has a pod that matches the term."""
         domain = node.labels.get(term["topologyKey"])
         if domain is None:
@@ -236,7 +236,7 @@ class Wish:
                     )
         return counts
 
-    def _concerns(self, term: Object, holder: Placed, other: Placed) -> bool:
+    def _concerns(self, term: Object, holder: PodOnNode, other: PodOnNode) -> bool:
         """Whether a pod affinity term of `holder` matches the other pod."""
         selector = term.get("labelSelector")
         if selector is None or not selectors.selects(selector, other.labels):
@@ -300,9 +300,9 @@ def _same_domain(term: Object, node: Node, other: Node) -> bool:
     return value is not None and other.labels.get(term["topologyKey"]) == value
 
 
-def find(wish: Wish, nodes: Nodes) -> Fit:
+def find(wish: PendingPod, nodes: Nodes) -> FittingNodes:
     """Apply the filters of a pod to all nodes."""
-    fit = Fit([], {})
+    fit = FittingNodes([], {})
     for node in nodes:
         refused = wish.refusal(node)
         if refused is None:
@@ -312,7 +312,7 @@ def find(wish: Wish, nodes: Nodes) -> Fit:
     return fit
 
 
-def best(wish: Wish, candidates: list[Node]) -> Node:
+def best(wish: PendingPod, candidates: list[Node]) -> Node:
     """The node with the highest score; among equal scores, fewest pods, then the first name."""
     return min(
         candidates, key=lambda node: (-round(wish.score(node), 6), len(node.there), node.name)

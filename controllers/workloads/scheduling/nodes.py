@@ -75,7 +75,7 @@ def ports(spec: Object) -> frozenset[tuple[str, str, int]]:
     return frozenset(found)
 
 
-class Placed:
+class PodOnNode:
     """A pod on a node, or a pod that will be on it, with the data for the filters."""
 
     __slots__ = (
@@ -105,8 +105,8 @@ class Node:
 
     __slots__ = ("allocatable", "labels", "name", "object", "owners", "ports", "requested", "there")
 
-    def __init__(self, obj: Object, there: Iterable[Placed] = ()) -> None:
-        self.there: dict[str, Placed] = {}
+    def __init__(self, obj: Object, there: Iterable[PodOnNode] = ()) -> None:
+        self.there: dict[str, PodOnNode] = {}
         self.requested: Counter[str] = Counter()
         self.ports: Counter[tuple[str, str, int]] = Counter()
         self.owners: Counter[str] = Counter()
@@ -122,7 +122,7 @@ class Node:
         status = obj.get("status") or {}
         self.allocatable = amounts(status.get("allocatable") or status.get("capacity"))
 
-    def add(self, placed: Placed) -> None:
+    def add(self, placed: PodOnNode) -> None:
         """Add a pod to the node, or replace its earlier state."""
         self.remove(placed.uid)
         self.there[placed.uid] = placed
@@ -159,13 +159,13 @@ class Nodes:
     def __init__(self) -> None:
         self._nodes: dict[str, Node] = {}
         self._places: dict[str, str] = {}
-        self._early: dict[str, dict[str, Placed]] = {}
+        self._early: dict[str, dict[str, PodOnNode]] = {}
         """Name of an unknown node → the pods on it, by uid."""
         self._ordered: list[Node] | None = None
-        self._exclusive: dict[str, Placed] = {}
+        self._exclusive: dict[str, PodOnNode] = {}
         """Pods with required anti-affinity, by uid. The filters check these few for every pod."""
 
-    def exclusive(self) -> Iterator[tuple[Node, Placed]]:
+    def exclusive(self) -> Iterator[tuple[Node, PodOnNode]]:
         """The pods with required anti-affinity on known nodes, with their nodes."""
         for uid, placed in self._exclusive.items():
             node = self._nodes.get(self._places[uid])
@@ -202,7 +202,7 @@ class Nodes:
             if gone.there:
                 self._early[name] = gone.there
 
-    def place(self, placed: Placed, name: str) -> None:
+    def place(self, placed: PodOnNode, name: str) -> None:
         """Record that a pod is on a node, or will be soon."""
         before = self._places.get(placed.uid)
         if before is not None and before != name:

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from inkube.controllers.client import Object
-from inkube.controllers.workloads.scheduling.filters import Fit, Refusal, Wish
-from inkube.controllers.workloads.scheduling.nodes import Node, Nodes, Placed
+from inkube.controllers.workloads.scheduling.filters import FittingNodes, PendingPod, Refusal
+from inkube.controllers.workloads.scheduling.nodes import Node, Nodes, PodOnNode
 
 PREFIX = "no new claims to deallocate, preemption: "
 _NOT_HELPFUL = "Preemption is not helpful for scheduling"
@@ -20,7 +20,7 @@ class Victims(NamedTuple):
     """A node, the pods to delete on it, and the number of violations of disruption budgets."""
 
     node: Node
-    pods: list[Placed]
+    pods: list[PodOnNode]
     violations: int
 
     def cost(self) -> tuple[object, ...]:
@@ -33,7 +33,9 @@ Budgets = Callable[[Object], list[tuple[str, int]]]
 """A pod → its disruption budgets: the uid and the allowed disruptions of each."""
 
 
-def find(wish: Wish, nodes: Nodes, fit: Fit, budgets: Budgets) -> tuple[Victims | None, str]:
+def find(
+    wish: PendingPod, nodes: Nodes, fit: FittingNodes, budgets: Budgets
+) -> tuple[Victims | None, str]:
     """The victims and "", or None and a message with the reason."""
     if wish.spec.get("preemptionPolicy") == "Never":
         return None, f"{PREFIX}not eligible due to preemptionPolicy=Never."
@@ -54,7 +56,7 @@ def find(wish: Wish, nodes: Nodes, fit: Fit, budgets: Budgets) -> tuple[Victims 
     return None, f"{PREFIX}0/{len(nodes)} nodes are available: {told}."
 
 
-def _on(wish: Wish, node: Node, budgets: Budgets) -> Victims | None:
+def _on(wish: PendingPod, node: Node, budgets: Budgets) -> Victims | None:
     """selectVictimsOnNode: remove all pods with a lower priority, then keep as many as possible.
 
     Returns None if the pod does not fit even without them.
@@ -66,8 +68,8 @@ def _on(wish: Wish, node: Node, budgets: Budgets) -> Victims | None:
     if _refused(wish, node, gone) is not None:
         return None
     left: dict[str, int] = {}
-    breaking: list[Placed] = []
-    harmless: list[Placed] = []
+    breaking: list[PodOnNode] = []
+    harmless: list[PodOnNode] = []
     for each in sorted(lesser, key=_importance):
         broken = False
         for uid, allowed in budgets(each.pod):
@@ -84,10 +86,10 @@ def _on(wish: Wish, node: Node, budgets: Budgets) -> Victims | None:
     return Victims(node, victims, violations)
 
 
-def _importance(each: Placed) -> tuple[int, str]:
+def _importance(each: PodOnNode) -> tuple[int, str]:
     """MoreImportantPod: a sort key by priority (the highest first), then by start time."""
     return -each.priority, (each.pod.get("status") or {}).get("startTime") or "~"
 
 
-def _refused(wish: Wish, node: Node, gone: set[str]) -> Refusal | None:
+def _refused(wish: PendingPod, node: Node, gone: set[str]) -> Refusal | None:
     return wish.refusal(node.without(gone))

@@ -59,7 +59,7 @@ class Holds(NamedTuple):
         return self.outputs(obj) == [True]
 
 
-class Fits(Protocol):
+class StageSelector(Protocol):
     """The selector of a stage."""
 
     def fits(self, obj: Object) -> bool:
@@ -168,7 +168,7 @@ class Stage:
     name: str
     api_version: str
     kind: str
-    selector: Fits | None
+    selector: StageSelector | None
     weight: int = 0
     weight_from: Outputs | None = None
     delay: Delay = field(default_factory=Delay)
@@ -226,7 +226,7 @@ def check(obj: Object, functions: Mapping[str, Function]) -> list[FieldError]:
     return reader.errors
 
 
-def with_native(stage: Stage, select: Fits, status: Renderer | None) -> Stage:
+def with_native(stage: Stage, select: StageSelector, status: Renderer | None) -> Stage:
     """The same stage with functions in place of its expressions and templates (see `native`)."""
     steps = stage.steps
     if status is not None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from inkube.schemas.objects import Object
-from inkube.schemas.strategy import Taken
+from inkube.schemas.strategy import ReservationLost
 
 RANGE = "10.0.0.0/16"
 """The default range of cluster IPs."""
@@ -174,9 +174,9 @@ class Allocator:
             return holder != key or bool(self._stored.get(item, set()) - {key})
 
     def check(self, service: Object) -> None:
-        """Check that no other stored service has an item of this one. Raises Taken."""
+        """Check that no other stored service has an item of this one. Raises ReservationLost."""
         own = {key_of(service)}
         with self._lock:
             for item in items(service):
                 if self._stored.get(item, set()) - own:
-                    raise Taken(str(item))
+                    raise ReservationLost(str(item))

@@ -45,7 +45,7 @@ class _Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _NodeEstimate:
     """The data about a node: its cost, its size if known, its path, the sizes of its entries."""
 
     cost: Range
@@ -68,13 +68,13 @@ def estimate(root: Node, environment: Environment) -> Range:
 class _Estimator:
     def __init__(self, root: Shape | None) -> None:
         self._root = root
-        self._locals: dict[str, _Known] = {}
+        self._locals: dict[str, _NodeEstimate] = {}
 
-    def visit(self, node: Node) -> _Known:
+    def visit(self, node: Node) -> _NodeEstimate:
         match node:
             case ast.Const():
                 size = len(node.value) if isinstance(node.value, str | bytes) else 1
-                return _Known(ZERO, Range(size, size))
+                return _NodeEstimate(ZERO, Range(size, size))
             case ast.Ident():
                 return self._ident(node)
             case ast.Select():
@@ -87,7 +87,7 @@ class _Estimator:
                 return self._call(node)
             case ast.Fold():
                 return self._fold(node)
-        return _Known(ZERO)
+        return _NodeEstimate(ZERO)
 
     def _declared(self, path: Path) -> Range | None:
         """The declared size of the value at a path (EstimateSize)."""
@@ -108,7 +108,7 @@ class _Estimator:
             return None
         return Range(0, shape.max_size)
 
-    def _sized(self, known: _Known, kind: Type) -> _Known:
+    def _sized(self, known: _NodeEstimate, kind: Type) -> _NodeEstimate:
         """The data with a size from the path or the type, if no size was computed."""
         if known.size is not None:
             return known
@@ -117,36 +117,36 @@ class _Estimator:
             size = ONE
         return replace(known, size=size)
 
-    def _ident(self, node: ast.Ident) -> _Known:
+    def _ident(self, node: ast.Ident) -> _NodeEstimate:
         known = self._locals.get(node.name)
         if known is None:
-            return self._sized(_Known(ONE, path=(node.name,)), node.type)
-        found = self._sized(_Known(ONE, path=known.path, entry=known.entry), node.type)
+            return self._sized(_NodeEstimate(ONE, path=(node.name,)), node.type)
+        found = self._sized(_NodeEstimate(ONE, path=known.path, entry=known.entry), node.type)
         return replace(found, size=known.size) if found.size is None else found
 
-    def _select(self, node: ast.Select) -> _Known:
+    def _select(self, node: ast.Select) -> _NodeEstimate:
         if node.absolute is not None:
             return self._ident(node.absolute)
         operand = self.visit(node.operand)
         if node.test_only:
-            return _Known(operand.cost, ONE)
+            return _NodeEstimate(operand.cost, ONE)
         cost = operand.cost
         if node.optional:
-            return self._sized(_Known(cost + ONE), node.type)
+            return self._sized(_NodeEstimate(cost + ONE), node.type)
         if node.operand.type.kind in _SELECTABLE:
             cost += ONE
-        return self._sized(_Known(cost, path=(*operand.path, node.field)), node.type)
+        return self._sized(_NodeEstimate(cost, path=(*operand.path, node.field)), node.type)
 
-    def _list(self, node: ast.ListNode) -> _Known:
+    def _list(self, node: ast.ListNode) -> _NodeEstimate:
         cost, value = _LIST, None
         for item in node.elements:
             known = self.visit(item)
             cost += known.cost
             value = known.bound if value is None else value.union(known.bound)
         count = len(node.elements)
-        return _Known(cost, Range(count, count), entry=_Entry(ONE, value or ZERO))
+        return _NodeEstimate(cost, Range(count, count), entry=_Entry(ONE, value or ZERO))
 
-    def _map(self, node: ast.MapNode) -> _Known:
+    def _map(self, node: ast.MapNode) -> _NodeEstimate:
         cost, key, value = _MAP, None, None
         for entry in node.entries:
             left, right = self.visit(entry.key), self.visit(entry.value)
@@ -154,25 +154,25 @@ class _Estimator:
             key = left.bound if key is None else key.union(left.bound)
             value = right.bound if value is None else value.union(right.bound)
         count = len(node.entries)
-        return _Known(cost, Range(count, count), entry=_Entry(key or ZERO, value or ZERO))
+        return _NodeEstimate(cost, Range(count, count), entry=_Entry(key or ZERO, value or ZERO))
 
-    def _call(self, node: ast.Call) -> _Known:
+    def _call(self, node: ast.Call) -> _NodeEstimate:
         operands = [self.visit(arg) for arg in node.operands]
         total = sum((known.cost for known in operands), ZERO)
         if node.function in ("_&&_", "_||_"):
-            return _Known(Range(operands[0].cost.min, total.max), ONE)
+            return _NodeEstimate(Range(operands[0].cost.min, total.max), ONE)
         if node.function == "_?_:_":
             return self._conditional(node, operands)
         if node.function == "dyn":
             return replace(operands[0], cost=total + ONE, path=())
         cost, size = self._cheapest_to_dearest(node, operands)
-        known = _Known(total + cost, size, entry=_joined_entries(node, operands))
+        known = _NodeEstimate(total + cost, size, entry=_joined_entries(node, operands))
         if node.function == "_[_]":
             known = _indexed(node, known, operands[0])
         return self._sized(known, node.type)
 
     def _cheapest_to_dearest(
-        self, node: ast.Call, operands: list[_Known]
+        self, node: ast.Call, operands: list[_NodeEstimate]
     ) -> tuple[Range, Range | None]:
         """The ranges of cost and result size that cover all overloads of a call."""
         arguments = tuple(map(self._argument, node.operands, operands))
@@ -186,13 +186,13 @@ class _Estimator:
                 size = other.result_size if size is None else size.union(other.result_size)
         return cost, size
 
-    def _conditional(self, node: ast.Call, operands: list[_Known]) -> _Known:
+    def _conditional(self, node: ast.Call, operands: list[_NodeEstimate]) -> _NodeEstimate:
         condition, yes, no = operands
         entry = yes.entry.union(no.entry) if yes.entry else None
         cost = condition.cost + yes.cost.union(no.cost)
-        return _Known(cost, yes.bound.union(no.bound), entry=entry)
+        return _NodeEstimate(cost, yes.bound.union(no.bound), entry=entry)
 
-    def _argument(self, node: Node, known: _Known) -> Argument:
+    def _argument(self, node: Node, known: _NodeEstimate) -> Argument:
         constant = node.value if isinstance(node, ast.Const) else None
         element = self._element(node.type, known.path)
         return Argument(node.type, known.bound, element, constant)
@@ -204,7 +204,7 @@ class _Estimator:
         below = (*path, _ITEMS) if path else ()
         return Argument(inner, self._declared(below) or UNKNOWN, self._element(inner, below))
 
-    def _fold(self, node: ast.Fold) -> _Known:
+    def _fold(self, node: ast.Fold) -> _NodeEstimate:
         source, initial = self.visit(node.range), self.visit(node.init)
         outer = self._locals
         self._locals = {**outer, node.accumulator: replace(initial, path=initial.path)}
@@ -219,15 +219,15 @@ class _Estimator:
         turns = source.bound * (condition.cost + step.cost)
         cost = source.cost + initial.cost + result.cost + turns
         if isinstance(node.init, ast.ListNode | ast.MapNode):
-            return _Known(cost, source.bound, entry=step.entry)
-        return _Known(cost, ONE)
+            return _NodeEstimate(cost, source.bound, entry=step.entry)
+        return _NodeEstimate(cost, ONE)
 
 
 def _is_scalar(kind: Type) -> bool:
     return kind.kind in _SCALARS or (is_optional(kind) and _is_scalar(kind.params[0]))
 
 
-def _indexed(node: ast.Call, known: _Known, container: _Known) -> _Known:
+def _indexed(node: ast.Call, known: _NodeEstimate, container: _NodeEstimate) -> _NodeEstimate:
     for overload in node.overloads:
         if overload.id in ("index_list", "index_map"):
             step = _ITEMS if overload.id == "index_list" else _VALUES
@@ -236,20 +236,20 @@ def _indexed(node: ast.Call, known: _Known, container: _Known) -> _Known:
     return known
 
 
-def _joined_entries(node: ast.Call, operands: list[_Known]) -> _Entry | None:
+def _joined_entries(node: ast.Call, operands: list[_NodeEstimate]) -> _Entry | None:
     """The entry sizes of two joined lists; None for other calls or unknown sizes."""
     if node.function != "_+_" or operands[0].entry is None:
         return None
     return operands[0].entry.union(operands[1].entry)
 
 
-def _loop_variables(node: ast.Fold, source: _Known) -> dict[str, _Known]:
+def _loop_variables(node: ast.Fold, source: _NodeEstimate) -> dict[str, _NodeEstimate]:
     is_list = node.range.type.kind is Kind.LIST
     key = source.entry.key if source.entry else None
     value = source.entry.value if source.entry else None
     value_step = _ITEMS if is_list else _VALUES
-    values = _Known(ONE, value, (*source.path, value_step))
-    keys = _Known(ONE, key, (*source.path, _INDICES if is_list else _KEYS))
+    values = _NodeEstimate(ONE, value, (*source.path, value_step))
+    keys = _NodeEstimate(ONE, key, (*source.path, _INDICES if is_list else _KEYS))
     if len(node.variables) == 2:
         return {node.variables[0]: keys, node.variables[1]: values}
     return {node.variables[0]: values if is_list else keys}

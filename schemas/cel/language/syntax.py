@@ -48,7 +48,7 @@ def issues(text: str, tokens: list[Token]) -> list[Issue]:
     walker = _Walker(text, tokens)
     try:
         walker.rule("start", 0)
-    except _GivenUp:
+    except _TooManyErrors:
         pass
     except RecursionError:
         walker.issues.append(Issue(0, "expression recursion limit exceeded: 250"))
@@ -60,7 +60,7 @@ def _graph() -> Graph:
     return Graph()
 
 
-class _GivenUp(Exception):
+class _TooManyErrors(Exception):
     """Raised after too many errors."""
 
 
@@ -223,7 +223,7 @@ class _Walker:
         if self._repairs == _MOST_REPAIRS:
             message = f"error recovery attempt limit exceeded: {_MOST_REPAIRS}"
             self._notify(self._token().pos, message)
-            raise _GivenUp
+            raise _TooManyErrors
         self._repairs += 1
 
     def _consume_until(self, kinds: frozenset[str]) -> None:

@@ -14,7 +14,7 @@ from inkube.schemas.builtin.strategies.allocators import (
     key_of,
 )
 from inkube.schemas.status import StatusError
-from inkube.schemas.strategy import Reservation, Taken
+from inkube.schemas.strategy import Reservation, ReservationLost
 
 NAMES = st.sampled_from("abcdef")
 PORTS = st.sampled_from([None, *NODE_PORTS[:4]])
@@ -147,7 +147,7 @@ def test_what_another_process_stored_meanwhile_refuses_the_commit():
     assert allocation.refused(made, None, allocator) == []
     allocator.change(None, service("b", 30_500))
     (check,) = reservation.checks
-    with pytest.raises(Taken, match="30500"):
+    with pytest.raises(ReservationLost, match="30500"):
         check()
     (error,) = allocation.refused(made, None, allocator)
     assert error.text() == (

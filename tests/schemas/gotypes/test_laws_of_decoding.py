@@ -18,7 +18,7 @@ FREE = ("raw", "json", "orbool", "orlist", "orstrings", "intstr", "quantity")
 """Kinds of types that accept several JSON types."""
 
 
-class Place(NamedTuple):
+class Position(NamedTuple):
     """A value in an object: where it is, its type, and what contains it."""
 
     path: str
@@ -37,21 +37,21 @@ def sample(name: str) -> dict[str, Any]:
     return copy.deepcopy(samples.make(*name.rsplit("/", 1)))
 
 
-def places(go: types.GoType, value: Any, path: str = "") -> Iterator[Place]:
+def places(go: types.GoType, value: Any, path: str = "") -> Iterator[Position]:
     """Every value inside an object, with its type."""
     if go.kind == "struct" and isinstance(value, dict):
         for key, inner in value.items():
             below = f"{path}.{key}".lstrip(".")
-            yield Place(below, go.fields[key].type, value, key)
+            yield Position(below, go.fields[key].type, value, key)
             yield from places(go.fields[key].type, inner, below)
     elif go.kind == "list" and go.item is not None:
         for number, inner in enumerate(value):
             below = f"{path}[{number}]"
-            yield Place(below, go.item, value, number)
+            yield Position(below, go.item, value, number)
             yield from places(go.item, inner, below)
     elif go.kind == "map" and go.item is not None:
         for key in value:
-            yield Place(f"{path}.{key}", go.item, value, key)
+            yield Position(f"{path}.{key}", go.item, value, key)
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -29,7 +29,7 @@ _MAX_COST: Final = 1_000_000
 _MAX_DOMAIN, _MAX_ID, _MAX_VALUE, _MAX_ENTRIES = 63, 32, 64, 32
 
 
-class _Every(Fields):
+class _AnyMember(Fields):
     """The members of a map with any names, all with one shape."""
 
     def __init__(self, shape: Shape) -> None:
@@ -50,7 +50,7 @@ def _sized(type: Type, size: int) -> Shape:
 def _by_domain(value: Shape) -> Shape:
     """Return the shape of a driver's values for a device: by domain, then by name."""
     inner_type = types.map_of(types.STRING, value.type)
-    members = _Every(value) if value.type is types.DYN else None
+    members = _AnyMember(value) if value.type is types.DYN else None
     inner = Shape(
         Type(inner_type.kind, inner_type.name, inner_type.params, members),
         element=value,

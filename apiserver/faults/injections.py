@@ -14,7 +14,7 @@ class Watching(NamedTuple):
     without_bookmarks: bool = False
 
 
-class Trouble(NamedTuple):
+class Injection(NamedTuple):
     """The combined effects of faults on one request. `names` are those of the faults."""
 
     names: tuple[str, ...]
@@ -35,10 +35,10 @@ class Trouble(NamedTuple):
         """Whether this excludes further effects."""
         return self.cut or self.refusal is not None
 
-    def and_then(self, other: "Trouble") -> "Trouble":
+    def and_then(self, other: "Injection") -> "Injection":
         """Return the combination of both. Delays are added; for other effects, the later value
         takes precedence if it is set."""
-        return Trouble(
+        return Injection(
             names=self.names + other.names,
             delay=self.delay + other.delay,
             refusal=other.refusal or self.refusal,
