@@ -1,4 +1,4 @@
-"""One server in memory for every module of a room that asks it, and short ways to do so."""
+"""One in-memory server per test module, and helpers to send requests to it."""
 
 import contextlib
 import io
@@ -72,7 +72,7 @@ BOAT_CRD = boats.definition(
 
 @dataclass(frozen=True)
 class Answer:
-    """A response, read to its end."""
+    """A response with its whole body."""
 
     code: int
     headers: Any
@@ -88,14 +88,15 @@ class Answer:
 
 
 class Web:
-    """A client that sends what it is told, byte for byte."""
+    """A client that sends exactly the given bytes."""
 
     def __init__(self, server: APIServer, session: aiohttp.ClientSession) -> None:
         self.server = server
         self._session = session
 
     async def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
-        """`Content_Type="…"` is a header; a body that is no bytes is sent as JSON."""
+        """Send a request. `Content_Type="…"` is a header; a body that is not bytes is sent as
+        JSON."""
         url = URL(self.server.url + path, encoded=True)
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
@@ -108,7 +109,7 @@ class Web:
             return Answer(answer.status, answer.headers, await answer.read())
 
     async def patch(self, path: str, body: Any, kind: str = "merge") -> Answer:
-        """PATCH by the short name of the patch type."""
+        """PATCH with the short name of the patch type."""
         media = f"application/{kind}-patch+{'yaml' if kind == 'apply' else 'json'}"
         return await self.ask("PATCH", path, body, Content_Type=media)
 
@@ -142,7 +143,7 @@ def web_of():
 
 @pytest.fixture(autouse=True)
 def _no_unhandled_errors(caplog):
-    """Fail the test during which the server met an error nobody expected."""
+    """Fail the test if the server logged an unexpected error."""
     yield
     errors = [r for r in caplog.get_records("call") if r.levelno >= logging.ERROR]
     assert not errors, "\n".join(logging.Formatter().format(record) for record in errors)
@@ -155,7 +156,7 @@ def boat_crd():
 
 @pytest.fixture
 def boat():
-    """`boat("a", size=3)`: a body."""
+    """`boat("a", size=3)`: the body of a Boat."""
 
     def make(name: str, **spec: Any) -> dict[str, Any]:
         head = {"apiVersion": "example.com/v1", "kind": "Boat"}
@@ -166,7 +167,7 @@ def boat():
 
 @pytest.fixture
 def config_map():
-    """`config_map("a", key="value")`: a body."""
+    """`config_map("a", key="value")`: the body of a ConfigMap."""
 
     def make(name: str, **data: str) -> dict[str, Any]:
         head = {"apiVersion": "v1", "kind": "ConfigMap"}

@@ -1,4 +1,5 @@
-"""The admission plugin ServiceAccount: a pod's account is there, and its token is mounted."""
+"""The admission plugin ServiceAccount: it requires a pod's account to exist, and mounts its
+token."""
 
 import asyncio
 

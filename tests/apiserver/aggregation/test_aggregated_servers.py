@@ -1,4 +1,5 @@
-"""A group that another server answers for: over TLS, through an APIService, while it is away."""
+"""A group of another server, aggregated over TLS through an APIService, also during its
+downtime."""
 
 import base64
 import io
@@ -27,7 +28,7 @@ ADDRESS = "aggregation.inkube.dev/url"
 
 
 def registration(*, url="", service=SERVICE, **spec):
-    """An APIService of the things."""
+    """An APIService for the group things.example.com."""
     meta = {"name": NAME, "annotations": {ADDRESS: url} if url else {}}
     known = {"group": GROUP, "version": VERSION, "groupPriorityMinimum": 100, "versionPriority": 15}
     if service:
@@ -41,7 +42,7 @@ def registration(*, url="", service=SERVICE, **spec):
 
 
 async def available(server, state, reason=""):
-    """The condition of the APIService, once it is so."""
+    """Wait until the Available condition of the APIService has this state; return it."""
     selection = Selection(fields=f"metadata.name={NAME}")
     async with within():
         async for event in server.client.watch(RESOURCE, selection):
@@ -52,7 +53,7 @@ async def available(server, state, reason=""):
 
 
 class Client:
-    """Asks the server as a user."""
+    """A user's client of the server."""
 
     def __init__(self, server, session):
         self.server = server
@@ -70,7 +71,7 @@ class Client:
         return json.loads(body)
 
     async def discovered(self):
-        """The version as aggregated discovery tells it; None where it does not."""
+        """The version in aggregated discovery; None if it is missing."""
         document = await self.json("/apis", headers={"Accept": V2})
         items = [one for one in document["items"] if one["metadata"]["name"] == GROUP]
         return items[0]["versions"][0] if items else None
@@ -89,7 +90,7 @@ async def client(tmp_path_factory):
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def things(client):
-    """A server that insists on inkube's certificate, registered and available."""
+    """An aggregated server that requires inkube's certificate, registered and available."""
     path = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
     trusted = (await client.json(path))["data"]
     known = aggregated.Things()
@@ -235,7 +236,7 @@ async def test_a_server_that_ends_is_503_until_it_is_back_and_all_else_goes_on(c
         found = await client.discovered()
         assert [one["resource"] for one in found["resources"]] == ["things"]
         assert found["resources"][0]["subresources"][0]["subresource"] == "status"
-    code, body, _ = await client.ask("GET", f"{PREFIX}/things")  # found out by who asks
+    code, body, _ = await client.ask("GET", f"{PREFIX}/things")  # seen through a request
     refused = f"dial tcp 127.0.0.1:{port}: connect: connection refused"
     assert (code, body.decode()) == (503, f"error trying to reach service: {refused}\n")
     gone = await available(client.server, "False", "FailedDiscoveryCheck")
@@ -255,7 +256,7 @@ async def test_a_server_that_ends_is_503_until_it_is_back_and_all_else_goes_on(c
 
 
 async def discovery_of(client, **changes):
-    """What aggregated discovery tells of things once it is so."""
+    """Wait until aggregated discovery shows these values for things; return the entry."""
     async with within():
         while True:
             found = await client.discovered()

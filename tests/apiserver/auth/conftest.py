@@ -1,4 +1,4 @@
-"""A server with users, and a way to ask it as one of them."""
+"""A server with users, and a client that can act as each of them."""
 
 import json
 from collections.abc import AsyncIterator
@@ -18,7 +18,7 @@ user-token,plain-user,plain-uid,"plain-group"
 
 
 class Caller:
-    """Asks one server; `token` None is nobody."""
+    """A client of one server; without a token it is anonymous."""
 
     def __init__(self, server: APIServer, session: aiohttp.ClientSession) -> None:
         self.server = server

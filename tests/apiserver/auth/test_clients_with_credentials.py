@@ -1,4 +1,4 @@
-"""Client libraries come in by the kubeconfig that a server with users writes."""
+"""Client libraries authenticate with the kubeconfig that a server with users writes."""
 
 import asyncio
 from pathlib import Path
@@ -13,7 +13,7 @@ _CONFIG_MAP = kubernetes.client.V1ConfigMap(metadata=kubernetes.client.V1ObjectM
 
 
 def ask(config: Path) -> tuple[str, int]:
-    """Who the client is, and whether it may create, as the official Python client finds out."""
+    """The user name and the status code of a create, as the official Python client sees them."""
     with kubernetes.config.new_client_from_config(str(config)) as api:
         review = kubernetes.client.AuthenticationV1Api(api).create_self_subject_review(
             kubernetes.client.V1SelfSubjectReview()

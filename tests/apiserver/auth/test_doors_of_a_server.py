@@ -1,4 +1,4 @@
-"""Where a server may listen, over what, and which pages may ask."""
+"""The addresses that a server may listen on, TLS, and the web pages that may send requests."""
 
 import ssl
 
@@ -198,7 +198,7 @@ async def test_a_client_certificate_is_its_user(authority: trustme.CA, tmp_path)
         assert credential.startswith("X509SHA256=")
         assert user == {"username": "jane", "groups": ["devs", "system:authenticated"]}
         async with session.post(url, json=REVIEW, ssl=without) as answer:
-            assert answer.status == 403  # nobody
+            assert answer.status == 403  # anonymous
 
 
 async def test_a_foreign_page_cannot_use_the_certificate_of_its_browser(authority, tmp_path):

@@ -1,4 +1,4 @@
-"""Which flow schema a request falls under, told in two headers."""
+"""The flow schema of a request, reported in two headers."""
 
 import aiohttp
 import pytest

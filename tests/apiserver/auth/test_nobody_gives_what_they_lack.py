@@ -1,4 +1,5 @@
-"""Roles and bindings that would give more than their author has are refused; roles gather rules."""
+"""Escalation is refused: roles and bindings cannot grant more than their author has. Aggregated
+roles."""
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 GROUP = "rbac.authorization.k8s.io"

@@ -1,4 +1,4 @@
-"""Who may and what is answered follow from one reading of the request, however odd its query is."""
+"""Authorization and the response use the same parsed request, however unusual its query is."""
 
 import ast
 from pathlib import Path
@@ -65,7 +65,8 @@ QUERIES = st.lists(st.sampled_from(PIECES), max_size=8).map("".join)
 
 @pytest.fixture
 async def ask_limited(token_file):
-    """Ask as somebody whose Role names `leak1` only: the code, and the names that are seen."""
+    """Send a request as a user whose Role names `leak1` only; return the code and the visible
+    names."""
     meta = {"name": "one-secret", "namespace": "default"}
     rule = {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["leak1"]}
     role = {
@@ -135,7 +136,7 @@ def test_a_watch_of_the_old_form_is_of_no_name():
 
 
 def test_nobody_else_takes_a_url_apart():
-    """The law: what is in `requests` and nowhere else cannot be read in two ways."""
+    """Only `requests` parses URLs, so authorization and handling cannot parse them differently."""
     root = Path(inkube.__path__[0]) / "apiserver"
     readers = set()
     for path in root.rglob("*.py"):

@@ -1,4 +1,4 @@
-"""Thirty rules, a crowd of users and every action: answers as a small model of RBAC gives them."""
+"""Decisions of RBAC for thirty rules, many users and every action, compared with a small model."""
 
 import itertools
 import random
@@ -60,7 +60,7 @@ def a_rule(chooser: random.Random, *, namespaced: bool) -> dict[str, list[str]]:
 
 
 def bindings(seed: int) -> list[tuple[str, dict[str, str], dict[str, list[str]]]]:
-    """Thirty of (namespace or "" for the cluster, subject, rule)."""
+    """Thirty tuples of (namespace or "" for the cluster, subject, rule)."""
     chooser = random.Random(seed)
     made = []
     for number in range(30):
@@ -71,7 +71,7 @@ def bindings(seed: int) -> list[tuple[str, dict[str, str], dict[str, list[str]]]
 
 
 def model_allows(granted, wanted: Attributes) -> bool:
-    """RBAC in a few lines: is there a binding here, for this user, whose rule fits?"""
+    """A model of RBAC: whether a binding here, for this user, has a rule that matches."""
     if "system:masters" in wanted.user.groups:
         return True
     return any(

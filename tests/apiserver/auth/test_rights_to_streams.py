@@ -12,7 +12,7 @@ POD = {
 
 
 async def may(ask: Any, verbs: list[str]) -> None:
-    """Let the plain user do that with the subresources of pods, and nothing else."""
+    """Allow the plain user these verbs on the subresources of pods, and nothing else."""
     resources = [f"pods/{name}" for name in ("exec", "attach", "portforward")]
     role = {
         "metadata": {"name": "streams"},

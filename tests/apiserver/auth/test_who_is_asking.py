@@ -1,4 +1,4 @@
-"""Tokens, nobody, and acting as somebody else."""
+"""Authentication: tokens, anonymous requests, and impersonation."""
 
 import base64
 import json
@@ -70,7 +70,7 @@ async def test_a_token_ends_with_its_time(ask, clock) -> None:
 async def test_a_token_ends_with_its_account(ask) -> None:
     token = await issued(ask)
     await ask("DELETE", f"{ACCOUNTS}/bot")
-    await ask("POST", ACCOUNTS, BOT)  # of the same name, but another
+    await ask("POST", ACCOUNTS, BOT)  # with the same name, but another UID
     assert (await ask("GET", "/readyz", token=token))[0] == 401
 
 

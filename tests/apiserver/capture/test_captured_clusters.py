@@ -1,4 +1,4 @@
-"""`inkube capture`: the file, what it leaves out, what follows, a replay."""
+"""`inkube capture`: the file, exclusions, recorded changes, a replay."""
 
 import asyncio
 import re
@@ -23,7 +23,7 @@ SKY = "v1/configmaps", "sky", "default"
 
 @pytest.fixture
 async def cluster(tmp_path, boat_crd, boat, config_map):
-    """A server that plays a live cluster, and its kubeconfig."""
+    """A server in the role of a live cluster, and its kubeconfig."""
     async with APIServer() as server:
         await server.client.create(boat_crd)
         await server.settled()
@@ -43,7 +43,7 @@ async def captured(config, file, **wanted):
 
 
 async def names(file, plural):
-    """Of what the file holds."""
+    """The names of the objects in the file."""
     async with Store(sqlite_log(file), JSONCodec()) as store:
         entries = store.list(f"/registry/{plural}/")
     return [entry.value["metadata"]["name"] for entry in entries]
@@ -86,7 +86,7 @@ async def test_kinds_and_namespaces_and_secrets_are_chosen(cluster, tmp_path, co
 
 @pytest.fixture
 async def recording(cluster, tmp_path):
-    """A file of what was there and of the changes that followed."""
+    """A capture with the objects at its start and the changes after it."""
     live, config = cluster
     file, until, ready = tmp_path / "a.db", asyncio.Event(), asyncio.Event()
     async with Cluster(config) as source:

@@ -1,4 +1,4 @@
-"""The commands that docs/recording.md shows run as they stand there."""
+"""The commands on docs/recording.md work as written."""
 
 import asyncio
 import os

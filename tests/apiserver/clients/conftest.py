@@ -1,4 +1,4 @@
-"""A server in a thread of its own, for clients that block and for processes such as kubectl."""
+"""A server in its own thread, for clients that block and for processes such as kubectl."""
 
 import json
 import os
@@ -48,7 +48,7 @@ def crd(kind, plural):
 
 @pytest.fixture(scope="package")
 def kube():
-    """One server for the tests of all clients, with the kind Crab."""
+    """One server with the kind Crab for the tests of all clients."""
     with LoopThread() as thread, running(thread, Plan()) as kube:
         kube.install(crd("Crab", "crabs"))
         kube.settled()
@@ -57,14 +57,14 @@ def kube():
 
 @pytest.fixture
 def namespace(kube):
-    """A namespace for this test alone."""
+    """A namespace for one test."""
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "clients-"}}
     return kube.client.create(body)["metadata"]["name"]
 
 
 @pytest.fixture
 def kubeconfig(kube, tmp_path):
-    """A file that names the server."""
+    """A kubeconfig file for the server."""
     path = tmp_path / "kubeconfig"
     path.write_text(kube.kubeconfig())
     return path
@@ -82,7 +82,7 @@ def crab(namespace):
 
 
 def pytest_collection_modifyitems(items):
-    """What clients call deprecated or warn of is theirs; what they leave open is closed here."""
+    """Ignore warnings that client libraries cause; sockets that they leave open are closed here."""
     for item in items:
         if "clients" in item.path.parts:
             for what in ("DeprecationWarning", "UserWarning"):
@@ -90,14 +90,15 @@ def pytest_collection_modifyitems(items):
 
 
 class Kubectl:
-    """One kubectl with a home of its own; every call is a process."""
+    """A kubectl with its own home folder; every call starts a process."""
 
     def __init__(self, path, folder, config):
         self._path, self._folder = path, folder
         self._env = {"PATH": os.environ["PATH"], "HOME": str(folder), "KUBECONFIG": str(config)}
 
     def __call__(self, *arguments, document=None, code=0, **env):
-        """Run it and answer stdout, or stderr too when it is to fail; `document` is stdin."""
+        """Run it, and return stdout; if it is expected to fail, stdout and stderr. `document` is
+        stdin."""
         done = subprocess.run(
             [self._path, *arguments],
             env=self._env | env,
@@ -112,14 +113,14 @@ class Kubectl:
         return done.stdout + (done.stderr if code else "")
 
     def start(self, *arguments):
-        """Run it beside the test, its stdout a pipe; whoever starts it ends it."""
+        """Start it in the background with a pipe for stdout. The caller ends it."""
         return subprocess.Popen(
             [self._path, *arguments], env=self._env, stdout=subprocess.PIPE, text=True
         )
 
 
 def _find_kubectl(version):
-    """`kubectl.VERSION`, on PATH or beside the kubectl there; None where there is none."""
+    """`kubectl.VERSION`, from PATH or the folder of the kubectl there; None if missing."""
     name = f"kubectl.{version}"
     plain = shutil.which("kubectl")
     beside = str(Path(plain).resolve().parent) if plain else None
@@ -134,14 +135,14 @@ def server_thread():
 
 @pytest.fixture
 def served(server_thread):
-    """A server; the plugin's fixtures are there only where inkube is installed."""
+    """A server; the plugin's fixtures exist only if inkube is installed."""
     with running(server_thread, Plan()) as kube:
         yield kube
 
 
 @pytest.fixture
 def find_kubectl(served, tmp_path):
-    """Gives the first kubectl of these versions that is installed, or skips the test."""
+    """Return the first installed kubectl of these versions, or skip the test."""
     config = tmp_path / "kubeconfig"
     config.write_text(served.kubeconfig())
 
@@ -156,7 +157,7 @@ def find_kubectl(served, tmp_path):
 
 @pytest.fixture
 def kubectl_on_path(served, tmp_path):
-    """The kubectl on PATH, of whatever version."""
+    """The kubectl on PATH, of any version."""
     path = shutil.which("kubectl")
     if path is None:
         pytest.skip("no kubectl is installed")

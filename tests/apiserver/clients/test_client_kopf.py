@@ -1,4 +1,4 @@
-"""kopf, unmodified: an operator with handlers, a timer, a daemon, a finalizer, status patches."""
+"""Unmodified kopf: an operator with handlers, a timer, a daemon, a finalizer, status patches."""
 
 import asyncio
 import contextlib
@@ -14,7 +14,7 @@ PATIENCE = patience.SECONDS
 
 
 class Seen:
-    """What the operator's handlers were called for."""
+    """The calls of the operator's handlers."""
 
     def __init__(self):
         self._all = {}
@@ -31,7 +31,7 @@ class Seen:
 
 
 def operator(seen):
-    """The handlers, in a registry of their own."""
+    """The operator's handlers, in their own registry."""
     registry = kopf.OperatorRegistry()
 
     @kopf.on.login(registry=registry)
@@ -67,7 +67,7 @@ def operator(seen):
 
 @contextlib.asynccontextmanager
 async def running(seen, namespace):
-    """The operator, ready."""
+    """Run the operator; yields when it is ready."""
     settings = kopf.OperatorSettings()
     settings.posting.enabled = False
     ready, stop = asyncio.Event(), asyncio.Event()
@@ -109,7 +109,7 @@ async def test_an_operator_sees_a_whole_life(kube, kubeconfig, namespace, crab, 
 
 
 async def phase(kube, where, wanted):
-    """Wait until the status says so."""
+    """Wait until the status has this phase."""
 
     async def is_so():
         obj = await kube.aio.get(*where)
@@ -119,7 +119,7 @@ async def phase(kube, where, wanted):
 
 
 async def gone(kube, where):
-    """Wait until no finalizer holds it."""
+    """Wait until the object is deleted."""
 
     async def is_so():
         objects = await kube.aio.list(where[0])

@@ -1,4 +1,4 @@
-"""kr8s, unmodified."""
+"""Unmodified kr8s."""
 
 import pytest
 
@@ -11,7 +11,7 @@ GROUP = "clients.example.com"
 
 @pytest.fixture
 def api(kubeconfig):
-    """A client, whose connections kr8s itself would leave to the collector."""
+    """A client whose connections are closed; kr8s itself leaves them to the garbage collector."""
     made = kr8s.api(kubeconfig=str(kubeconfig))
     yield made
     as_sync_func(made._session.aclose)()

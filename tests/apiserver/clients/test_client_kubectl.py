@@ -1,4 +1,4 @@
-"""kubectl, each version found: what people type."""
+"""Common commands of every installed version of kubectl."""
 
 import glob
 import os
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(not FOUND, reason="kubectl is not installed")
 
 @pytest.fixture(params=sorted({FOUND[0], FOUND[-1]}) if FOUND else [""], ids=os.path.basename)
 def kubectl(request, kubeconfig, namespace, tmp_path):
-    """`kubectl("get", "crabs", stdin="")`: what it prints."""
+    """`kubectl("get", "crabs", stdin="")`: returns the output."""
     environment = {**os.environ, "KUBECONFIG": str(kubeconfig), "HOME": str(tmp_path)}
 
     def run(*arguments, stdin=""):

@@ -1,4 +1,4 @@
-"""The official Python client, unmodified: typed, custom objects, dynamic, watching, electing."""
+"""The unmodified official Python client: typed, custom and dynamic objects, watches, election."""
 
 import pytest
 import yaml

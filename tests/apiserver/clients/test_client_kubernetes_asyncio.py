@@ -1,4 +1,4 @@
-"""kubernetes_asyncio, unmodified."""
+"""Unmodified kubernetes_asyncio."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""lightkube, unmodified: typed and generic resources, sync and async, watching."""
+"""Unmodified lightkube: typed and generic resources, sync and async, watches."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""@kubernetes/client-node, unmodified: an informer while objects are written, patched, deleted."""
+"""Unmodified @kubernetes/client-node: an informer during writes, patches and deletions."""
 
 import shutil
 import subprocess

@@ -1,8 +1,8 @@
-"""Informers of clients come out of hundreds of random faults with the server's own state.
+"""Informers of client libraries reach the server's state again after hundreds of random faults.
 
-Watches are cut, closed and expired, lists refused, reset or stale, writes applied though the
-connection is cut: by chance, which a seed repeats. INKUBE_FAULTS says how many; `make exams` has
-a thousand of each.
+Watches are closed, cut or expired; lists are refused, reset or stale; writes are applied although
+their connection is cut. The seed determines the faults. INKUBE_FAULTS sets their number; `make
+exams` causes a thousand for each client.
 """
 
 import asyncio
@@ -30,8 +30,8 @@ LISTS, WATCHES, BOTH = ("list",), ("watch",), ("list", "watch")
 
 
 def effects(chance):
-    """Which verbs fail, how often, and how. No watch lives for long."""
-    for turn, end in enumerate(("Close", "Cut", "Expired"), 1):  # the last that strikes counts
+    """Random verbs that fail, how often, and how. No watch stays open for long."""
+    for turn, end in enumerate(("Close", "Cut", "Expired"), 1):  # the last matching fault applies
         often = {"every": turn}
         bookmarks = chance.random() < 0.5
         yield WATCHES, often, {"events": chance.randrange(5), "end": end, "bookmarks": bookmarks}
@@ -49,12 +49,13 @@ def effects(chance):
 
 @contextlib.asynccontextmanager
 async def weather(kube, resource, namespace, seed):
-    """Faults of a seed for a resource in a namespace; gives how many requests failed so far."""
+    """Apply random faults to a resource in a namespace; returns a function that counts the failed
+    requests."""
     chance = random.Random(seed)
     async with contextlib.AsyncExitStack() as stack:
         failing = []
         wanted = list(effects(chance))
-        if resource == CONFIG_MAPS:  # kopf ends at a 410 that is no event of a watch
+        if resource == CONFIG_MAPS:  # kopf ends at a 410 that is not an event of a watch
             wanted.append((WATCHES, {"probability": 0.08}, {"code": 410}))
         for verbs, often, effect in wanted:
             where = {"namespace": namespace, "seed": chance.randrange(1000)}
@@ -64,8 +65,8 @@ async def weather(kube, resource, namespace, seed):
 
 
 async def write_at_random(kube, namespace, seed, body, resource, struck):
-    """Create, change and delete objects of a few names until enough requests failed; the names of
-    those that live."""
+    """Create, change and delete objects with a few names until enough requests failed. Return the
+    names of the existing ones."""
     chance = random.Random(seed)
     living = set()
     async with asyncio.timeout(PATIENCE):
@@ -78,7 +79,7 @@ async def write_at_random(kube, namespace, seed, body, resource, struck):
 
 
 async def write(kube, chance, living, place, body):
-    """One change."""
+    """Make one change."""
     resource, namespace = place
     name = f"o-{chance.randrange(12)}"
     if name not in living:
@@ -123,7 +124,8 @@ def config_map(namespace):
 
 
 class Reflector:
-    """A cache kept with kubernetes_asyncio as its examples do: list, watch, on 410 list again."""
+    """A cache built with kubernetes_asyncio as in its examples: list, watch, and list again after
+    410."""
 
     def __init__(self, api, namespace):
         from kubernetes_asyncio import client
@@ -214,10 +216,8 @@ async def test_client_node_holds_what_the_server_holds(
 
 
 def operator(heard):
-    """Writes into the status what the spec says, and holds deletions until it has heard.
-
-    `heard` gets the version of each object that it was told last, whatever it makes of it.
-    """
+    """An operator that copies the spec to the status, and delays deletions until it has seen them.
+    `heard` gets the version of the last event of each object, even if kopf ignores the event."""
     import kopf
 
     registry = kopf.OperatorRegistry()
@@ -276,17 +276,16 @@ async def operating(namespace, heard):
 async def test_kopf_brings_every_object_where_it_should_be(
     kube, namespace, kubeconfig, crab, monkeypatch, caplog, seed
 ):
-    """It is told the newest state of each. It does not always act on it.
+    """The operator receives the newest state of each object, but does not always act on it.
 
-    Where its patch that adds a finalizer is refused (the answer to the one before was lost, or a
-    list told the same version again), `patching.patch_obj` keeps the patch for the next event. With
-    that one, `processing.process_resource_causes` passes the handlers by, for there is something to
-    patch first; and then there is nothing to patch, for the finalizer is there. So the event is
-    spent, and none follows: the object waits for its next change (kopf 1.45). Every object is
-    touched once for that.
+    If its patch for a finalizer is refused (the response to the previous one was lost, or a list
+    returned the same version again), `patching.patch_obj` keeps the patch for the next event. At
+    that event `processing.process_resource_causes` skips the handlers, because there is something
+    to patch first; but the finalizer already exists, so nothing is patched, and no event follows.
+    The object waits for its next change (kopf 1.45). So the test touches every object once.
     """
     pytest.importorskip("kopf")
-    caplog.set_level(logging.CRITICAL, logger="kopf")  # it tells every retry
+    caplog.set_level(logging.CRITICAL, logger="kopf")  # it logs every retry
     monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
     crabs = "clients.example.com/v1/crabs"
 

@@ -1,4 +1,4 @@
-"""What administrators type: drain, debug, approve, prune, replace and the like."""
+"""kubectl commands of administrators: drain, debug, approve, prune, replace and similar ones."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Newer kubectl asks for protobuf: Go's own decoder reads the same objects as JSON tells."""
+"""Newer kubectl requests protobuf: Go's decoder reads the same objects from it as from JSON."""
 
 import json
 
@@ -21,7 +21,8 @@ MADE = {
 
 
 def filled(value):
-    """Without what is empty: kubectl writes some of it, and a controller works on the status."""
+    """Remove empty values, because kubectl prints some of them, and the status, which controllers
+    write."""
     if isinstance(value, dict):
         kept = {key: filled(child) for key, child in value.items() if key not in LIVE}
         return {key: child for key, child in kept.items() if child not in ({}, [], "", 0, None)}
@@ -34,6 +35,6 @@ def test_what_kubectl_decodes_is_what_json_says(kubectl_on_path, path):
     shown = json.loads(kubectl("create", *MADE[path], "-o", "json"))
     assert filled(shown) == filled(json.loads(kubectl("get", "--raw", path)))
     again = kubectl("create", *MADE[path], "-v=8", code=1)
-    assert "already exists" in again  # said by a Status that kubectl has decoded
+    assert "already exists" in again  # from a Status that kubectl has decoded
     if MEDIA not in again:
         pytest.skip("this kubectl is too old to ask for protobuf")

@@ -1,4 +1,4 @@
-"""A tour through kubectl, old and new: built-in objects, a CRD and its objects, waiting."""
+"""A tour of old and new kubectl: built-in objects, a CRD and its objects, waiting."""
 
 import pytest
 from patience import KUBECTL

@@ -1,4 +1,4 @@
-"""The commands of kubectl that change a Deployment, as their users see them."""
+"""The kubectl commands that change a Deployment."""
 
 import copy
 import json
@@ -38,7 +38,7 @@ def kubectl(find_kubectl):
 
 @pytest.fixture
 def web(kubectl, served):
-    """The Deployment, applied; called, it is read anew."""
+    """Apply a Deployment; returns a function that reads it."""
     kubectl("apply", "-f", "-", document=WEB)
     return lambda: served.client.get("apps/v1/deployments", "web")
 

@@ -1,4 +1,4 @@
-"""Leader election by leases, as client-go's leaderelection does it, between three clients."""
+"""Leader election of three clients with leases, as in client-go's leaderelection."""
 
 import asyncio
 import random
@@ -16,7 +16,7 @@ LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 
 
 class Candidate:
-    """One client with a clock; `attempt` is tryAcquireOrRenew."""
+    """A client with a clock; `attempt` is tryAcquireOrRenew."""
 
     def __init__(self, name, server, http, clock):
         self.name = name
@@ -32,7 +32,7 @@ class Candidate:
         return self.leads_until is not None and self._clock.now() < self.leads_until
 
     async def attempt(self):
-        """Take the lease or keep it; whether it is ours now."""
+        """Acquire or renew the lease; return whether this client holds it."""
         lease = await self._read()
         if lease is None:
             body = {"metadata": {"name": "leader"}, "spec": self._spec(0, None)}

@@ -1,4 +1,4 @@
-"""`inkube serve` as a process of its own: what it prints, when it stops, how it fails."""
+"""`inkube serve` in its own process: output, stopping, errors."""
 
 import asyncio
 import contextlib
@@ -32,7 +32,7 @@ MAIN = [sys.executable, "-m", "inkube.apiserver.cli"]
 
 @contextlib.asynccontextmanager
 async def command(folder, *arguments):
-    """The command in a folder of its own, ended afterwards."""
+    """Run the command in a folder; ended after the block."""
     process = await asyncio.create_subprocess_exec(
         *MAIN,
         *map(str, arguments),
@@ -50,14 +50,14 @@ async def command(folder, *arguments):
 
 
 async def address(process):
-    """The address it prints first."""
+    """The address in its first line."""
     async with within():
         line = (await process.stdout.readline()).decode()
     return re.fullmatch(r"inkube serves on (\S+)\n", line)[1]
 
 
 async def failed(folder, *arguments):
-    """The exit code and what stderr says."""
+    """The exit code and stderr."""
     async with command(folder, "serve", "--port", 0, *arguments) as process, within():
         _, text = await process.communicate()
     return process.returncode, text.decode()
@@ -102,7 +102,7 @@ async def test_data_files_that_are_none_are_one_clear_line(tmp_path):
         code, text = await failed(tmp_path, "--data", name)
         assert code == 1, text
         assert text.startswith("Error: "), text
-        assert 1 <= len(text.splitlines()) <= 2, text  # and what to do
+        assert 1 <= len(text.splitlines()) <= 2, text  # the error, and what to do
 
 
 async def test_a_port_in_use_names_who_has_it_and_one_that_is_free(tmp_path):
@@ -115,7 +115,7 @@ async def test_a_port_in_use_names_who_has_it_and_one_that_is_free(tmp_path):
         if sys.platform == "linux":
             assert first.endswith(f"(process {process.pid})")
         assert "inkube" in third
-        assert not (tmp_path / "inkube.db").exists()  # nothing is made for a server that fails
+        assert not (tmp_path / "inkube.db").exists()  # a server that fails creates no file
         free = re.search(r"--port (\d+) is free", second)[1]
     async with command(tmp_path, "serve", "--in-memory", "--port", free) as process:
         assert (await address(process)).endswith(f":{free}")
@@ -214,7 +214,7 @@ async def test_a_request_is_one_line_where_that_is_wanted(tmp_path, flags, count
     for line, told in zip(lines, ("200 GET    /readyz", "limit=1", "404 GET"), strict=False):
         assert told in line
         assert line.endswith(" ms")
-        assert "\x1b" not in line  # no terminal, no colours
+        assert "\x1b" not in line  # no terminal, so no colours
 
 
 def test_a_shell_completes_commands_and_options():
@@ -304,7 +304,7 @@ async def test_a_kubeconfig_of_a_server_that_runs_is_not_replaced_in_silence(tmp
                 _, told = await second.communicate()
     warning = f"led to another server, which still runs at {url}; now it leads to {other}"
     assert warning in told.decode()
-    async with command(tmp_path, *arguments) as third:  # after it, no other runs
+    async with command(tmp_path, *arguments) as third:  # no other server runs afterwards
         await address(third)
         third.send_signal(signal.SIGTERM)
         async with within():
@@ -349,7 +349,7 @@ BOATS = KindModule(Boat)
 
 
 async def heard(process, text):
-    """A line of the log with that text."""
+    """Wait for a log line with that text; return it."""
     async with within():
         while text not in (line := (await process.stderr.readline()).decode()):
             assert line, f"the process ended without {text!r}"
@@ -371,7 +371,7 @@ async def test_changed_code_of_kinds_is_served_with_the_same_data(tmp_path, data
 
         module.write_text("raise ValueError('half a change')")
         assert "harbour.py:1: ValueError: half a change" in await heard(process, "imported")
-        async with http.get(f"{boats}/argo") as answer:  # as before
+        async with http.get(f"{boats}/argo") as answer:  # unchanged
             assert (await answer.json())["spec"] == {"sails": 2}
 
         module.write_text(HARBOUR.format(member="sails: int = 1\n    oars: int = 50"))

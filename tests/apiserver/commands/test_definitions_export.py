@@ -1,4 +1,5 @@
-"""Kinds declared in Python leave as CRDs, and as maps of their fields that forms are built from."""
+"""Export of kinds declared in Python: as CRDs, and as descriptions of fields for generated
+forms."""
 
 import json
 from pathlib import Path
@@ -30,7 +31,7 @@ class Box(Resource, group="example.com", version="v1", namespaced=False):
 
 @pytest.fixture
 def exported(tmp_path, monkeypatch):
-    """`exported(*arguments)`: run the command beside a module `exported_boxes` of a user."""
+    """`exported(*arguments)`: run the command next to a user's module `exported_boxes`."""
     (tmp_path / "exported_boxes.py").write_text(MODULE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)

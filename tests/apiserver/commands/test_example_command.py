@@ -1,4 +1,4 @@
-"""`inkube example`: what it lists, what it writes, and what it leaves alone."""
+"""`inkube example`: lists examples, writes them, and overwrites no files."""
 
 from pathlib import Path
 

@@ -20,14 +20,14 @@ PAGE = Path(__file__).parents[3] / "docs" / "time-travel.md"
 
 
 PIECE = 500
-"""Changes that are read at once."""
+"""The number of changes that are read at once."""
 LITTLE = 4096
-"""Bytes that a reader takes before it is asked for more."""
+"""The limit of bytes that a stream reader buffers."""
 COLOURS = "v1/configmaps", "colours", "default"
 
 
 async def lived(file):
-    """What happens in the file; the revisions of some of it."""
+    """Write the history to the file; return some of its revisions."""
     async with APIServer(data=file, keep_history=True) as server:
         client = server.client
         meta = {"name": "colours", "namespace": "default"}
@@ -46,7 +46,7 @@ async def lived(file):
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory):
-    """A file, and the revisions of what happened in it."""
+    """A file with a history, and its revisions."""
     file = tmp_path_factory.mktemp("history") / "inkube.db"
     return file, asyncio.run(lived(file))
 
@@ -99,7 +99,7 @@ async def test_the_log_goes_on_where_a_server_compacts_what_it_reads(tmp_path):
         for number in range(2 * PIECE):
             last = await server.client.patch(*COLOURS, patch={"data": {"number": str(number)}})
         newest = int(last["metadata"]["resourceVersion"])
-        # it has read a piece and can write no more of it than what fits into a pipe
+        # it has read a batch and can write no more of it than fits into a pipe
         reader = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "inkube.apiserver.cli", "log", "configmaps", "-o", "json",
             "--data", str(file), stdout=subprocess.PIPE, stderr=subprocess.PIPE, limit=LITTLE,

@@ -1,4 +1,4 @@
-"""`inkube validate`: errors of files with their places."""
+"""`inkube validate`: errors in files, with their line numbers."""
 
 import json
 
@@ -40,7 +40,8 @@ spec:
 
 @pytest.fixture
 def run(tmp_path):
-    """Write files by name, run the command in their folder: (exit code, output lines)."""
+    """Write files by name, run the command in their folder; return the exit code and output
+    lines."""
 
     def command(*arguments, stdin=None, **files):
         for name, text in files.items():

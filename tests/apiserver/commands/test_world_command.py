@@ -1,4 +1,4 @@
-"""`inkube world`: scenarios listed, shown and loaded into a running server."""
+"""`inkube world`: lists, shows and loads scenarios into a running server."""
 
 import asyncio
 
@@ -15,7 +15,7 @@ HOSTS = "world.inkube.dev/v1/githosts"
 
 
 def run(*arguments, **environment):
-    """Exit code and output of the command."""
+    """Run the command; return its exit code and output."""
     result = CliRunner().invoke(main, ["world", *arguments], env=environment)
     return result.exit_code, result.output
 

@@ -1,4 +1,4 @@
-"""A real browser before a real server."""
+"""A real browser with a real server."""
 
 from contextlib import ExitStack
 
@@ -32,7 +32,7 @@ def server_thread():
 
 @pytest.fixture
 def start(server_thread):
-    """`start(offline=True)`: a server with those options, until the test is over."""
+    """`start(offline=True)`: a server with those options until the end of the test."""
     with ExitStack() as stack:
 
         def make(**options):
@@ -49,14 +49,14 @@ def kube(start):
 
 @pytest.fixture
 def boats(kube, boat_crd):
-    """The kind Boat, and one of it."""
+    """The kind Boat with one object."""
     kube.install(boat_crd)
     kube.client.create(BOAT)
     return "example.com/v1/boats"
 
 
 class Reader:
-    """Somebody at the browser. `errors` are what went wrong in the page without being shown."""
+    """A user of the browser. `errors` are errors of the page that it does not show."""
 
     def __init__(self, page, url):
         self.page = page
@@ -67,7 +67,7 @@ class Reader:
         page.on("console", self._hear)
 
     def _hear(self, message):
-        # the browser tells refusals (4xx) as errors; the page shows those
+        # the browser logs 4xx responses as errors; the page shows those
         if message.type == "error" and "status of 4" not in message.text:
             self.errors.append(message.text)
 
@@ -80,7 +80,7 @@ class Reader:
 
 @pytest.fixture
 def read(browser, request):
-    """`read(kube)`: a new reader, who has met no error when the test is over."""
+    """`read(kube)`: a new user. At the end of the test, no error may have happened."""
     readers = []
 
     def make(kube, **options):
@@ -105,7 +105,7 @@ def expect(browser):
 
 @pytest.fixture
 def world_of():
-    """`world_of(kube)`: a git host, and a Repository that it keeps healthy."""
+    """`world_of(kube)`: a git host, and a healthy Repository that uses it."""
 
     def make(kube):
         world = ScriptedWorld(kube)

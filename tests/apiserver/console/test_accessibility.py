@@ -1,4 +1,4 @@
-"""Every page passes axe-core: in light and dark, wide and at 400 px."""
+"""Every page passes axe-core, in light and dark mode, wide and 400 px narrow."""
 
 import pytest
 
@@ -17,7 +17,7 @@ PLACES = {
     "the world": ("world", ".switch"),
     "requests": ("requests", ".state.live"),
 }
-"""Places, and what is there once all is shown."""
+"""Pages, and text that appears when everything is loaded."""
 SIZES = {"wide": {"width": 1280, "height": 800}, "narrow": {"width": 400, "height": 700}}
 
 
@@ -34,7 +34,7 @@ def violations(page):
 
 @pytest.fixture
 def trouble(kube, boats, world_of):
-    """A server on which something of everything is to be seen, a field error too."""
+    """A server with an example of everything, including a field error."""
     world_of(kube).remove_branch("git.example.com", "team/dashboards", "main")
     return kube
 

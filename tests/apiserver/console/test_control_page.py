@@ -1,4 +1,4 @@
-"""Buttons settle, move, save, restore, fork and reset the server."""
+"""Buttons that settle the server, move its clock, save, restore, fork and reset it."""
 
 CONFIG_MAPS = "v1/configmaps"
 

@@ -1,4 +1,4 @@
-"""What people do all day: find, scale, restart, copy, delete, read logs, run a command."""
+"""Common tasks in the console: find, scale, restart, copy, delete, read logs, run a command."""
 
 import copy
 

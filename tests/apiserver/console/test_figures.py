@@ -1,7 +1,7 @@
-"""How quick the console is, as the browser itself measures it.
+"""The speed of the console, measured by the browser itself.
 
-The bounds are some times what an idle machine of two cores takes, for tests run beside others, and
-as many times longer as the machine is crowded; the figures are printed (`-s`).
+The limits are a multiple of the times on an idle machine with two cores, because other tests run at
+the same time. They are raised further on a busy machine. The measurements are printed (`-s`).
 """
 
 import asyncio
@@ -20,7 +20,7 @@ LONGEST_FRAME = 1_000  # milliseconds; 100 wanted
 TRANSFERRED = 150_000  # bytes, wanted and held
 FILES = 5  # the page, its style, its icon, its theme and its script
 TRIES = 3
-"""A console that is slow is so each time, a machine that does something else now and then."""
+"""A slow console is slow in each try; a busy machine only in some."""
 EVENTS, RATE, ROWS = 600, 200, 30
 
 FRAMES = """() => {
@@ -91,7 +91,7 @@ def test_ten_thousand_objects_are_listed_soon(crowd, read):
         if took < longest:
             break
     print(f"{OBJECTS:,} objects listed after {took:.0f} ms")
-    assert page.locator("tbody tr.row").count() < 100  # only those in sight
+    assert page.locator("tbody tr.row").count() < 100  # only the visible rows
     assert took < longest
 
 
@@ -117,7 +117,7 @@ def test_two_hundred_changes_a_second_drop_no_frame(crowd, read, server_thread):
         server_thread.run(change(turn))
         page.get_by_label("Search configmaps").fill("settings-000")
         keys = (turn + 1) * EVENTS // ROWS + 1
-        page.wait_for_function(CHANGED, arg=str(keys))  # the last change is seen
+        page.wait_for_function(CHANGED, arg=str(keys))  # the last change is visible
         frames = page.evaluate("window.frames_.slice(2)")
         longest = LONGEST_FRAME * crowding()
         if max(frames) < longest:

@@ -1,4 +1,5 @@
-"""The console's modules without a browser: they parse, and compute what they should."""
+"""The console's JavaScript modules without a browser: their syntax, and the results of
+functions."""
 
 import shutil
 import subprocess
@@ -14,7 +15,7 @@ pytestmark = pytest.mark.skipif(not NODE, reason="no node is installed")
 MODULES = sorted(
     path for path in FOLDER.glob("*.js") if path.name not in ("recorded.js", "theme.js")
 )
-"""Two are plain scripts, for modules run too late for them."""
+"""Two are plain scripts, because modules run too late for them."""
 
 
 def test_every_module_parses():

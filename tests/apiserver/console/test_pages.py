@@ -1,4 +1,4 @@
-"""The files of the console: complete, public, and under a strict policy."""
+"""The files of the console: complete, public, and with a strict Content-Security-Policy."""
 
 import graphlib
 import gzip
@@ -40,7 +40,7 @@ def _files():
 async def test_no_file_names_another_server(path):
     text = path.read_text("utf-8")
     if path.parent.name == "vendor":
-        return  # comments of libraries name their homes; the policy forbids to go there
+        return  # comments of libraries contain URLs; the policy forbids requests to them
     found = re.findall(r"""["'(`](?:https?:)?//[^"'`)\s]+""", text)
     assert [each for each in found if "www.w3.org" not in each] == []
 
@@ -96,7 +96,7 @@ async def test_a_file_is_packed_for_who_can_unpack_it(web):
     assert "Content-Encoding" not in plain.headers
     packed = await web.ask("GET", "/console/style.css", Accept_Encoding="gzip")
     assert packed.headers["Content-Encoding"] == "gzip"
-    assert packed.body == plain.body  # the client unpacked it
+    assert packed.body == plain.body  # the client decompressed it
     assert int(packed.headers["Content-Length"]) < len(plain.body) / 2
 
 

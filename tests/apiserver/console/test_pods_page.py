@@ -1,4 +1,4 @@
-"""Workloads, their pods, and what these write."""
+"""Pages of workloads, their pods, and the pods' logs."""
 
 from inkube.controllers.workloads import Workloads
 

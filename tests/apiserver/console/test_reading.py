@@ -1,4 +1,4 @@
-"""A reader signs in, finds objects, and sees them change."""
+"""A user signs in, finds objects, and sees them change."""
 
 import re
 
@@ -163,7 +163,7 @@ def test_history_is_a_slider_over_what_each_state_changed(kube, read, expect):
     page.keyboard.press("ArrowLeft")
     expect(page.get_by_text("State 2 of 3")).to_be_visible()
     expect(changes.locator(".added").last).to_contain_text("colour: green")
-    kube.client.delete(CONFIG_MAPS, "old", "default")  # history goes on while it is looked at
+    kube.client.delete(CONFIG_MAPS, "old", "default")  # the page shows an old state
     expect(page.get_by_text("State 2 of 4")).to_be_visible()
     page.get_by_role("slider").press("End")
     expect(page.get_by_text("deleted", exact=False).last).to_be_visible()
@@ -249,4 +249,4 @@ def test_a_lost_connection_is_told_and_taken_up_again(kube, read, expect, server
 
     server_thread.run(cut())
     expect(page.locator(".state")).to_have_text("connection lost")
-    reader.errors.clear()  # the browser tells each attempt that fails
+    reader.errors.clear()  # the browser logs each failed attempt

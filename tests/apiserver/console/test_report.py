@@ -1,4 +1,4 @@
-"""The state of a server as one file that a browser opens without a server."""
+"""The state of a server in one file that a browser opens without a server."""
 
 import subprocess
 import sys
@@ -9,7 +9,8 @@ MAPS = "v1/configmaps"
 
 
 def write_page(state, page):
-    """`inkube snapshot page`, in a process of its own: the browser's loop runs in this one."""
+    """`inkube snapshot page` in its own process, because the browser's event loop runs in this
+    one."""
     command = [sys.executable, "-m", "inkube.apiserver.cli", "snapshot", "page", state, page]
     return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
 

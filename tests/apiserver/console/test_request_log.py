@@ -23,7 +23,7 @@ class Listener:
         self._answer = answer
 
     async def next(self, uri=""):
-        """The next event of a request to that path; None at the end."""
+        """The next event of a request with that path; None at the end."""
         while True:
             line = await asyncio.wait_for(self._answer.content.readline(), SECONDS)
             if line == b"":
@@ -35,7 +35,7 @@ class Listener:
 
 
 def listening(server, **headers):
-    """A context manager of the answer; it is there once the server tells requests."""
+    """A context manager of the response; the stream is active when it starts."""
     return aiohttp.request("GET", f"{server.url}{requestlog.PATH}", headers=headers)
 
 
@@ -101,7 +101,7 @@ async def test_nothing_is_kept_while_nobody_listens(web_of, monkeypatch):
         assert told == []
         async with listening(server):
             await web.ask("GET", "/version")
-        for _ in range(20):  # the server learns by writing that the listener has left
+        for _ in range(20):  # the server notices a closed connection only when it writes
             await web.ask("GET", "/version")
     assert len(told) <= 21
     assert told[0][0].info.path == "/version"

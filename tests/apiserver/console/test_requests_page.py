@@ -1,4 +1,4 @@
-"""The request log as it runs."""
+"""The page with the live request log."""
 
 
 def test_requests_are_shown_as_they_are_answered(kube, read, expect, boats):

@@ -1,4 +1,4 @@
-"""The pictures of README and docs are taken from the real thing."""
+"""The screenshots in README and docs are taken from the real console."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""The scripted world is broken and mended by clicks, and fields say so."""
+"""Clicks break and repair the scripted world, and forms show the resulting field errors."""
 
 REPOSITORY = "object/provisioning.grafana.app/v0alpha1/repositories/default/dashboards"
 REPOSITORIES = "provisioning.grafana.app/v0alpha1/repositories"
@@ -38,7 +38,7 @@ def test_a_token_is_revoked_and_given_back(kube, read, expect, world_of):
     token.click()
     expect(token).to_have_attribute("aria-pressed", "false")
     expect(page.locator("td .bad").first).to_be_visible()
-    page.reload()  # what was taken is kept with the object
+    page.reload()  # the data is stored in the object
     expect(token).to_have_attribute("aria-pressed", "false")
     token.click()
     expect(page.locator("td").get_by_text("healthy", exact=True)).to_be_visible()

@@ -1,4 +1,4 @@
-"""A reader edits: the server checks while they type, and what it says stands at the field."""
+"""A user edits: the server validates during typing, and errors appear at their fields."""
 
 import json
 
@@ -9,7 +9,7 @@ SERVICE = "v1/services"
 
 
 def edit(page, old, new):
-    """Replace a text in the draft as somebody who types it."""
+    """Replace a text in the editor by typing."""
     draft = page.get_by_label("Draft")
     page.wait_for_function("old => document.getElementById('draft')?.value.includes(old)", arg=old)
     draft.fill(draft.input_value().replace(old, new))

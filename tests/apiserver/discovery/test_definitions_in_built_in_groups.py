@@ -12,7 +12,7 @@ NAME = f"boats.{GROUP}"
 
 
 def definition(*versions):
-    """Boats in that group; objects are stored in the first version."""
+    """A CRD of boats in that group; the first version is the stored one."""
     crd = boats.definition({"type": "object"})
     crd["metadata"] = {
         "name": NAME,

@@ -1,4 +1,4 @@
-"""In which order discovery tells groups."""
+"""The order of groups in discovery."""
 
 import pytest
 
@@ -6,7 +6,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 async def test_groups_of_custom_resources_come_last(web):
-    # the fixture's CRD is there before anybody asks for kinds declared in Python
+    # the fixture's CRD exists before the first request for kinds declared in Python
     answer = await web.ask("GET", "/apis")
     names = [group["name"] for group in answer.json["groups"]]
     assert names.index("apps") < names.index("provisioning.grafana.app")

@@ -1,4 +1,4 @@
-"""What discovery lists exists: every verb of every kind answers, dry and in earnest."""
+"""Every verb of every kind in discovery works, with and without dry run."""
 
 from typing import Any
 
@@ -142,19 +142,19 @@ EXTRA: dict[str, dict[str, Any]] = {
     },
     "VolumeAttributesClass": {"driverName": "d.example.com", "parameters": {"a": "b"}},
 }
-"""What a minimal object has beside its name."""
+"""The members of a minimal object, except its name."""
 WAYS = {"get": "GET", "create": "POST", "update": "PUT"}
 ELSEWHERE = {
     "Binding", "CertificateSigningRequest", "LocalSubjectAccessReview", "SelfSubjectAccessReview",
     "SelfSubjectReview", "SelfSubjectRulesReview", "SubjectAccessReview", "TokenReview",
     "ComponentStatus",
 }  # fmt: skip
-"""Kinds that answer once, or need more than a few members; their own tests ask them."""
+"""Kinds that need special requests; they have their own tests."""
 
 
 @pytest.fixture
 async def kinds():
-    """(group and version, resource, its subresources) of everything discovery lists."""
+    """(group and version, resource, its subresources) of everything in discovery."""
     async with APIServer() as server, aiohttp.ClientSession(server.url) as session:
         groups = await _read(session, "/apis")
         lists = ["/api/v1"]
@@ -190,7 +190,7 @@ async def _ask(
 
 
 async def _put_what_is_there(session: aiohttp.ClientSession, one: str, dry: str) -> None:
-    """Replace an object by itself, read again while controllers write its status."""
+    """Replace an object by itself; read it again if controllers changed its status meanwhile."""
     for _ in range(5):
         held = await _read(session, one)
         async with session.put(one + dry, json=held) as answer:
@@ -252,7 +252,7 @@ async def test_every_listed_part_of_a_kind_is_there(kinds):
         await _ask(session, "POST", place, body)
         one = f"{place}/{body['metadata']['name']}"
         for part in parts:
-            if part["name"] == "services/proxy":  # not found while the service has no endpoints
+            if part["name"] == "services/proxy":  # 404 as long as the service has no endpoints
                 continue
             verb = next(verb for verb in WAYS if verb in part["verbs"])
             name = part["name"].partition("/")[2]

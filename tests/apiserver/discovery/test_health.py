@@ -1,4 +1,4 @@
-"""Health checks by name, in full, and without some of them."""
+"""Health checks: single ones, verbose output, and exclusions."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""OpenAPI: the index, a document per group-version, version 2 merged, and how they are cached."""
+"""OpenAPI: the index, a document per group and version, the merged version 2, and caching."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""While the first OpenAPI documents are made, which takes long, others are served."""
+"""Other requests are served while the first OpenAPI documents are generated, which takes long."""
 
 import asyncio
 import threading
@@ -14,7 +14,7 @@ from inkube.schemas.openapi import v3
 
 
 class Gate:
-    """Lets a function run only once somebody has opened it from elsewhere."""
+    """Blocks a function in its thread until the test opens the gate."""
 
     def __init__(self, behind: Any) -> None:
         self.reached = threading.Event()

@@ -1,7 +1,7 @@
-"""OpenAPI leaves out no path of a Kubernetes, no property of its types and no enumeration.
+"""OpenAPI lacks no path of Kubernetes, no property of its types and no enumeration.
 
-What there is to leave out is told by others: discovery lists every kind with its verbs, and the
-table of messages, made from 1.36.2, has every field of every type.
+The expected content comes from other sources: discovery lists every kind with its verbs, and the
+table of messages, generated from 1.36.2, contains every field of every type.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from inkube.schemas.openapi import enums
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 PATHS = 408
-"""Of version 2, in a kube-apiserver 1.36.2."""
+"""The number of paths in version 2 of a kube-apiserver 1.36.2."""
 GROUPS = 20
 TYPE = {"apiVersion", "kind"}
 WRITE_THEMSELVES = {
@@ -34,12 +34,12 @@ WRITE_THEMSELVES = {
         "apimachinery.pkg.util.intstr.IntOrString",
     )
 }
-"""Go types with a JSON form of their own: they have fields, and documents show none."""
+"""Go types with their own JSON form: they have fields that documents do not show."""
 OF_JSON_ONLY = {
     "io.k8s.apimachinery.pkg.apis.meta.v1.Patch",
     "io.k8s.apimachinery.pkg.version.Info",
 }
-"""Definitions that have no message."""
+"""Definitions without a message."""
 METHODS = {
     "create": ("post", ""),
     "delete": ("delete", "/{name}"),
@@ -53,7 +53,7 @@ METHODS = {
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def server() -> Any:
-    """A Kubernetes and nothing else."""
+    """A server with only the kinds of Kubernetes."""
     async with APIServer(modules="none") as started:
         yield started
 
@@ -64,7 +64,7 @@ async def document(web: Any) -> Any:
 
 
 def fields(name: str) -> Iterator[str]:
-    """The JSON names of a type's fields, those of embedded structs among them."""
+    """The JSON names of a type's fields, including those of embedded structs."""
     for row in messages.rows(name):
         if row.member:
             yield row.member

@@ -1,4 +1,4 @@
-"""What docs/envtest.md shows runs as it stands there."""
+"""The examples in docs/envtest.md work as written."""
 
 import os
 import re

@@ -1,4 +1,5 @@
-"""The folder of assets in the place of kube-apiserver's and etcd's own, for what starts them."""
+"""The folder of assets that replaces kube-apiserver's and etcd's binaries for envtest and
+similar."""
 
 import asyncio
 import base64
@@ -26,7 +27,7 @@ CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}
 
 @pytest.fixture(scope="module")
 def assets(tmp_path_factory):
-    """The folder, written by the command."""
+    """A folder of assets, written by the command."""
     folder = tmp_path_factory.mktemp("assets") / "bin"
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("PYTHONPATH", HOME)
@@ -44,7 +45,7 @@ def written(folder):
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def envtest(assets, tmp_path_factory):
-    """An envtest under way."""
+    """A running envtest."""
     made = Envtest(assets, tmp_path_factory.mktemp("envtest"))
     try:
         assert json.loads(await made.start_etcd())["health"] == "true"
@@ -204,13 +205,13 @@ async def test_a_dry_run_create_may_have_a_resource_version(admin):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="CPU time of others is read from /proc")
 async def test_it_is_ready_about_as_soon_as_inkube_serve(assets, tmp_path, monkeypatch):
-    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path / "bytecode"))  # as one is installed
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path / "bytecode"))  # as installed
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "")
     envtest = Envtest(assets, tmp_path)
     shims, servers = [], []
     try:
         await envtest.start_etcd()
-        for number in range(4):  # the first ones compile
+        for number in range(4):  # the first starts compile modules
             await envtest.start_api()
             shims.append(await cpu_at_rest(envtest.processes["kube-apiserver"]))
             await envtest.end("kube-apiserver")
@@ -233,7 +234,7 @@ async def test_it_is_ready_about_as_soon_as_inkube_serve(assets, tmp_path, monke
 
 
 async def cpu_at_rest(process):
-    """Seconds of processor time once none is used: how soon somebody asks makes no difference."""
+    """The seconds of processor time of an idle process, read when it no longer increases."""
     used = cpu_seconds(process)
     while True:
         await asyncio.sleep(0.2)

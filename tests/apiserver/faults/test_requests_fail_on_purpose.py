@@ -1,4 +1,4 @@
-"""What a Fault does to requests over HTTP, and whom it leaves alone."""
+"""The effects of a Fault on matching HTTP requests, and on no others."""
 
 import asyncio
 import contextlib
@@ -21,7 +21,7 @@ NAMESPACES = "/api/v1/namespaces"
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def fault(server):
-    """`await fault("name", match={…}, answer={…})`: gone after the test."""
+    """`await fault("name", match={…}, answer={…})`: deleted after the test."""
     made = []
 
     async def make(name, **spec):
@@ -202,7 +202,7 @@ async def test_stale_reads_show_the_past(server, web, fault, config_map):
 
 
 async def events_of(server, query=""):
-    """The events of a watch of namespaces until it ends, and whether it ended cleanly."""
+    """The events of a watch of namespaces until it ends, and whether it ended without an error."""
     found = []
     url = f"{server.url}{NAMESPACES}?watch=true{query}"
     async with aiohttp.ClientSession() as session, session.get(url) as answer:

@@ -1,10 +1,10 @@
-"""Compiled faults: requests that none concerns pay one look-up."""
+"""Compiled faults: a request without matching faults costs one look-up."""
 
 from inkube.apiserver.faults import rules
 
 
 class Counting(rules.Rule):
-    """A rule that counts how often it is looked at."""
+    """A rule that counts how often it is evaluated."""
 
     looked_at = 0
 

@@ -1,7 +1,7 @@
-"""Whoever resumes a watch from the last version it saw is told all that happened, each thing once.
+"""A watch that resumes at the last seen version receives every later change exactly once.
 
-However the watches before ended: after so many events, cut, closed, expired, refused or delayed,
-with bookmarks in between as often as can be.
+This must hold however the previous watches ended: after a number of events, cut, closed, expired,
+refused or delayed, with as many bookmarks as possible.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ WRITES, PATIENCE = 150, 60.0
 
 
 class Watcher:
-    """Watches config maps, again and again; `versions` are those of the events it was told."""
+    """Watches config maps repeatedly. `versions` are those of the received events."""
 
     def __init__(self, url, selector, begin):
         self.versions = []
@@ -57,10 +57,8 @@ class Watcher:
 
 
 async def write(client, chance, watchers):
-    """Changes of a few objects; half of them are seen by who asks for a=1, or are no more.
-
-    Now and then it waits until everybody was told a bookmark.
-    """
+    """Make changes to a few objects. Half of them move into or out of the selection a=1. Sometimes
+    wait until every watcher received a bookmark."""
     living = set()
     for _ in range(WRITES):
         name = f"m-{chance.randrange(6)}"
@@ -80,7 +78,7 @@ async def write(client, chance, watchers):
 
 
 def faults(chance):
-    """The specs of faults that strike watches of config maps."""
+    """Specs of random faults for watches of config maps."""
     match = {"verbs": ["watch"], "resources": ["configmaps"]}
     for turn, end in enumerate(("Close", "Cut", "Expired"), 1):
         ending = {"events": chance.randrange(1, 5), "end": end}
@@ -93,7 +91,7 @@ def faults(chance):
 
 
 def expected(store, begin, selects):
-    """The versions of all changes that concern who selects so."""
+    """The versions of all changes that a watch with this selector must receive."""
     return [
         change.revision
         for change in store._cache.since("/registry/configmaps/default/", begin)

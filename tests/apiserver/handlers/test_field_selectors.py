@@ -1,4 +1,4 @@
-"""Field selectors of built-in kinds: the fields they have, and what an absent one reads."""
+"""Field selectors of built-in kinds: the supported fields, and the values of absent ones."""
 
 import pytest
 

@@ -1,6 +1,6 @@
-"""Unknown and duplicate fields, in the order in which kube-apiserver's decoders meet them.
+"""Unknown and duplicate fields, in the order in which kube-apiserver's decoders find them.
 
-Kubernetes' own test/integration/apiserver/field_validation_test.go asks for these orders.
+Kubernetes' own test/integration/apiserver/field_validation_test.go requires these orders.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A list that is made piece by piece has the bytes of one that is written as a whole."""
+"""A list created in pieces has the same bytes as one written at once."""
 
 import orjson
 import pytest

@@ -1,4 +1,4 @@
-"""A route that is known answers as one that is looked for, and kinds come and go."""
+"""A cached route gives the same responses as an uncached one, also when kinds come and go."""
 
 import itertools
 import random
@@ -23,7 +23,7 @@ QUERIES = ("", "?watch=1&resourceVersion=none", "?pretty=1")
 
 
 async def asked(web, targets):
-    """What each is answered, but for what names the request."""
+    """The responses without values that identify the request."""
     found = {}
     for method, path in targets:
         answer = await web.ask(method, path, b"{" if method in ("POST", "PUT", "PATCH") else None)
@@ -32,7 +32,7 @@ async def asked(web, targets):
 
 
 async def test_whoever_asks_again_is_answered_the_same(web_of, boat_crd):
-    """Bodies that cannot be read change nothing, so no answer depends on the order."""
+    """Invalid bodies change nothing, so no response depends on the order of requests."""
     rng = random.Random(7)
     every = [
         (method, f"{prefix}{place}/{plural}{below}{query}")

@@ -1,4 +1,4 @@
-"""Rows are kept as bytes: they say what they would say if they were made for each reader."""
+"""Table rows are cached as bytes, and equal those generated for each request."""
 
 import boats
 import pytest
@@ -40,7 +40,7 @@ STATED = {
         None,
     ),
 }  # fmt: skip
-"""By collection: an object with more than one age, where its kind has such, and its status."""
+"""By collection: an object with several ages, if its kind has them, and its status."""
 
 
 def boat_crd(*columns):
@@ -76,14 +76,14 @@ async def web(clock, web_of):
 
 
 async def same(web, path, include):
-    """The table, once it was seen to be what is made for a person, for whom no row is kept."""
+    """The table, after a comparison with one in a form whose rows are not cached."""
     query = f"?includeObject={include}"
     told = await web.ask("GET", path + query, Accept=TABLE)
     made = await web.ask("GET", f"{path}{query}&pretty=true", Accept=TABLE)
     assert told.code == 200
     table, other = told.json, made.json
     assert list(table) == list(other)
-    del table["metadata"], other["metadata"]  # the revisions of two moments
+    del table["metadata"], other["metadata"]  # revisions of two different times
     assert table == other
     assert told.body.endswith(b"\n")
     return table

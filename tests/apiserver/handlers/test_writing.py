@@ -1,4 +1,4 @@
-"""Creates and updates: names, locking, generation, status, scale, dry run, field validation."""
+"""Creates and updates: names, concurrency, generation, status, scale, dry run, field validation."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`inkube serve` in a process of its own, whose log and memory can be looked at."""
+"""`inkube serve` in its own process, with access to its log and memory."""
 
 import http.client
 import json
@@ -29,7 +29,7 @@ GROWTH = 1.10  # the gaps between allocations grow for a while; what clients sen
 
 @dataclass(frozen=True)
 class Apart:
-    """A running server."""
+    """A running server in its own process."""
 
     url: str
     pid: int
@@ -40,7 +40,7 @@ class Apart:
 
     @property
     def work(self):
-        """Seconds of processor time, which no other program's work adds to; Linux only."""
+        """The seconds of processor time of the server only; Linux only."""
         return served.cpu(self.pid) if sys.platform == "linux" else 0.0
 
     @property
@@ -51,7 +51,7 @@ class Apart:
 
 
 class Memory:
-    """Compares a server's memory with what it was after the warm-up. Short runs say nothing."""
+    """Compares a server's memory with its value after the warm-up. Short runs prove nothing."""
 
     def __init__(self, server, rounds, warm_up):
         self._server, self._warm_up = server, warm_up
@@ -65,11 +65,11 @@ class Memory:
         return self._measures and self._before is None and number >= self._warm_up
 
     def begin(self):
-        """The warm-up is over, and what it stored is taken away."""
+        """End the warm-up, and delete everything it stored."""
         self._before = self._server.memory
 
     def check(self):
-        """Little was added; what was stored is taken away again."""
+        """Delete everything stored, and check that memory grew little."""
         if self._before is not None:
             after = self._server.memory
             print(f"\nmemory after the warm-up {self._before:.1f} MiB, at the end {after:.1f} MiB")
@@ -77,7 +77,7 @@ class Memory:
 
 
 def fill(port):
-    """Fill what a server keeps of the past, within its bounds."""
+    """Fill the server's bounded caches of the past."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS)
 
     def ask(method, path, body=None):
@@ -98,7 +98,7 @@ def fill(port):
 
 @pytest.fixture(scope="module")
 def apart(boat_crd, tmp_path_factory):
-    """A server that keeps its log on disk, with the kind Boat; it must have nothing to tell."""
+    """A server with the kind Boat that stores on disk; it must log no warnings or errors."""
     folder = tmp_path_factory.mktemp("apart")
     (folder / "boat.json").write_text(json.dumps(boat_crd))
     errors = folder / "errors.log"

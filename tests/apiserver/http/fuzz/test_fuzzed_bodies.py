@@ -1,4 +1,4 @@
-"""Bodies, patches, applies, schemas and queries nobody would send: every answer is a Status.
+"""Random invalid bodies, patches, applies, schemas and queries: every response is a Status.
 
 `INKUBE_FUZZ=20000 pytest …` runs longer; `INKUBE_FUZZ_SEED` repeats a run.
 """
@@ -55,7 +55,7 @@ STEPS = [{"op": "add", "path": "/spec/any", "value": {"b": 1}},
 
 
 def seeds(crd):
-    """Requests that are fine before they are mutated: method, path, media, body."""
+    """Valid requests, to be mutated: method, path, media type, body."""
     found = [("POST", CRDS, MEDIA[0], crd), ("PUT", f"{CRDS}/fuzz.example.com", MEDIA[0], crd),
              ("PATCH", f"{CRDS}/fuzz.example.com", MEDIA[2], crd),
              ("PATCH", f"{CRDS}/fuzz.example.com", MEDIA[4], crd)]  # fmt: skip
@@ -74,7 +74,7 @@ def seeds(crd):
 
 
 def crd_of(base):
-    """The CRD of another kind, with more of what a schema may hold."""
+    """The CRD of another kind, with more features of schemas."""
     crd = copy.deepcopy(base)
     crd["metadata"]["name"] = "fuzz.example.com"
     crd["spec"]["names"] = {"plural": "fuzz", "kind": "Fuzz"}
@@ -101,7 +101,7 @@ def crd_of(base):
 
 
 async def one(rng, web, requests):
-    """Send one mutated request; what it was and what came back."""
+    """Send one mutated request; return it and its response."""
     method, path, media, body = rng.choice(requests)
     if body is not None:
         body = copy.deepcopy(body)
@@ -124,7 +124,7 @@ async def one(rng, web, requests):
 
 
 async def restore(rng, web, crd, path):
-    """Make the object again that a request did not find."""
+    """Create the object of a request again if the response was 404."""
     if path.startswith((CRDS, FUZZ)):
         await web.ask("POST", CRDS, crd)
     for place, body in OBJECTS.items():
@@ -136,7 +136,7 @@ async def restore(rng, web, crd, path):
 
 
 async def clear(web):
-    """Take away what was stored."""
+    """Delete everything stored."""
     for place in OBJECTS:
         found = await web.ask("GET", place)
         for item in found.json["items"] if found.code == 200 else ():

@@ -1,4 +1,4 @@
-"""Bytes on a socket that are no HTTP, or nearly: the server answers or closes, and lives on.
+"""Random bytes on a socket, almost HTTP or not: the server responds or closes, and keeps running.
 
 `INKUBE_FUZZ=20000 pytest …` runs longer; `INKUBE_FUZZ_SEED` repeats a run.
 """
@@ -12,7 +12,7 @@ import pytest
 ROUNDS = int(os.environ.get("INKUBE_FUZZ", "400"))
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300 + ROUNDS / 10)]
 SEED = int(os.environ.get("INKUBE_FUZZ_SEED", "1"))
-PATIENCE = 0.05  # most of what is damaged is never answered
+PATIENCE = 0.05  # most damaged requests get no response
 
 BODY = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"raw"}}'
 MAPS = b"/api/v1/namespaces/default/configmaps"
@@ -58,7 +58,7 @@ HEADERS = [
 
 
 def request(rng):
-    """One request, whole and mostly right."""
+    """A complete and mostly valid request."""
     method = rng.choice(METHODS[:8] if rng.random() < 0.8 else METHODS)
     path = rng.choice(PATHS)
     version = b"HTTP/1.1" if rng.random() < 0.9 else rng.choice([b"HTTP/1.0", b"HTTP/2", b"", b"X"])
@@ -102,7 +102,7 @@ def damage(rng, data):
 
 
 def stream(rng):
-    """What one connection sends: a request or several, or noise."""
+    """The bytes of one connection: one or several requests, or noise."""
     if rng.random() < 0.03:
         return rng.randbytes(rng.randrange(1, 3000))
     parts = [request(rng) for _ in range(rng.choice([1, 1, 1, 2, 5]))]
@@ -111,12 +111,12 @@ def stream(rng):
 
 
 async def send(server, data, rng, *, patience):
-    """Send, hang up at once or wait for the answer; what came back."""
+    """Send bytes, then disconnect or wait for the response; return the received bytes."""
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     try:
         writer.write(data)
         if rng.random() < 0.1:
-            return b""  # gone before the answer
+            return b""  # disconnected before the response
         return await asyncio.wait_for(reader.read(65536), patience)
     except (ConnectionError, TimeoutError):
         return b""

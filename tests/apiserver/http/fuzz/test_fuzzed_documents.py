@@ -1,8 +1,8 @@
-"""What schemathesis makes of our own OpenAPI documents: no request is an error of the server.
+"""Requests that schemathesis generates from inkube's OpenAPI documents never cause a server error.
 
-For one path after the other it sends the boundary values that the schemas have, and random ones;
-half of them as they are, half aimed at an object that exists, so that they come further than to
-404. `INKUBE_FUZZ=20000 pytest …` runs longer; `INKUBE_FUZZ_SEED` repeats a run.
+For one path after the other, it sends boundary values of the schemas and random ones. Half of the
+requests are sent unchanged, half name an existing object, so that they get further than a 404.
+`INKUBE_FUZZ=20000 pytest …` runs longer; `INKUBE_FUZZ_SEED` repeats a run.
 """
 
 import os
@@ -25,7 +25,7 @@ PATIENCE = 30 * patience.PATIENCE
 
 
 class Probe:
-    """Sends requests to one path of a document, and keeps what went wrong."""
+    """Sends requests to one path of a document, and stores the errors."""
 
     def __init__(self, url):
         self._url = url
@@ -34,7 +34,7 @@ class Probe:
         self.wrong = []
 
     def run(self, document, path):
-        """Try every operation of the path."""
+        """Test every operation of the path."""
         part = {**document, "paths": {path: document["paths"][path]}}
         schema = schemathesis.openapi.from_dict(part, config=self._config())
         self._hook(schema)
@@ -61,11 +61,11 @@ class Probe:
         })  # fmt: skip
 
     def _hook(self, schema):
-        """Have a say in what is sent; schemathesis knows hooks by their names."""
+        """Hooks that change generated requests; schemathesis finds hooks by name."""
 
         @schema.hook
         def filter_case(context, case):
-            # some of the boundary values are enough, each of the random ones is sent
+            # a part of the boundary values suffices; every random one is sent
             return case.meta.phase.name.value != "coverage" or self._rng.random() < SAMPLE
 
         @schema.hook
@@ -86,7 +86,7 @@ class Probe:
 
 
 def aim(case):
-    """Let a request name an object that may exist, and its body be of the right kind."""
+    """Let a request name an object that may exist, with a body of the right kind."""
     names = {"namespace": "default", "name": "aimed"}
     case.path_parameters = {name: names.get(name, "x") for name in case.path_parameters or {}}
     case.query = {"fieldManager": "f", "force": "true"} if case.method == "PATCH" else {}
@@ -102,7 +102,7 @@ def aim(case):
 
 
 def targets(url):
-    """Documents with one of their paths, as many as are wanted; each group comes as often."""
+    """Documents with one of their paths, as many as needed; each group equally often."""
     rng = random.Random(SEED)
     links = requests.get(f"{url}/openapi/v3", timeout=PATIENCE).json()["paths"]
     documents = {}
@@ -118,7 +118,8 @@ def targets(url):
 
 
 def clear(url, path):
-    """Take away what requests to a path stored; a webhook or a policy would rule what follows."""
+    """Delete everything that requests to a path stored, because a webhook or policy would affect
+    later ones."""
     place = path.replace("{namespace}", "default").partition("/{name}")[0]
     if "{" not in place:
         requests.delete(url + place, json={"gracePeriodSeconds": 0}, timeout=PATIENCE)
@@ -126,13 +127,13 @@ def clear(url, path):
 
 @pytest.fixture(autouse=True)
 def _home(tmp_path):
-    """Hypothesis keeps its notes here."""
+    """Use a temporary folder for Hypothesis' database."""
     configuration.set_hypothesis_home_dir(tmp_path)
     yield
     configuration.set_hypothesis_home_dir(None)
 
 
-@pytest.mark.timeout(400 + ROUNDS / 10)  # a request that hangs is given up after PATIENCE
+@pytest.mark.timeout(400 + ROUNDS / 10)  # a request without a response is given up after PATIENCE
 def test_no_request_that_the_documents_suggest_is_an_error(apart, memory):
     probe = Probe(apart.url)
     for document, path in targets(apart.url):

@@ -1,8 +1,7 @@
-"""Recorded conversations, changed on their way: every request is answered, none is an error.
+"""Recorded conversations with random changes: every request gets a response, none a server error.
 
-They come further than bodies made from nothing: their kinds, policies, webhooks and subresources
-are there when the change comes. `INKUBE_FUZZ=20000 pytest …` runs longer; `INKUBE_FUZZ_SEED`
-repeats a run.
+They get further than random bodies, because their kinds, policies, webhooks and subresources exist.
+`INKUBE_FUZZ=20000 pytest …` runs longer; `INKUBE_FUZZ_SEED` repeats a run.
 """
 
 import copy
@@ -49,7 +48,7 @@ def conversations():
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         try:
             case = yaml.load(path.read_text(), Loader=loader)
-        except yaml.YAMLError:  # the parser that is not in C knows less
+        except yaml.YAMLError:  # the parser in C supports more than the one in Python
             continue
         group = f"{path.stem}.fuzz.example.com"
         names = {"group": group, "ns": "default", "run": "fuzz", "rv": "1", "uid": "u"}
@@ -70,7 +69,7 @@ def conversations():
 
 
 def changed_path(rng, target):
-    """Another place, or another query."""
+    """Another path or query."""
     path, _, query = target.partition("?")
     parts = path.split("/")
     at, action = rng.randrange(1, len(parts)) if len(parts) > 1 else 0, rng.randrange(4)
@@ -86,7 +85,7 @@ def changed_path(rng, target):
 
 
 def changed(rng, request):
-    """The request as it is sent: method, target, media type, bytes, Accept."""
+    """The request to send: method, target, media type, bytes, Accept."""
     method, target, media, body = request
     if rng.random() < 0.2:
         target = changed_path(rng, target)
@@ -109,20 +108,20 @@ def changed(rng, request):
 
 
 async def converse(rng, web, requests):
-    """Hold one conversation; the number of requests that were sent."""
+    """Send the requests of one conversation; return their number."""
     for request in requests:
         sent = request
         if rng.random() < (0.1 if request[1] == RULING[4] else 0.5):
             method, target, media, data, accept = sent = changed(rng, request)
-        else:  # as recorded, so that what follows has something to work on
+        else:  # unchanged, so that later steps find something
             method, target, media, body = request
             data = body.encode() if isinstance(body, str) else body and json.dumps(body).encode()
             accept = "*/*"
         if "watch" in target:
             if rng.random() < 0.95:
-                continue  # it lasts a second
+                continue  # it takes a second
             path, _, query = target.partition("?")
-            target = f"{path}?timeoutSeconds=1&{query}"  # the first value counts
+            target = f"{path}?timeoutSeconds=1&{query}"  # the first value is used
         before = web.server.work
         try:
             answer = await web.ask(method, target, data, Content_Type=media, Accept=accept)
@@ -141,10 +140,10 @@ async def converse(rng, web, requests):
 
 
 async def established(web, created):
-    """Wait until a definition is served, or is known never to be."""
+    """Wait until a definition is served, or known to be never served."""
     if created.headers["Content-Type"] != "application/json":
         return
-    if created.json["kind"] != "CustomResourceDefinition":  # but a Table of it
+    if created.json["kind"] != "CustomResourceDefinition":  # a Table of it
         return
     path = f"{RULING[4]}/{created.json['metadata']['name']}"
     for _ in range(PATIENCE):
@@ -156,7 +155,7 @@ async def established(web, created):
 
 
 async def clear(web, path):
-    """Empty a place, whatever is said there about who may."""
+    """Delete a collection, ignoring its authorization."""
     found = await web.ask("GET", path)
     for item in found.json["items"] if found.code == 200 else ():
         one = f"{path}/{item['metadata']['name']}"

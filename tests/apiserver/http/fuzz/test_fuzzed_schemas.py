@@ -1,4 +1,4 @@
-"""Schemas and rules nobody would write: refused, or served without surprises.
+"""Random schemas and rules: refused, or served without errors.
 
 `INKUBE_FUZZ=20000 pytest …` runs longer; `INKUBE_FUZZ_SEED` repeats a run.
 """
@@ -35,7 +35,7 @@ FORMATS = ["date-time", "date", "int32", "int64", "byte", "ipv4", "email", "uri"
 
 
 def schema(rng, depth=0):
-    """A schema, right more often than not."""
+    """A random schema, mostly valid."""
     kind = rng.choice(["object", "array", "string", "integer", "number", "boolean"])
     kind = kind if depth < 4 else "string"
     found = {"type": kind}
@@ -58,7 +58,7 @@ def schema(rng, depth=0):
 
 
 def extra(rng, depth):
-    """One more keyword, fitting or not."""
+    """A random additional keyword, suitable or not."""
     chosen = rng.randrange(10)
     if chosen < 2 and depth < 4:
         if rng.random() < 0.3:
@@ -96,7 +96,7 @@ def rule(rng):
 
 
 def crd(rng, plural):
-    """A CRD around a random schema."""
+    """A CRD with a random schema."""
     top = {"type": "object", "properties": {"spec": schema(rng), "status": schema(rng, 2)}}
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": top}}
     if rng.random() < 0.5:
@@ -134,7 +134,7 @@ def crd(rng, plural):
 
 
 async def one(rng, web, number):
-    """Try a CRD; when it is taken, write, read and list objects of it, and take it away."""
+    """Create a CRD; if it is accepted, write, read and list its objects, and delete it."""
     plural = f"fuzz{number}"
     path = f"/apis/fuzz.example.com/v1/{plural}"
     created = await web.ask("POST", CRDS, crd(rng, plural))
