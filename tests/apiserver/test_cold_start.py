@@ -1,4 +1,4 @@
-"""A server starts without what most servers never need, or need later."""
+"""At its start, a server does not load what most servers never need, or need only later."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""`/inkube/v1/…`: a server is settled, moved in time, reset, restored and forked over HTTP."""
+"""`/inkube/v1/…`: HTTP endpoints that settle, move in time, reset, restore and fork a server."""
 
 import asyncio
 import contextlib
@@ -119,7 +119,7 @@ async def test_a_snapshot_is_restored_with_changes_that_watchers_hear(server, we
     kept = await server.client.get("v1/configmaps", "kept", "default")
     assert (kept["data"], kept["metadata"]["uid"]) == ({"colour": "red"}, uid)
     revision = server.store.revision
-    await web.post("restore", name="before")  # nothing differs, so nothing is written
+    await web.post("restore", name="before")  # no difference, so no write
     assert server.store.revision == revision
 
 
@@ -261,7 +261,7 @@ async def test_snapshots_and_forks_are_bounded(web):
     for number in range(20):
         await web.post("snapshot", name=str(number))
     assert (await web.ask("POST", f"{ROOT}/snapshot", {"name": "more"}))[0] == 429
-    await web.post("snapshot", name="7")  # one that is there is taken anew
+    await web.post("snapshot", name="7")  # an existing one is replaced
     for number in range(10):
         await web.post("fork", name=str(number))
     assert (await web.ask("POST", f"{ROOT}/fork", {"name": "more"}))[0] == 429

@@ -1,4 +1,4 @@
-"""Data files that others can read, that are damaged, that vanish under a running server."""
+"""Data files that others can read, damaged ones, and ones deleted while a server runs."""
 
 import logging
 import sqlite3
@@ -30,7 +30,7 @@ def mode(path):
 
 
 async def filled(file):
-    """Two objects, of one of them two states."""
+    """A file with two objects, one of them with two states."""
     async with APIServer(data=file) as server:
         first = await server.client.create(config_map("a", state="first"))
         await server.client.create(config_map("b"))
@@ -38,7 +38,7 @@ async def filled(file):
 
 
 def damage(file, name, *, cut=20):
-    """Cut off the newest state of an object."""
+    """Truncate the newest state of an object."""
     with closing(sqlite3.connect(file)) as connection:
         connection.execute(
             "UPDATE log SET data = substr(data, 1, length(data) - ?) WHERE revision ="
@@ -118,7 +118,7 @@ async def test_a_file_that_is_deleted_or_replaced_takes_no_writes(file, caplog):
 
 @pytest.mark.parametrize("deleted", [True, False])
 async def test_a_wal_that_is_deleted_or_replaced_takes_no_writes(file, caplog, *, deleted):
-    """SQLite would go on to write to a file that has no name, and no start would find it."""
+    """SQLite would go on writing to a deleted file, which no later start could find."""
     caplog.set_level(logging.CRITICAL, "inkube")
     wal = file.with_name(f"{file.name}-wal")
     async with APIServer(data=file) as server, aiohttp.ClientSession() as session:
@@ -136,7 +136,8 @@ async def test_a_wal_that_is_deleted_or_replaced_takes_no_writes(file, caplog, *
 
 
 async def lived(file):
-    """Two objects, of one of them three states; more that is kept of it is compacted or deleted."""
+    """A file with two objects, one of them with three states; other data is compacted or
+    deleted."""
     async with APIServer(data=file) as server:
         first = await server.client.create(config_map("old"))
         await server.client.update({**first, "data": {"state": "second"}})

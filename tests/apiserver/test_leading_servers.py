@@ -1,4 +1,4 @@
-"""Of servers on one log one runs the controllers; whoever does so no more writes no more."""
+"""Of several servers on one log, one runs the controllers; a former leader no longer writes."""
 
 import asyncio
 import contextlib
@@ -30,14 +30,14 @@ PATIENCE = patience.SECONDS
 
 
 class Node:
-    """A `leadernode`."""
+    """A `leadernode` process."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
         self.holder = ""
 
     async def told(self, event: str) -> dict[str, Any]:
-        """The next line about that; other lines before it are passed by."""
+        """The next line with that event; other lines before it are skipped."""
         assert self.process.stdout is not None
         async with asyncio.timeout(PATIENCE):
             while line := await self.process.stdout.readline():
@@ -57,7 +57,7 @@ class Node:
         await self.process.wait()
 
     async def stop(self) -> None:
-        """As a server stops that is told to."""
+        """Stop it as a server stops on SIGTERM."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         await self.process.wait()
@@ -97,7 +97,7 @@ def log_of(place: str) -> Log:
 
 
 async def writers(place: str) -> list[str]:
-    """Who wrote, in order. Fails where somebody did who was not the holder of the Lease then."""
+    """The writers, in order. Fails if one of them was not the lease holder at its write."""
     found: list[str] = []
     async with Store(log_of(place), JSONCodec()) as store:
         after, holder = FIRST_REVISION, ""
@@ -165,8 +165,8 @@ async def test_a_leader_that_stops_is_followed_at_once_by_one_of_those_who_wait(
 async def test_whatever_happens_to_leaders_only_the_holder_of_the_lease_writes(
     place: str, start: Start
 ):
-    """Kills and sleeps at any moment, but of sleeps with the lock of a file, which nobody could
-    write to then. INKUBE_EXAMS=long makes many rounds of it."""
+    """Kills and pauses at any moment, except pauses with the lock of a file, because then no
+    process can write. INKUBE_EXAMS=long runs many rounds."""
     chance = random.Random(7)
     nodes = {node.holder: node for node in await asyncio.gather(*(start() for _ in range(3)))}
     async with Store(log_of(place), JSONCodec()) as store:
@@ -192,7 +192,7 @@ async def test_whatever_happens_to_leaders_only_the_holder_of_the_lease_writes(
 
 
 async def led(store: Store, by_no_more: str = "") -> str:
-    """Who leads, once that is somebody else."""
+    """Wait for another leader than this one; return it."""
     async with asyncio.timeout(PATIENCE):
         with store.subscribe(leading.KEY) as changes:
             entry = store.get(leading.KEY)

@@ -1,7 +1,8 @@
-"""Nothing opens and closes a data file, its -wal or its -shm beside SQLite.
+"""Only SQLite opens and closes a data file, its -wal and its -shm.
 
-On POSIX that drops the locks that SQLite holds: another process then takes the file for its own and
-deletes what is still written to, and acknowledged writes are gone.
+On POSIX, closing such a file elsewhere in the process drops the locks that SQLite holds. Another
+process then considers the file unused and deletes parts still in use, and acknowledged writes are
+lost.
 """
 
 import contextlib
@@ -31,7 +32,8 @@ Judge = Callable[[], list[str]]
 
 @pytest.fixture(params=["audit hook", "strace"])
 def watcher(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[list[str], list[str], Judge]:
-    """What inkube and a Python program begin with, and what was found wrong with them."""
+    """The command prefixes for inkube and for a Python program, and a function that returns the
+    errors found."""
     place = tmp_path / "watched"
     if request.param == "audit hook":
         begin = locks.watched(place)

@@ -1,4 +1,4 @@
-"""Garbage in cycles is collected when memory has grown, however few objects it takes."""
+"""Cyclic garbage is collected when memory has grown, even if it consists of few objects."""
 
 import gc
 import platform

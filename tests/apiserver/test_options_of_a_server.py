@@ -1,4 +1,4 @@
-"""Options that a server is made with: which there are, and what is said of others."""
+"""The options of a server, and the errors for unknown or invalid ones."""
 
 from pathlib import Path
 from typing import Any, get_type_hints

@@ -1,4 +1,4 @@
-"""A server is built of parts, and then run: nothing of it appears while it lives."""
+"""A server is built from parts and then run; no attribute is added during its life."""
 
 import ast
 import asyncio
@@ -29,7 +29,7 @@ def _methods(owner: ast.ClassDef) -> Iterator[ast.FunctionDef | ast.AsyncFunctio
 
 
 def _assigned(tree: ast.AST) -> set[str]:
-    """The attributes of `self` that something assigns or deletes, `setattr` included."""
+    """The attributes of `self` that some statement assigns or deletes, including `setattr`."""
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
@@ -47,7 +47,7 @@ def _outside_of_init(owner: ast.ClassDef) -> set[str]:
 
 
 def _born_late(owner: ast.ClassDef) -> set[str]:
-    """Attributes that methods assign and nothing declares before."""
+    """Attributes that methods assign without an earlier declaration."""
     declared = {
         ast.unparse(target)
         for node in owner.body
@@ -67,7 +67,7 @@ def test_no_attribute_of_a_server_is_assigned_outside_of_init() -> None:
 
 
 def test_no_property_of_a_server_is_kept_or_makes_anything() -> None:
-    """A property looks up what is there: `_begun` says so where there is nothing yet."""
+    """A property only looks up existing values. `_begun` raises an error if there is none yet."""
     for method in _methods(_of_server()):
         decorators = [ast.unparse(each) for each in method.decorator_list]
         assert decorators in ([], ["property"]), method.name

@@ -1,4 +1,4 @@
-"""Servers on one log: what one has acknowledged, every other knows; and when the log is away."""
+"""Servers on one log: each knows what any other acknowledged, and handles an unavailable log."""
 
 import asyncio
 import contextlib
@@ -23,7 +23,7 @@ def config_map(name: str, **data: str) -> dict[str, Any]:
 
 
 class Web:
-    """Requests to one server."""
+    """A client of one server."""
 
     def __init__(self, server: APIServer, session: aiohttp.ClientSession) -> None:
         self.server = server
@@ -71,7 +71,7 @@ async def test_what_one_acknowledged_the_other_reads_at_once(pair: list[Web]):
 
 
 async def test_each_of_a_crowd_reads_what_was_acknowledged_to_it(pair: list[Web]):
-    """Requests that begin together share the question what is newest; none an older answer."""
+    """Concurrent requests share the query for the newest revision, but none gets an older state."""
 
     async def take_turns(who: int) -> None:
         for n in range(25):
@@ -124,7 +124,7 @@ async def test_a_definition_of_one_is_served_by_the_other(pair: list[Web]):
     path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     assert (await here("POST", path, crd))[0] == 201
     await asyncio.gather(here.server.settled(), there.server.settled())
-    # settled here may have been before the other's last write of the status
+    # it may have settled before the other's last status update
     await there.server.store.reached(here.server.store.revision)
     await there.server.settled()
     path = "/apis/example.com/v1/namespaces/default/boats"
@@ -162,7 +162,7 @@ async def test_replicas_share_their_keys(cluster: Any):
         account = "/api/v1/namespaces/default/serviceaccounts"
         await here("POST", account, {"metadata": {"name": "robot"}})
         _, made = await here("POST", f"{account}/robot/token", {"spec": {}})
-        # who a token is of is looked up in what a server has heard of
+        # tokens are looked up in the data that a server has received
         await there.server.store.reached(here.server.store.revision)
         review = {"spec": {"token": made["status"]["token"]}}
         _, told = await there("POST", "/apis/authentication.k8s.io/v1/tokenreviews", review)

@@ -1,7 +1,7 @@
-"""A server that slept while another wrote and compacted knows all that it missed.
+"""A server that was stopped while another wrote and compacted catches up completely.
 
-It cannot be told change by change: everything is read anew. Whoever follows what is stored, and
-keeps something that follows from it, has to notice.
+It cannot get the single changes, so it reads everything again. Everything that follows the store
+and caches derived data has to notice this.
 """
 
 import ast
@@ -35,7 +35,7 @@ PATIENCE = patience.SECONDS
 
 
 class Pair(NamedTuple):
-    """Two servers on one file; `here` sleeps at times."""
+    """Two servers on one file; `here` is stopped at times."""
 
     here: APIServer
     there: APIServer
@@ -43,19 +43,20 @@ class Pair(NamedTuple):
 
     @contextlib.asynccontextmanager
     async def asleep(self) -> AsyncIterator[None]:
-        """What `there` does meanwhile, `here` is not told of: the log begins after it."""
+        """In this block, `here` receives no changes of `there`; afterwards the log begins after
+        them."""
         async with asleep(self.here.store, self.there.store):
             yield
 
     async def get(self, path: str) -> int:
-        """What a request to the one that sleeps at times is answered."""
+        """The status code of a request to `here`."""
         async with self.web.get(self.here.url + path) as answer:
             return answer.status
 
 
 @contextlib.asynccontextmanager
 async def asleep(store: Store, other: Store) -> AsyncIterator[None]:
-    """A store that reads nothing until `other` has compacted all it wrote."""
+    """In this block, a store reads nothing until `other` has compacted all its writes."""
     async with store._writer._lock:
         yield
         last = await other.create(f"/elsewhere/{other.revision}", {"metadata": {}})
@@ -81,9 +82,9 @@ SERVICE = {
     "metadata": {"name": "s", "namespace": "default"},
     "spec": {"ports": [{"port": 80}]},
 }
-"""The first of them makes the allocator, which follows services from then on."""
+"""The first of them creates the allocator, which follows services from then on."""
 WAIT_FOR_ONE = {"accounts.py"}
-"""Modules that follow for the time of one request, until what they wait for appears."""
+"""Modules that follow the store only during one request, until an expected object appears."""
 
 
 def config_map(name: str, **meta: Any) -> dict[str, Any]:
@@ -98,7 +99,7 @@ def calls(path: Path) -> list[ast.Call]:
 
 
 def places(method: str) -> set[tuple[str, int]]:
-    """Where that method is called in apiserver: file and line."""
+    """The calls of that method in apiserver: file and line."""
     return {
         (path.name, call.lineno)
         for path in SOURCES.rglob("*.py")
@@ -130,7 +131,7 @@ async def test_all_who_follow_the_store_look_anew_and_go_on(
     real = Following.__init__
 
     def init(self: Following, subscribe: Any, prefix: str, hear: Any, anew: Any) -> None:
-        frame = sys._getframe(2)  # of who calls `follow`
+        frame = sys._getframe(2)  # the caller of `follow`
 
         def again() -> None:
             told.append(self)
@@ -230,7 +231,7 @@ async def test_what_has_lost_its_owner_goes(pair: Pair):
     await pair.here.settled()
     async with pair.asleep():
         await pair.there.client.delete("v1/configmaps", "owner", "default")
-        # known to nobody yet when its owner went
+        # no controller knew it yet when its owner was deleted
         await pair.there.client.create(config_map("late", ownerReferences=[reference]))
     await pair.here.settled()
     names = {each.key.rpartition("/")[2] for each in pair.here.store.list("/registry/configmaps/")}

@@ -1,4 +1,4 @@
-"""A server that starts takes its port first, and says how far it is until it is ready."""
+"""A starting server opens its port first, and reports its progress until it is ready."""
 
 import asyncio
 import contextlib
@@ -25,7 +25,7 @@ def config_map(number):
 
 
 class SlowLog:
-    """A log that is read on when a test says so; `held` is set when it waits for that."""
+    """A log that pauses its reading until the test continues it; `held` is set during the pause."""
 
     def __init__(self, log):
         self._log = log

@@ -1,5 +1,7 @@
-"""A server inside of somebody's process changes nothing that is the process's: neither when Python
-looks for garbage nor how its threads take turns."""
+"""A server embedded in a user's process does not change settings of the process.
+
+These are the thresholds of garbage collection and the switch interval of threads.
+"""
 
 import gc
 import sys
@@ -18,7 +20,7 @@ async def test_starts_writes_and_large_bodies_leave_the_collector_and_the_thread
         (sys, "setswitchinterval"),
     ):
         monkeypatch.setattr(module, name, lambda *_, name=name: changed.append(name))
-    for text in ("first", "then"):  # the second start reads what the first has written
+    for text in ("first", "then"):  # the second start reads the data of the first
         async with APIServer(data=tmp_path / "it") as server:
             await server.client.create(config_map(f"large-{text}", text=text * 50_000))
     assert changed == []

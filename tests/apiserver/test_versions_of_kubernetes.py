@@ -1,4 +1,4 @@
-"""Which version of Kubernetes a server is; servers of several versions side by side."""
+"""The emulated version of Kubernetes, and servers of several versions in one process."""
 
 import contextlib
 import sqlite3
@@ -45,7 +45,7 @@ async def test_servers_of_several_versions_live_in_one_process():
         APIServer() as newest,
         APIServer(kubernetes_version="v1.33.5") as middle,
     ):
-        # one after the other and again: what is kept for one must not be seen by another
+        # repeatedly in turn, because a cache of one version must not be used for another
         for _ in range(2):
             groups = {
                 name: {group["name"] for group in (await asked(server, "/apis"))["groups"]}

@@ -1,4 +1,4 @@
-"""What a server tells of its requests in an audit log."""
+"""The events of a server's audit log."""
 
 import json
 
@@ -19,7 +19,7 @@ RULES = [
 
 
 async def asked(folder, web_of, policy, *requests):
-    """The events of a server with that policy after these requests."""
+    """The audit events of a server with this policy for these requests."""
     log, file = folder / "audit.log", None
     if policy is not None:
         file = folder / "policy.yaml"

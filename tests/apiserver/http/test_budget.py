@@ -1,4 +1,4 @@
-"""What waits for clients who do not read is bounded for all of them together."""
+"""The data buffered for slow clients is limited, for all of them together."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,7 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 
 
 class Reader:
-    """A client for whom so many bytes wait."""
+    """A client with this number of buffered bytes."""
 
     def __init__(self, unread):
         self.unread = unread
@@ -84,7 +84,7 @@ async def full_server(config_map):
 
 
 async def begun(server, path):
-    """A client that reads the first byte of an answer and nothing more."""
+    """A client that reads the first byte of a response and then stops reading."""
     connection = socket.socket()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     connection.setblocking(False)

@@ -1,4 +1,4 @@
-"""Long answers are sent as gzip to who can read it, whichever library packs them."""
+"""Long responses are sent as gzip to clients that accept it, with either compression library."""
 
 import gzip
 import json

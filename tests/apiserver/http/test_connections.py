@@ -1,5 +1,7 @@
-"""A request that runs without a task of its own is none the wiser: whatever a handler does, it sees
-what it would see in a task. Connections end as they should while something runs."""
+"""Requests run without their own asyncio task, but handlers see everything as they would in a task.
+
+Also, connections end correctly while something runs.
+"""
 
 import asyncio
 import random
@@ -18,7 +20,7 @@ WHO = ContextVar("WHO", default="nobody")
 
 @pytest.fixture(params=["fast", "plain"], name="each_loop")
 def _each_loop(request, monkeypatch):
-    """On the faster loop for connections, and on aiohttp's own."""
+    """With the faster event loop for connections, and with aiohttp's own."""
     if request.param == "plain":
         monkeypatch.setattr(versions, "TESTED", {})
 
@@ -116,8 +118,8 @@ STEPS = (
 
 
 async def carried_out(steps):
-    """What somebody sees who does this: each outcome, whether the task is still the same, how often
-    it is being cancelled, what the context says."""
+    """The observations of a coroutine with these steps: each outcome, whether the task is still the
+    same, the number of cancellations, the values of context variables."""
     seen, task = [], asyncio.current_task()
     for step in steps:
         try:
@@ -156,7 +158,7 @@ async def test_requests_of_one_connection_have_contexts_of_their_own():
         await asyncio.sleep(0)
         after = WHO.get()
         if request.path == "/1":
-            WHO.reset(token)  # in the context it was set in
+            WHO.reset(token)  # in the context in which it was set
         return answer(f"{before} {after}")
 
     async with serving(handler) as (port, _), connected(port) as line:
@@ -295,7 +297,7 @@ async def test_a_server_that_stops_cancels_what_does_not_end():
 
 @pytest.mark.parametrize("pieces", [0, 1])
 async def test_who_leaves_takes_nothing_along(pieces):
-    """A handler comes to its end though nobody waits for it, and the connection is forgotten."""
+    """A handler runs to its end after its client disconnected, and the connection is freed."""
     waits, go, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def handler(_):

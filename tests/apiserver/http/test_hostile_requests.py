@@ -1,4 +1,4 @@
-"""Requests that once met an error nobody expected: each has an answer of its own."""
+"""Requests that once caused unexpected errors: each gets a proper response."""
 
 import asyncio
 import copy

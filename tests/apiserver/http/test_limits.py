@@ -1,4 +1,4 @@
-"""What one client may take: requests under way, time, bytes; and that others go on."""
+"""Limits for one client (concurrent requests, time, bytes), which keep others working."""
 
 import asyncio
 import contextlib
@@ -16,7 +16,7 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 
 @contextlib.asynccontextmanager
 async def slow_write(server):
-    """A POST whose body never comes."""
+    """A POST whose body never arrives."""
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     writer.write(
         f"POST {MAPS} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n"
@@ -113,7 +113,7 @@ async def test_refused_requests_do_not_grow_the_metrics(web):
             path = f"/apis/g{number}/v1/namespaces/n/r{number}/a/s{number}"
             await web.ask("GET", path, Host=host, Accept="text/html")
         await web.ask("GET", f"{MAPS}/a/s{number}", Accept="text/html")
-    assert await size() <= before + 20  # a code or verb met for the first time adds its lines
+    assert await size() <= before + 20  # a new code or verb adds its lines
 
 
 async def test_the_metrics_show_what_caches_hold(web):

@@ -1,4 +1,4 @@
-"""What people read at a terminal: a line per request, and everything else in words."""
+"""Log output in a terminal: a line per request, and readable messages."""
 
 import io
 import logging
@@ -15,7 +15,7 @@ CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}
 
 @pytest.fixture
 def told():
-    """What a terminal shows of the package's log."""
+    """The log of the package as a terminal shows it."""
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(TextFormatter())
@@ -43,4 +43,4 @@ async def test_a_failure_of_the_store_is_one_line_in_words(monkeypatch, caplog, 
     assert len(lines) == 1
     assert "error the store failed: database or disk is full request_id=" in lines[0]
     assert "Traceback" not in told.getvalue()
-    caplog.clear()  # it was wanted
+    caplog.clear()  # expected

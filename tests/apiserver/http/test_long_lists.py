@@ -1,4 +1,5 @@
-"""Long lists are made while they are sent: in bounded memory, the same as short ones, let go."""
+"""Long lists are generated while they are sent: with bounded memory, equal to short ones, and
+freed."""
 
 import asyncio
 import contextlib
@@ -24,7 +25,7 @@ JSON = "application/json"
 TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"
 METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 YAML, PROTOBUF = "application/yaml", "application/vnd.kubernetes.protobuf"
-# What decoding may keep (storage's StoreOptions.decoded), and some pieces under way.
+# The limit of decoded objects (storage's StoreOptions.decoded), and some pieces in progress.
 BOUNDED = 4 * 2**20 + 4 * 2**20
 
 
@@ -43,7 +44,7 @@ async def _many(server):
 
 @contextlib.asynccontextmanager
 async def begun(server, path, accept, *headers):
-    """A connection on which the answer has begun, and its headers."""
+    """A connection whose response has begun, and its headers."""
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     lines = [f"GET {path} HTTP/1.1", "Host: localhost", f"Accept: {accept}", *headers, "", ""]
     writer.write("\r\n".join(lines).encode())
@@ -86,7 +87,7 @@ async def body(server, path, accept, *headers):
     ],
 )
 async def test_a_list_takes_no_memory_for_what_is_sent(server, monkeypatch, path, accept, header):
-    if accept == PROTOBUF:  # what it remembers has a bound of its own
+    if accept == PROTOBUF:  # its cache has a limit of its own
         packed._MADE.clear()
         monkeypatch.setattr(packed._MADE, "most", 2**20)
     async with begun(server, path, accept, header) as (reader, _, head):
@@ -129,7 +130,7 @@ async def test_a_list_is_the_same_whether_it_is_long_or_not(server, monkeypatch,
     path = f"{path}?includeObject=Object" if accept == TABLE else path
     streamed = await body(server, path, accept)
     packed = gzip.decompress(await body(server, path, accept, "Accept-Encoding: gzip"))
-    assert packed == streamed or accept == TABLE  # whose ages may differ
+    assert packed == streamed or accept == TABLE  # the ages in tables may differ
     monkeypatch.setattr(responses, "GZIP_FROM", 1 << 40)
     whole = await body(server, path, accept)
     if accept != TABLE:
@@ -146,7 +147,7 @@ async def test_a_list_is_the_same_whether_it_is_long_or_not(server, monkeypatch,
 
 @pytest.mark.parametrize("accept", [JSON, TABLE, YAML, PROTOBUF])
 async def test_who_goes_away_leaves_nothing_behind(server, monkeypatch, accept):
-    # one of the middle: tables decode from the start, and keep what they decoded last
+    # one from the middle: tables decode from the start, and keep the last decoded objects
     data = server.store.get("/registry/configmaps/default/long-220").data
     packed._MADE.clear()
     monkeypatch.setattr(packed._MADE, "most", 0)

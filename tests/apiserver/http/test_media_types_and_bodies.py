@@ -1,4 +1,4 @@
-"""What comes in and goes out: media types, bodies that cannot be read, methods, hosts."""
+"""Requests and responses: media types, unreadable bodies, methods, hosts."""
 
 import pytest
 import yaml

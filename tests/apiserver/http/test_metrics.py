@@ -1,4 +1,4 @@
-"""`/metrics` names what it tells as kube-apiserver does."""
+"""The metrics in `/metrics` have the names of kube-apiserver's."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ async def figures(web: Any) -> dict[str, float]:
 
 
 def total(verb: str, code: int, scope: str, **more: str) -> str:
-    """A sample of apiserver_request_total."""
+    """The name of a sample of apiserver_request_total."""
     labels = {
         "code": str(code), "component": "apiserver", "dry_run": "", "group": "",
         "resource": "configmaps", "scope": scope, "subresource": "", "verb": verb, "version": "v1",

@@ -1,6 +1,7 @@
-"""A member of a built-in kind that is null is answered as one that is not there, as Go reads both.
+"""A null member of a built-in kind gets the same response as a missing one, because Go reads both
+alike.
 
-Of every member of every body below, in turn.
+Tested for every member of every body below.
 """
 
 import copy
@@ -156,7 +157,7 @@ BODIES = {
 
 
 def replaced(body: Any, path: tuple[Any, ...], *, gone: bool) -> Any:
-    """The body with null in a place, or nothing."""
+    """A copy of the body with null at a path, or without the member."""
     changed = copy.deepcopy(body)
     parent = changed
     for key in path[:-1]:
@@ -169,7 +170,8 @@ def replaced(body: Any, path: tuple[Any, ...], *, gone: bool) -> Any:
 
 
 def members(body: Any) -> list[tuple[Any, ...]]:
-    """Places of members. An item of a list or a map that is null is an empty one, not one less."""
+    """The paths of members. A null item of a list or a map is not included, because it means an
+    empty item."""
     paths = (path for path in below(body) if path and isinstance(path[-1], str))
     return [path for path in paths if len(path) < 2 or path[-2] not in MAPS]
 

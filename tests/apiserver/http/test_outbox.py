@@ -1,4 +1,5 @@
-"""Answers that leave together: each once, in order, by the next turn at the latest."""
+"""Responses that are sent together: each once, in order, at the latest in the next loop
+iteration."""
 
 import asyncio
 import random
@@ -11,7 +12,7 @@ from inkube.apiserver.http.fast.outbox import TOGETHER, Outbox
 
 
 class Transport(asyncio.Transport):
-    """Keeps what is written to it."""
+    """Stores written data."""
 
     def __init__(self):
         super().__init__()
@@ -27,7 +28,7 @@ class Transport(asyncio.Transport):
 
 
 class Loop:
-    """Turns, one at a time."""
+    """A loop that runs one iteration at a time."""
 
     def __init__(self):
         self.ready = []
@@ -102,7 +103,8 @@ def test_who_has_gone_meanwhile_is_written_nothing():
 
 
 async def test_crowds_are_answered_each_with_its_own():
-    """Some at once, some after a wait, some and then no more, a few that come in one piece."""
+    """Some responses are written at once, some after a wait, some only in part, a few in one
+    piece."""
 
     async def handler(request):
         number = int(request.path[1:])
@@ -132,7 +134,8 @@ async def test_crowds_are_answered_each_with_its_own():
 
 @pytest.mark.parametrize("count", [2, 5, 40])
 async def test_what_was_answered_before_its_connection_is_closed_is_sent(count):
-    """In the very turn in which all of them are answered, the last one ends the others."""
+    """In the same iteration in which all are written, the last response closes the other
+    connections."""
     come, all_came, stop = [], asyncio.Event(), asyncio.Event()
 
     async def handler(request):

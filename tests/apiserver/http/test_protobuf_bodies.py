@@ -1,4 +1,4 @@
-"""Built-in objects may come as protobuf, as Go's generated clients send them."""
+"""Bodies of built-in objects may be protobuf, as Go's generated clients send them."""
 
 import pytest
 

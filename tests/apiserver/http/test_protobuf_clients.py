@@ -1,4 +1,4 @@
-"""A client that speaks protobuf only: every built-in kind, from its creation to its deletion."""
+"""A client that uses only protobuf: every built-in kind, from its creation to its deletion."""
 
 import asyncio
 import base64
@@ -27,7 +27,8 @@ STORED = [
 
 
 def opened(body):
-    """A body in an envelope: its own fields are read by the table, too."""
+    """The body inside its envelope (runtime.Unknown), which the table of messages describes,
+    too."""
     assert body.startswith(envelopes.PREFIX), body
     version, kind, data = envelopes.opened(body)
     group, _, short = version.rpartition("/")
@@ -40,7 +41,7 @@ def read(body):
 
 
 def items(body, kind):
-    """The objects of a list, and its ListMeta's bytes."""
+    """The objects of a list, and the bytes of its ListMeta."""
     gvk, data = opened(body)
     assert gvk.kind == f"{kind.kind}List"
     place, metadata, found = 0, b"", []
@@ -66,7 +67,7 @@ async def event(stream):
 
 
 class Client:
-    """Sends and takes protobuf."""
+    """A client that sends and receives protobuf."""
 
     def __init__(self, web):
         self._web = web
@@ -84,7 +85,8 @@ class Client:
         return read(answer.body)
 
     async def labelled(self, path, key, value):
-        """The object at the path with one more label, read again while controllers write it."""
+        """Add a label to the object at the path; read it again if controllers wrote it
+        meanwhile."""
         for _ in range(5):
             newest = await self.made("GET", path)
             newest["metadata"]["labels"] = {**newest["metadata"]["labels"], key: value}
@@ -108,7 +110,7 @@ def collection(gvk, kind):
 
 
 def settled(obj):
-    """What clients see of an object, without what a server may have done to it since."""
+    """The object without members that a server may have changed since."""
     kept = {key: value for key, value in obj.items() if key != "status"}
     kept["metadata"] = {
         key: value for key, value in obj["metadata"].items()
@@ -154,7 +156,7 @@ async def test_every_built_in_kind_lives_in_protobuf(web, client, server, gvk, k
         answer = await client.ask("DELETE", one, options)
         assert answer.code in (200, 202)
         assert read(answer.body)["kind"] in ("Status", gvk.kind)
-        if (await web.ask("GET", one)).code == 200:  # held by a finalizer
+        if (await web.ask("GET", one)).code == 200:  # kept by a finalizer
             await web.patch(one, {"metadata": {"finalizers": None}})
         while word != "DELETED":
             word, told = await event(watch.content)

@@ -1,4 +1,4 @@
-"""From method and path to what is asked for (apiserver.requests)."""
+"""Parsing of method and path into request attributes (apiserver.requests)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Nobody may take forever to send a body, nor crowd out the others."""
+"""Clients that send bodies too slowly are disconnected, and do not block others."""
 
 import asyncio
 from functools import partial

@@ -1,4 +1,5 @@
-"""Answers byte for byte: length, date, connection; HEAD, HTTP/1.0, readers who are slow or gone."""
+"""Responses byte for byte: length, date, connection; HEAD, HTTP/1.0, slow and disconnected
+clients."""
 
 import asyncio
 import gzip
@@ -30,7 +31,7 @@ async def _boats(server):
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def line(server):
-    """A connection: what is written to it, and what is read from it."""
+    """A connection: its writer and reader."""
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     yield Line(reader, writer)
     writer.close()
@@ -45,7 +46,7 @@ class Line:
         self.writer.write(f"{text}\r\n\r\n".encode())
 
     async def head(self):
-        """The status line, and the headers by their names in lower case."""
+        """The status line, and the headers with lowercase names."""
         async with within():
             text = await self.reader.readuntil(b"\r\n\r\n")
         first, *rest = text.decode().strip().split("\r\n")
@@ -164,7 +165,7 @@ async def test_who_takes_nothing_is_cut_off(server, config_map, monkeypatch):
         head = f"GET {CONFIG_MAPS} HTTP/1.1\r\nHost: localhost\r\n\r\n"
         connection.sendall(head.encode())
         hung_up = select.poll()
-        hung_up.register(connection, 0)  # errors and ends are told always
+        hung_up.register(connection, 0)  # errors and ends are always reported
         assert await asyncio.to_thread(hung_up.poll, 10_000)
 
 

@@ -96,7 +96,7 @@ class Stamps:
 
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Install a package with one module, as pip leaves it."""
+    """Install a package with one module in the same form as pip does."""
     monkeypatch.syspath_prepend(tmp_path)
 
     def installed(

@@ -1,4 +1,4 @@
-"""What discovery shows of inkube's own modules before they are loaded."""
+"""The discovery documents of inkube's own modules before they are loaded."""
 
 import json
 import subprocess
@@ -105,7 +105,7 @@ async def test_a_document_is_found_by_the_hash_of_an_index_from_before_it_was_lo
     async with APIServer() as server, web_of(server) as web:
         index = await web.ask("GET", "/openapi/v3")
         url = index.json["paths"][path]["serverRelativeURL"]
-        answer = await web.ask("GET", url)  # which leads on to the hash of the document
+        answer = await web.ask("GET", url)  # it redirects to the URL with the document's hash
         assert f"/{path}/githosts" in answer.json["paths"]
         later = await web.ask("GET", "/openapi/v3")
         assert later.json["paths"][path]["serverRelativeURL"] != url

@@ -75,7 +75,7 @@ async def test_a_changed_policy_is_compiled_anew(server):
     await server.client.create(policy({"expression": "false", "message": "one"}))
     await server.client.create(binding("Deny"))
     assert (await refused(server, config_map("a"))).message.endswith(": one")
-    await server.settled()  # its status, too, is written
+    await server.settled()  # wait for its status, too
     stored = await server.client.get(f"{ADMISSION}/validatingadmissionpolicies", "p")
     stored["spec"]["validations"] = [{"expression": "false", "message": "two"}]
     await server.client.update(stored)

@@ -1,4 +1,4 @@
-"""Bodies of another kind or version than the address, and other requests that are a little odd."""
+"""Bodies of another kind or version than their URL, and other unusual requests."""
 
 from collections.abc import Sequence
 
@@ -49,7 +49,7 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 
 
 class Answer(dict):
-    """A body with its status and warnings."""
+    """A body with its status code and warnings."""
 
     status = 0
     warnings: Sequence[str] = ()

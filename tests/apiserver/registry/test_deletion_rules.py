@@ -1,4 +1,4 @@
-"""What DELETE does and answers, over HTTP: preconditions, finalizers, grace, collections."""
+"""DELETE over HTTP: preconditions, finalizers, grace periods, collections."""
 
 import aiohttp
 import pytest
@@ -11,7 +11,7 @@ MERGE = {"Content-Type": "application/merge-patch+json"}
 
 
 class Client:
-    """JSON in, status and JSON out."""
+    """A client that sends JSON, and returns status code and JSON."""
 
     def __init__(self, server, http):
         self._server = server
@@ -160,7 +160,7 @@ async def test_an_owner_named_twice_is_kept_once_with_a_warning(client):
 
 @pytest.mark.parametrize("kind", ["merge", "json"])
 async def test_an_owner_that_a_patch_names_twice_is_dropped_after_admission(client, kind):
-    """handlers/patch.go drops them in a transformer behind admission."""
+    """handlers/patch.go removes them in a transformer after admission."""
     await client.make("child")
     reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": "some-uid"}
     twice = {"metadata": {"ownerReferences": [reference, reference]}}

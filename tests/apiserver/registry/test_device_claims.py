@@ -1,4 +1,4 @@
-"""Claims of devices ask for what others use in namespaces that are labelled for administrators."""
+"""Claims with adminAccess to devices are allowed only in namespaces with the label for it."""
 
 import pytest
 import pytest_asyncio

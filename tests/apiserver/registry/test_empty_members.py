@@ -1,4 +1,4 @@
-"""Lists and maps that are sent empty: validation sees them, and nothing that is stored has them."""
+"""Empty lists and maps of a request: validation sees them, but they are not stored."""
 
 import pytest
 
@@ -48,7 +48,7 @@ async def test_they_are_neither_stored_nor_answered_nor_owned(web):
 
 @pytest.mark.asyncio(loop_scope="module")
 async def test_an_update_that_brings_them_changes_nothing(web):
-    """At any depth, and a struct of which nothing is set is something else."""
+    """At any depth. A struct without any set field is something different."""
     await web.ask("POST", PODS, pod())
     stored = (await web.ask("GET", f"{PODS}/p")).json
     stored["spec"]["nodeSelector"] = {}

@@ -1,7 +1,7 @@
-"""What a large body costs is paid beside the event loop, whatever it asks for.
+"""Large bodies are processed outside the event loop, in every kind of request.
 
-The loop's own share is counted in calls of functions on its thread: four times the body must not
-make it call more than what reading and answering in pieces takes.
+The work in the loop is measured as the number of function calls on its thread. A body of four times
+the size may add only the calls for reading and sending in pieces.
 """
 
 import io
@@ -14,8 +14,8 @@ from inkube import APIServer
 
 SMALL, LARGE = bombs.bombs(0.02), bombs.bombs(0.08)
 MORE = 4_000
-"""Calls: the operations of a JSON patch and the ports of a Service are looked through, one call for
-each."""
+"""Allowed additional calls: one for each operation of the JSON patch and each port of the
+Service."""
 
 
 async def _send(session, bomb):
@@ -28,7 +28,7 @@ async def _send(session, bomb):
 
 
 async def _calls(session, bomb):
-    """How many functions this thread calls until the answer is there."""
+    """The number of function calls on this thread until the response."""
     count = 0
 
     def on_event(frame, event, argument):
@@ -50,7 +50,7 @@ async def test_four_times_the_body_is_no_more_work_for_the_loop():
             assert await _send(session, bombs.Bomb("POST", path, body)) == 201
         more = {}
         for name, small in SMALL.items():
-            await _send(session, small)  # what is imported once is no body's cost
+            await _send(session, small)  # imports, which the first request causes
             few, many = await _calls(session, small), await _calls(session, LARGE[name])
             more[name] = many - few
     assert {name: count for name, count in more.items() if count > MORE} == {}, more

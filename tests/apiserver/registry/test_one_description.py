@@ -1,4 +1,4 @@
-"""What a kind's definition says is what registry, discovery and OpenAPI do, whatever sort it is."""
+"""Registry, discovery and OpenAPI follow a kind's definition, whichever type of kind it is."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
@@ -26,13 +26,13 @@ from inkube.schemas.models import Resource as Kind
 from inkube.schemas.openapi import paths
 
 builtin_definitions = import_module("inkube.schemas.builtin.definitions")
-"""The module: the room offers a function of the same name."""
+"""The module, because the room exports a function of the same name."""
 VERBS = ("create", "delete", "get", "list")
 LOOK = definitions.Subresource("look", "Look", verbs=("get",))
 
 
 def changed(definition: Definition) -> Definition:
-    """The same with other verbs, another subresource and another flag."""
+    """A copy with other verbs, another subresource and another flag."""
     versions = tuple(
         Version(each.name, schema=each.schema, subresources=(LOOK,)) for each in definition.versions
     )
@@ -129,7 +129,7 @@ class MarkedModule(KindModule[Sloop]):
 
 
 def read_the_flag(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let registry, discovery and OpenAPI read the new flag, as their code would."""
+    """Let registry, discovery and OpenAPI read the new flag."""
     before_create, api_resources = preparation.before_create, groups._api_resources
     path_items = paths.paths
 
@@ -155,7 +155,7 @@ def read_the_flag(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def add_builtin(server: APIServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Add kinds to the index of built-in kinds: the second line has the flag."""
+    """Add kinds to the index of built-in kinds; the second has the flag."""
     monkeypatch.setattr(builtin_definitions, "Definition", MarkedDefinition)
     for line in (
         "events.k8s.io v1 plains Plain N - - all - -",
@@ -200,7 +200,7 @@ def crd(kind: str) -> dict[str, Any]:
 
 
 def declared_kinds() -> list[KindModule[Any]]:
-    """Two kinds of one model each; the definition of both has the flag, the second sets it."""
+    """Two kinds with one model each. Both definitions have the flag; the second sets it."""
 
     class Plain(Kind, group="own.example", version="v1"):
         spec: SloopSpec = SloopSpec()

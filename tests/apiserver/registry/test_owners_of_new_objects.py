@@ -1,4 +1,4 @@
-"""Who owns what of a new object: the same, whether it is worked out before or after validation."""
+"""managedFields of new objects are the same, whether computed before or after validation."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ BINDING = {
     "metadata": {"name": "nobodys"},
     "spec": {"policyName": "nobodys"},
 }
-"""With the first binding every write is shown to what may change it, so owners are known before."""
+"""With the first binding a policy may change every write, so owners are computed early."""
 OWNER = {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "u"}
 ENTRY = {
     "manager": "m", "operation": "Update", "apiVersion": "example.com/v1", "fieldsType": "FieldsV1",
@@ -68,7 +68,7 @@ NEW: dict[str, dict[str, Any]] = {
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module", params=[{}, {"status": {}}])
 async def answers(request):
-    """What two servers answer to all of them, the second of which has a binding of a policy."""
+    """The responses of two servers to all requests; the second has a policy binding."""
     found: list[dict[str, Any]] = []
     for first in ((), (BINDING,)):
         async with APIServer(seed=1) as server:
@@ -98,7 +98,7 @@ async def test_it_is_the_same_whenever_it_is_worked_out(answers, what):
 
 
 def _unnamed(answer: Any) -> Any:
-    """Without the name that the server chose."""
+    """The response without the generated name."""
     if isinstance(answer, dict):
         return {name: value for name, value in answer.items() if name != "name"}
     return answer

@@ -1,4 +1,4 @@
-"""Parts that are given to a kind combine: a converter with static rules in Python."""
+"""Parts of a kind combine: a converter with static rules in Python."""
 
 from dataclasses import replace
 from functools import partial

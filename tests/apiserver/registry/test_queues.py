@@ -1,4 +1,4 @@
-"""Writers of one object come one after the other; nobody waits longer than is polite."""
+"""Writers of one object are queued, and the wait of each is limited."""
 
 import asyncio
 
@@ -62,7 +62,7 @@ async def test_a_turn_given_to_who_has_just_been_cancelled_is_passed_on():
 
 
 async def test_nobody_waits_for_one_who_waits_for_them(monkeypatch):
-    """As a webhook that writes the object it is asked about."""
+    """For example a webhook that writes the object it is asked about."""
     monkeypatch.setattr(queues, "PATIENCE", 0.01)
     line = Queues()
     async with line.turn("a"), line.turn("a"):
@@ -83,7 +83,7 @@ async def test_nothing_is_kept_of_those_who_are_done(monkeypatch):
 
 @pytest.mark.parametrize("kept", ["memory", "file"])
 async def test_patches_of_one_object_are_each_made_once(kept, tmp_path, monkeypatch):
-    monkeypatch.setattr(queues, "PATIENCE", 60)  # however slow the machine is
+    monkeypatch.setattr(queues, "PATIENCE", 60)  # for slow machines
     made = []
     update = Registry._update
 

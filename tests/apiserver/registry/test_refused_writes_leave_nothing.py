@@ -1,4 +1,4 @@
-"""A write that is refused, at whatever step, leaves behind nothing of what it wrote elsewhere."""
+"""A write that is refused at any step undoes its other changes."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -54,7 +54,7 @@ def locker(name: str, **spec: Any) -> dict[str, Any]:
 
 
 class Refuser(Plugin):
-    """Refuses at one step: by `validate`, by `reserve`, or once all others have reserved."""
+    """Refuses at one step: in `validate`, in `reserve`, or after all other reservations."""
 
     def __init__(self, step: str) -> None:
         self._step = step
@@ -78,7 +78,7 @@ async def transaction(write: Write, env: Environment) -> AsyncIterator[None]:
 
 
 class Lockers:
-    """A server with such a kind, a quota for it, and one locker."""
+    """A server with a kind, a quota for it, and one object."""
 
     def __init__(self, step: str = "") -> None:
         self._step = step
@@ -95,14 +95,14 @@ class Lockers:
         chain = self.server.registry.chain
         chain._plugins = (*chain._plugins, Refuser(self._step))
         for resource in self.server.resources:
-            resource._made.clear()  # who handles what is found out anew
+            resource._made.clear()  # cached handlers must include this plugin
         return self
 
     async def __aexit__(self, *failure: object) -> None:
         await self._stack.aclose()
 
     def everything(self) -> dict[str, Any]:
-        """All that is stored, versions left out, and all secrets."""
+        """Everything stored, without resourceVersions, and all secrets."""
         stored = {entry.key: orjson.loads(entry.data) for entry in self.server.store.list("/")}
         for obj in stored.values():
             obj["metadata"].pop("resourceVersion", None)

@@ -1,4 +1,4 @@
-"""A patch that changes nothing is known again, until anything it depends on is another."""
+"""A patch without effect is cached as such, until something it depends on changes."""
 
 import boats
 import pytest
@@ -19,7 +19,7 @@ SIZED = {**BOAT, "spec": {"size": 7}}
 
 @pytest_asyncio.fixture(params=[True, False], ids=["cached", "uncached"])
 async def web(web_of, request):
-    """With and without the cache: everything is answered alike."""
+    """With and without the cache; all responses must be the same."""
     definition = boats.definition({"type": "object", "properties": {"spec": SPEC}})
     async with APIServer(patch_cache=request.param) as server, web_of(server) as web:
         assert (await web.ask("POST", DEFINITIONS, definition)).code == 201
@@ -48,7 +48,7 @@ async def applied(web, manager="m"):
 @pytest.mark.asyncio
 @pytest.mark.parametrize("patch", [merged, applied])
 async def test_it_is_answered_as_the_first_time(web, patch):
-    await patch(web)  # an apply comes to own what it says
+    await patch(web)  # an apply comes to own its fields
     first = await patch(web)
     assert is_known(web)
     again = await patch(web)

@@ -1,4 +1,4 @@
-"""Rules of built-in kinds that recordings showed to be wrong once, as clients see them."""
+"""Rules of built-in kinds that recordings once showed to be wrong, tested over HTTP."""
 
 import base64
 
@@ -63,7 +63,7 @@ async def test_a_quota_of_storage_may_be_scoped_to_attributes_of_volumes(web):
 
 @pytest.mark.asyncio(loop_scope="module")
 async def test_an_expression_of_several_lines_needs_no_message(web):
-    """Upstream's check of it asks the message for line breaks, so it finds none."""
+    """Upstream searches the message instead of the expression for line breaks, so it finds none."""
     rule = {
         "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"],
     }  # fmt: skip
@@ -122,7 +122,7 @@ async def test_writers_of_an_attachments_status_own_none_of_its_metadata(web):
 
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_request_that_is_signed_with_sha1_is_verified(web):
-    """Go takes SHA-1 in requests, though not in certificates."""
+    """Go accepts SHA-1 in requests, though not in certificates."""
     request = base64.b64encode(SIGNED_WITH_SHA1.encode()).decode()
     spec = {"request": request, "signerName": "example.com/signer", "usages": ["client auth"]}
     path = "/apis/certificates.k8s.io/v1/certificatesigningrequests?dryRun=All"
@@ -130,7 +130,7 @@ async def test_a_request_that_is_signed_with_sha1_is_verified(web):
 
 
 async def refused(web, path, body, verb="POST"):
-    """The fields and texts of what the server says is wrong."""
+    """The fields and texts of the errors of a refused request."""
     answer = await web.ask(verb, path, body)
     assert answer.code == 422, answer.json
     return [(cause["field"], cause["message"]) for cause in answer.json["details"]["causes"]]
@@ -187,8 +187,7 @@ async def test_a_scheduling_group_is_dropped_while_its_gate_is_off(web):
     ],
 )
 async def test_a_change_is_warned_of_when_the_template_changes(web, path, place, warned):
-    """Upstream looks at the old template of a ReplicationController
-    (rcStrategy.WarningsOnUpdate)."""
+    """Upstream checks the old template of a ReplicationController (rcStrategy.WarningsOnUpdate)."""
     selector = {"a": "b"} if "replicationcontrollers" in path else {"matchLabels": {"a": "b"}}
     pod = {"containers": [{"name": "c", "image": "i"}], "imagePullSecrets": [{}]}
     template = {"metadata": {"labels": {"a": "b"}}, "spec": pod}

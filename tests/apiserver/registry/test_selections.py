@@ -1,4 +1,4 @@
-"""Selectors that are asked often are answered from an index, and answered the same."""
+"""Frequent selectors use an index, with the same responses as without it."""
 
 import asyncio
 import random
@@ -38,7 +38,7 @@ def indexes(server: APIServer) -> list[Any]:
 
 
 async def indexed(server: APIServer, **selection: str) -> None:
-    """Ask until there is an index, and it is complete."""
+    """Repeat the request until a complete index exists."""
     while not indexes(server) or not all(index.complete for index in indexes(server)):
         await names(server, **selection)
         await asyncio.sleep(0)
@@ -85,7 +85,7 @@ async def test_changes_while_an_index_is_made_are_in_it(server: APIServer):
     for n in range(9):
         await server.client.create(pod(f"p{n}", "a"))
     await names(server, labels="app=a")
-    await names(server, labels="app=a")  # begins the index
+    await names(server, labels="app=a")  # starts the index
     (index,) = indexes(server)
     assert not index.complete
     await server.client.patch(

@@ -1,4 +1,4 @@
-"""Cluster IPs and node ports of services on a server: none is given twice, whoever writes."""
+"""Cluster IPs and node ports of services on a server: never allocated twice."""
 
 import asyncio
 import contextlib
@@ -28,7 +28,7 @@ def port_of(stored: dict[str, Any]) -> int:
 
 
 async def create(server: APIServer, obj: dict[str, Any]) -> Any:
-    """What was stored, or the refusal."""
+    """The stored object, or the error."""
     try:
         return await server.client.create(obj)
     except StatusError as error:
@@ -119,7 +119,7 @@ async def pair(
 async def test_two_servers_on_one_log_never_give_the_same(
     pair: tuple[APIServer, APIServer],
 ) -> None:
-    """Both choose at once among the last free ports: the same ones, as often as not."""
+    """Both choose from the last free ports at the same time, so they often choose the same."""
     one = pair[0]
     free = PORTS[-40:]
     for start in range(0, len(PORTS) - len(free), 200):

@@ -1,4 +1,4 @@
-"""The stages of a write: the page on architecture names what the code does, in its order."""
+"""The architecture page lists the stages of a write as in the code, in the same order."""
 
 import ast
 import inspect
@@ -17,14 +17,14 @@ REGISTRY = Path(inkube.__file__).parent / "apiserver" / "registry"
 
 
 def told(verb: str) -> list[str]:
-    """The stages in the line of the page that begins with the verb."""
+    """The stages in the page's line that begins with the verb."""
     [line] = re.findall(rf"^- \*\*{verb}\*\* .*$", PAGE.read_text(), re.MULTILINE)
     _, _, stages = line.partition(":")
     return re.findall(r"`(\w+)`", stages)
 
 
 def done(verb: str, module: ModuleType) -> list[str]:
-    """What the function of that name calls, one statement after the other."""
+    """The functions that the verb's function calls, one per statement."""
     [function] = [
         node
         for node in ast.parse(inspect.getsource(module)).body
@@ -63,7 +63,7 @@ KNOWING = {
     "transactions.py": "transactions, which have effects beyond the store",
     "commits.py": "what a transaction is told",
 }
-"""Modules of the registry that may know of dry runs, and as what."""
+"""Modules of the registry that may check for dry runs, and how."""
 
 
 def test_a_dry_run_is_a_store_and_nothing_else() -> None:

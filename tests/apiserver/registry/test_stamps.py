@@ -1,4 +1,4 @@
-"""What the server gives to objects: uids, names, times."""
+"""Values that the server generates for objects: uids, names, times."""
 
 import uuid
 from datetime import timedelta

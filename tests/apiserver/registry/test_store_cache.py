@@ -1,4 +1,4 @@
-"""What is made of stored objects is made again after a change, whoever made it."""
+"""Values cached for stored objects are computed again after a change by any writer."""
 
 from inkube.apiserver.registry.codec import JSONCodec
 from inkube.apiserver.registry.storecache import StoreCache

@@ -1,4 +1,4 @@
-"""What clients are told when a race is lost to a deletion, or when the store itself fails."""
+"""Responses when a write loses a race against a deletion, or when the store itself fails."""
 
 import logging
 

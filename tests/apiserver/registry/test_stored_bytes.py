@@ -1,4 +1,4 @@
-"""Short cuts through stored bytes give what decoding gives."""
+"""Shortcuts that use stored bytes give the same results as decoding."""
 
 import orjson
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What the table calls valid is stored and read back as it was sent, kind by kind."""
+"""Objects that are valid by the table of rules are stored and returned unchanged, for each kind."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def group_version(definition: Definition) -> str:
 
 
 def valid(definition: Definition) -> Object | None:
-    """An object of a kind that the table calls valid; None where none is found."""
+    """A valid object of a kind by the table of rules; None if none is found."""
     metadata = {"name": "kept", **({"namespace": "default"} if definition.namespaced else {})}
     return validstructs.find(name_of(group_version(definition), definition.names.kind), metadata)
 
@@ -51,7 +51,7 @@ def test_most_kinds_have_a_valid_object():
 
 
 def missing(sent: Any, kept: Any, path: str = "") -> list[str]:
-    """The places of what was sent and is not kept."""
+    """The paths of sent members that were not stored."""
     if isinstance(sent, dict):
         if not isinstance(kept, dict):
             return [path] if sent else []

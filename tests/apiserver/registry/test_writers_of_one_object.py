@@ -1,7 +1,7 @@
-"""Writers of one object, in two servers on one log whose commits fail by chance.
+"""Concurrent writers of one object, on two servers with one log whose commits fail at random.
 
-What is stored is one order of what they did; each answer is the object as stored at its revision,
-and nobody, reader or writer, is shown what is not stored.
+The stored states must form one order of the writes. Each response must be the object as stored at
+its revision, and no reader or writer may see a state that is not stored.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ HOLD = "example.com/hold"
 
 
 class Server(APIServer):
-    """A server on a log that is given."""
+    """A server on a given log."""
 
     def __init__(self, log: ShakyLog, *, pipelined: bool = True) -> None:
         super().__init__(controllers=False, pipelined_writes=pipelined)
@@ -45,7 +45,8 @@ class Server(APIServer):
 
 
 class Writers:
-    """Clients of the servers; `made` says by its tag what a write makes of the state before."""
+    """Clients of the servers. `made` maps the tag of a write to a function from the previous state
+    to the new one."""
 
     def __init__(self, chance: random.Random, servers: list[Server]) -> None:
         self.chance = chance
@@ -53,7 +54,7 @@ class Writers:
         self.made: dict[str, Callable[[Object], Object]] = {}
         self.answers: list[tuple[str, Object]] = []
         self.never: set[str] = set()
-        """Tags of what was refused or a dry run."""
+        """Tags of refused writes and dry runs."""
         self.refusals: list[tuple[str, Any]] = [
             (Reason.INVALID, self.invalid),
             (Reason.CONFLICT, self.put),
@@ -81,10 +82,10 @@ class Writers:
                 elif (error.reason, write) not in self.refusals:
                     raise
             except errors.LogError:
-                continue  # it may be stored, or not
+                continue  # it may be stored or not
 
     async def read(self) -> None:
-        """Read until the others are done; what one server shows never goes back."""
+        """Read until the writers finish. The states that one server shows never go back."""
         newest = dict.fromkeys(itertools.product(range(len(self.servers)), NAMES), 0)
         while not self.done:
             for (place, name), before in newest.items():
@@ -115,7 +116,7 @@ class Writers:
 
     async def json(self, server: Server, name: str, tag: str) -> None:
         steps: list[Object] = [{"op": "add", "path": f"/data/{tag}", "value": ""}]
-        if self.chance.random() < 0.3:  # which reads the resourceVersion, and stores it
+        if self.chance.random() < 0.3:  # it reads the resourceVersion, and stores it
             version = {"op": "copy", "from": "/metadata/resourceVersion"}
             steps += [
                 {"op": "add", "path": "/metadata/annotations", "value": {}},
@@ -185,7 +186,7 @@ class Writers:
         patch = {"metadata": {"finalizers": [HOLD]}, "data": {tag: ""}}
         try:
             await self._patch(server, name, tag, "merge", patch)
-        except StatusError as error:  # no finalizer comes to what is being deleted
+        except StatusError as error:  # a finalizer cannot be added to an object in deletion
             if error.reason != Reason.INVALID:
                 raise
             self.never.add(tag)
@@ -196,7 +197,8 @@ class Writers:
         self.told(tag, await server.client.patch(MAPS, name, NAMESPACE, patch=patch))
 
     def told(self, tag: str, answer: Object) -> None:
-        """Note an answer; of what went with the write it is the last state's, which is none."""
+        """Record a response. If several writes were committed together, only the last state is a
+        stored one."""
         meta = answer["metadata"]
         if "deletionTimestamp" not in meta or meta.get("finalizers"):
             self.answers.append((tag, answer))
@@ -222,7 +224,7 @@ async def _hold(chance: random.Random, failing: float, count: int, *, pipelined:
     for server in servers:
         await server.store.current()
         told.append([])
-        server.store.subscribe(STORED, deliver=told[-1].extend)  # leases come and go, too
+        server.store.subscribe(STORED, deliver=told[-1].extend)  # leases change, too
     began = max(server.store.revision for server in servers)
     log.failing = failing
     writers = Writers(chance, servers)
@@ -277,7 +279,7 @@ def _check(writers: Writers, records: list[Any]) -> None:
 
 
 async def test_a_refusal_is_never_told_of_a_state_that_was_not_stored():
-    """The write before makes the next one wrong, and is not stored after all."""
+    """The previous write makes the next one invalid, but is then not stored."""
     chance = random.Random(1)
     log = ShakyLog(chance)
     async with Server(log) as server:
@@ -296,7 +298,7 @@ async def test_a_refusal_is_never_told_of_a_state_that_was_not_stored():
         found, changed = await asyncio.gather(closes, changes, return_exceptions=True)
         assert isinstance(found, errors.LogError)
         stored = await server.client.get(MAPS, "a", NAMESPACE)
-        if "immutable" in stored:  # it was stored, and only the word of it was lost
+        if "immutable" in stored:  # it was stored, and only the confirmation was lost
             assert isinstance(changed, StatusError)
         else:
             assert changed == stored
@@ -320,7 +322,7 @@ async def test_who_names_a_version_waits_for_what_is_underway():
 
 
 async def test_patches_of_one_object_share_commits(monkeypatch):
-    monkeypatch.setattr(queues, "PATIENCE", 60)  # however slow the machine is
+    monkeypatch.setattr(queues, "PATIENCE", 60)  # for slow machines
     log = ShakyLog(random.Random(1))
     begun = 0
     begin = log.begin

@@ -1,4 +1,4 @@
-"""What is dangerous is told in one line that says what to do instead; what is safe is silent."""
+"""Dangerous options cause one line of warning with a remedy; safe ones cause none."""
 
 import subprocess
 import sys

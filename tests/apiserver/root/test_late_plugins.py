@@ -1,4 +1,4 @@
-"""Admission plugins of few kinds are made when one of these is written, and miss none of them."""
+"""Admission plugins for few kinds are created at the first write of such a kind, and miss none."""
 
 from typing import get_args
 

@@ -1,4 +1,5 @@
-"""A server begins with the CRDs and objects of files and folders, or says what is wrong."""
+"""A server loads CRDs and objects from files and folders at its start, or reports errors in
+them."""
 
 import pytest
 import yaml

@@ -1,4 +1,4 @@
-"""Which kinds of inkube's own are served beside Kubernetes' is a choice."""
+"""Options select which of inkube's own kinds are served in addition to Kubernetes' kinds."""
 
 import pytest
 
@@ -16,11 +16,11 @@ PORCH = ("porch.kpt.dev", "config.porch.kpt.dev")
 
 
 class Kettle(models.Resource, group="kitchen.example.com", version="v1", plural="kettles"):
-    """A kind of a user."""
+    """A user's own kind."""
 
 
 async def groups(server):
-    """What discovery lists beyond Kubernetes' own groups."""
+    """The groups in discovery that Kubernetes does not have."""
     found = {resource.group for resource in server.resources}
     return {name for name in found if "." in name and not name.endswith("k8s.io")}
 

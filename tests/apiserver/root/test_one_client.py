@@ -1,4 +1,4 @@
-"""The clients of a server, of fixtures and of controllers have methods that mean the same."""
+"""The clients of servers, fixtures and controllers have methods with the same meaning."""
 
 import inspect
 
@@ -28,7 +28,7 @@ def config_map(name, **labels):
 
 
 def parameters(client, method):
-    """Names, kinds and defaults of what a method takes."""
+    """Names, kinds and defaults of a method's parameters."""
     found = list(inspect.signature(getattr(client, method)).parameters.values())[1:]
     return [(each.name, each.kind, each.default) for each in found]
 

@@ -1,4 +1,4 @@
-"""Controllers and tests see a Scale where they ask for one, as over HTTP."""
+"""In-process clients get a Scale from the scale subresource, as over HTTP."""
 
 import pytest
 

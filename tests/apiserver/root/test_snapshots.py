@@ -1,4 +1,4 @@
-"""Servers begin with the state of others, and share nothing that changes."""
+"""Servers start from the state of others, and share no mutable state."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`at`: a server that shows a moment and writes nothing; exact reads of what is kept."""
+"""`at`: a server that shows a past state and refuses writes; exact reads of kept revisions."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -12,7 +12,7 @@ HERE = "/api/v1/namespaces/default/configmaps"
 
 
 class Clock(SystemClock):
-    """A clock whose date is what it is told."""
+    """A clock whose date the test sets."""
 
     def __init__(self):
         self.moment = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
@@ -23,7 +23,7 @@ class Clock(SystemClock):
 
 @pytest.fixture
 async def lived(tmp_path, boat_crd, boat, config_map):
-    """A file with a life behind it: `blue`, `grey`, gone."""
+    """A file with a history: `blue`, `grey`, deleted."""
     file = tmp_path / "a.db"
     async with APIServer(data=file, keep_history=True) as server:
         await server.client.create(boat_crd)

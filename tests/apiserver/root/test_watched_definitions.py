@@ -1,4 +1,4 @@
-"""Files of definitions that are applied again while a server runs (`watch_definitions`)."""
+"""Definition files are applied again when they change while a server runs (`watch_definitions`)."""
 
 import asyncio
 import logging
@@ -22,7 +22,7 @@ def watched(folder, **options):
 
 
 async def seen(server, resource, name, fits=lambda obj: True):
-    """The object once it fits; `fits` is asked again after every change."""
+    """Wait until the object meets a condition, checked after every change; return it."""
     async with within():
         async for event in server.client.watch(resource):
             obj = event.object
@@ -35,7 +35,7 @@ async def seen(server, resource, name, fits=lambda obj: True):
 
 
 async def absent(server, resource, name):
-    """Return once there is no such object."""
+    """Wait until the object does not exist."""
     async with within():
         while name in {
             each["metadata"]["name"] for each in (await server.client.list(resource)).items
@@ -44,7 +44,7 @@ async def absent(server, resource, name):
 
 
 async def told(server, reason, part):
-    """The event with that reason and that part of a message."""
+    """The event with that reason and that text in its message."""
     async with within():
         async for event in server.client.watch(EVENTS):
             if event.object.get("reason") == reason and part in event.object["message"]:

@@ -1,4 +1,4 @@
-"""componentstatuses has the three components of a control plane, as they are now."""
+"""componentstatuses contains the three components of a control plane with their current health."""
 
 import aiohttp
 import pytest

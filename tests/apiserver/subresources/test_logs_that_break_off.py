@@ -1,4 +1,4 @@
-"""A log that fails after its first lines: the client sees that it is not complete."""
+"""A log that fails after its first lines: the client can notice that it is not complete."""
 
 import asyncio
 
@@ -52,7 +52,7 @@ async def server(request, monkeypatch):
 
 
 async def received(server: APIServer, request: bytes) -> bytes:
-    """Every byte that a client receives until the end of the connection."""
+    """All bytes that a client receives until the end of the connection."""
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     writer.write(request)
     told = b""
@@ -68,7 +68,7 @@ async def received(server: APIServer, request: bytes) -> bytes:
 async def test_a_log_that_fails_has_no_end_and_no_second_response(server, caplog):
     request = f"GET {LOG} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
     told = await received(server, request)
-    caplog.clear()  # the error of a bug is wanted
+    caplog.clear()  # the error of a bug is expected
     assert told.startswith(b"HTTP/1.1 200 ")
     assert told.count(b"HTTP/1.1 ") == 1
     assert b"0\r\n\r\n" not in told
@@ -77,7 +77,7 @@ async def test_a_log_that_fails_has_no_end_and_no_second_response(server, caplog
 async def test_a_client_of_http_1_0_is_disconnected_too(server, caplog):
     told = await received(server, f"GET {LOG} HTTP/1.0\r\nHost: localhost\r\n\r\n".encode())
     caplog.clear()
-    assert told.count(b"HTTP/1.") <= 1  # what was sent can be lost with the connection
+    assert told.count(b"HTTP/1.") <= 1  # sent data can be lost with the connection
 
 
 async def test_a_websocket_that_fails_is_not_closed_as_if_the_log_were_complete(server, caplog):

@@ -1,4 +1,5 @@
-"""proxy of a service reaches an address that the operator gave, and endpoints that are no pods."""
+"""The proxy of a service reaches an address given by the operator, and endpoints that are not
+pods."""
 
 import socket
 

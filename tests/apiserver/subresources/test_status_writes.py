@@ -1,4 +1,4 @@
-"""A status that a controller writes in process: the rest stays, whatever the object says."""
+"""A status update in process changes only the status, whatever else the object contains."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""Test runs of a user's project, every warning an error."""
+"""Runs tests of a user's project, with every warning as an error."""
 
 from importlib import metadata
 from pathlib import Path
@@ -26,7 +26,7 @@ if not metadata.entry_points(group="pytest11", name="inkube"):
 
 @pytest.fixture
 def run(pytester, monkeypatch):
-    """Run a test file of a user, in a process of its own; the outcome is returned."""
+    """Run a user's test file in its own process; returns the result."""
     home = str(Path(inkube.__path__[0]).absolute().parent)
     monkeypatch.setenv("PYTHONPATH", home, prepend=":")
     pytester.makeini(INI)

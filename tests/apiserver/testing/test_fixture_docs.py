@@ -1,4 +1,4 @@
-"""What docs/pytest.md shows runs as it stands there."""
+"""The examples in docs/pytest.md work as written."""
 
 import re
 import subprocess

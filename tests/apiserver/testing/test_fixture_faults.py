@@ -1,4 +1,4 @@
-"""Faults, logs and waiting as a test of a user writes them."""
+"""Faults, logs and waiting in a user's tests."""
 
 pytest_plugins = ["pytester"]
 

@@ -1,4 +1,4 @@
-"""What markers change about a test's server, its world and its time."""
+"""Markers that configure a test's server, its scripted world and its clock."""
 
 from widgets import CRD
 

@@ -1,4 +1,4 @@
-"""Servers for a class, a module, a namespace; several side by side; seeds, forks, unittest."""
+"""Servers per class, module and namespace; several in one test; seeds, forks, unittest."""
 
 pytest_plugins = ["pytester"]
 

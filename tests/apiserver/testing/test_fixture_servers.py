@@ -1,4 +1,4 @@
-"""The fixtures as the tests of a user see them: real test runs inside of this one."""
+"""The fixtures in a user's tests: real test runs inside this one."""
 
 import re
 from pathlib import Path

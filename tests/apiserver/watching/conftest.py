@@ -1,4 +1,4 @@
-"""A server for one test, and a session in which any number of watches may be open."""
+"""A server for one test, and a session with an unlimited number of connections for watches."""
 
 import aiohttp
 import pytest

@@ -28,5 +28,5 @@ async def test_a_watch_that_has_begun_is_cut_off_and_not_answered_again(monkeypa
         writer.close()
     assert told.count(b"HTTP/1.1 ") == 1
     assert "the store failed" in caplog.text
-    caplog.clear()  # it was wanted
+    caplog.clear()  # expected
     assert told.startswith(b"HTTP/1.1 200 ")

@@ -1,4 +1,5 @@
-"""Frames of watch events are made once for all watchers of a sort, and few of them are kept."""
+"""The frames of watch events are encoded once for all watches of the same form, and few are
+cached."""
 
 import json
 import sys
@@ -25,7 +26,7 @@ def change(revision):
 
 
 def memory_of(cache):
-    """Bytes that a cache has in memory, counted by hand."""
+    """The memory of a cache in bytes, computed independently."""
     size = 0
     for made in cache._made.values():
         size += sys.getsizeof(made) + sys.getsizeof(made.forms)

@@ -1,8 +1,8 @@
-"""Who lists and then watches ends with the server's state, whatever the selector and version.
+"""A client that lists and then watches reaches the server's state, with any selector and version.
 
-Random creates, updates, deletes, lists, pages and watches against one server over HTTP; a model of
-every revision says what each list has to show and which events each watch has to tell, in which
-order, none missing, none twice.
+Random creates, updates, deletes, lists, pages and watches run against one server over HTTP. A model
+of every revision contains the expected content of each list and the expected events of each watch
+in their order, none missing, none twice.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ SELECTOR = strategies.sampled_from(sorted(SELECTORS))
 
 
 class Backend:
-    """One server and one client for all examples, in a loop that runs when asked."""
+    """One server and one client for all examples, in an event loop that runs on request."""
 
     def __enter__(self):
         self._runner = asyncio.Runner()
@@ -68,12 +68,12 @@ class Backend:
 
 
 def plain(obj):
-    """What the model keeps of an object: its colour and its value."""
+    """The part of an object in the model: its colour and its value."""
     return obj["metadata"].get("labels", {}).get("color", ""), obj["data"]["n"]
 
 
 class Watch:
-    """An open watch: the client's copy, and how many events of its story it has read."""
+    """An open watch: the client's copy, and the number of expected events it has read."""
 
     def __init__(self, response, selector, version, copy):
         self.response = response
@@ -195,7 +195,7 @@ class ListAndWatch(RuleBasedStateMachine):
     def teardown(self):
         if not hasattr(self, "watches"):
             return
-        # each selector sees one of these, so that an event too many cannot hide at the end
+        # each selector matches one of these, so that an extra event at the end is noticed
         for name, color in (("y", "red"), ("z", "")):
             self.write(name, color)
         for watch in self.watches:
@@ -209,7 +209,7 @@ def matching(objects, selector):
 
 
 def told(selector):
-    """The event a watcher with this selector gets of a step of the story, None for none."""
+    """The event for a watch with this selector for one change; None for no event."""
     matches = SELECTORS[selector]
 
     def event(step):

@@ -1,5 +1,7 @@
-"""Many watches over one connection: each told what it is told over HTTP, opened and closed by
-messages, over a WebSocket and as Server-Sent Events."""
+"""Many watches over one connection, as a WebSocket or as Server-Sent Events.
+
+Messages open and close watches, and each watch gets the same events as over HTTP.
+"""
 
 import asyncio
 import base64
@@ -45,7 +47,7 @@ class Socket:
 
 
 class Events:
-    """The same as Server-Sent Events, with messages as requests."""
+    """A shared stream as Server-Sent Events, with messages sent as requests."""
 
     def __init__(self, session, answer, headers):
         self._session = session
@@ -81,7 +83,7 @@ def shared(request):
 
 
 async def until(stream, wanted):
-    """The message that has a member, and those before it."""
+    """The first message with this member, and those before it."""
     before = []
     while wanted not in (message := await stream.read()):
         before.append(message)
@@ -89,7 +91,7 @@ async def until(stream, wanted):
 
 
 def ageless(message):
-    """Without the age of a table's row, which is that of the moment it was made for each form."""
+    """The message without the age in table rows, which depends on the time of encoding."""
     for row in message["event"]["object"].get("rows", []):
         row["cells"].pop()
     return message
@@ -240,7 +242,7 @@ async def test_the_number_of_watches_is_bounded(session, shared):
     async with shared.opened(session) as stream:
         for number in range(100):
             await stream.send(open=str(number), path=MAPS)
-        with contextlib.suppress(AssertionError):  # of HTTP, where the request itself is refused
+        with contextlib.suppress(AssertionError):  # over HTTP, where the request itself is refused
             await stream.send(open="more", path=MAPS)
             found, _ = await until(stream, "refused")
             assert found["refused"]["code"] == 429
@@ -392,7 +394,7 @@ async def test_an_event_source_begins_anew_where_its_version_is_too_old(session)
     headers = {"Accept": "text/event-stream", "Last-Event-ID": "1"}
     async with session.get(f"{MAPS}?watch=1", headers=headers) as answer, within():
         lines = (await answer.content.read()).decode().splitlines()
-    assert lines[0] == "id"  # which an EventSource does not send again
+    assert lines[0] == "id"  # an EventSource does not send it again
     assert json.loads(lines[1].removeprefix("data: "))["object"]["code"] == 410
 
 

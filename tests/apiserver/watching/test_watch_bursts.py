@@ -1,4 +1,4 @@
-"""Many changes at once for many watches: each event made once, told in order, none left behind."""
+"""Many changes at once for many watches: each event encoded once, sent in order, none missing."""
 
 import asyncio
 import json
@@ -116,7 +116,7 @@ async def test_a_change_that_cannot_be_told_ends_that_watch_alone(
     assert await table.read() == b""
     assert await names(other, 2) == ["a", "b"]
     assert "a change cannot be told" in caplog.text
-    caplog.clear()  # it was expected
+    caplog.clear()  # expected
 
 
 async def test_few_readers_never_wait():

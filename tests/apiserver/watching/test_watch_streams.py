@@ -1,4 +1,4 @@
-"""Watches as HTTP streams: slow readers, many readers, ends, tables, the server stopping."""
+"""Watches as HTTP streams: slow clients, many clients, ends, tables, a stopping server."""
 
 import asyncio
 import json
@@ -47,7 +47,7 @@ async def test_a_reader_that_sleeps_harms_nobody_and_misses_nothing(server, sess
 
 
 async def large_events(response, count):
-    """The same as `events` for lines longer than a reader's limit."""
+    """Like `events`, for lines longer than the limit of a reader."""
     found, buffer = [], b""
     while len(found) < count:
         buffer += await response.content.readany()
@@ -57,7 +57,7 @@ async def large_events(response, count):
 
 
 async def names_of(reader, count):
-    """The names in a chunked stream, read by hand."""
+    """The names in a chunked stream, parsed by hand."""
     found, buffer = [], b""
     while len(found) < count:
         size = int(await reader.readline(), 16)
@@ -114,7 +114,8 @@ def now(server):
 
 
 async def test_a_stream_ends_when_its_kind_is_served_otherwise(server, session):
-    """What was told before arrives, and the end of the answer says that this was all."""
+    """Earlier events arrive, and the response ends regularly, which shows that there are no
+    more."""
     await server.client.create(boats.definition({"type": "object"}, scope="Cluster"))
     await server.settled()
     stream = await session.get("/apis/example.com/v1/boats?watch=1")

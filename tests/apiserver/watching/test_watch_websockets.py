@@ -1,4 +1,4 @@
-"""Watches over WebSocket: told what HTTP's are told, in messages, to whom it may be told."""
+"""Watches over WebSocket: the same events as over HTTP, as messages, with authorization."""
 
 import asyncio
 import base64
@@ -27,7 +27,7 @@ def bearer(token):
 
 @pytest.fixture
 async def connect(server, session):
-    """`connect(query, protocols)`: a watch over WebSocket, closed after the test."""
+    """`connect(query, protocols)`: open a watch over WebSocket, closed after the test."""
     async with contextlib.AsyncExitStack() as stack:
 
         async def connect(query="", protocols=(), **headers):
@@ -132,7 +132,7 @@ async def test_a_browser_sends_its_token_as_a_subprotocol(tmp_path):
     options = {"token_auth_file": tokens, "authorization_mode": "RBAC"}
     async with APIServer(**options) as server, aiohttp.ClientSession(server.url) as session:
         common = "base64.binary.k8s.io"
-        page = {"Origin": "https://page.example"}  # a token tells more than where a page is from
+        page = {"Origin": "https://page.example"}  # a token counts more than the origin of a page
 
         async def connect(*protocols):
             return await session.ws_connect(f"{MAPS}?watch=1", protocols=protocols, headers=page)

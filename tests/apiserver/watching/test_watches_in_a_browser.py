@@ -1,4 +1,4 @@
-"""A page with more watches than a browser has connections to a server, and other requests between.
+"""A page with more watches than a browser has connections to a server, and requests between them.
 
 A browser has six connections to a host. No test here is a coroutine: see `browsers`.
 """
@@ -13,9 +13,9 @@ from inkube.apiserver.testing.kube import Plan, running
 from inkube.apiserver.testing.thread import LoopThread
 
 PROMPT = 100
-"""Milliseconds in which a request beside the watches is answered."""
+"""The allowed milliseconds of a request during the watches."""
 SLOWER = 5
-"""How many times longer it may take on a machine where it took longer than that without watches."""
+"""The allowed factor compared with a request without watches, for slow machines."""
 MAPS = "v1/configmaps"
 PAGE = """<!doctype html><title>watches</title>"""
 
@@ -58,7 +58,7 @@ ASK = """async (server) => {
 
 @pytest.fixture
 def origin(request):
-    """Where the page comes from: another origin than the server's."""
+    """The page's origin, which is not the server's."""
     folder = request.config.rootpath / "examples" / "frontend"
     with browsers.serving(folder, page=PAGE) as found:
         yield found
@@ -92,7 +92,7 @@ def test_ten_watches_of_a_page_leave_room_for_its_requests(kube, origin, watches
         assert page.evaluate("window.seen") == {str(n): f"map{n}" for n in range(10)}
         assert kube.server.streams.count == 10
         times = page.evaluate(ASK, kube.url)
-        # a busy machine delays all of them; a page without connections left would wait for good
+        # a busy machine delays all requests; a page without free connections would wait forever
         assert median(times) < max(PROMPT, SLOWER * alone), times
         kube.client.create({
             "apiVersion": "v1",

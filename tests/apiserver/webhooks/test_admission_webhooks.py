@@ -1,4 +1,4 @@
-"""Webhooks over HTTPS: what they are asked, what they change, what their failures lead to."""
+"""Webhooks over HTTPS: the requests they get, their changes, and the effects of their failures."""
 
 import base64
 import json
@@ -13,7 +13,7 @@ from inkube.schemas.status import StatusError
 
 
 class Endpoint:
-    """An HTTPS server that answers every review with `answer`, and remembers what it was asked."""
+    """An HTTPS server that responds to every review with `answer`, and stores the requests."""
 
     def __init__(self):
         self.url = ""

@@ -14,7 +14,7 @@ FIELDS = {"v1": "length", "v2": "meters"}
 
 
 class Converter:
-    """Moves `length` to `meters` and back; `spoil` may change what it answers."""
+    """Moves `length` to `meters` and back; `spoil` may change its response."""
 
     def __init__(self):
         self.url = ""

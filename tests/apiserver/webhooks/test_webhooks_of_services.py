@@ -1,4 +1,4 @@
-"""Webhooks that a Service names are asked where the Service leads, without a cluster network."""
+"""Webhooks with a Service are called at the Service's real address, without a cluster network."""
 
 import base64
 from contextlib import asynccontextmanager
@@ -22,7 +22,7 @@ CRD["spec"]["versions"].append({**V1, "name": "v2", "storage": False})
 
 
 class Hook:
-    """Says yes to reviews, converts by changing apiVersion, and remembers who was asked."""
+    """Allows reviews, converts by changing apiVersion, and stores the requested hosts."""
 
     def __init__(self):
         self.hosts = []

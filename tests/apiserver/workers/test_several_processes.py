@@ -1,4 +1,4 @@
-"""`inkube serve --workers N`: one server of several processes, from outside."""
+"""`inkube serve --workers N`: one server of several processes, tested from outside."""
 
 import asyncio
 import contextlib
@@ -25,7 +25,7 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 
 
 class Served:
-    """A command that serves, and what it has said."""
+    """A serving command and its output."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
@@ -46,7 +46,7 @@ class Served:
                 self._news.notify_all()
 
     async def told(self, pattern: str, lines: list[str] | None = None) -> str:
-        """The first line of the log, or of others, that a pattern is found in."""
+        """The first line of the log, or of other lines, that matches a pattern."""
         where = self.log if lines is None else lines
 
         def found() -> str | None:
@@ -64,7 +64,7 @@ class Served:
             return await self.process.wait()
 
     def workers(self) -> list[int]:
-        """The processes whose parent it is."""
+        """Its child processes."""
         found = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
         return [int(pid) for pid in found.split()]
 
@@ -105,7 +105,7 @@ async def http() -> AsyncIterator[aiohttp.ClientSession]:
 
 
 async def counted(http: aiohttp.ClientSession, served: Served) -> dict[str, float]:
-    """`/metrics`, without comments."""
+    """The samples of `/metrics`."""
     async with http.get(f"{served.url}/metrics") as answer:
         lines = (await answer.text()).splitlines()
     pairs = (line.rpartition(" ") for line in lines if not line.startswith("#"))
@@ -113,14 +113,14 @@ async def counted(http: aiohttp.ClientSession, served: Served) -> dict[str, floa
 
 
 async def all_answer(http: aiohttp.ClientSession, served: Served, count: int) -> None:
-    """Return once every worker tells its figures."""
+    """Wait until every worker reports its metrics."""
     async with asyncio.timeout(PATIENCE):
         while (await counted(http, served)).get("inkube_workers") != count:
             pass
 
 
 async def gone(handle: int) -> None:
-    """Return when the process of a handle (pidfd_open(2)) has ended."""
+    """Wait until the process of a pidfd (pidfd_open(2)) has ended."""
     ended = asyncio.Event()
     asyncio.get_running_loop().add_reader(handle, ended.set)
     try:
@@ -178,10 +178,10 @@ async def test_a_worker_that_hangs_is_passed_by_and_left_out(serve: Serve, http:
     stopped = served.workers()[0]
     os.kill(stopped, signal.SIGSTOP)
     try:
-        timeout = aiohttp.ClientTimeout(2 * patience.PATIENCE)  # of who met the one that hangs
+        timeout = aiohttp.ClientTimeout(2 * patience.PATIENCE)  # for a client whose worker hangs
         answered = 0
         async with asyncio.timeout(PATIENCE):
-            while answered < 6:  # in a row: no connection goes to the one that hangs
+            while answered < 6:  # in a row: no connection goes to the worker that hangs
                 try:
                     async with http.get(f"{served.url}/readyz", timeout=timeout) as answer:
                         assert answer.status == 200
@@ -267,7 +267,7 @@ async def test_workers_on_postgresql_share_a_database(serve: Serve, http: Any, c
 async def test_what_lives_in_the_worker_that_leads_answers_at_every_worker(
     serve: Serve, http: Any, tmp_path: Path
 ):
-    """A file that is copied into a container is there whoever is asked for it."""
+    """A file that was copied into a container is found through any worker."""
     client = shutil.which("kubectl")
     if client is None:
         pytest.skip("kubectl is not installed")
@@ -314,7 +314,7 @@ async def test_messages_for_a_shared_stream_are_taken_by_every_worker(
 
     async with patience.within(), http.get(stream) as answer:
         name = (await read(answer))["stream"]
-        for number in range(8):  # connections go to the workers by turns
+        for number in range(8):  # connections go to the workers in turn
             message = {"open": str(number), "path": MAPS}
             async with http.post(f"{stream}/{name}", json=message) as taken:
                 assert taken.status == 200, await taken.text()

@@ -1,4 +1,4 @@
-"""`--workers auto` takes the cores that a process may use, and one where several cannot serve."""
+"""`--workers auto` uses the cores available to the process, or one where several cannot serve."""
 
 import os
 
