@@ -1,4 +1,4 @@
-"""`make binary`: the executable does what inkube does, where no Python is."""
+"""`make binary`: the executable works like inkube on a machine without Python."""
 
 import contextlib
 import json
@@ -14,7 +14,7 @@ from served import Served
 ROOT = Path(__file__).parents[1]
 BINARY = ROOT / "dist" / ("inkube.exe" if sys.platform == "win32" else "inkube")
 NOTHING = {name: os.environ[name] for name in ("SYSTEMROOT", "TEMP") if name in os.environ}
-"""The environment of somebody without a PATH, so without a Python. Windows itself takes two."""
+"""An environment without PATH, so without Python. Windows itself needs two variables."""
 CRD = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
@@ -184,7 +184,7 @@ def conditions(obj) -> set[str]:
 
 
 def until(server: Served, path: str, holds) -> None:
-    """Watch until it holds of an object."""
+    """Watch until the object meets the condition."""
     with contextlib.closing(server.connect()) as connection:
         connection.request("GET", path)
         for line in connection.getresponse():

@@ -1,4 +1,4 @@
-"""A room is entered by its door: others import what its `__init__` names, and nothing behind it."""
+"""Rooms are imported only by their public names (doors): those in `__init__`."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ def test_others_import_what_a_room_offers() -> None:
 
 @pytest.fixture
 def house(tmp_path: Path) -> Path:
-    """A tree with one room, which offers one name, and somebody outside."""
+    """A source tree with one room, which exports one name, and code outside of it."""
     room = tmp_path / "schemas" / "room"
     room.mkdir(parents=True)
     (tmp_path / "schemas" / "__init__.py").touch()

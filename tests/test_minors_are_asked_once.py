@@ -1,4 +1,4 @@
-"""Code that serves requests does not ask for a version: that is decided when parts are built."""
+"""Code that serves requests does not compare versions; that is done once, when parts are built."""
 
 import ast
 from collections.abc import Iterator
@@ -8,11 +8,11 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 BUILT_ONCE = ("cache", "of_values", "cached_property")
-"""In the decorators of what is made once and kept."""
+"""Decorators whose functions run once."""
 BUILDERS = {
     "apiserver/admission/pods.py": {
         "handles"
-    },  # asked once for each kind: `Chain` keeps the answer
+    },  # called once for each kind: `Chain` caches the result
     "apiserver/discovery/health.py": {"_of_minor"},
     "apiserver/http/fast/versions.py": {"is_tested"},  # of aiohttp
     "apiserver/root/defaults/roles.py": {"_read"},
@@ -35,15 +35,13 @@ BUILDERS = {
     "schemas/releases.py": {"holds"},
     "schemas/structural/formats.py": {"checked_in"},
     "schemas/wordings.py": {"of"},
-    "schemas/builtin/decoding.py": {
-        "_check_readable"
-    },  # looks a type up, in the table of its minor
+    "schemas/builtin/decoding.py": {"_check_readable"},  # uses the table of its minor
 }
-"""What makes tables, types, rules, definitions and handlers: called when a part is made."""
+"""Builders of tables, types, rules, definitions and handlers, called once per part."""
 
 
 def asked(text: str) -> Iterator[tuple[str, int]]:
-    """Where a version is compared with something: the function, "" outside, and the line."""
+    """Each comparison with a version: the function ("" outside) and the line."""
     yield from _asked(ast.parse(text), "", kept=True)
 
 

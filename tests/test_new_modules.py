@@ -1,4 +1,4 @@
-"""The contracts of pyproject.toml hold for a module nobody has told them about."""
+"""The import contracts of pyproject.toml hold for new modules that they do not name."""
 
 import os
 import shutil
@@ -21,11 +21,11 @@ FORBIDDEN = {
     "schemas": "inkube.storage.errors",
     "storage": "inkube.schemas.meta",
 }
-"""What no room below the folder may import; apiserver's command line stands above its rooms."""
+"""Modules that no room below the folder may import; apiserver's command line is above its rooms."""
 
 
 def rooms() -> Iterator[Path]:
-    """Every folder of code, the four roots included."""
+    """Every folder of code, including the four root packages."""
     for name in FOLDERS:
         for init in sorted((ROOT / name).rglob("__init__.py")):
             yield init.parent.relative_to(ROOT)
@@ -33,7 +33,7 @@ def rooms() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What import-linter says of the package with a newcomer in every room."""
+    """The output of import-linter for the package with a new module in every room."""
     home = tmp_path_factory.mktemp("rooms")
     package = home / "inkube"
     for name in FOLDERS:
@@ -46,7 +46,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     program = "import sys; from importlinter import cli; sys.exit(cli.lint_imports(no_cache=True))"
     done = subprocess.run(
         [sys.executable, "-c", program],
-        env={**os.environ, "PYTHONPATH": str(home), "COLUMNS": "200"},  # no long name is wrapped
+        env={**os.environ, "PYTHONPATH": str(home), "COLUMNS": "200"},  # long names are not wrapped
         cwd=ROOT, capture_output=True, text=True, check=False, timeout=2 * SECONDS,
     )  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr

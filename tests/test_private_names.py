@@ -1,7 +1,7 @@
-"""What inkube uses of libraries without their promise; each has no public way, and must not go.
+"""The private names of libraries that inkube uses. Each has no public replacement.
 
-Of aiohttp only the loop in `http/fast` does, which serves with versions that were tested; all else
-of HTTP goes without.
+Only the event loop in `http/fast` uses private names of aiohttp; it serves with tested versions
+only.
 """
 
 import inspect
@@ -35,7 +35,7 @@ USES = {
     "schemas/golang/patterns.py": {"_constants", "_parser"},
     "schemas/golang/regexp.py": {"_re2"},
 }  # fmt: skip
-"""Files, and the private names of libraries each uses."""
+"""Files, and the private names of libraries that each uses."""
 
 
 def test_every_use_is_known() -> None:

@@ -1,4 +1,4 @@
-"""Markers of tests that need more than one process are found in their code."""
+"""Markers of tests that need more than one process are derived from their code."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +19,7 @@ SOURCE = {
 
 
 def item(text: str, *fixtures: str, **parameters: object) -> Any:
-    """A test as pytest collects it, from the text of its file and of its fixtures."""
+    """A test as pytest collects it, from the source of its file and its fixtures."""
     home = {"__file__": __file__}
     exec(compile(text, __file__, "exec"), home)
     definitions = {name: [SimpleNamespace(func=home[name])] for name in fixtures}

@@ -1,4 +1,4 @@
-"""What keeps the rooms apart where import-linter does not look: circles, and questions."""
+"""Separation of rooms that import-linter does not check: cycles, and checks of a kind's origin."""
 
 import ast
 import re
@@ -35,14 +35,15 @@ def test_a_circle_that_type_checking_hides_is_found(
 
 
 _MAY_ASK = {"schemas/wordings.py"}
-"""Who finds the wording of a kind by where it comes from, for all others."""
+"""Selects the texts of a kind by its origin, for all others."""
 _OTHERS = "controllers/porch/"
-"""There an origin is a git repository."""
+"""There, an origin is a git repository."""
 _CLASSES = re.compile(r"Strategy|Served|Wording|Definition")
 
 
 def _said(node: ast.AST) -> ast.AST | None:
-    """What of a node is no question: an argument or default `origin`, a function, a place."""
+    """The part of a node that is not a check: an argument or default `origin`, a function, a
+    path."""
     if isinstance(node, ast.keyword):
         return node.value if node.arg == "origin" else None
     if isinstance(node, ast.AnnAssign):
@@ -53,12 +54,12 @@ def _said(node: ast.AST) -> ast.AST | None:
 
 
 _VALUE = re.compile(r"\b(EXTENSIONS|KUBERNETES|PYTHON)\b")
-"""The wordings, each of which stands for an origin where something is compared with it."""
+"""The origins of kinds. A comparison with one of them is a check of the origin."""
 _READERS = ("isinstance", "issubclass", "getattr", "hasattr")
 
 
 def _asks(node: ast.AST) -> bool:
-    """Whether something is done by where a kind comes from, or by which class serves it."""
+    """Whether code depends on a kind's origin, or on the class that serves it."""
     if isinstance(node, ast.Attribute):
         return node.attr in ("origin", "builtin") or ast.unparse(node.value) == "Origin"
     if isinstance(node, ast.MatchClass):
@@ -74,7 +75,7 @@ def _asks(node: ast.AST) -> bool:
 
 
 def _questions(tree: ast.AST) -> list[ast.AST]:
-    """Where a kind's sort is asked for, other than saying so of a new one."""
+    """Places that check a kind's origin, except where a new kind is created with one."""
     said = set(map(_said, ast.walk(tree)))
     return [node for node in ast.walk(tree) if node not in said and _asks(node)]
 

@@ -1,4 +1,4 @@
-"""docs/security.md names a test for each promise, and every test it names is there."""
+"""docs/security.md names a test for each guarantee, and every test exists."""
 
 import re
 from pathlib import Path

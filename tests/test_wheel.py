@@ -1,4 +1,4 @@
-"""The wheel: one package, typed, with its data, and nothing else."""
+"""The wheel contains one typed package with its data, and nothing else."""
 
 import subprocess
 import sys

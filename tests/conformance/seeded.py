@@ -1,10 +1,10 @@
-"""Holds the recorded conversations with seeded servers and writes down every byte of the answers.
+"""Runs the recorded conversations with seeded servers and writes every byte of the responses.
 
     python tests/conformance/seeded.py OUT [CASE …]
 
-Each conversation has a server of its own, since those held at the same time would mix on one. Left
-out of the bytes are what has no seed: the ports of servers and webhooks, their certificates, and
-signed tokens. OUT has one line of JSON per answer, in the order of cases and steps.
+Each conversation has its own server, because concurrent ones would mix on a shared one. Values
+without a seed are left out: the ports of servers and webhooks, their certificates, and signed
+tokens. OUT has one line of JSON per response, in the order of cases and steps.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ _CERTIFICATE = re.compile(rb"LS0tLS1CRUdJTi[\w+/=]+|-----BEGIN CERTIFICATE-----.
 
 
 class RecordedResponse(aiohttp.ClientResponse):
-    """An answer whose bytes are kept."""
+    """A response whose bytes are kept."""
 
     whole = b""
 
@@ -41,7 +41,7 @@ class RecordedResponse(aiohttp.ClientResponse):
 
 
 class Talk(replay.Conversation):
-    """A conversation that notes what it is answered."""
+    """A conversation that records its responses."""
 
     def __init__(self, session: aiohttp.ClientSession, url: str, case: Any, slug: str) -> None:
         super().__init__(session, url, case, slug)
@@ -49,7 +49,8 @@ class Talk(replay.Conversation):
         self._port = url.rpartition(":")[2].encode()
 
     async def call(self, method: str, path: str, *arguments: Any, **named: Any) -> Any:
-        """As it is, noted; the polls of one thing are one note, for their number is no answer."""
+        """Record the response. Repeated polls of the same object are one record, because their
+        number varies."""
         response, parsed = await super().call(method, path, *arguments, **named)
         body = response.whole.replace(self._port, b"<port>")
         if self.webhooks:
@@ -62,7 +63,7 @@ class Talk(replay.Conversation):
         return response, parsed
 
     async def step(self, step: dict[str, Any]) -> dict[str, Any] | None:
-        """As it is, with the events of a watch noted."""
+        """Record the events of a watch, too."""
         answer = await super().step(step)
         if "collect" in step:
             events = self.watches[step["collect"]].events[1 : step["count"] + 1]
@@ -71,7 +72,7 @@ class Talk(replay.Conversation):
 
 
 async def hold(name: str, case: Any, tokens: Path) -> list[Any]:
-    """One conversation; its notes."""
+    """Run one conversation; return its records."""
     server = inkube.APIServer(seed=SEED, authorization_mode="RBAC", token_auth_file=tokens)
     headers = {
         "User-Agent": "conformance/1.0",
@@ -82,7 +83,7 @@ async def hold(name: str, case: Any, tokens: Path) -> list[Any]:
         server,
         aiohttp.ClientSession(headers=headers, response_class=RecordedResponse) as session,
     ):
-        random.seed(name)  # what the conversation calls things
+        random.seed(name)  # for the names in the conversation
         talk = Talk(session, server.url, case, name)
         try:
             await talk.given()
@@ -94,7 +95,7 @@ async def hold(name: str, case: Any, tokens: Path) -> list[Any]:
 
 
 async def hold_all(files: list[Path], tokens: Path) -> list[list[Any]]:
-    """Hold them, some at a time."""
+    """Run the conversations, several at a time."""
     gate = asyncio.Semaphore(AT_ONCE)
 
     async def one(name: str, case: Any) -> list[Any]:
@@ -106,7 +107,7 @@ async def hold_all(files: list[Path], tokens: Path) -> list[list[Any]]:
 
 
 def main(target: Path, names: list[str]) -> None:
-    """Write the notes of those conversations, or of all."""
+    """Write the records of these conversations, or of all."""
     files = sorted((Path(__file__).parent / "cases").glob("*.yaml"))
     files = [file for file in files if not names or file.stem in names]
     with tempfile.TemporaryDirectory() as folder:

@@ -31,10 +31,10 @@ TOKENS = (
     f"{TOKEN},admin,admin-uid,system:masters\nanchor-user-token,plain-user,plain-uid,plain-group\n"
 )
 ALONE = ("--no-controllers", "--disable-admission-plugins", "ResourceQuota")
-"""How older minors were recorded: the controllers beside them were those of the newest, which did
-no work there, and no quota was enforced."""
+"""The options for older minors. In their recordings, the controllers were those of the newest
+minor, which did nothing, and no quota was enforced."""
 GRADES = {"FAILED": 0, "status": 1, "code": 1, "contract": 2, "shape": 2, "exact": 3}
-"""How high each grade of the two replayers stands."""
+"""The rank of each grade of the two replayers."""
 _CLUSTER = re.compile(r"^tags: .*\bcluster\b", re.MULTILINE)
 _CASE = re.compile(r"^[a-z0-9-]+$")
 _STEP = re.compile(r"^   (FAILED|status|contract): (.*)")
@@ -42,10 +42,8 @@ _COMMAND = re.compile(r"^([a-z0-9-]+): (FAILED|code|shape): (.*)")
 
 
 class Held(NamedTuple):
-    """What was replayed: a report for people, how many steps, and the grades of the inexact ones.
-
-    A step's name is `CASE: STEP`.
-    """
+    """The result of a replay: a report for people, the number of steps, and the grades of the
+    inexact ones by `CASE: STEP`."""
 
     report: str
     total: int
@@ -54,7 +52,7 @@ class Held(NamedTuple):
 
 @contextmanager
 def place_of(log: str, folder: Path) -> Iterator[list[str]]:
-    """The options of a server that keeps everything there."""
+    """The options of a server that stores everything in this log."""
     if log == "postgresql":
         sys.path.append(str(HERE.parent / "support"))
         import postgresql
@@ -67,7 +65,7 @@ def place_of(log: str, folder: Path) -> Iterator[list[str]]:
 
 @contextmanager
 def server(log: str = "memory", *, extra: Sequence[str] = ()) -> Iterator[str]:
-    """A server of its own that keeps everything in that log, ready; yields its URL."""
+    """Start a server with its own log; yields its URL when it is ready."""
     with (
         tempfile.TemporaryDirectory() as folder,
         place_of(log, Path(folder)) as place,
@@ -85,7 +83,7 @@ def server(log: str = "memory", *, extra: Sequence[str] = ()) -> Iterator[str]:
 
 @contextmanager
 def living_server() -> Iterator[str]:
-    """A server on which workloads live; yields its URL."""
+    """Start a server with controllers of workloads; yields its URL."""
     with _started([sys.executable, str(WORKLOADS / "serve.py")]) as url:
         yield url
 
@@ -106,7 +104,7 @@ def _started(command: list[str]) -> Iterator[str]:
 
 
 def replay(url: str, *cases: str, version: str = "") -> Held:
-    """Every conversation, or those that patterns of names choose; of a minor such as 1.33."""
+    """Replay every conversation, or those whose names match patterns; for a minor such as 1.33."""
     found = sorted(path for each in cases for path in (HERE / "cases").glob(f"{each}.yaml"))
     chosen = map(str, found or [HERE / "cases"])
     minor = ["--version", version] if version else []
@@ -114,10 +112,8 @@ def replay(url: str, *cases: str, version: str = "") -> Held:
 
 
 def workloads(url: str) -> Held:
-    """Every conversation about workloads; those that count nodes one by one, the others together.
-
-    Steps wait for what they show, so the time is that of the slowest ones.
-    """
+    """Replay every conversation about workloads: those that count nodes one by one, the others
+    concurrently. Steps wait for their results, so the time is that of the slowest ones."""
     files = sorted((WORKLOADS / "cases").glob("*.yaml"))
     alone = [path for path in files if _CLUSTER.search(path.read_text())]
     beside = [path for path in files if path not in alone]
@@ -141,10 +137,8 @@ def _held(text: str) -> Held:
 
 
 def kubectl(url: str, client: str, *, of: Path = HERE, token: str = TOKEN) -> Held:
-    """Every transcript in a folder's `kubectl`, with a kubectl.
-
-    Those about workloads one after the other: pods of one land on the node that another drains.
-    """
+    """Run every transcript in a folder's `kubectl` with a kubectl. Those about workloads run one by
+    one, because one drains the node on which pods of another run."""
     rights = ["--token", token] if token else []
     jobs = ["--jobs", "1" if of == WORKLOADS else "2"]
     folder = str(of / "kubectl")
@@ -158,7 +152,7 @@ def _total(report: str) -> int:
 
 
 def _named(found: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Names to grades; where a name comes again, it is numbered."""
+    """Names with their grades. Repeated names are numbered."""
     below: dict[str, str] = {}
     seen = Counter[str]()
     for name, grade in found:
@@ -178,7 +172,7 @@ def _run(script: str, *arguments: str) -> str:
 
 
 def reference_kubectl() -> str | None:
-    """kubectl 1.33, whose words the transcripts recorded; None where there is none."""
+    """kubectl 1.33, with which the transcripts were recorded; None if it is not installed."""
     found = shutil.which("kubectl.1.33")
     if found is None and (any_client := shutil.which("kubectl")):
         beside = Path(any_client).resolve().parent / "kubectl.1.33"
@@ -187,7 +181,7 @@ def reference_kubectl() -> str | None:
 
 
 def main() -> int:
-    """Print the tables; write what is not exact where asked."""
+    """Print the tables. On request, write the inexact steps."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, help="write the steps below exact here")
     parser.add_argument("--only", choices=("replay", "kubectl", "workloads"))

@@ -1,9 +1,9 @@
-"""What held once keeps holding: no step falls below its grade.
+"""Conformance never decreases: no step falls below its recorded grade.
 
-`floor.json` names the steps that need not be exact, with the grade they keep: those that tell of
-time (how long a client waits, how wide a column is beside names of the run, whether a controller
-has seen what the step before it has), those whose lines kubectl itself prints in any order (the
-data of a secret or a config map, which are Go maps) and those that differ; all others are exact.
+`floor.json` contains the steps that need not be exact, with their minimum grade: those that depend
+on time (how long a client waits, the width of a column with names of the run, whether a controller
+has seen the previous step), those whose lines kubectl prints in random order (the data of a secret
+or a config map, which are Go maps), and those that differ. All others are exact.
 """
 
 import importlib.util
@@ -43,7 +43,7 @@ SLICE = (
     "cel-[a-l]*", "core-[b-z]*", "crd-*", "more-d*", "more-openapi", "more-requests*",
     "more-validation-[bnp]*", "verb-*", "watch-*",
 )  # fmt: skip
-"""What CI replays of older minors: a third of the conversations, of all rooms some."""
+"""The conversations that CI replays for older minors: a third, from all areas."""
 
 
 @pytest.mark.timeout(900)
@@ -55,7 +55,7 @@ def test_recorded_conversations_of_older_minors_hold(version: str) -> None:
     assert fallen(version, held.below) == {}, held.report
 
 
-# Where servers that share their data could differ from one: definitions, versions, watches.
+# The areas in which servers with shared data could differ from one: definitions, versions, watches.
 SHARED = ("crd-[a-d]*", "verb-*", "watch-*", "delete-[a-f]*", "policy-mutating")
 
 
@@ -120,7 +120,7 @@ def recorded(folder: str, member: str) -> int:
 
 
 def fallen(name: str, below: dict[str, str]) -> dict[str, str]:
-    """The steps that hold less well than the floor says."""
+    """The steps with a lower grade than in the floor."""
     wanted = {step: FLOOR[name].get(step, "exact") for step in below}
     return {
         step: f"{grade} < {wanted[step]}"

@@ -1,6 +1,6 @@
-"""The same seed, the same bytes: recorded conversations held twice, in two processes.
+"""The same seed gives the same bytes: recorded conversations run twice, in two processes.
 
-Every twelfth here; all of them under `make exams`.
+Every twelfth of them here; all of them in `make exams`.
 """
 
 import json
@@ -17,8 +17,8 @@ HERE = Path(__file__).parent
 IS_LONG = os.environ.get("INKUBE_EXAMS") == "long"
 EVERY = 1 if IS_LONG else 12
 TRIES = {"more-apply-schema-change", "webhook-order", "more-apiservice-unavailable"}
-"""Conversations that try a write again and again for as long as they have time, and the one during
-which the server asks another again and again."""
+"""Conversations that repeat a write as long as there is time, and the one during which the server
+polls another server."""
 MEASURED = {"/metrics", "/metrics/slis", "/statusz"}
 SLOW = {"more-validation-server"}
 
@@ -30,7 +30,7 @@ def cases() -> list[str]:
 
 
 def notes(target: Path, chosen: list[str], hashes: int) -> dict[str, list[list[object]]]:
-    """What a run was answered, by conversation; sets of texts are in another order in each run."""
+    """The records of a run by conversation. The hash seed changes the order of sets in each run."""
     subprocess.run(
         [sys.executable, str(HERE / "seeded.py"), str(target), *chosen],
         env={**os.environ, "PYTHONHASHSEED": str(hashes)},

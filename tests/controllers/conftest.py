@@ -1,4 +1,4 @@
-"""Real servers for controllers: their client, their kinds, a clock that tests move."""
+"""Real servers for tests of controllers: their client, their kinds, a clock that tests control."""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -18,7 +18,7 @@ def clock():
 
 @pytest.fixture
 def running(clock):
-    """`async with running(*kinds, option=…) as server`: offline, with a namespace `ns`."""
+    """`async with running(*kinds, option=…) as server`: an offline server with a namespace `ns`."""
 
     @asynccontextmanager
     async def run(*kinds, **options):
@@ -32,7 +32,7 @@ def running(clock):
 
 @pytest.fixture
 async def server(running):
-    """A server without the built-in controllers: who works on it is the test's choice."""
+    """A server without the built-in controllers; tests start the ones they need."""
     async with running(controllers=False) as made:
         yield made
 
@@ -45,7 +45,7 @@ def client(server):
 
 @pytest.fixture
 def until():
-    """Let the loop run until a condition holds, for at most so many turns."""
+    """Run the event loop until a condition holds, for a maximum number of iterations."""
 
     async def wait(is_so):
         for _ in range(20_000):

@@ -1,4 +1,4 @@
-"""What a kind declared in Python may allow its clients beyond what custom resources do."""
+"""Features of kinds declared in Python that custom resources do not have."""
 
 import aiohttp
 import pytest
@@ -62,7 +62,7 @@ LAMPS = KindModule(
 
 @pytest.fixture
 async def ask():
-    """`await ask(method, path, body)`: code and answer of a server with lamps."""
+    """`await ask(method, path, body)`: returns code and body from a server with lamps."""
     async with (
         APIServer(kinds=[LAMPS]) as server,
         aiohttp.ClientSession() as http,
@@ -94,7 +94,7 @@ async def test_members_that_a_status_write_leaves_out_are_zero(ask):
     await ask("POST", ALL, lamp())
     made = (await ask("GET", f"{ALL}/a"))[1]
     code, put = await ask("PUT", f"{ALL}/a/status", {**made, "status": {"lit": True}})
-    assert (code, put["status"]) == (200, {"lit": True, "told": {}})  # a null is no default
+    assert (code, put["status"]) == (200, {"lit": True, "told": {}})  # no null defaults
     assert put["metadata"]["generation"] == 1
 
 

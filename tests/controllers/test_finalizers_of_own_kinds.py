@@ -1,4 +1,4 @@
-"""Finalizers of a kind declared in Python: given, kept, taken off in their order, told about."""
+"""Finalizers of a kind declared in Python: added, kept, removed in their order, reported."""
 
 import pytest
 
@@ -26,7 +26,7 @@ class Kettle(Resource, group="kettles.example", version="v1"):
 
 
 class Kitchen:
-    """Notes the steps that were taken; `is_hot` kettles cannot be put away."""
+    """Records the executed steps; `is_hot` kettles cannot be finalized."""
 
     def __init__(self):
         self.steps = []

@@ -1,4 +1,4 @@
-"""Informers: a cache that follows the store, whatever happens to the watch."""
+"""Informers: a cache that follows the store, also after the watch fails."""
 
 import asyncio
 
@@ -15,7 +15,7 @@ def thing(name, **data):
 
 
 class Lists:
-    """Counts the lists that go through a client."""
+    """Counts the list requests of a client."""
 
     def __init__(self, client):
         self._client = client

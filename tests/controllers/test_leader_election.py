@@ -1,4 +1,4 @@
-"""The election, under a clock that is moved: a model of three who want to lead."""
+"""Leader election with a clock that tests control: a model with three candidates."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ NUMBERS = st.sampled_from(range(len(NAMES)))
 
 
 class Breakable:
-    """A client that can be cut off."""
+    """A client that can be disconnected."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -42,7 +42,7 @@ class Breakable:
 
 
 class World:
-    """Electors on one server, and what is known of them."""
+    """Electors on one server, and the state of the model."""
 
     def __init__(self, server: APIServer) -> None:
         self.clock = FakeClock()
@@ -53,7 +53,7 @@ class World:
             for name, client in zip(NAMES, self.clients, strict=True)
         ]
         self.until = dict.fromkeys(NAMES, 0.0)
-        """By when each that leads stops to believe so by itself."""
+        """For each leader, the time until which it considers itself the leader."""
         self.server = server
         self.transitions: list[tuple[int, str]] = []
 
@@ -137,7 +137,7 @@ async def _hold(steps: list[tuple[str, Any]]) -> None:
 
 
 class Candidate:
-    """An elector that runs; `leads` and `rests` are set when it is told to."""
+    """A running elector; `leads` and `rests` are set by its callbacks."""
 
     def __init__(self, server: APIServer, clock: FakeClock, name: str) -> None:
         self.client = Breakable(server.client)
@@ -211,7 +211,7 @@ async def test_a_leader_that_is_cut_off_rests_before_another_leads(
 
 
 async def _pass(clock: FakeClock, goes_on: Callable[[], bool]) -> None:
-    """Let time pass in steps, each long enough for everybody to do what is due."""
+    """Advance time in steps that are long enough for every candidate to finish its work."""
     while goes_on():
         clock.advance(TIMING.retry / 2)
         for _ in range(100):

@@ -1,4 +1,4 @@
-"""The manager: reconciles that fail, settle and stop."""
+"""The manager: reconciles that fail, settling and stopping."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Kinds of one's own on a real server: checks, admission functions, reconcilers."""
+"""User-defined kinds on a real server: checks, admission functions, reconcilers."""
 
 import aiohttp
 

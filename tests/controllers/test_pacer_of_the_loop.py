@@ -1,4 +1,4 @@
-"""Pacer: what is ready at once goes on one by one, and others get in between."""
+"""Pacer: ready items run one by one, with other work between them."""
 
 import asyncio
 
@@ -38,14 +38,14 @@ async def test_a_waiter_that_gives_up_does_not_hold_up_the_others():
 
 
 async def order_of(crowd, patient="patient"):
-    """In which order a patient waiter and those who come after it go on."""
+    """The order in which a patient waiter and later ones continue."""
     pacer, order = Pacer(), []
 
     async def work(name, **how):
         await pacer.turn(**how)
         order.append(name)
         if name != patient and len(order) < 10 * crowd:
-            await work(name, **how)  # there is always more to do
+            await work(name, **how)  # there is always more work
 
     async with asyncio.TaskGroup() as group:
         group.create_task(work(patient, patient=True))

@@ -1,4 +1,4 @@
-"""What docs/kinds.md shows runs as it stands there, and the page has a part for every feature."""
+"""The examples in docs/kinds.md work as written, and the page has a section for every feature."""
 
 import dataclasses
 import re

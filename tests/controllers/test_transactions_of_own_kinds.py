@@ -1,4 +1,5 @@
-"""Stateful kinds: rules that see the world, a step that may fail, several objects in one commit."""
+"""Stateful kinds: rules that read external state, a step that may fail, several objects in one
+commit."""
 
 import asyncio
 import io
@@ -80,7 +81,7 @@ class Ticket(
 
 
 class Office:
-    """The world outside: bookings by name, texts by booking."""
+    """The external system: bookings by name, texts by booking."""
 
     def __init__(self):
         self.bookings, self.texts = {}, {}

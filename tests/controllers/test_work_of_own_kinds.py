@@ -1,4 +1,4 @@
-"""A kind declared in Python whose objects are jobs: states, progress, turns, servers that stop."""
+"""A kind declared in Python whose objects are jobs: states, progress, order, stopping servers."""
 
 import asyncio
 
@@ -34,7 +34,7 @@ class Boiling(Resource, group="boilings.example", version="v1", zero_status={}):
 
 
 class Stove:
-    """Boils; `gate` holds every job until it is set."""
+    """Boils; `gate` blocks every job until it is set."""
 
     def __init__(self, clock):
         self.clock = clock

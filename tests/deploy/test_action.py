@@ -1,4 +1,4 @@
-"""action.yml and the recipes of examples/ci: their steps run here as a runner would run them."""
+"""The steps of action.yml and of examples/ci, run as a CI runner would run them."""
 
 import os
 import re
@@ -21,7 +21,7 @@ SECONDS = 3 * patience.SECONDS
 
 
 class Runner:
-    """As much of a runner as a composite action sees."""
+    """The part of a runner that a composite action uses."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -30,7 +30,7 @@ class Runner:
             file.touch()
 
     def run(self, **inputs: str) -> "subprocess.CompletedProcess[str]":
-        """Run the steps; the first that fails is the last."""
+        """Run the steps until one fails."""
         given = {name: each["default"] for name, each in ACTION["inputs"].items()} | inputs
         for step in ACTION["runs"]["steps"]:
             assert step["shell"] == "bash"
@@ -63,7 +63,7 @@ class Runner:
 
 @pytest.fixture
 def runner(tmp_path: Path) -> Iterator[Runner]:
-    """A runner on which inkube is this one: `pip install` would take it from a registry."""
+    """A runner with the inkube of this tree; `pip install` would take it from a registry."""
     bin_folder = tmp_path / "inkube" / "bin"
     bin_folder.mkdir(parents=True)
     server = bin_folder / "inkube"
@@ -146,7 +146,7 @@ def test_the_readme_of_the_recipes_names_every_input_and_output():
 
 
 def test_the_end_to_end_job_of_gitlab_runs(tmp_path: Path):
-    """In one shell, as a runner's; `pip` is not needed, and the port is one that is free."""
+    """In one shell, like that of a runner. `pip` is replaced, and the port by a free one."""
     job = yaml.safe_load((RECIPES / "gitlab.yaml").read_text())["end-to-end"]
     with pages.Reader(tmp_path) as reader:
         for name in ("pip",):

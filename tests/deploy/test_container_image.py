@@ -1,7 +1,8 @@
-"""The image: its file follows the rules, and the steps of its build make a server that runs.
+"""The container image: rules for its Dockerfile, and its build steps, which result in a working
+server.
 
-There is no container engine here. The steps run in a folder, with the paths of the image below it;
-the base images and the isolation of a container are not tested.
+There is no container engine here. The steps run in a folder, with the paths of the image below it.
+The base images and the isolation of a container are not tested.
 """
 
 import json
@@ -24,11 +25,11 @@ DOCKERFILE = pages.ROOT / "Dockerfile"
 SECONDS = 3 * patience.SECONDS
 PYTHON = "/usr/bin/python3"
 BASE_MIB = 53
-"""gcr.io/distroless/python3-debian12, unpacked."""
+"""The size of gcr.io/distroless/python3-debian12, unpacked."""
 
 
 class Step(NamedTuple):
-    """An instruction of the Dockerfile, with continued lines joined."""
+    """An instruction of the Dockerfile, with continuation lines joined."""
 
     word: str
     text: str
@@ -89,7 +90,7 @@ def test_every_copied_file_is_part_of_the_build_context():
 def test_a_linter_has_nothing_to_say():
     if (linter := shutil.which("hadolint")) is None:
         pytest.skip("hadolint is not installed")
-    # pip installs this very folder, so there is no version to pin
+    # pip installs this folder, so there is no version to pin
     done = subprocess.run(
         [linter, "--ignore", "DL3013", DOCKERFILE], capture_output=True, text=True, timeout=SECONDS
     )
@@ -98,7 +99,7 @@ def test_a_linter_has_nothing_to_say():
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The root of the image, as its first stage makes it, below a folder."""
+    """The root folder of the image after its first stage."""
     root = tmp_path_factory.mktemp("image")
     source = root / "src"
     source.mkdir()
@@ -136,7 +137,8 @@ def test_the_image_has_about_100_megabytes(built: Path):
 
 
 def run(built: Path, *arguments: str) -> "subprocess.Popen[str]":
-    """A program of the second stage with its environment, and nothing of this one's packages."""
+    """Run a program of the second stage with its environment, and without this environment's
+    packages."""
     (text,) = values("ENV")
     given = dict(each.split("=", 1) for each in text.split())
     given["PYTHONPATH"] = str(built / "opt/inkube")

@@ -1,4 +1,4 @@
-"""docs/errors.md: every text on it is one that inkube prints or returns."""
+"""Every text on docs/errors.md is one that inkube prints or returns."""
 
 import re
 
@@ -12,7 +12,7 @@ def test_every_text_exists_in_the_code() -> None:
     assert len(TEXTS) >= 20
     folders = ("apiserver", "controllers", "schemas", "storage")
     files = [path for folder in folders for path in (pages.ROOT / folder).rglob("*.py")]
-    # a text may continue in the next literal of the same string
+    # a text may continue in the next string literal
     code = "\n".join(re.sub(r'"\s*\n\s*f?"', "", path.read_text()) for path in files)
     assert [text for text in TEXTS if text not in code] == []
 

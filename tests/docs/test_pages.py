@@ -1,4 +1,4 @@
-"""Every page of docs/ and README does what it says: its commands, programs and tests are run."""
+"""Every page of docs/ and README is correct: its commands, programs and tests are run."""
 
 import shutil
 from pathlib import Path
@@ -19,11 +19,11 @@ ELSEWHERE = {
     "workloads/operators.md": "tests/controllers/workloads/test_pages_of_integrations.py",
     "workloads/workflows.md": "tests/controllers/workloads/test_pages_of_integrations.py",
 }
-"""Pages with a test of their own. Every other page is run here."""
+"""Pages with their own test. Every other page is run here."""
 FOUND = {
     path.relative_to(DOCS).as_posix(): path
     for path in sorted(DOCS.rglob("*.md"))
-    if "fields" not in path.parts  # made from the code
+    if "fields" not in path.parts  # generated from code
 } | {"../README.md": pages.ROOT / "README.md"}
 RUN = [name for name in FOUND if name not in ELSEWHERE]
 

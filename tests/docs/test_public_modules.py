@@ -1,4 +1,4 @@
-"""What users import is public: documentation and examples use nothing else, and `help` shows it."""
+"""Documentation and examples import only public modules, which `help` describes."""
 
 import ast
 import importlib
@@ -23,7 +23,7 @@ EXAMPLES = sorted(
 
 
 def _programs() -> Iterator[tuple[str, str]]:
-    """Every Python program that users are shown: where it stands, and its text."""
+    """Every Python program in documentation and examples: its place and its text."""
     for page in PAGES:
         for block in pages.blocks(page.read_text()):
             if block.language == "python":
@@ -36,7 +36,7 @@ PROGRAMS = dict(_programs())
 
 
 def private(text: str) -> list[str]:
-    """What a program imports of inkube that is not public."""
+    """The imports of a program from inkube that are not public."""
     found = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
@@ -112,7 +112,7 @@ def test_every_class_and_function_says_what_it_is(module: str) -> None:
 
 
 def _text_of(thing: Any) -> str:
-    """Its own docstring; a dataclass that has none is given its signature, which says nothing."""
+    """Its own docstring. A dataclass without one gets its signature, which does not count."""
     text = thing.__doc__ if not isinstance(thing, type) or "__doc__" in vars(thing) else ""
     return "" if not text or text.startswith(f"{thing.__name__}(") else text
 

@@ -1,8 +1,8 @@
-"""README.md: a newcomer pastes its commands, into an environment that has only the wheel.
+"""The commands of README.md work in an environment with only the wheel installed.
 
 `pip install` takes inkube from a wheel of this tree; its dependencies, and pytest, are those of the
-environment that runs the tests. `go` runs where there is one; elsewhere a test of its own speaks to
-the programs that envtest would start.
+test environment. `go` runs if it is installed; otherwise another test uses the programs that
+envtest would start.
 """
 
 import os
@@ -42,7 +42,7 @@ def test_the_programs_start():
 
 
 def starts() -> Mapping[str, list[str]]:
-    """Heading → the commands under it, of every section that starts something."""
+    """Heading → the commands below it, for every section that starts something."""
     found = {}
     for section in re.split(r"^## ", README.read_text(), flags=re.MULTILINE)[1:]:
         heading = section.partition("\n")[0]
@@ -73,14 +73,14 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def newcomer(wheel: Path, tmp_path: Path) -> Mapping[str, str]:
-    """The environment of a shell in which nothing of inkube is installed yet."""
+    """The environment variables of a shell without inkube installed."""
     place = tmp_path / "environment"
     subprocess.run(
         [sys.executable, "-m", "venv", "--without-pip", place], check=True, timeout=SECONDS
     )
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     libraries = place / "lib" / version / "site-packages"
-    # after this environment's own packages, so that inkube is the one of the wheel
+    # after this environment's own packages, so that inkube comes from the wheel
     (libraries / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
     for name, text in {
         "pip": PIP,
@@ -100,7 +100,7 @@ def newcomer(wheel: Path, tmp_path: Path) -> Mapping[str, str]:
 
 
 def paste(commands: list[str], environment: Mapping[str, str], folder: Path) -> str:
-    """Run the commands in one shell, as they stand; what they print."""
+    """Run the commands unchanged in one shell; return their output."""
     done = subprocess.run(
         ["bash", "--noprofile", "--norc", "-e", "-c", "\n".join(commands)],
         cwd=folder, env=environment, text=True, timeout=SECONDS, stdin=subprocess.DEVNULL,
@@ -158,7 +158,7 @@ def test_the_start_with_envtest(newcomer: Mapping[str, str], tmp_path: Path):
 
 
 def test_the_fixture_of_the_readme_works(tmp_path: Path):
-    """The block of Python, which no section's commands contain."""
+    """The Python block, which no section's commands contain."""
     with pages.Reader(tmp_path) as reader:
         (block,) = [each for each in pages.blocks(README.read_text()) if each.language == "python"]
         reader.read(f"```python\n{block.text}```\n")

@@ -1,4 +1,5 @@
-"""`make docs`: a site without a warning, without a network, on which every page has its place."""
+"""`make docs` builds a site without warnings and without a network; every page is in its
+navigation."""
 
 import html
 import os
@@ -111,7 +112,7 @@ def test_a_repository_has_pages_where_its_address_is_a_host(
 ) -> None:
     pytest.importorskip("mkdocs", reason="MkDocs Material is not installed (inkube[docs])")
     monkeypatch.setenv("INKUBE_REPOSITORY", address)
-    monkeypatch.setattr(sys, "path", [*sys.path])  # the hook puts its folder first
+    monkeypatch.setattr(sys, "path", [*sys.path])  # the hook prepends its folder
     hook = runpy.run_path(str(pages.ROOT / "tools" / "site.py"))
     assert hook["repository"]() == link
 
@@ -129,7 +130,7 @@ def test_search_finds_options_and_terms(site: Path, word: str) -> None:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The sources of the site, to be spoilt."""
+    """A copy of the sources of the site, in which tests make errors."""
     for name in ("docs", "tools"):
         shutil.copytree(pages.ROOT / name, tmp_path / name)
     for name in (CONFIG.name, "CHANGELOG.md"):
@@ -158,7 +159,7 @@ def test_a_link_that_leads_nowhere_is_an_error(copy: Path, links: list[str]) -> 
 
 
 def test_every_page_is_listed_once() -> None:
-    """Quicker than a build, and where nothing is installed to build with."""
+    """Faster than a build, and runs without the packages to build."""
     text = CONFIG.read_text()
     docs = pages.ROOT / "docs"
     for page in docs.rglob("*.md"):

@@ -1,4 +1,4 @@
-"""Users' programs are checked by their own type checkers against what inkube publishes."""
+"""Type checkers of users check user code against the types that inkube publishes."""
 
 import os
 import shutil
@@ -35,12 +35,12 @@ server: int = APIServer()
 APIServer(prot=1)
 APIServer(port="abc")
 """
-"""Each of the last six lines is wrong."""
+"""Each of the last six lines has a type error."""
 
 
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
-    """Annotated code as users write it: a module of kinds, and its tests."""
+    """Annotated user code: a module of kinds, and its tests."""
     for path in GREENHOUSE.glob("*.py"):
         shutil.copy(path, tmp_path)
     return tmp_path

@@ -1,4 +1,4 @@
-"""The programs on the page about control run against a server: TypeScript under node, and Go."""
+"""The programs on the page about control, run against a server: TypeScript with node, and Go."""
 
 import asyncio
 import os
@@ -19,7 +19,7 @@ COMPILED = ("--target", "es2022", "--module", "nodenext", "--strict", "--types",
 
 
 def write(folder, language):
-    """The files of a language on the page."""
+    """Write the page's files in one language."""
     blocks = re.findall(
         rf'^```{language} title="([^"]+)"\n(.*?)^```$', PAGE.read_text(), re.MULTILINE | re.DOTALL
     )

@@ -1,6 +1,6 @@
-"""Every block of code in the documents, restated and run: curl, kubectl, node; JSON compared.
+"""Every code block of the documents, adapted and run: curl, kubectl, node; JSON is compared.
 
-What the blocks are is in `documents/`; hosts and credentials are the tests' own.
+The contents of the blocks are in `documents/`; hosts and credentials are those of the tests.
 """
 
 import asyncio
@@ -93,7 +93,7 @@ async def server():
 
 @pytest.fixture
 def kubectl(server, tmp_path):
-    """`await kubectl(arguments…, stdin=text)`: exit code and what it prints."""
+    """`await kubectl(arguments…, stdin=text)`: returns exit code and output."""
     config = tmp_path / "kubeconfig"
     config.write_text(server.kubeconfig())
 
@@ -116,7 +116,7 @@ async def run(command, *arguments, stdin=""):
 
 
 async def block(server, name, draft=None):
-    """What a block of TypeScript shows."""
+    """The output of a TypeScript block."""
     extra = [] if draft is None else [json.dumps(draft)]
     code, told = await run("node", DOCUMENTS / "blocks.mjs", server.url, name, *extra)
     assert code == 0, told
@@ -124,7 +124,7 @@ async def block(server, name, draft=None):
 
 
 async def curl(server, path, body, *options, media="application/json"):
-    """Code and answer of a POST."""
+    """Code and body of a POST."""
     code, told = await run(
         "curl", "-s", "-X", "POST", f"{server.url}{path}", "-H", f"Content-Type: {media}",
         "--data-binary", "@-", "-w", "\n%{http_code}", *options, stdin=body,
@@ -262,7 +262,8 @@ async def test_kubectl_watches_field_errors(server, kubectl, tmp_path):
 
 
 async def test_the_servers_rules_are_the_only_ones(server):
-    """The second document: what it leaves out is told; a name with dots and a slash is one."""
+    """The second document: gaps in it are reported; a name with dots and a slash is one path
+    segment."""
     draft = {
         "apiVersion": "provisioning.grafana.app/v0alpha1",
         "kind": "Repository",

@@ -1,6 +1,6 @@
-"""What the documents of two-phase validation print, tried as it stands; only the URL is another.
+"""The examples of the documents on two-phase validation, unchanged except for the URL.
 
-Their TypeScript is in `documents/*.mts`; node runs what it compiles to, which lies beside it.
+Their TypeScript is in `documents/*.mts`; node runs the compiled JavaScript next to it.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ async def server():
 
 @pytest.fixture
 async def ask(server):
-    """`await ask(method, path, body)`: code and answer."""
+    """`await ask(method, path, body)`: returns code and body."""
     async with aiohttp.ClientSession() as http:
 
         async def request(method, path, body=None, *, kind="application/json"):
@@ -68,7 +68,7 @@ async def ask(server):
 
 
 async def run(command, *arguments, stdin=b""):
-    """What a command prints."""
+    """The output of a command."""
     found = shutil.which(command)
     if found is None:
         pytest.skip(f"{command} is not installed")

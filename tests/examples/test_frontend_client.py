@@ -1,4 +1,5 @@
-"""The typed client as npm installs it: form errors of both phases, objects that stay current."""
+"""The typed client as an npm package: form errors of both phases, objects that follow the
+server."""
 
 import asyncio
 import json
@@ -37,7 +38,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """A folder with a program and the package, installed from its folder and nowhere else."""
+    """A folder with a program and the package, installed from its folder only."""
     folder = tmp_path_factory.mktemp("page")
     package = folder / "package"
     kept = shutil.ignore_patterns("node_modules", "src")
@@ -49,7 +50,7 @@ def installed(tmp_path_factory):
 
 @pytest.fixture
 async def page(installed):
-    """`await page(*arguments)`: the program at work; its lines are read as JSON by `next_line`."""
+    """`await page(*arguments)`: start the program; `next_line` parses its lines as JSON."""
     if not (installed / "node_modules").exists():
         await run(installed, "npm", "install", "--offline", "--no-audit", "--no-fund", "./package")
     started = []
@@ -77,7 +78,7 @@ async def run(folder, *command):
 
 
 async def until(process, is_so):
-    """The first state the page shows that is as it should be."""
+    """The first state of the page that meets the condition."""
     async with within():
         while line := await process.stdout.readline():
             state = json.loads(line)

@@ -1,4 +1,4 @@
-"""The front-end example runs under node against a server, and is what its sources compile to."""
+"""The front-end example runs in node with a server, and matches its compiled sources."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ CLEAN = {"fields": {}, "form": [], "supported": {}}
 
 
 async def output_of(*command):
-    """What a command prints."""
+    """The output of a command."""
     process = await asyncio.create_subprocess_exec(
         *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
@@ -61,7 +61,7 @@ async def test_a_form_is_validated_saved_and_kept_current():
 
 
 def missing_branch(*others):
-    """What the form shows in either phase."""
+    """The errors of the form in either phase."""
     supported = {"branch": list(others)}
     return {"fields": {"branch": "branch not found"}, "form": [], "supported": supported}
 

@@ -1,4 +1,4 @@
-"""The page of the front-end example in a real browser, against a server of another origin."""
+"""The page of the front-end example in a real browser, with a server of another origin."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ HOST, PATH = "git.example", "team/dashboards"
 
 @pytest.fixture
 def origin():
-    """Where the files of the example are served."""
+    """The origin that serves the files of the example."""
     with browsers.serving(EXAMPLE) as found:
         yield found
 

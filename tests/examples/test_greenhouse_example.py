@@ -1,4 +1,4 @@
-"""A module in a package of its own: installed beside inkube, it is served like inkube's own."""
+"""A module in its own package: installed next to inkube, it is served like inkube's own modules."""
 
 import json
 import os
@@ -23,7 +23,7 @@ SERVE = [sys.executable, "-m", "inkube", "serve"]
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of packages with the example, installed by pip and nothing else."""
+    """A folder of packages that contains only the example, installed by pip."""
     if util.find_spec("hatchling") is None or util.find_spec("pip") is None:
         pytest.skip("hatchling or pip is not installed")
     source = tmp_path_factory.mktemp("source") / "greenhouse"

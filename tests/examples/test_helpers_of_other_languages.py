@@ -1,4 +1,4 @@
-"""examples/go and examples/node: their own tests, where the toolchain is there."""
+"""The tests of examples/go and examples/node themselves, if their toolchain is installed."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ SECONDS = 5 * patience.SECONDS
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """One in which the program inkube is this one."""
+    """Environment variables with which the program `inkube` is that of this tree."""
     program = tmp_path / "inkube"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m inkube "$@"\n')
     program.chmod(0o755)

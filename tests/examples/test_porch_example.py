@@ -1,4 +1,4 @@
-"""The walk through examples/porch, as its README has it, with kubectl and git alone."""
+"""The commands in the README of examples/porch work with only kubectl and git."""
 
 import os
 import re
@@ -24,7 +24,8 @@ def commands(text):
 
 @pytest.fixture
 def walk(tmp_path):
-    """The example in a folder of its own, a repository and a server; the environment to run in."""
+    """A copy of the example in its own folder, a repository and a server; returns the
+    environment."""
     folder = tmp_path / "porch"
     shutil.copytree(EXAMPLE, folder)
     for file in folder.iterdir():

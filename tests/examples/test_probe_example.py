@@ -20,7 +20,7 @@ PROBES = "/apis/example.com/v1/namespaces/default/probes"
 
 @asynccontextmanager
 async def example():
-    """The example running in a process of its own; its address."""
+    """The address of the example, which runs in its own process."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         EXAMPLE,
@@ -45,7 +45,7 @@ def probe(port):
 
 
 async def current(session, generation):
-    """Field errors once the controller has seen that generation, by watching."""
+    """Watch until the controller has processed that generation; return the field errors."""
     query = {"watch": "true", "fieldSelector": "metadata.name=a"}
     async with session.get(PROBES, params=query) as stream:
         async for line in stream.content:

@@ -1,6 +1,6 @@
-"""TypeScript types made from /openapi/v3 by openapi-typescript compile without changes.
+"""The types that openapi-typescript generates from /openapi/v3 compile without changes.
 
-The tools come from the npm registry; where it cannot be reached the test skips by name.
+The tools come from the npm registry. The test is skipped if the registry cannot be reached.
 """
 
 import json

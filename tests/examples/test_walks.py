@@ -1,4 +1,4 @@
-"""Each example whose README has consoles does what it says, in a folder of its own."""
+"""Every example with console blocks in its README behaves as described, in its own folder."""
 
 import importlib.util
 import shutil
@@ -9,7 +9,7 @@ import pytest
 
 EXAMPLES = pages.ROOT / "examples"
 ELSEWHERE = {"porch"}
-"""Examples whose README has a test of its own."""
+"""Examples whose README has its own test."""
 WALKS = sorted(
     readme.parent.name
     for readme in EXAMPLES.glob("*/README.md")
@@ -32,6 +32,6 @@ def test_an_example_does_what_its_readme_says(name: str, tmp_path: Path) -> None
         pytest.skip("kubectl is not installed")
     folder = tmp_path / "example"
     shutil.copytree(EXAMPLES / name, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "examples").mkdir()  # no copies of the other examples
+    (folder / "examples").mkdir()  # without copies of the other examples
     with pages.Reader(tmp_path, at=folder) as reader:
         reader.read(page)

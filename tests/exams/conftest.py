@@ -1,4 +1,4 @@
-"""Exams: what a server must stand, short in every run and long in `make exams`."""
+"""Exams: stress tests of a server, short in every run and long in `make exams`."""
 
 import sys
 
@@ -10,5 +10,5 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 @pytest.fixture
 def serve(tmp_path):
-    """`with serve("--in-memory") as server:` a process of its own."""
+    """`with serve("--in-memory") as server:` runs a server in its own process."""
     return lambda *arguments, **options: served.Served(tmp_path, *arguments, **options)

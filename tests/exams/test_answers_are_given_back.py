@@ -1,4 +1,4 @@
-"""Clients that ask for much and leave: what was made for them is freed."""
+"""Memory of responses is freed when clients request much and disconnect."""
 
 import contextlib
 import socket
@@ -13,7 +13,7 @@ GROWTH = 60  # MiB
 
 @pytest.fixture
 def full_server(serve):
-    """A server whose list of ConfigMaps takes 7 MB."""
+    """A server whose list of ConfigMaps has 7 MB."""
     with serve("--in-memory") as server, contextlib.closing(server.connect()) as connection:
         for number in range(70):
             head = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"c{number}"}}
@@ -33,7 +33,7 @@ def begin(server, *headers):
 
 
 def started(connection):
-    """Wait until the answer has begun."""
+    """Wait until the response has begun."""
     assert connection.recv(1)
     return connection
 

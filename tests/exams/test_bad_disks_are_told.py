@@ -1,4 +1,4 @@
-"""Faults of the disk: a server that cannot store says so, and stores again when it can."""
+"""Disk failures: a server that cannot store reports this, and stores again when it can."""
 
 import os
 import resource
@@ -22,7 +22,7 @@ def config_map(name, size=10):
 
 
 def refused(folder, data):
-    """What a server says that cannot start."""
+    """The error of a server that cannot start."""
     done = subprocess.run(
         [*START, "--data", str(data), "--kubeconfig", str(folder / "kubeconfig")],
         capture_output=True,
@@ -36,7 +36,7 @@ def refused(folder, data):
 
 
 def test_a_full_disk_refuses_writes_and_serves_reads(serve, tmp_path):
-    """A limit on the size of files stands for a disk that is full."""
+    """A limit on the size of files simulates a full disk."""
     data = tmp_path / "full.db"
     with serve("--data", str(data)) as server:
         assert server.ask("POST", CONFIG_MAPS, config_map("a")).code == 201
@@ -58,7 +58,7 @@ def test_a_full_disk_refuses_writes_and_serves_reads(serve, tmp_path):
 def test_a_locked_file_is_waited_for_and_then_told(serve, tmp_path):
     data = tmp_path / "locked.db"
     with serve("--data", str(data)) as server, closing(sqlite3.connect(data)) as other:
-        # what every cluster has of a kind is made when the kind is first asked for
+        # objects that every cluster has of a kind are created at its first request
         assert server.ask("GET", CONFIG_MAPS).code == 200
         other.isolation_level = None
         other.execute("BEGIN IMMEDIATE")
@@ -104,7 +104,8 @@ def test_a_file_that_may_only_be_read_is_told(tmp_path, serve):
 
 
 def test_damaged_pages_never_bring_a_server_down(serve, tmp_path):
-    """Bytes turned in a file: it is refused at the start, or serves what it can read."""
+    """Random bytes of the file are changed: the server refuses to start, or serves what it can
+    read."""
     sound = tmp_path / "sound.db"
     with serve("--data", str(sound)) as server:
         for number in range(40):
@@ -127,7 +128,7 @@ def test_damaged_pages_never_bring_a_server_down(serve, tmp_path):
                     assert answer.json["kind"] == "ConfigMapList"
                 assert server.process.poll() is None
             outcomes["served"] += 1
-        except RuntimeError:  # it did not start, and said why
+        except RuntimeError:  # it did not start, and reported why
             outcomes["refused"] += 1
     assert "Traceback" not in (tmp_path / "serve.log").read_text()
     print(outcomes)

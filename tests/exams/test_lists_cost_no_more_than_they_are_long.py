@@ -1,8 +1,8 @@
-"""Every list and map that a client may fill, in every kind: twice as long takes twice the time.
+"""The processor time for a client's lists and maps grows linearly with their length, in every kind.
 
-A loop over a client's list inside of a loop over a client's list is found by its growth: four times
-the items may take no more than eight times the processor time (n log n and some noise; sixteen
-would be quadratic). What is compared is measured in one run, one after the other.
+Nested loops over lists of clients are found by their growth: four times the items may take at most
+eight times the processor time (n log n and some noise; sixteen would be quadratic). The compared
+times are measured in one run, one after the other.
 """
 
 import gc
@@ -23,7 +23,7 @@ SMALL = 1600 if served.LONG else 400
 LARGE = TIMES * SMALL
 GROWTH = 8.0
 PARTS = 10
-"""Tests that share the kinds: one alone takes long beside much other work."""
+"""Parts of the test; as one test it would take too long on a busy machine."""
 NOISE = 0.02  # seconds; what is quicker is no danger
 DEPTH = 7
 JSON = "application/json"
@@ -32,7 +32,7 @@ APPLY, STEPS = "application/apply-patch+yaml", "application/json-patch+json"
 
 
 def lists_of(schema: dict[str, Any], path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
-    """The lists and maps below a schema by their path; `[]` and `{}` stand for one item."""
+    """The lists and maps in a schema by their path; `[]` and `{}` stand for one item."""
     found: dict[tuple[str, ...], Any] = {}
     if len(path) > DEPTH * 2:
         return found
@@ -43,13 +43,13 @@ def lists_of(schema: dict[str, Any], path: tuple[str, ...] = ()) -> dict[tuple[s
         found[path] = schema
         found |= lists_of(schema["additionalProperties"], (*path, "{}"))
     for name, below in (schema.get("properties") or {}).items():
-        if name not in path:  # schemas that hold themselves are looked into once
+        if name not in path:  # recursive schemas are followed once
             found |= lists_of(below, (*path, name))
     return found
 
 
 def sample(schema: dict[str, Any], number: int, depth: int = 0) -> Any:
-    """A value of about the right sort, another one for each number."""
+    """A value that roughly fits the schema, different for each number."""
     kind = schema.get("type")
     if schema.get("x-kubernetes-int-or-string"):
         return number
@@ -79,7 +79,7 @@ def filled(schema: dict[str, Any], count: int, *, same: bool) -> Any:
 
 
 def body(head: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[str, Any]:
-    """An object whose value at the path is this one."""
+    """An object with this value at the path."""
     for step in reversed(path):
         value = [value] if step == "[]" else {"k": value} if step == "{}" else {step: value}
     metadata = {"name": "long", **value.pop("metadata", {})}
@@ -87,7 +87,7 @@ def body(head: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[str, A
 
 
 def cases():
-    """(kind, path of its resource, path of the list, schema), each shape of item once."""
+    """(kind, path of its resource, path of the list, schema), once for each type of item."""
     seen = set()
     for definition in definitions():
         if "create" not in definition.verbs:
@@ -122,13 +122,13 @@ async def timed():
             head = {"Content-Type": media}
             async with session.request(method, server.url + url, data=sent, headers=head) as answer:
                 await answer.read()
-            # the real server answers a Binding to nowhere with 500 and the field errors as text
+            # the real server responds to such a Binding with 500 and the field errors as text
             codes = (200, 201, 400, 413, 422) + (500,) * ("/bindings" in url)
             assert answer.status in codes, (answer.status, await answer.text())
             return time.process_time() - begun
 
         gc.collect()
-        gc.disable()  # a collection costs more than what is measured
+        gc.disable()  # a collection takes longer than the measured code
         yield ask
         gc.enable()
 
@@ -146,7 +146,7 @@ async def test_no_list_of_any_kind_takes_more_than_its_length(timed, part):
             took = await timed(where, large)
             if took < NOISE:
                 continue
-            for _ in range(3):  # what is slow once may be bad luck
+            for _ in range(3):  # a single slow run may be chance
                 less = max(await timed(where, small), await timed(where, small), NOISE / GROWTH)
                 if took < less * GROWTH:
                     break
@@ -245,12 +245,12 @@ CHECKED = {
     })),
     "patterns": ("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", patterned),
 }  # fmt: skip
-"""What checks look at once for each item: (URL, body of so many items)."""
+"""Items of lists with checks of their own: (URL, body with this number of items)."""
 
 
 @pytest.mark.parametrize("name", CHECKED)
 async def test_a_check_of_each_item_does_not_look_at_all_others(timed, name):
-    """Longer lists than above: to compare one item with another is quick."""
+    """Longer lists than above, because comparing one item with another is fast."""
     url, make = CHECKED[name]
     took = {}
     for count in (MANY, TIMES * MANY):

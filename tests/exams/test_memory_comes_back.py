@@ -1,4 +1,4 @@
-"""Watchers who never read, in three forms: what waits for them is bounded, and comes back."""
+"""Watch clients that never read, in three forms: their buffered data is limited, and freed."""
 
 import contextlib
 import socket
@@ -75,7 +75,7 @@ def test_watchers_that_never_read_take_bounded_memory_and_give_it_back(server):
     [("", "application/json"), ("?pretty=1", "application/json"), ("", "application/yaml")],
 )
 def test_large_answers_of_their_own_that_nobody_reads_are_bounded_together(server, query, accept):
-    """An object shown indented or in YAML is bytes of the client's own."""
+    """An object in indented JSON or in YAML is encoded for each client."""
     clients, size = (400, 1_000_000) if served.LONG else (120, 1_000_000)
     head = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "big"}}
     assert server.ask("POST", CONFIG_MAPS, {**head, "data": {"text": "x" * size}}).code == 201

@@ -1,7 +1,8 @@
-"""A soak: everything at once for a while; memory of the last third is that of the second.
+"""A soak test: mixed load for a while, during which memory must not grow in the last third.
 
-Clients write, watch, list, page, abandon long answers, send what is refused and come and go.
-`INKUBE_SOAK` is in seconds; short runs prove that the soak runs, long ones that nothing leaks.
+Clients write, watch, list, page, abandon long responses, send invalid requests, connect and
+disconnect. `INKUBE_SOAK` is in seconds. Short runs show only that the test works, long ones that
+nothing leaks.
 """
 
 import contextlib
@@ -75,7 +76,7 @@ def test_memory_of_a_busy_server_is_flat(serve, tmp_path):
             running = [pool.submit(job, server, seed, over) for seed, job in enumerate(jobs)]
             end = time.monotonic() + SECONDS
             while time.monotonic() < end:
-                over.wait(SECONDS / 90)  # the length of the exam, not a wait for something
+                over.wait(SECONDS / 90)  # the length of the exam, not a wait for an event
                 samples.append(server.resident)
             over.set()
             for each in running:

@@ -1,7 +1,8 @@
-"""While one body of the worst sort is worked on, another client's GETs are answered.
+"""While one of the most expensive bodies is processed, GETs of another client are served.
 
-In short, with bodies of a fifth of what may be sent, and against the time that the body took: the
-machine is anybody's. `make exams` sends the largest and holds the figures of docs/bounds.md: 50 ms.
+The short form sends bodies of a fifth of the limit, and compares with the time of the body, because
+the machine may be slow. `make exams` sends the largest bodies, and requires the 50 ms of
+docs/bounds.md.
 """
 
 import contextlib
@@ -13,9 +14,9 @@ import pytest
 import served
 
 PART = 1.0 if served.LONG else 0.2
-SLOW = 0.05  # seconds within which 99 of 100 answers come, on a quiet machine
+SLOW = 0.05  # the maximum in seconds for 99 of 100 responses, on an idle machine
 TRIES = 5
-"""A body that holds others up does so each time, a machine with other work now and then."""
+"""A body that blocks others does so in each try, a busy machine only in some."""
 SMALL = f"{bombs.CONFIG_MAPS}/small"
 BOMBS = bombs.bombs(PART)
 SHORT = (
@@ -29,14 +30,14 @@ def server(tmp_path_factory):
     with served.Served(tmp_path_factory.mktemp("bombs"), "--in-memory") as server:
         for path, body in bombs.setup():
             assert server.ask("POST", path, body).code == 201
-        for path in ("texts", "frees"):  # served once their definitions are
+        for path in ("texts", "frees"):  # served only after their definitions
             while server.ask("GET", f"/apis/x.io/v1/{path}").code != 200:
                 pass
         yield server
 
 
 class Sender(threading.Thread):
-    """Sends a bomb; its answer and how long it took."""
+    """Sends a bomb; stores its response and duration."""
 
     def __init__(self, server, bomb):
         super().__init__()
@@ -52,7 +53,7 @@ class Sender(threading.Thread):
 
 
 def worst(server, name):
-    """The seconds within which 99 of 100 GETs were answered, and those that the body took."""
+    """The 99th percentile in seconds of GETs, and the seconds for the body."""
     sender = Sender(server, BOMBS[name])
     waits = []
     with contextlib.closing(server.connect()) as connection:

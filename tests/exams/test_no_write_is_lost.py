@@ -1,5 +1,8 @@
-"""Servers as users run them are killed, sleep and lose connections under load; what clients were
-told holds all the same. `make rounds` does the same for as long as one likes."""
+"""Servers are killed, stopped and disconnected under load, and every response to clients stays
+true.
+
+`make rounds` does the same for any length of time.
+"""
 
 import os
 from pathlib import Path

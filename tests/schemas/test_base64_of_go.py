@@ -1,4 +1,4 @@
-"""Base64 is read as Go reads it: line breaks are no matter, and a complaint names Go's byte."""
+"""Base64 is decoded as in Go: line breaks are ignored, and errors name the same byte."""
 
 import pytest
 

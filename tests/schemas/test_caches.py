@@ -1,4 +1,4 @@
-"""Every cache of the process is declared in one place, where it can be counted and emptied."""
+"""Every cache of the process is declared in one place, where it can be counted and cleared."""
 
 import ast
 from pathlib import Path
@@ -10,7 +10,7 @@ from inkube.schemas.meta import GVK
 ROOT = Path(__file__).parents[2]
 HOME = ROOT / "schemas" / "caches.py"
 UNKNOWING = {ROOT / "storage" / "sql" / "sqlite.py"}
-"""storage knows no schemas: its cache of SQL is bounded where it stands."""
+"""storage does not import schemas; its cache of SQL has its limit there."""
 CHANGES = {"add", "append", "clear", "extend", "insert", "pop", "setdefault", "update"}
 
 
@@ -22,7 +22,7 @@ def sources():
 
 
 def globals_that_change(tree):
-    """Names of the module whose containers the module's functions fill."""
+    """Names of module variables whose containers the module's functions fill."""
     mutable = ast.Dict | ast.List | ast.Set | ast.DictComp | ast.ListComp | ast.SetComp | ast.Call
     own = {
         target.id
@@ -51,7 +51,7 @@ def globals_that_change(tree):
 
 
 def kept_by_modules(tree):
-    """What a module keeps for the whole process: decorators of functions, values of globals."""
+    """The caches of a module for the whole process: decorators of functions, values of globals."""
     for node in tree.body:
         for inner in (node, *(node.body if isinstance(node, ast.ClassDef) else ())):
             if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):

@@ -1,4 +1,4 @@
-"""Errors in the words of older minors."""
+"""Errors with the texts of older minors."""
 
 import pytest
 

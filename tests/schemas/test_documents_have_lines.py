@@ -1,4 +1,4 @@
-"""Files are cut into documents, and fields are found on their lines."""
+"""Files are split into documents, and fields are found at their lines."""
 
 import pytest
 

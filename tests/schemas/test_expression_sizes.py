@@ -1,4 +1,4 @@
-"""How much CEL one object may bring, in every kind that has expressions."""
+"""The maximum size of CEL expressions in an object, for every kind with expressions."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is made late is made once, by the first who asks for it."""
+"""Lazily computed values are computed once, by the first user."""
 
 import pytest
 

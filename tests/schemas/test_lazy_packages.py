@@ -1,4 +1,4 @@
-"""What rooms load on first use is there when it is used, and nothing is loaded late otherwise."""
+"""Lazily loaded names of rooms are available on use, and no other imports are late."""
 
 import ast
 import importlib
@@ -29,7 +29,7 @@ def test_everything_a_room_offers_can_be_had(name: str) -> None:
 
 @pytest.mark.parametrize("stub", STUBS, ids=lambda stub: str(stub.parent.relative_to(ROOT)))
 def test_no_name_of_a_room_is_the_name_of_another_module_of_it(stub: Path) -> None:
-    """An import of the module would take the place of the name."""
+    """Otherwise, an import of the module would replace the name."""
     room = ".".join(("inkube", *stub.relative_to(ROOT).parent.parts))
     modules = {path.stem for path in stub.parent.glob("*.py")}
     modules |= {path.parent.name for path in stub.parent.glob("*/__init__.py")}
@@ -57,7 +57,7 @@ def test_dir_shows_the_public_names_of_the_package() -> None:
 
 @pytest.mark.parametrize("name", ROOMS)
 def test_a_stub_offers_exactly_what_it_imports(name: str) -> None:
-    """`lazy` reads stubs without their syntax tree."""
+    """`lazy` parses stubs without a syntax tree."""
     file = importlib.import_module(name).__file__
     assert file is not None
     tree = ast.parse(Path(file).with_suffix(".pyi").read_text())
@@ -73,7 +73,7 @@ def test_a_name_a_room_does_not_offer_is_an_attribute_error() -> None:
 
 
 def _late(file: Path) -> list[str]:
-    """Imports inside functions, and those that only type checkers see."""
+    """Imports inside functions, and those that only type checkers use."""
     tree = ast.parse(file.read_text())
     nodes = list(ast.walk(tree))
     functions = [n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
@@ -103,8 +103,8 @@ BY_NAME = {
 
 
 def _by_name(file: Path) -> list[str]:
-    """Where a module is imported by its name, or a value kept by `functools.cached_property`,
-    whose lock is one for all instances."""
+    """Places that import a module by its name, or use `functools.cached_property`, whose lock is
+    shared by all instances."""
     return [
         f"{file.relative_to(ROOT)}:{node.lineno}"
         for node in ast.walk(ast.parse(file.read_text()))

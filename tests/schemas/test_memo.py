@@ -1,4 +1,4 @@
-"""What was said of equal values is remembered, within bounds."""
+"""Results for equal values are cached, within limits."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Whether a JSON value may have a member of a name, by its text."""
+"""A fast check on the text of a JSON value whether it may have a member with a name."""
 
 import pytest
 
@@ -10,10 +10,10 @@ from inkube.schemas.objects import may_mention
     [
         ({"a": [{"rule": "1"}]}, True),
         ({"a": [{"rules": "1"}], "ruled": {}}, False),
-        ({"a": "rule"}, True),  # a string: it is looked at closely, then
+        ({"a": "rule"}, True),  # a string: then it is checked exactly
         ({"a": 'says "rule" twice'}, False),
         ({"rule": 2**70}, True),
-        ({"a": 2**70}, True),  # nothing is said of what cannot be written
+        ({"a": 2**70}, True),  # values that cannot be encoded give no answer
         ({}, False),
     ],
 )

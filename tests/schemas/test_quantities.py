@@ -1,4 +1,4 @@
-"""Quantities: what is one, its canonical form, its arithmetic."""
+"""Quantities: valid texts, canonical form, arithmetic."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""APIServices in their order, and what is said of their servers."""
+"""APIServices: their order, and the errors about their servers."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""When two values are the same: as Go's reflect.DeepEqual says, and as apimachinery's equality."""
+"""Equality of values: Go's reflect.DeepEqual, and apimachinery's semantic equality."""
 
 import ast
 from pathlib import Path
@@ -66,7 +66,7 @@ def test_there_is_one_word_for_an_object_and_one_meaning_of_same() -> None:
 
 
 def _defined(tree: ast.Module) -> list[str]:
-    """Names of functions, and of those that stand for `dict[…]`, of a module."""
+    """Names of the functions of a module, and of aliases of `dict[…]`."""
     functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
     words = [
         ast.unparse(node.targets[0])

@@ -1,4 +1,4 @@
-"""What is cached of clients' texts is bounded, however long they are."""
+"""Caches of clients' texts are limited, however long the texts are."""
 
 import pytest
 

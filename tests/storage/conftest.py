@@ -1,4 +1,4 @@
-"""One set of fixtures for every backend; a test that takes `backend` runs on each."""
+"""One set of fixtures for every backend; a test that uses `backend` runs on each."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ Value = dict[str, Any]
 
 
 class JSONCodec:
-    """What the composition root would give: JSON with the revision in metadata."""
+    """The codec that the composition root would pass: JSON with the revision in metadata."""
 
     def is_sound(self, data: bytes, revision: int) -> bool:
         return True
@@ -43,7 +43,7 @@ class JSONCodec:
 
 @dataclass
 class Backend:
-    """Opens stores on one log; opening again is what a restart does."""
+    """Opens stores on one log; opening again simulates a restart."""
 
     kind: str
     make_log: Callable[[], Log]
@@ -68,7 +68,7 @@ async def make_backend(request: pytest.FixtureRequest, kind: str) -> Backend:
     if kind == "postgresql":
         url = await request.getfixturevalue("cluster").database()
         return Backend(kind, lambda: postgresql_log(url), url)
-    # The tests wait for no disk: what survives a power cut is SQLite's own business.
+    # Tests do not wait for the disk, because they do not check that data survives a power failure.
     options = SqliteOptions(synchronous="NORMAL")
     path = request.getfixturevalue("tmp_path") / "inkube.db"
     return Backend(kind, lambda: sqlite_log(path, options), str(path))

@@ -1,4 +1,4 @@
-"""PostgreSQL ends a connection: its last message may come before the end itself."""
+"""PostgreSQL ends a connection: its last message may arrive before the end itself."""
 
 import asyncio
 import contextlib
@@ -16,7 +16,7 @@ from inkube.storage.store import Store
 
 
 class Relay:
-    """Stands between a log and its database, and does not tell the log that a connection ended."""
+    """A proxy between a log and its database that does not forward the end of a connection."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -25,7 +25,7 @@ class Relay:
         self.url = ""
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Pass on what both ends of a connection say, until the log has closed it."""
+        """Forward data in both directions until the log closes the connection."""
         task = asyncio.current_task()
         assert task is not None
         self._served.add(task)
@@ -44,11 +44,11 @@ class Relay:
         writer.close()
 
     async def told_the_end(self) -> None:
-        """Wait until the database has ended every connection and its last words have come."""
+        """Wait until the database has ended every connection and its last messages have arrived."""
         async with within():
             for each in self._ended:
                 await each.wait()
-        for _ in range(10):  # turns of the loop in which the driver reads what has come
+        for _ in range(10):  # iterations in which the driver reads arrived data
             await asyncio.sleep(0)
 
     async def close(self) -> None:
@@ -109,7 +109,7 @@ async def test_a_write_on_a_connection_that_has_just_ended_is_done_once_on_anoth
         await relay.told_the_end()
         if fits:
             assert (await store.create("/b", {"n": 2})).revision == made.revision + 1
-        else:  # what is refused by what is known is looked at again in a transaction
+        else:  # a write refused by the cached state is checked again in a transaction
             with pytest.raises(AlreadyExists):
                 await store.create("/a", {"n": 2})
         history = await store.history("/", FIRST_REVISION, 10)

@@ -1,6 +1,6 @@
-"""What etcd's users met, as scenarios: each issue's number, and the law it broke.
+"""Known bugs of etcd as scenarios, each with the number of its issue and the violated guarantee.
 
-Of a killed server the rounds of `tests/support/faults.py` see that no acknowledged write is lost
+For killed servers, the rounds of `tests/support/faults.py` check that no acknowledged write is lost
 (14370) and that revisions never go back (17780).
 """
 
@@ -15,7 +15,7 @@ from inkube.storage.log import FIRST_REVISION
 
 
 async def test_17529_a_starved_watch_loses_no_event(backend: Any):
-    """A watcher that is read too slowly is cut off and goes on where it was."""
+    """A slow watcher is disconnected, and continues from its last revision."""
     store = await backend.open(cache=CacheOptions(history=8, queue=16))
     told: list[int] = []
     cut_off = 0
@@ -37,12 +37,13 @@ async def test_17529_a_starved_watch_loses_no_event(backend: Any):
 
 
 async def test_19179_no_deletion_is_missing_at_a_compaction(backend: Any):
-    """A watch from any revision that can still be read hears of every deletion after it."""
+    """A watch from any readable revision receives every deletion after it."""
     store = await backend.open(cache=CacheOptions(history=2))
     entries = [await store.create(f"/r/{n}", {}) for n in range(8)]
     gone = [await store.delete(entry.key, entry.revision) for entry in entries]
     for deletion in gone:
-        # to the deletion itself, where etcd's compaction dropped what a watch from there needs
+        # exactly to the deletion, where etcd's compaction deleted an event that a watch from there
+        # needs
         await store.compact(deletion.revision)
         with store.subscribe("/r/", deletion.revision) as subscription:
             told: list[Any] = []

@@ -1,4 +1,4 @@
-"""The judge of histories sees what is wrong with them, and nothing else."""
+"""The checker of histories finds their errors, and nothing else."""
 
 import json
 import math
@@ -130,7 +130,7 @@ OPERATIONS = [CREATED, write("create", 2, 3, 102, 0, B), write("delete", 4, 5, 1
     "lists",
     [
         [Listing(2.5, 3.5, 102, {A: 101, B: 102}), Listing(6, 7, 103, {B: 102})],
-        [Listing(6, 7, 105, {B: 102})],  # newer revisions are of others
+        [Listing(6, 7, 105, {B: 102})],  # newer revisions are of other keys
         [Listing(6, 7, 101, {A: 101}, of_the_past=True)],
     ],
 )

@@ -1,6 +1,7 @@
-"""A log that goes back under running stores: a backup restored, a failover that lost commits.
+"""A log whose revision decreases while stores run: a restored backup, or a failover that lost
+commits.
 
-What was lost is not shown any more, nothing is written on top of it, and watchers are told.
+Lost revisions are no longer shown, nothing is written on top of them, and watchers are notified.
 """
 
 import sqlite3
@@ -15,7 +16,7 @@ from inkube.storage.store import Store
 
 
 async def go_back(backend: Any, revision: int) -> None:
-    """Take from the database what it has after a revision."""
+    """Delete all revisions after this one from the database."""
     if backend.kind == "postgresql":
         connection = await asyncpg.connect(backend.place)
         await connection.execute(f"DELETE FROM inkube.log WHERE revision > {revision}")
@@ -28,7 +29,7 @@ async def go_back(backend: Any, revision: int) -> None:
 
 @pytest.fixture
 async def store(shared: Any) -> Store:
-    """A store that has seen what is about to be lost: an update, a create and a deletion."""
+    """A store that has read revisions that will be lost: an update, a create and a deletion."""
     store = await shared.open(poll=1_000)
     first = await store.create("/r/a", {"v": 1})
     gone = await store.create("/r/b", {"v": 1})

@@ -1,4 +1,5 @@
-"""Records that are appended only where nobody else has written since: one statement, no lock."""
+"""Optimistic appends: records are stored only if no other writer was faster; one statement, no
+lock."""
 
 import random
 from pathlib import Path
@@ -10,15 +11,15 @@ from inkube.storage.sql.sqlite import ROWS, sqlite_log
 
 
 class _Model:
-    """What was ever written to a log, by whomever."""
+    """The model: everything written to a log by any writer."""
 
     def __init__(self, newest: int) -> None:
         self.newest = newest
         self.living: dict[str, int] = {}
-        """The revision of each key."""
+        """The revision of each existing key."""
 
     def records(self, chance: random.Random, after: int, count: int) -> list[Record]:
-        """Some writes that would follow `after`; a key is written once in them."""
+        """Random writes that could follow `after`, at most one per key."""
         keys = chance.sample([f"/r/{n}" for n in range(count + 3)], count)
         return [self._record(chance, key, after + n) for n, key in enumerate(keys, 1)]
 
@@ -28,7 +29,7 @@ class _Model:
         return Record(revision, key, previous, previous or revision, deleted, b"{}", revision)
 
     def write(self, records: list[Record]) -> None:
-        """They were committed."""
+        """Add committed records."""
         for record in records:
             if record.deleted:
                 del self.living[record.key]
@@ -59,10 +60,10 @@ async def test_they_are_appended_exactly_where_nothing_is_newer(seed: int, tmp_p
                     await _append(there, records)
                     model.write(records)
                     expected += records
-                case 1:  # others forget, up to the newest at times, which may be a deletion
+                case 1:  # others compact, perhaps up to a deletion
                     oldest = (await there.horizon()).compacted
                     await there.compact(chance.randint(oldest, model.newest))
-                case 2:  # this one looks
+                case 2:  # this store reads
                     seen = model.newest
                 case _:
                     records = model.records(chance, seen, chance.randint(1, 4))

@@ -1,4 +1,4 @@
-"""Writes that go on from a pending write: stored in its place and after it, or not at all."""
+"""Writes based on a pending write: stored after it, with it or not at all."""
 
 import asyncio
 import gc
@@ -86,7 +86,7 @@ async def test_what_follows_a_write_that_was_taken_back_is_refused():
 
 @pytest.mark.parametrize("lost", [False, True])
 async def test_what_follows_a_write_whose_commit_failed_is_refused(lost: bool):
-    """Also where it was committed, and only the word of it was lost."""
+    """Also if it was committed, and only the confirmation was lost."""
 
     class Chance(random.Random):
         def random(self) -> float:
@@ -110,7 +110,7 @@ async def test_what_follows_a_write_whose_commit_failed_is_refused(lost: bool):
 
 @dataclass
 class Acknowledged:
-    """A write that was answered: what it made, of which state (None: it does not say)."""
+    """An acknowledged write: its new state, and the state it was based on (None: unknown)."""
 
     entry: Entry
     tag: str
@@ -118,7 +118,7 @@ class Acknowledged:
 
 
 class Clients:
-    """Clients of several stores on one log. Each key's value is the list of the writes it saw."""
+    """Clients of several stores on one log. Each key's value is the list of its writes."""
 
     def __init__(self, chance: random.Random, stores: list[Store]) -> None:
         self.chance = chance
@@ -207,7 +207,8 @@ def _teller(changes: list[Change]) -> Callable[[Sequence[Change]], None]:
 
 
 def _check_order(clients: Clients, records: deque[Any]) -> None:
-    """Each state was made of the one before it; answers are what is stored, at its revision."""
+    """Check that each state follows from the previous one, and that responses match the stored
+    states."""
     codec, last, stored = JSONCodec(), {}, {}
     for number, record in enumerate(records, 101):
         assert record.revision == number, "no revision is left out"

@@ -1,4 +1,4 @@
-"""What a start reads is what lives: any order of keys, any past, some of it damaged."""
+"""A start reads the existing objects, for any order of keys and any history, some of it damaged."""
 
 import asyncio
 import itertools
@@ -19,7 +19,7 @@ from inkube.storage.sql.log import SqlLog
 
 
 class Codec:
-    """Damaged is what says so."""
+    """A codec for which values with a marker are damaged."""
 
     def encode(self, value, revision):
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""SQLite's words lie in a file: they are what SQLAlchemy makes of the tables."""
+"""SQLite's statements are in a file, and equal those that SQLAlchemy generates from the tables."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What writer and cache promise: acknowledged means committed, and everything is bounded."""
+"""Guarantees of writer and cache: acknowledged means committed, and everything is limited."""
 
 import asyncio
 import tracemalloc
@@ -21,7 +21,7 @@ from inkube.storage.writer import WriterOptions
 
 
 class GatedLog(MemoryLog):
-    """A log whose commits wait for a gate, and may fail there."""
+    """A log whose commits wait until the test lets them continue or fail."""
 
     immediate = False
 

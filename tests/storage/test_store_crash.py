@@ -1,4 +1,4 @@
-"""SIGKILL in the middle of concurrent writes: no acknowledged write is lost, the file opens."""
+"""SIGKILL during concurrent writes: no acknowledged write is lost, and the file can be opened."""
 
 import signal
 import subprocess
@@ -51,7 +51,7 @@ asyncio.run(main(sys.argv[1]))
 
 
 def write_and_be_killed(path: Path, after: int) -> dict[str, tuple[int, int]]:
-    """What a writing process acknowledged before it was killed, by key: revision and value."""
+    """The acknowledged writes of a killed process, by key: revision and value."""
     process = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE)
     assert process.stdout is not None
     lines = [process.stdout.readline() for _ in range(after)]
@@ -72,7 +72,7 @@ async def test_no_acknowledged_write_is_lost_when_the_process_is_killed(tmp_path
     path = tmp_path / "inkube.db"
     newest = 0
     for turn in range(ROUNDS):
-        # Another number each time, so that the kill falls into another part of a commit.
+        # A different number each time, so that the kill hits different parts of a commit.
         acknowledged = write_and_be_killed(path, after=40 + 7 * turn)
         async with Store(sqlite_log(path), codec) as store:
             assert store.revision >= max(r for r, _ in acknowledged.values()) > newest

@@ -1,4 +1,4 @@
-"""A file: what a restart finds in it, and which files are refused with which words."""
+"""A data file: its content after a restart, and the errors for files that are refused."""
 
 import asyncio
 import sqlite3
@@ -146,7 +146,7 @@ async def test_an_empty_file_becomes_a_new_store(empty_file: Path, codec: Any):
 
 @pytest.fixture
 def locked(path: Path) -> Iterator[sqlite3.Connection]:
-    """Another process in the middle of a write."""
+    """Simulates another process during a write."""
     other = sqlite3.connect(path, isolation_level=None)
     yield other
     other.close()
@@ -210,13 +210,13 @@ def test_a_start_that_is_interrupted_while_the_file_is_opened_ends_in_silence(
     def connect_slowly(*arguments: Any, **options: Any) -> sqlite3.Connection:
         if threading.current_thread() is not threading.main_thread():
             asked.set()
-            over.wait(0.2)  # who does not wait for it has closed the loop by then
+            over.wait(0.2)  # without this wait, the loop would be closed by then
         return connect(*arguments, **options)
 
     async def start() -> None:
         opening = asyncio.create_task(sqlite_log(path).open())
         assert await asyncio.to_thread(asked.wait, SECONDS)
-        opening.cancel()  # as asyncio.run does after SIGINT
+        opening.cancel()  # like asyncio.run after SIGINT
         with pytest.raises(asyncio.CancelledError):
             await opening
 

@@ -1,4 +1,4 @@
-"""Who follows a store hears of every change, or is told that some were missed."""
+"""Followers of a store receive every change, or learn that some were missed."""
 
 import asyncio
 import logging
@@ -13,7 +13,7 @@ from inkube.storage.store import Store
 
 
 class Keeper:
-    """Keeps the keys under a prefix, as somebody would who follows a store."""
+    """A follower that caches the keys under a prefix."""
 
     def __init__(self, store: Store) -> None:
         self.store = store

@@ -1,4 +1,4 @@
-"""Random lives of a store against a model that remembers every moment of them."""
+"""Random operations on a store, compared with a model of every revision."""
 
 import asyncio
 import tempfile
@@ -34,7 +34,7 @@ PREFIXES = st.sampled_from(["/", "/r/", "/r/a/", "/r/b/", "/r/a/x"])
 VALUES = st.integers(0, 9)
 STEPS = st.integers(0, 12)
 
-# Small bounds, so that every path is taken: history and log, one group and many.
+# Small limits, so that every path is used: history and log, one group and many.
 OPTIONS = StoreOptions(cache=CacheOptions(history=5, queue=10_000), writer=WriterOptions(group=2))
 
 
@@ -44,7 +44,7 @@ def part(state: State, prefix: str) -> State:
 
 @dataclass
 class Watch:
-    """A subscription, and what its reader would believe."""
+    """A subscription, and the state as its reader sees it."""
 
     subscription: Subscription
     believed: State
@@ -64,7 +64,7 @@ class Watch:
 
 
 class StoreMachine(RuleBasedStateMachine):
-    """Rules are what clients do; each checks its answer against the model."""
+    """Rules are operations of clients; each compares its result with the model."""
 
     make_log: ClassVar[Any]
     make_place: ClassVar[Any]
@@ -194,7 +194,7 @@ class StoreMachine(RuleBasedStateMachine):
                 for change in batch:
                     watch.hear(change)
         except errors.Compacted:
-            # Its backlog was compacted before it was read: it has to list again.
+            # Its backlog was compacted before it was read, so it has to list again.
             self.watches.remove(watch)
             return
         assert watch.believed == part(self.now, watch.subscription.prefix)

@@ -1,4 +1,4 @@
-"""Lists: in order, at a revision, in pages, and how far back, on every backend."""
+"""Lists: order, revision, pages, and the limit of the past, on every backend."""
 
 import asyncio
 import contextlib
@@ -118,7 +118,7 @@ async def test_before_a_new_store_all_is_compacted(store: Store):
 
 
 class TestCompaction:
-    """What was compacted cannot be read; what was not reads as before."""
+    """Compacted revisions cannot be read; others are read as before."""
 
     async def test_earlier_moments_are_refused(self, past: Store):
         a = await past.create("/r/a", {})
@@ -203,7 +203,7 @@ class TestCompaction:
 
 
 class TestCompactor:
-    """The past is given up by age and by amount."""
+    """Old revisions are compacted by age and by number."""
 
     async def test_what_is_older_than_the_age_is_given_up(self, store: Store):
         now = 0.0
@@ -244,7 +244,7 @@ class TestCompactor:
 
 
 class FullStore:
-    """A store that cannot be compacted until it is told so."""
+    """A store that refuses to compact until the test allows it."""
 
     revision, compacted = 1000, 0
 
@@ -254,7 +254,7 @@ class FullStore:
         self.enough = asyncio.Event()
 
     async def reached(self, revision):
-        """There is too much until it is compacted."""
+        """It is over its limit until it is compacted."""
         if revision > self.revision:
             await asyncio.Event().wait()
 

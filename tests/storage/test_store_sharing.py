@@ -1,4 +1,4 @@
-"""Two stores on one file, as two server processes would be: one order of writes for both."""
+"""Two stores on one file, like two server processes: one order of writes for both."""
 
 import asyncio
 import subprocess
@@ -133,7 +133,7 @@ async def test_who_slept_through_a_compaction_loads_anew_and_ends_its_watches(sh
     deleted = await awake.delete("/r/a", a.revision)
     await awake.compact(awake.revision)
     entry = await asleep.create("/r/c", {})
-    await awake.current()  # as news of a write may come before its answer does
+    await awake.current()  # the notification of a write may arrive before its response
     assert entry.revision == deleted.revision + 1
     assert [e.key for e in asleep.list("/r/")] == ["/r/b", "/r/c"]
     with pytest.raises(errors.Compacted):
@@ -198,7 +198,7 @@ asyncio.run(main(*sys.argv[1:]))
 
 
 def open_in_processes(place: str, count: int) -> list[bytes]:
-    """What processes that open a log at the same time complain of."""
+    """The errors of processes that open a log at the same time."""
     command = [sys.executable, "-c", OPENER, place]
     processes = [
         subprocess.Popen([*command, f"p{n}"], stderr=subprocess.PIPE) for n in range(count)
@@ -242,5 +242,5 @@ async def test_news_come_by_themselves(cluster: Any, codec: Any):
     ):
         await there.current()  # from now on it listens
         entry = await here.create("/r/a", {})
-        async with within():  # far less than the poll
+        async with within():  # much less than the poll interval
             await there.reached(entry.revision)

@@ -1,4 +1,4 @@
-"""When revisions were written, and the past as a log of its own, on every backend."""
+"""The times of revisions, and the past as its own log, on every backend."""
 
 import contextlib
 import sqlite3
@@ -17,7 +17,7 @@ ALL = 1_000
 
 
 class Clock:
-    """Seconds since 1970, as long as nobody says otherwise always the same."""
+    """Seconds since 1970, which only the test changes."""
 
     def __init__(self):
         self.now = NOON
@@ -38,7 +38,7 @@ async def timed(backend: Any, codec: Any, clock: Clock) -> Any:
 
 
 async def lived(store: Store, clock: Clock) -> list[int]:
-    """The revisions of five writes, ten seconds after each other."""
+    """The revisions of five writes, ten seconds apart."""
     a = await store.create("/r/a", {"v": 1})
     clock.now += 10
     b = await store.create("/r/b", {"v": 1})
@@ -106,7 +106,7 @@ async def test_without_compaction_nothing_is_forgotten(backend: Any, codec: Any,
 
 @pytest.fixture
 async def old(shared: Any, codec: Any) -> Any:
-    """A log as the first inkube left it: without times."""
+    """A log from the first version of inkube: without times."""
     async with Store(shared.make_log(), codec) as store:
         await store.create("/r/a", {"v": 1})
     if shared.kind == "sqlite":

@@ -1,4 +1,5 @@
-"""Subscriptions: every change once, in order, from any kept revision; slow ones are cut off."""
+"""Subscriptions: every change once, in order, from any kept revision; slow ones are
+disconnected."""
 
 import asyncio
 from collections.abc import Sequence
@@ -229,7 +230,7 @@ async def test_large_changes_are_read_from_the_log_in_small_parts(backend: Any):
 
 
 class TestDelivery:
-    """An attached callable is given every batch at once."""
+    """An attached callable receives every batch at once."""
 
     async def test_a_callable_gets_what_waits_and_what_follows(self, store: Store):
         told: list[int] = []

@@ -190,7 +190,7 @@ async def test_closing_commits_what_waits(store: Store):
 
 
 class TestDryRun:
-    """A dry run refuses what a write refuses, and leaves no trace."""
+    """A dry run refuses the same writes as a real one, and stores nothing."""
 
     async def test_create_answers_without_a_revision(self, store: Store):
         entry = await store.dry_run().create(KEY, {"spec": 1})

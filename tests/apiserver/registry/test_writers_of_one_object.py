@@ -197,8 +197,8 @@ class Writers:
         self.told(tag, await server.client.patch(MAPS, name, NAMESPACE, patch=patch))
 
     def told(self, tag: str, answer: Object) -> None:
-        """Record a response. If several writes were committed together, only the last state is a
-        stored one."""
+        """Record a response, except that of a write that deleted the object: it contains the last
+        state, which is not stored."""
         meta = answer["metadata"]
         if "deletionTimestamp" not in meta or meta.get("finalizers"):
             self.answers.append((tag, answer))

@@ -1,6 +1,6 @@
-"""The server that the recordings of workloads are held with: prints its URL, ends by SIGTERM.
+"""The server for recordings of workloads: prints its URL, ends on SIGTERM.
 
-As they were made: no metrics API, an autoscaler that looks every two seconds.
+As during the recording, it has no metrics API, and its autoscaler runs every two seconds.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ import inkube
 
 
 async def main() -> None:
-    """Serve until told to stop."""
+    """Serve until SIGTERM."""
     settings = inkube.Workloads(autoscaler_period=2.0, metrics=False)
     async with inkube.APIServer(workloads=settings) as server:
         stop = asyncio.Event()

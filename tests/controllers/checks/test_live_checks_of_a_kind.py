@@ -1,4 +1,4 @@
-"""Live checks: one declaration, run by dry runs and by the kind's controller."""
+"""Live checks: one declaration, used by dry runs and by the kind's controller."""
 
 import asyncio
 import logging
@@ -39,7 +39,7 @@ class Lamp(Resource, group="example.com", version="v1"):
 
 
 class Shop:
-    """The outside world of these tests."""
+    """The external system of these tests."""
 
     def __init__(self):
         self.colors = {"red"}

@@ -1,4 +1,4 @@
-"""CRDs are accepted, served, changed and removed with their instances."""
+"""CRDs are accepted, served, changed, and removed with their objects."""
 
 import asyncio
 
@@ -16,7 +16,7 @@ SHIPS = "example.com/v1/ships"
 
 @pytest.fixture
 async def server(running):
-    """A server with its built-in controllers: CRDs are always looked after by one of them."""
+    """A server with its built-in controllers, which include that of CRDs."""
     async with running() as made:
         yield made
 
@@ -161,7 +161,7 @@ async def test_a_new_definition_can_be_updated_with_what_its_create_was_answered
 
 
 def limited(at_most):
-    """A definition whose boats have so many masts at most."""
+    """A CRD whose boats have at most this number of masts."""
     made = crd("boats", "Boat")
     masts = {"type": "integer", "maximum": at_most}
     [version] = made["spec"]["versions"]
@@ -190,7 +190,7 @@ async def test_a_new_schema_is_in_force_when_its_writer_is_answered(server, clie
 
 
 async def test_what_a_controller_read_before_does_not_bring_an_old_schema_back(server, client):
-    """As a reconciler does that began before the definition was written."""
+    """For example a reconciler that began before the definition was written."""
     await client.create(limited(3))
     await server.settled()
     former = await client.get(CRDS, "boats.example.com")
@@ -205,7 +205,7 @@ async def test_what_a_controller_read_before_does_not_bring_an_old_schema_back(s
 
 
 class _Table:
-    """What a controller installs: the greatest number of masts."""
+    """Installed by a controller: the maximum number of masts."""
 
     def __init__(self, looked):
         self._looked = looked
@@ -222,7 +222,7 @@ class _Table:
 
 
 async def watched(client, resource):
-    """A watch that has told what there is, and the list that it tells events in."""
+    """A watch that has received the existing objects, and the list to which it appends events."""
     told, begun = [], asyncio.Event()
 
     async def read():

@@ -1,4 +1,4 @@
-"""Events go an hour after they were last written, by the server's own clock."""
+"""Events are deleted an hour after their last write, by the server's clock."""
 
 from inkube import APIServer
 from inkube.controllers.clock import FakeClock
@@ -53,7 +53,7 @@ async def test_an_event_of_the_far_future_holds_up_no_other():
 
 
 async def _gone(server, clock, seconds, name):
-    """Move the clock and wait for the deletion of an event."""
+    """Advance the clock, and wait for the deletion of an event."""
     revision = await server.client.revision(EVENTS)
     clock.advance(seconds)
     async for seen in server.client.watch(EVENTS, resource_version=revision):

@@ -1,4 +1,4 @@
-"""Owner references on a real server: who goes with whom, who waits, who stays."""
+"""Owner references on a real server: cascading, blocking and orphaning deletion."""
 
 import random
 
@@ -227,7 +227,7 @@ async def test_who_survives_is_who_has_a_living_owner_or_never_had_one():
 
 
 async def _forest(server, chance, namespace):
-    """A random forest, a random cut, and what the definition of ownership leaves of it."""
+    """A random forest of owners, a random deletion, and the objects that must remain."""
     space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
     await server.client.create(space)
     made, parents = [], {}
@@ -255,7 +255,7 @@ async def _forest(server, chance, namespace):
 
 
 def _survivors(alive, parents):
-    """Take away, until nothing changes, those that had owners and have none left."""
+    """Repeatedly remove objects that had owners and have none left."""
     while True:
         gone = {name for name in alive if parents[name] and not alive & set(parents[name])}
         if not gone:

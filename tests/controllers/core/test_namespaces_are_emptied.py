@@ -1,4 +1,4 @@
-"""Namespaces that are deleted: what goes, what holds them, what they say meanwhile."""
+"""Deletion of namespaces: deleted content, blocking finalizers, conditions."""
 
 import asyncio
 

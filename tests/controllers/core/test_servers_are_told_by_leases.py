@@ -1,4 +1,4 @@
-"""The Lease of an API server: made at the first look, renewed, made again, collected."""
+"""The Lease of an API server: created on the first read, renewed, recreated, collected."""
 
 import socket
 from datetime import datetime, timedelta
@@ -23,14 +23,14 @@ async def server():
 
 
 async def listed(server):
-    """What a client over HTTP finds."""
+    """The Leases that a client reads over HTTP."""
     async with aiohttp.ClientSession() as http, http.get(server.url + ALL) as answer:
         assert answer.status == 200
         return (await answer.json())["items"]
 
 
 async def until(server, is_so):
-    """Wait for the change after which the Leases are so."""
+    """Wait until a change of the Leases meets the condition."""
     revision = await server.client.revision(identity.LEASES)
     changes = server.client.watch(identity.LEASES, resource_version=revision)
     while not is_so(await leases(server)):
@@ -39,7 +39,7 @@ async def until(server, is_so):
 
 
 async def leases(server):
-    """By name, those that tell of API servers."""
+    """The Leases of API servers by name."""
     labels = f"{identity.LABEL}={identity.COMPONENT}"
     found = await server.client.list(identity.LEASES, Selection(identity.NAMESPACE, labels=labels))
     return {each["metadata"]["name"]: each for each in found.items}

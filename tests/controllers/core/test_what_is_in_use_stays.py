@@ -1,4 +1,4 @@
-"""Claims, volumes and classes are held by a finalizer while they are in use, on every server."""
+"""Claims, volumes and classes have a finalizer while they are in use, on every server."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def pod(name="p", node="n", **volumes):
 
 
 async def deleted(server, resource, name, namespace=""):
-    """Deletes it; whether it has gone when controllers are done."""
+    """Delete an object; return whether it is gone after the controllers have settled."""
     await server.client.delete(resource, name, namespace)
     return await gone(server, resource, name)
 

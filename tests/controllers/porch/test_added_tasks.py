@@ -1,4 +1,4 @@
-"""A Draft is given further tasks by updates; those that were carried out stay as they are."""
+"""Updates add tasks to a Draft; executed tasks stay unchanged."""
 
 import pytest
 from parcels import CONFIG, MEDIA, PORCH, causes
@@ -29,7 +29,7 @@ async def api(blueprints):
 
 
 async def put(api, *tasks, name=NAME, lifecycle=None, **params):
-    """PUT of these tasks on a revision as it is."""
+    """PUT a revision with these tasks."""
     obj = await api.get(name)
     obj["spec"]["tasks"] = list(tasks)
     obj["spec"]["lifecycle"] = lifecycle or obj["spec"]["lifecycle"]

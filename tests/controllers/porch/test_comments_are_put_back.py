@@ -1,4 +1,4 @@
-"""Comments that a client lost are put back at their fields; nothing else of its texts changes."""
+"""Comments that a client lost are restored at their fields; nothing else in the text changes."""
 
 import re
 
@@ -156,7 +156,7 @@ notes = st.lists(st.sampled_from(["", "", " # l", "# h"]), min_size=40, max_size
 @settings(max_examples=200, deadline=None)
 @given(values, values, notes)
 def test_nothing_but_comments_is_added_and_a_second_time_nothing(stored, sent, marks):
-    """A law: without its new comments the text is the one that was sent."""
+    """Without its restored comments, the text is the one that was sent."""
     head = {"apiVersion": "v1", "kind": "A"}
     old = yaml.safe_dump({**head, "x": stored}, sort_keys=False)
     noted = []

@@ -1,4 +1,5 @@
-"""A model test: the server dies at every step to git and to the log, the next one repairs it."""
+"""A model test: the server dies at every step to git and to the log, and the next one repairs
+it."""
 
 import pytest
 from parcels import git, parcels, refs
@@ -8,11 +9,11 @@ from inkube.storage.store import Store
 
 
 class Killed(Exception):
-    """The process is gone: nothing it would do from now on is done."""
+    """The server is dead: none of its later steps may run."""
 
 
 class Death:
-    """Kills the server at the n-th step from now on; steps are pushes and commits."""
+    """Kills the server at the n-th step from now; steps are pushes and commits."""
 
     def __init__(self, monkeypatch):
         self.left, self.dead = None, False
@@ -33,7 +34,7 @@ class Death:
 
         def dying(*args):
             death.step()
-            # a push of several refs is not one step: it dies after each of them, too
+            # a push of several refs is not one step: the server may die after each of them
             updates = args[1]
             for update in updates:
                 method(args[0], [update])
@@ -80,7 +81,7 @@ async def begin(api, place):
 
 
 def in_git(place):
-    """The revisions that git has, with their lifecycle."""
+    """The revisions in git with their lifecycle."""
     found = {}
     for ref in refs(place):
         kind, _, rest = ref.partition("/")

@@ -1,4 +1,4 @@
-"""Porch's command-line tests as flows at the API, and what their tables show."""
+"""Porch's command-line tests as sequences of API requests, and the columns of their tables."""
 
 import pytest
 from parcels import CONFIG, KPTFILE, MEDIA, PORCH, causes, parcels

@@ -1,4 +1,4 @@
-"""The built-in functions: what each changes, what it says, and what stays byte for byte."""
+"""The built-in functions: their changes and results, and bytes that stay the same."""
 
 import re
 
@@ -39,7 +39,7 @@ LOCAL = (
 
 
 def run(*functions, validators=(), **files):
-    """The package rendered with a pipeline of functions."""
+    """Render the package with a pipeline of functions."""
     given = {"web.yaml": DEPLOYMENT, "service.yaml": SERVICE, "local.yaml": LOCAL}
     kptfile = documents.parse(packages.created("p", {})["Kptfile"])
     kptfile["pipeline"] = {"mutators": list(functions), "validators": list(validators)}

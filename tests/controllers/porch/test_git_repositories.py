@@ -1,4 +1,5 @@
-"""Real repositories: what the git program made is found, and reads what was published."""
+"""Real repositories: inkube finds packages made with git, and git reads those that inkube
+published."""
 
 import subprocess
 import sys
@@ -25,7 +26,7 @@ def bare(tmp_path):
 
 
 def publish_by_hand(work, package, *versions):
-    """Versions of a package as somebody without Porch makes them."""
+    """Publish versions of a package with git alone."""
     for number, files in enumerate(versions, 1):
         for name, text in {"Kptfile": KPTFILE.format(name=package), **files}.items():
             path = work / package / name
@@ -235,7 +236,7 @@ server.serve_forever()
 
 @pytest.fixture
 def served(bare):
-    """The repository behind http."""
+    """The repository over http."""
     place, work = bare
     program = subprocess.Popen(
         [sys.executable, "-c", SERVER, str(place)], stdout=subprocess.PIPE, text=True

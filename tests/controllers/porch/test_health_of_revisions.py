@@ -1,4 +1,4 @@
-"""What goes wrong later is told in the status of a revision, only when it changed."""
+"""Later failures appear in the status of a revision, which is written only if it changes."""
 
 from parcels import CONFIG, MEDIA, PORCH, WORLD, parcels
 

@@ -1,4 +1,4 @@
-"""Repositories made to cost much are read as far as they may cost, and no more."""
+"""Repositories designed to be expensive are read only up to limits."""
 
 import stat
 from datetime import datetime
@@ -92,7 +92,7 @@ def place(tmp_path):
 
 @pytest.fixture
 def looked(monkeypatch):
-    """How often a repository's trees were looked through."""
+    """The number of walks through a repository's trees."""
     times = []
     discover = discovery.discover
 

@@ -1,4 +1,4 @@
-"""The life of a package revision: drafted, proposed, rejected, published, deleted."""
+"""The lifecycle of a package revision: draft, proposed, rejected, published, deleted."""
 
 from parcels import PORCH, causes
 

@@ -1,4 +1,4 @@
-"""What is no PackageRevision, or lacks what makes its name, is answered 400."""
+"""Bodies that are not a PackageRevision, or lack parts of its name, get status 400."""
 
 import pytest
 from parcels import CONFIG, MEDIA, PORCH, causes, parcels

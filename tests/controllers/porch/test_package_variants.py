@@ -1,4 +1,4 @@
-"""PackageVariants and sets of them keep downstream packages in step with upstream ones."""
+"""PackageVariants and PackageVariantSets update downstream packages when upstream ones change."""
 
 import json
 
@@ -18,7 +18,7 @@ data: {}
 
 @pytest.fixture
 async def api(blueprints):
-    """An upstream package with one published revision, and a place for downstream ones."""
+    """A published upstream package, and a repository for downstream ones."""
     await blueprints.register("deployments")
     await blueprints.made("base")
     await blueprints.push("blueprints.base.v1", {"point.yaml": POINT})
@@ -27,7 +27,7 @@ async def api(blueprints):
 
 
 async def make(api, name="a", **spec):
-    """A variant of base; what it came to."""
+    """Create a variant of the package `base`, and return it with its status."""
     upstream = {"repo": "blueprints", "package": "base", "revision": 1}
     place = {"repo": "deployments", "package": "base"}
     body = {"metadata": {"name": name}, "spec": {"upstream": upstream, "downstream": place, **spec}}
@@ -178,7 +178,7 @@ async def test_a_variant_whose_draft_may_not_go_says_so_and_goes_later(api):
     assert (await api.send("DELETE", place))[0] == 200
     watch = {"watch": "1", "resourceVersion": version}
     async with api.http.get(f"{CONFIG}/packagevariants", params=watch) as changes:
-        async for line in changes.content:  # it is tried again after a pause
+        async for line in changes.content:  # it is retried after a delay
             if json.loads(line)["type"] == "DELETED":
                 break
     assert name not in await api.names()

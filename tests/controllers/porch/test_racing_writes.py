@@ -1,4 +1,4 @@
-"""Many at once: one succeeds, the others are told why, nothing is half done in git."""
+"""Concurrent requests: one succeeds, the others get a reason, and git has no partial results."""
 
 import asyncio
 
@@ -19,7 +19,7 @@ async def api(tmp_path):
 
 
 def told(answers):
-    """How many succeeded; the others say why in a 409."""
+    """The number of successes; all other responses must be 409 with a reason."""
     refused = [body for code, body in answers if code >= 300]
     for body in refused:
         assert (body["code"], body["reason"]) == (409, "Conflict"), body

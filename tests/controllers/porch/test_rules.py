@@ -1,4 +1,4 @@
-"""Every row of the rule table, with its text and both codes: documented, and as upstream."""
+"""Every row of the table of rules: its text, its documented status code and upstream's."""
 
 import asyncio
 
@@ -38,7 +38,7 @@ async def api(request):
 
 
 def refused(api, code, upstream, answer, sentence):
-    """Whether an answer refuses as the table says; `answer` is code and body."""
+    """Check that a response (code and body) is the refusal in the table."""
     found, body = answer
     wanted = code if api.mode == "document" else upstream
     assert (found, sentence in body["message"]) == (wanted, True), body
@@ -59,7 +59,7 @@ def refused(api, code, upstream, answer, sentence):
 
 
 async def is_clean(api, *names):
-    """Nothing but these is there."""
+    """Check that only these objects exist."""
     assert await api.names() == sorted(names)
 
 

@@ -1,4 +1,4 @@
-"""Every row about packages of docs/documents.md: what the server does is what the page says."""
+"""Every row about packages in docs/documents.md matches the behavior of the server."""
 
 import pytest
 import statements
@@ -19,7 +19,7 @@ def clone(name):
 
 
 async def put(api, path=PATH, version=True, **spec):
-    """PUT of an object with another spec."""
+    """PUT an object with another spec."""
     _, obj = await api.send("GET", path)
     obj["spec"] |= spec
     if not version:
@@ -28,7 +28,7 @@ async def put(api, path=PATH, version=True, **spec):
 
 
 async def with_a(api, *steps):
-    """A package a that has come so far."""
+    """Create a package `a` and take it through these steps."""
     await api.made("a", task=INIT)
     for value in steps:
         await api.lifecycle(NAME, value, approval=value in ("Published", "DeletionProposed"))

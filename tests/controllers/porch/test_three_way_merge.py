@@ -1,4 +1,4 @@
-"""Upgrades: laws of the three-way merge, and what each strategy makes of local changes."""
+"""Upgrades: properties of the three-way merge, and how each strategy treats local changes."""
 
 import re
 
@@ -32,7 +32,7 @@ bodies = st.fixed_dictionaries(
 
 @st.composite
 def package(draw):
-    """A package: a Kptfile, some objects in two files, a text."""
+    """A random package: a Kptfile, some objects in two files, a text."""
     made = {
         "Kptfile": documents.dump(
             {
@@ -55,7 +55,7 @@ def package(draw):
 
 
 def values_of(files):
-    """What a package means: objects by identity, other files by name."""
+    """The content of a package: objects by identity, other files by name."""
     found = {documents.identity(each.value): each.value for each in documents.read(files)}
     texts = {name: text for name, text in files.items() if not documents.is_yaml(name)}
     return found, texts

@@ -1,4 +1,4 @@
-"""A real server with provisioning and a movable clock, and short words for what its tests do."""
+"""A real server with provisioning and a clock that tests control, and helpers for tests."""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -21,7 +21,7 @@ PLURALS = {"Repository": "repositories"}
 
 
 class Provisioned:
-    """One server. Dry runs and what `request` asks go over HTTP, the rest in process."""
+    """A server. Dry runs and `request` use HTTP, everything else runs in process."""
 
     def __init__(self, api, session):
         self.api = api
@@ -31,7 +31,7 @@ class Provisioned:
         self._session = session
 
     async def request(self, method, path, **options):
-        """Code, headers and decoded body."""
+        """Send a request; return code, headers and parsed body."""
         async with self._session.request(method, self.api.url + path, **options) as response:
             return response.status, response.headers, await response.json(content_type=None)
 
@@ -39,7 +39,7 @@ class Provisioned:
         return await self.client.create(obj)
 
     async def replace(self, obj):
-        """An update that reads the newest version first."""
+        """Read the newest version, and update the object."""
         kind, metadata = _plural(obj), obj["metadata"]
         stored = await self.get(kind, metadata["name"])
         version = stored["metadata"]["resourceVersion"]
@@ -48,7 +48,7 @@ class Provisioned:
         )
 
     async def dry_run(self, obj):
-        """The causes of a dry-run create; [] when it passes."""
+        """The causes of a dry-run create; [] if it succeeds."""
         path = f"{_path(_plural(obj))}?dryRun=All"
         code, _, body = await self.request("POST", path, json=obj)
         if code == 201:
@@ -63,7 +63,7 @@ class Provisioned:
         return await self.client.delete(f"{VERSIONS[kind]}/{kind}", name, "ns")
 
     async def errors(self, kind, name="a"):
-        """`status.fieldErrors` once everything is quiet."""
+        """`status.fieldErrors` after the server has settled."""
         await self.settled()
         return (await self.get(kind, name)).get("status", {}).get("fieldErrors")
 
@@ -72,7 +72,7 @@ class Provisioned:
         return await self.client.patch(resource, name, "ns", patch={"spec": spec})
 
     async def recheck(self, seconds=60):
-        """Let rechecks become due and finish."""
+        """Advance the clock so that rechecks become due, and wait until they finish."""
         await self.settled()
         self.clock.advance(seconds)
         for _ in range(20):
@@ -82,10 +82,8 @@ class Provisioned:
 
 @pytest.fixture
 def provisioned():
-    """`async with provisioned(option=…) as server`: offline and without retries by default.
-
-    The namespace is made, unless it is None because there is one already.
-    """
+    """`async with provisioned(option=…) as server`: offline and without retries by default. Creates
+    the namespace, unless it is None because it already exists."""
 
     @asynccontextmanager
     async def run(namespace="ns", **options):

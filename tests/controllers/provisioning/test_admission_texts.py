@@ -1,4 +1,4 @@
-"""What admission says, text by text: type and field of the cause, and its message."""
+"""The errors of admission, text by text: type and field of the cause, and its message."""
 
 import base64
 from pathlib import Path
@@ -23,7 +23,7 @@ FILES = str(Path(__file__).parent)
 
 
 def repo(kind="github", *, block=None, secure=None, **spec):
-    """A repository of a type, healthy unless told otherwise."""
+    """A repository of a type, healthy by default."""
     blocks = {
         "github": {"url": "https://github.com/o/r", "branch": "main"},
         "githubEnterprise": {"url": "https://hub.example/o/r", "branch": "main"},
@@ -210,7 +210,7 @@ REPOSITORIES = [
 
 
 class Ask:
-    """`await ask(method, path, body)`: code and body."""
+    """`await ask(method, path, body)`: returns code and body."""
 
     def __init__(self, server):
         self.server = server
@@ -227,7 +227,7 @@ async def ask(provisioned):
 
 
 def _told(answer):
-    """Title, field and text of each cause; the refused value between them is left out."""
+    """Title, field and text of each cause, without the refused value between them."""
     found = []
     for cause in answer["details"]["causes"]:
         title, _, text = cause["message"].partition(": ")
@@ -283,7 +283,7 @@ async def test_an_update_is_refused_in_these_words(ask):
     elsewhere = {"spec": {"github": {"url": "https://github.com/grafana/other"}}}
     text = "a new token is required when changing the repository URL"
     check(await refused(elsewhere), [(FORBIDDEN, "secure.token", text)])
-    for value in ("x", "y"):  # given again, or another one
+    for value in ("x", "y"):  # the same value again, and another one
         patch = {**elsewhere, "secure": {"token": {"create": value}}}
         assert (await ask("PATCH", "repositories/a", patch, headers=merge))[0] == 200
         back = {"spec": {"github": {"url": "https://github.com/grafana/grafana"}}}

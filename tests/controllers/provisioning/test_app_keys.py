@@ -1,4 +1,4 @@
-"""Tokens in the name of a GitHub App: signed with its key, and known by the public half alone."""
+"""Tokens of a GitHub App: signed with its private key, checked with the public key alone."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Connections against the scripted world, and what becomes of the repositories that use them."""
+"""Connections in the scripted world, and the effects on repositories that use them."""
 
 import pytest
 from worlds import OTHER_KEY, PUBLIC, app, caused, connection, host, repository, told

@@ -1,4 +1,5 @@
-"""How a repository goes, what is filled in when it is written, and how many there may be."""
+"""Deletion of a repository, default values at its creation, and the maximum number of
+repositories."""
 
 import pytest
 from worlds import PROVISIONING, host, repository

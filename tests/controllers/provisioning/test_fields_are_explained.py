@@ -1,4 +1,4 @@
-"""What kubectl explain and the pages of fields say: every member is described."""
+"""Every field has a description, for kubectl explain and the pages of fields."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from inkube.controllers.provisioning.types import Connection, Repository
 
 
 def undescribed(schema, path):
-    """Paths of members without a description."""
+    """Paths of fields without a description."""
     for name, member in schema.get("properties", {}).items():
         if "description" not in member:
             yield f"{path}.{name}"

@@ -22,7 +22,7 @@ SECURE = {"token": {"create": "x"}}
 
 
 class Files:
-    """A server with one repository that may be written to in every way."""
+    """A server with one repository that allows all ways to write."""
 
     def __init__(self, server):
         self.server = server

@@ -1,4 +1,5 @@
-"""What is wrong is told all at once, in one shape: causes of requests, entries of the status."""
+"""All errors are reported at once and in one form: as causes of responses and entries of the
+status."""
 
 import pytest
 from worlds import PROVISIONING, PUBLIC, app, connection, host, repository, told

@@ -1,4 +1,5 @@
-"""What a status says of health: the bare details, and conditions with times that stay."""
+"""Health in the status: the plain details, and conditions whose times change only with their
+status."""
 
 import pytest
 from worlds import host, repository

@@ -1,4 +1,4 @@
-"""Jobs: asked for, refused, carried out and kept; pulls of the scripted world's files."""
+"""Jobs: requested, refused, run and kept; pulls of files of the scripted world."""
 
 import json
 
@@ -39,7 +39,7 @@ def hosted(*files, **members):
 
 
 class Jobs:
-    """A server with one repository, and words for what is asked of it."""
+    """A server with one repository, and helpers for its jobs."""
 
     def __init__(self, server):
         self.server = server
@@ -62,7 +62,7 @@ class Jobs:
         await self.server.settled()
 
     async def pull(self):
-        """Ask for a full pull; the finished job's status."""
+        """Request a full pull; return the status of the finished job."""
         code, _ = await self.post({"pull": {}})
         assert code == 202
         return (await self.finished())[0]["status"]
@@ -520,7 +520,7 @@ async def test_many_jobs_leave_their_history_only_and_that_goes_too(jobs):
 
 
 async def kept(server):
-    """How many objects of each kind there are."""
+    """The number of objects of each kind."""
     kinds = ["jobs", "historicjobs", "repositories", "connections"]
     found = {}
     for resource in [*(f"{PROVISIONING}/{kind}" for kind in kinds), "world.inkube.dev/v1/githosts"]:

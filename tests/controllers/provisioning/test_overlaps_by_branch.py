@@ -1,4 +1,4 @@
-"""Whether two repositories overlap depends on the branch, the default one included."""
+"""Overlap of two repositories depends on their branches, including the default one."""
 
 import pytest
 from worlds import PROVISIONING

@@ -1,4 +1,4 @@
-"""Live checks against real git: dulwich's own http server and repositories in files."""
+"""Live checks with real git: dulwich's http server and repositories in files."""
 
 import asyncio
 import base64
@@ -32,7 +32,7 @@ class Quiet(WSGIRequestHandler):
 
 
 class GitServer:
-    """dulwich over http, with a password and with outages on request."""
+    """dulwich over http, with a password and optional outages."""
 
     def __init__(self, repositories):
         self.app = make_wsgi_chain(DictBackend(repositories))
@@ -132,7 +132,7 @@ def repository(url, *, branch="main", secure=None, name="a", kind="git", **spec)
 
 
 async def both_phases(server, obj):
-    """The errors of the controller, after the dry run said the same."""
+    """The errors of the controller, after a check that the dry run has the same."""
     causes = await server.dry_run(obj)
     await server.create(obj)
     errors = await server.errors("repositories")
@@ -180,7 +180,7 @@ spec: {title: Mine}
 
 
 def _add(repo, path, data):
-    """A commit on main with one file, and all that was there gone."""
+    """A commit on main that replaces all files by one."""
     from dulwich.index import commit_tree
     from dulwich.objects import Blob, Commit
 
@@ -340,7 +340,7 @@ ALL = f"/apis/{PROVISIONING}/namespaces/ns/repositories/a"
 
 
 def log(repo, branch):
-    """The messages of a branch, the newest first."""
+    """The messages of a branch's commits, the newest first."""
     entries = repo.get_walker([repo.refs[f"refs/heads/{branch}".encode()]])
     return [entry.commit.message.decode() for entry in entries]
 

@@ -1,4 +1,4 @@
-"""Live checks against GitHub's REST API, spoken by an emulator on loopback."""
+"""Live checks with GitHub's REST API, emulated on loopback."""
 
 import base64
 import json
@@ -21,7 +21,7 @@ GRANTED = {
 
 
 class GitHubEmulator:
-    """Apps, installations, tokens, repositories and branches, as the REST API tells them."""
+    """Apps, installations, tokens, repositories and branches, as in the REST API."""
 
     def __init__(self, clock):
         self.clock = clock
@@ -102,7 +102,7 @@ def _decode(part):
 
 @pytest.fixture
 async def hub():
-    """The emulator and the URL it is served on."""
+    """The emulator and its URL."""
     emulator = GitHubEmulator(None)
 
     async def handle(request):
@@ -157,7 +157,7 @@ def connection(key=KEY, app_id="123456", installation="42"):
 
 
 async def both_phases(server, obj):
-    """Type and field of the controller's errors, after the dry run said the same."""
+    """Type and field of the controller's errors, after a check that the dry run has the same."""
     causes = await server.dry_run(obj)
     await server.create(obj)
     kind, name = obj["kind"].lower(), obj["metadata"]["name"]
@@ -235,7 +235,7 @@ async def test_a_repository_logs_in_with_its_connection(server, hub):
     obj = repository(connection={"name": "conn"}, workflows=["write"])
     assert await both_phases(server, obj) == []
     tokens = [path for method, path in hub.requests if method == "POST"]
-    assert tokens == ["/app/installations/42/access_tokens"] * 2  # to check, and to keep
+    assert tokens == ["/app/installations/42/access_tokens"] * 2  # one for the check, one to keep
     hub.installations.clear()
     await server.recheck(300)
     await server.recheck(300)

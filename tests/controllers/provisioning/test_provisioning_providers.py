@@ -1,6 +1,6 @@
-"""Live checks and history of GitLab, Bitbucket and GitHub Enterprise against small servers.
+"""Live checks and history of GitLab, Bitbucket and GitHub Enterprise, with small emulators.
 
-Each answers as the provider's public REST documents say, for one repository.
+Each emulator follows the provider's public REST documentation, for one repository.
 """
 
 import base64
@@ -21,7 +21,7 @@ MILLISECONDS = 1767323045000
 
 
 class Emulator:
-    """What the three have in common: tokens, branches, and a trouble they may be in."""
+    """The common part of all three: tokens, branches, and a fault to simulate."""
 
     def __init__(self):
         self.url = ""
@@ -41,7 +41,7 @@ class Emulator:
         return self.answer(request, request.raw_path.partition("?")[0], body)
 
     def answer(self, request, path, body):
-        """What the provider says; `body` is the request's, decoded."""
+        """The response of the provider; `body` is the decoded body of the request."""
         raise NotImplementedError
 
 
@@ -177,7 +177,7 @@ EMULATORS = {"gitlab": GitLab, "bitbucket": Bitbucket, "githubEnterprise": Enter
 
 @pytest.fixture(params=sorted(EMULATORS))
 async def hub(request):
-    """Each of the three; `kind` says which."""
+    """Each of the three; `kind` tells which."""
     async with running(EMULATORS[request.param]()) as emulator:
         emulator.kind = request.param
         yield emulator
@@ -394,7 +394,7 @@ async def test_credentials_that_may_not_manage_webhooks_are_told(provisioned, en
 
 
 class Sender:
-    """Sends events as GitHub does, signed with the secret it was registered with."""
+    """Sends events as GitHub does, signed with the webhook's secret."""
 
     def __init__(self, server, secret):
         self.server = server

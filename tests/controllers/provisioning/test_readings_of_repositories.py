@@ -1,4 +1,5 @@
-"""What pages read about repositories and connections: branches, resources, history, counts."""
+"""Subresources of repositories and connections for web pages: branches, resources, history,
+counts."""
 
 import base64
 

@@ -1,4 +1,4 @@
-"""Live checks of repositories against the scripted world: dry run, creation, repair, changes."""
+"""Live checks of repositories in the scripted world: dry run, creation, repair, changes."""
 
 import asyncio
 
@@ -21,7 +21,7 @@ def enterprise(name):
 
 
 class Row:
-    """One row of the table of live checks: what breaks it, what repairs it."""
+    """One row of the table of live checks: how to cause its error, and how to repair it."""
 
     def __init__(self, name, error, *, broken, repaired, world):
         self.name = name

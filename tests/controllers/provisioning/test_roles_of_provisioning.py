@@ -1,4 +1,4 @@
-"""ClusterRoles of viewers, editors and admins, where a server authorises."""
+"""ClusterRoles of viewers, editors and admins, on a server with RBAC."""
 
 import pytest
 from worlds import PROVISIONING, host, repository
@@ -23,7 +23,7 @@ def binding(role):
 
 @pytest.fixture
 async def ask(provisioned, tmp_path):
-    """`await ask(role, method, path, body)`: the code."""
+    """`await ask(role, method, path, body)`: returns the code."""
     tokens = tmp_path / "tokens.csv"
     tokens.write_text("".join(f"{role},{role},{role}\n" for role in ("viewer", "editor", "admin")))
     async with provisioned(token_auth_file=tokens, authorization_mode="RBAC") as server:

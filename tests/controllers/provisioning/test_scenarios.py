@@ -1,4 +1,4 @@
-"""Scenarios: each is set up, and its example is told what it says, in both phases."""
+"""Scenarios: each is loaded, and its example gets the errors that it documents, in both phases."""
 
 import base64
 
@@ -12,7 +12,7 @@ SECRET = {"privateKey": {"create": base64.b64encode(pem(KEY)).decode()}}
 
 
 def placed(example):
-    """The example in the tests' namespace, with the credentials it needs."""
+    """The example in the tests' namespace, with its credentials."""
     obj = {**example, "metadata": {**example["metadata"], "namespace": "ns"}}
     return {**obj, "secure": SECRET} if obj["kind"] == "Connection" else obj
 

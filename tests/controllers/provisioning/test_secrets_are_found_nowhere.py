@@ -1,4 +1,4 @@
-"""A secure value sent in every way a client has is in no answer, watch, log, event or file."""
+"""A secure value, sent in every possible way, appears in no response, watch, log, event or file."""
 
 import base64
 import json
@@ -116,7 +116,7 @@ FORMS = (JSON, "application/yaml", TABLE)
 
 
 class Ear:
-    """Everything that was answered, by what was asked."""
+    """Every response by its request."""
 
     def __init__(self, session):
         self.told = {}
@@ -132,7 +132,8 @@ class Ear:
 
 @pytest.fixture
 async def heard(tmp_path, caplog):
-    """Ask in every way, look everywhere; what was said, and the folder of the data."""
+    """Send the value in every way, and search everywhere. Returns all output, and the data
+    folder."""
     caplog.set_level(logging.DEBUG)
     options = {"data": tmp_path / "inkube.db", "durable": False}
     async with (
@@ -161,7 +162,7 @@ OWNER = "repositories.provisioning.grafana.app/a"
 
 
 def forms_of(secret):
-    """The value, and what it looks like inside of JSON, of a URL, or in base64."""
+    """The value, and its encodings in JSON, in a URL, and in base64."""
     return {
         secret,
         json.dumps(secret)[1:-1],

@@ -1,4 +1,4 @@
-"""Secure values: found nowhere but in their own store, kept, replaced, removed and swept."""
+"""Secure values: stored only in their own store, kept, replaced, removed and swept."""
 
 import json
 import logging
@@ -45,13 +45,13 @@ def vault(server):
 
 
 async def value_of(server, obj):
-    """What the checks would read."""
+    """The value that checks would read."""
     name = obj["secure"]["token"]["name"]
     return await vault(server).read(server.client, Key("ns", "a"), "token", name)
 
 
 async def entries(server):
-    """What is kept for the repository."""
+    """The stored secure values of the repository."""
     owner = "repositories.provisioning.grafana.app/a"
     return await vault(server)._store.owned("ns", owner)
 
@@ -73,7 +73,7 @@ async def test_a_value_is_found_nowhere_outside_its_store(provisioned, caplog, t
 
 
 async def everything_told(server):
-    """The stored object, and the text of all answers that may show it."""
+    """The stored object, and the text of all responses that may contain it."""
     path = f"/apis/{PROVISIONING}/namespaces/ns/repositories"
     start = (await server.client.list(f"{PROVISIONING}/repositories")).resource_version
     manifest = json.dumps(repository(token()))

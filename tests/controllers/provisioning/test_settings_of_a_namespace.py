@@ -1,4 +1,4 @@
-"""What the provisioning page asks first."""
+"""The settings that the provisioning page requests first."""
 
 import aiohttp
 import pytest
@@ -7,7 +7,7 @@ from worlds import repository
 
 @pytest.fixture
 async def server(provisioned):
-    """A server with the limit that every server has."""
+    """A server with the default limit."""
     async with provisioned(max_repositories=10) as made:
         yield made
 

@@ -1,4 +1,4 @@
-"""The guard: which addresses a server may be sent to by its users."""
+"""The SSRF guard: the addresses to which users may let a server connect."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every row about provisioning of docs/documents.md: what the server does is what the page says."""
+"""Every row about provisioning in docs/documents.md matches the behavior of the server."""
 
 import json
 import re
@@ -37,7 +37,7 @@ def branch_of_the_version(checkout, old):
 
 
 class Requests:
-    """Answers so far: their codes, and all that was told."""
+    """The responses so far: their codes and texts."""
 
     def __init__(self, server):
         self.server = server
@@ -57,7 +57,7 @@ class Requests:
         return await self("POST", path + query, obj)
 
     async def reported(self, obj, path=ALL):
-        """Create it, and read what its controller found."""
+        """Create an object, and return the errors that its controller found."""
         await self.post(obj, path=path)
         await self.server.settled()
         kind = path.rpartition("/")[2]

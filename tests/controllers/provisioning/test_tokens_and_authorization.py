@@ -1,4 +1,4 @@
-"""Tokens the server makes and renews by itself, and those users let it have by OAuth."""
+"""Tokens that the server creates and renews by itself, and those that users grant by OAuth."""
 
 import base64
 import json
@@ -51,7 +51,7 @@ def oauth(kind="gitlab", **spec):
 
 
 async def value_of(server, kind, name):
-    """What `secure.token` stands for, which no answer tells."""
+    """The value of `secure.token`, which no response contains."""
     obj = await server.get(kind, name)
     vaults = server.api.parts.environment().services["vaults"]
     held = obj["secure"]["token"]
@@ -61,7 +61,7 @@ async def value_of(server, kind, name):
 
 
 async def at_rest(server, kind, name):
-    """The object, once its status has observed all that the server wrote itself."""
+    """Wait until the status includes all writes of the server; return the object."""
     await server.settled()
     obj = await server.get(kind, name)
     assert obj["status"]["observedGeneration"] == obj["metadata"]["generation"]
@@ -107,7 +107,7 @@ async def test_a_repository_is_given_a_token_by_its_connection(server):
     assert second["secure"]["token"] != first["secure"]["token"]
     assert second["status"]["token"]["lastUpdated"] > times["lastUpdated"]
 
-    # the world accepts what it gave, for that repository
+    # the scripted world accepts its own token for that repository
     direct = repository("b", secure={"token": {"create": value}}, block={"path": "elsewhere"})
     causes = await server.dry_run(direct)
     assert [each["field"] for each in causes] == ["spec.github.path"]
@@ -236,7 +236,7 @@ async def test_codes_that_become_nothing(server, body, code, message):
 
 async def test_what_cannot_be_authorized(server):
     assert (await authorize(server, name="nobody"))[0] == 404
-    await server.create(oauth())  # of a host nobody knows
+    await server.create(oauth())  # of an unknown host
     assert (await authorize(server))[1]["message"] == "failed to exchange authorization code"
     code, answer = await authorize(server, data=b"{")
     assert (code, answer["message"]) == (
@@ -252,7 +252,7 @@ async def test_what_cannot_be_authorized(server):
 
 @asynccontextmanager
 async def provider():
-    """An OAuth endpoint that knows one application and one code (RFC 6749)."""
+    """An OAuth endpoint with one application and one code (RFC 6749)."""
     asked = []
 
     async def handle(request):

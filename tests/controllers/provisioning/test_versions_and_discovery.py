@@ -1,4 +1,4 @@
-"""v0alpha1 and v1beta1: one object in two words; what discovery lists; whose `jobs` are whose."""
+"""v0alpha1 and v1beta1: one object in two versions; discovery; the name `jobs` in two groups."""
 
 import asyncio
 import json

@@ -1,4 +1,5 @@
-"""What front ends meet: tables, lists, watches, dry runs over HTTP, and no endpoints of our own."""
+"""The API that front ends use: tables, lists, watches, dry runs over HTTP, and no special
+endpoints."""
 
 import json
 

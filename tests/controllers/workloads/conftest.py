@@ -1,4 +1,4 @@
-"""kubectl against the server of a test: whichever versions are installed."""
+"""kubectl with the server of a test, in all installed versions."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ from patience import SECONDS
 
 
 class Kubectl:
-    """A kubectl; calling it returns what it writes, and fails the test where it fails."""
+    """A kubectl. Calling it returns its output; the test fails if it fails."""
 
     def __init__(self, path, config, folder):
         self.path = path
@@ -31,7 +31,7 @@ class Kubectl:
         )  # fmt: skip
 
     def start(self, *arguments):
-        """One that runs on; the test ends it."""
+        """Start it in the background; it ends with the test."""
         return subprocess.Popen(
             [self.path, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             env=self.environment, cwd=self.folder,
@@ -48,7 +48,7 @@ def _find(version):
 
 @pytest.fixture
 def find_kubectl(kubeconfig, tmp_path):
-    """Gives the kubectl of a version, or skips the test."""
+    """Return the kubectl of a version, or skip the test."""
 
     def find(version=""):
         path = _find(version)

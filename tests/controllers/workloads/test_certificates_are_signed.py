@@ -1,4 +1,4 @@
-"""Approved requests of Kubernetes' own signers get a certificate, which the server trusts."""
+"""Approved requests of Kubernetes' own signers get a certificate that the server trusts."""
 
 import base64
 import ssl
@@ -34,7 +34,7 @@ def request(key, subject, names=()):
 
 
 async def answered(server, pem, signer, usages, **spec):
-    """The status of an approved request once the controller has seen it."""
+    """The status of an approved request after the controller has processed it."""
     body = {
         "apiVersion": "certificates.k8s.io/v1",
         "kind": "CertificateSigningRequest",
@@ -145,7 +145,7 @@ async def test_the_kubeconfig_has_a_certificate_of_the_administrator(tmp_path):
 
 
 async def user(server, http, certificate):
-    """Who somebody with that certificate is."""
+    """The user name of a client with that certificate."""
     context = ssl.create_default_context(cadata=server.security.certificate.authority.decode())
     context.load_cert_chain(certificate)
     async with http.post(server.url + WHO, json=REVIEW, ssl=context) as answer:

@@ -1,4 +1,4 @@
-"""logs, exec, attach and port-forward: over WebSocket and SPDY, by old and new clients."""
+"""logs, exec, attach and port-forward, over WebSocket and SPDY, with old and new clients."""
 
 import asyncio
 import base64
@@ -200,8 +200,8 @@ def test_a_port_that_nobody_serves_refuses_each_connection(scripted, kubectl):
 
 @pytest.fixture
 def core(kubeconfig):
-    """The Python client, which leaves the sockets of streams to the garbage collector: some of them
-    when the thread ends that forwards a port."""
+    """The Python client. It leaves sockets of streams to the garbage collector, some until the
+    thread that forwards a port ends."""
     with kubernetes.config.new_client_from_config(str(kubeconfig)) as client:
         yield kubernetes.client.CoreV1Api(client)
     for thread in threading.enumerate():
@@ -238,7 +238,7 @@ def test_the_python_client_forwards_ports(scripted, core):
 
 
 async def session(kube, path, protocol, send=()):
-    """What a WebSocket answers: messages, and the subprotocol."""
+    """The messages of a WebSocket, and its subprotocol."""
     url = f"{kube.url}/api/v1/namespaces/default/pods/p/{path}"
     protocols = [protocol] if protocol else []
     async with (
@@ -286,7 +286,7 @@ def test_the_python_client_writes_text_to_a_command(scripted, core):
 
 
 async def echoed(kube, protocol, sent):
-    """What the first message of a command's output says that is sent one message of input."""
+    """The first message of a command's output after one message of input."""
     url = f"{kube.url}/api/v1/namespaces/default/pods/p/exec?command=shout&stdin=1&stdout=1"
     async with (
         aiohttp.ClientSession() as client,
@@ -358,7 +358,8 @@ def test_long_output_comes_in_messages_that_every_client_takes(kube, protocol, p
 
 
 async def slow_session(kube, *, answers):
-    """What a client of v5 is sent that `answers` a ping late or never: before that, and all."""
+    """The messages that a v5 client gets if it `answers` a ping late or never: those before that,
+    and all."""
     url = f"{kube.url}/api/v1/namespaces/default/pods/p/exec?command=date&stdout=1"
     async with (
         aiohttp.ClientSession() as client,
@@ -366,7 +367,7 @@ async def slow_session(kube, *, answers):
     ):
         before = [await opened.receive(), await opened.receive()]
         if answers:
-            await opened.ping(b"mine")  # by the answer to it the server has had its turns
+            await opened.ping(b"mine")  # its response shows that the server has run in between
             before.append(await opened.receive())
             await opened.pong(before[1].data)
         after = [message.data async for message in opened]

@@ -1,4 +1,4 @@
-"""The names of controllers are known before any of them is loaded."""
+"""The names of controllers are known before their modules are loaded."""
 
 import subprocess
 import sys

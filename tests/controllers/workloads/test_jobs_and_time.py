@@ -1,4 +1,4 @@
-"""Jobs, CronJobs, lifetimes: hours pass in a test at once, in the same order every time."""
+"""Jobs, CronJobs, TTLs: hours pass at once in a test, with the same order of events in each run."""
 
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
@@ -21,7 +21,8 @@ def names(kube, resource):
 
 @pytest.mark.kube_options(clock=FakeClock(datetime(2026, 1, 1, 0, 0, 30, tzinfo=UTC), ticking=True))
 def test_an_hour_runs_what_is_due_in_it(kube):
-    """From the middle of a minute: five seconds before its end the first one would be due too."""
+    """Starts in the middle of a minute: five seconds before its end, the first run would be due,
+    too."""
     kube.client.create(w.cron_job("often", "* * * * *"))
     kube.client.create(w.cron_job("hourly", "@hourly"))
     kube.client.create(w.job(ttlSecondsAfterFinished=60))
@@ -164,11 +165,9 @@ def test_indexes_are_written_and_read(numbers, text):
 
 
 def told(kube_thread):
-    """All that happened until an hour had passed, byte for byte.
-
-    What one write begins is done before the next: how far controllers have come when somebody else
-    writes is up to the processor, not to the seed.
-    """
+    """All changes within an hour, byte for byte. The effects of a write are awaited before the
+    next, because the progress of controllers at that time depends on the processor, not on the
+    seed."""
     options = Options(offline=True, seed=7, workloads=Workloads(seed=7), clock=FakeClock())
     with running(kube_thread, Plan(options)) as kube:
         for body in (

@@ -1,4 +1,4 @@
-"""The jq of stages answers what jq answers, refuses what it cannot, and ends."""
+"""The jq of stages returns the same as jq, refuses unsupported queries, and always ends."""
 
 import pytest
 

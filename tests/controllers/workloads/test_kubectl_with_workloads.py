@@ -1,4 +1,4 @@
-"""kubectl against workloads that live: what a user types first, one conversation each."""
+"""kubectl with running workloads: a user's first commands, one conversation per test."""
 
 import json
 
@@ -11,7 +11,7 @@ JOB = ("create", "job", "one", "--image=work:1", "--", "run")
 
 @pytest.fixture
 def web(kube, kubectl):
-    """A Deployment of two, rolled out."""
+    """A Deployment with two replicas, rolled out."""
     kubectl("create", "deployment", "web", "--image=nginx:1.27", "--replicas=2", "--port=80")
     kubectl("rollout", "status", "deploy/web", KUBECTL)
     return kubectl

@@ -1,4 +1,4 @@
-"""Kubelets write what becomes of containers, where that is wanted."""
+"""Kubelets write events about containers, if the option is on."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def pod(name="p", **spec):
 
 
 def told(kube):
-    """The events of kubelets: place, reason, message."""
+    """The events of kubelets: object, reason, message."""
     return [
         (event["involvedObject"].get("fieldPath"), event["reason"], event["message"])
         for event in sorted(

@@ -1,4 +1,4 @@
-"""Services, claims, budgets, autoscalers and what a namespace is given."""
+"""Services, claims, disruption budgets, autoscalers, and default objects of namespaces."""
 
 import pytest
 import widgets

@@ -1,4 +1,4 @@
-"""The examples of docs/workloads run as they stand there, where their packages are installed."""
+"""The examples in docs/workloads work as written, if their packages are installed."""
 
 import importlib.util
 import os

@@ -1,4 +1,4 @@
-"""Pods whose containers are coroutines: output, end, restarts, deletion with grace."""
+"""Pods whose containers are coroutines: output, exit, restarts, graceful deletion."""
 
 import asyncio
 
@@ -112,7 +112,7 @@ def test_an_exception_is_exit_code_1_and_a_traceback(kube, kubectl):
 @pytest.mark.parametrize(("code", "phase"), [(0, "Succeeded"), (42, "Failed")])
 def test_exit_ends_with_its_code(kube, code, phase):
     told = make(kube, "exit", env={"CODE": str(code)}, restartPolicy="OnFailure")
-    if code:  # it runs again, and again after a while
+    if code:  # it restarts, and again after a delay
         assert told["phase"] == "Running"
         assert told["containerStatuses"][0]["restartCount"] == 1
         return

@@ -1,4 +1,4 @@
-"""proxy of pods and services reaches what a function answers on a port, as port-forward does."""
+"""The proxy of pods and services reaches a function that listens on a port, like port-forward."""
 
 import http.client
 import json
@@ -21,7 +21,7 @@ async def web(container):
 
 @web.port(8080)
 async def answer(container, connection):
-    """A small HTTP server that tells what it was asked."""
+    """A small HTTP server that returns the request."""
     asked = b""
     while b"\r\n\r\n" not in asked:
         asked += await connection.read()
@@ -42,7 +42,7 @@ pytestmark = pytest.mark.kube_workloads(controllers={"kubelet"}, pods=[web])
 
 @pytest.fixture
 def served(kube):
-    """A pod that serves on 8080, and a service with the port `http` in front of it."""
+    """A pod that serves on 8080, and a service for it with the port `http`."""
     container = {"name": "c", "image": "web", "ports": [{"containerPort": 8080}]}
     meta = {"name": "p", "namespace": "default"}
     kube.client.create(

@@ -1,4 +1,4 @@
-"""Whatever happens to a workload, and in whatever order: it ends as its spec says."""
+"""A workload reaches the state in its spec, whatever happened to it, and in whatever order."""
 
 import asyncio
 import contextlib
@@ -25,7 +25,7 @@ def images(kube):
 
 
 def disturb(kube, choice, kind, resource):
-    """One random change: scale, another template, a pod that goes or fails."""
+    """Make one random change: scale, change the template, delete a pod or let it fail."""
     what = choice.choice(("scale", "update", "delete", "fail", "wait"))
     if what == "scale":
         patch = {"spec": {"replicas": choice.randrange(6)}}
@@ -43,7 +43,7 @@ def disturb(kube, choice, kind, resource):
 
 
 def strike(kube, victim, *, is_deletion):
-    """Delete a pod, or let it fail; a controller may have been faster."""
+    """Delete a pod, or let it fail. A controller may have deleted it before."""
     try:
         if is_deletion:
             kube.client.delete(w.PODS, victim, "default")
@@ -73,7 +73,7 @@ def test_random_changes_end_in_what_the_spec_asks_for(kube, kind, seed):
     status = found["status"]
     assert status["observedGeneration"] == found["metadata"]["generation"]
     assert status.get("readyReplicas", 0) == status.get("replicas", 0) == wanted
-    if kind != "ReplicaSet":  # which never replaces pods of another template
+    if kind != "ReplicaSet":  # it never replaces pods of another template
         image = found["spec"]["template"]["spec"]["containers"][0]["image"]
         assert {each["spec"]["containers"][0]["image"] for each in living} <= {image}
         assert status.get("updatedReplicas", 0) == wanted
@@ -179,7 +179,7 @@ def test_scaling_in_a_rollout_is_spread_in_proportion(wanted, sizes, goals):
 
 def test_a_write_finds_what_controllers_made_of_the_one_before(kube, monkeypatch):
     """Requests follow each other faster than on a cluster, where each waits for a disk."""
-    monkeypatch.setattr(requestwaits, "CATCH_UP_SECONDS", 10)  # however busy this machine is
+    monkeypatch.setattr(requestwaits, "CATCH_UP_SECONDS", 10)  # for slow machines
     host, port = kube.url.removeprefix("http://").split(":")
     connection = http.client.HTTPConnection(host, int(port), timeout=SECONDS)
 

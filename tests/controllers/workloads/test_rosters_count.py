@@ -1,4 +1,4 @@
-"""Rosters say what counting anew would say, whatever happened to the pods."""
+"""Rosters give the same values as a new count, after any changes of pods."""
 
 import random
 from collections import Counter
@@ -33,7 +33,7 @@ def random_pod(choice, name):
 
 
 def counted_anew(known, owner):
-    """Facts with the keys that have them, and active pods by node."""
+    """Facts with their keys, and active pods by node, counted anew."""
     found, nodes = {}, Counter()
     for key, pod in known.items():
         reference = controller_of(pod)

@@ -1,4 +1,4 @@
-"""Where pods go, why they do not, and who has to make room."""
+"""Selection of nodes for pods, reasons for pending ones, and preemption."""
 
 import pytest
 import workloads as w

@@ -1,4 +1,4 @@
-"""Nodes that are data: they register, and what happens on them is what Stages say."""
+"""Simulated nodes: they register, and Stages determine their behavior."""
 
 import json
 from urllib.request import urlopen

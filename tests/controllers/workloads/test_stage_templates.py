@@ -1,4 +1,5 @@
-"""Templates of stages write what Go's text/template writes, refuse what they cannot, and end."""
+"""Templates of stages print the same as Go's text/template, refuse unsupported syntax, and always
+end."""
 
 import pytest
 

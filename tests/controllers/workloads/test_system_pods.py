@@ -1,4 +1,4 @@
-"""kube-system has what a cluster has there, where that is wanted."""
+"""With the option for it, kube-system contains the usual pods of a cluster."""
 
 import pytest
 

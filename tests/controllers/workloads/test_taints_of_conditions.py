@@ -1,4 +1,4 @@
-"""Taints follow the conditions of a node, both ways."""
+"""Taints are added and removed with the conditions of a node."""
 
 import pytest
 
@@ -6,7 +6,7 @@ NODES = "v1/nodes"
 
 
 def set_condition(kube, kind, status):
-    """Another status of one condition of a node; its taints afterwards."""
+    """Set one condition of a node; return its taints afterwards."""
     node = kube.client.get(NODES, "kube-node-1")
     others = [each for each in node["status"]["conditions"] if each["type"] != kind]
     told = {"type": kind, "status": status, "reason": "Test", "message": "said by a test"}

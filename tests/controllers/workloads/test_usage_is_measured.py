@@ -1,4 +1,4 @@
-"""metrics.k8s.io: what ResourceUsage objects and annotations say that pods use."""
+"""metrics.k8s.io returns the usage of pods from ResourceUsage objects and annotations."""
 
 import pytest
 

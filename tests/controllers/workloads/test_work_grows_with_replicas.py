@@ -1,4 +1,4 @@
-"""Twice the replicas are twice the work: writes and looks are counted, no seconds."""
+"""The work grows linearly with the replicas, measured in writes and reconciles, not in seconds."""
 
 import asyncio
 
@@ -9,11 +9,12 @@ from inkube import APIServer
 
 SIZES = (20, 120)
 PER_POD = 8
-"""Revisions: created, bound, Scheduled, running, marked, Failed, without grace, deleted."""
+"""The revisions per pod: created, bound, Scheduled, running, marked, Failed, without grace,
+deleted."""
 
 
 async def rolled_over(replicas):
-    """Revisions and reconciles of one rollover, and what is written once all has settled."""
+    """The number of revisions and reconciles of one rollover, and the writes after it settled."""
     async with APIServer(workloads=True) as server:
         await server.client.create(w.workload("Deployment", replicas=replicas))
         await server.settled(SECONDS)

@@ -1,4 +1,4 @@
-"""Built-in objects as the registry makes them, without the registry."""
+"""Built-in objects as the registry creates them, without the registry."""
 
 import pytest
 
@@ -9,14 +9,14 @@ NOW = "2026-01-01T00:00:00Z"
 
 
 class Kinds:
-    """Decoded and created objects of built-in kinds, and what is wrong with them."""
+    """Decodes and creates objects of built-in kinds, and returns their errors."""
 
     def strategy_of(self, kind):
         resource = next(r for r in resources.read() if r.kind == kind)
         return strategies.of(resource.group, resource.plural)
 
     def context_of(self, kind, subresource=""):
-        """What the strategy of a kind is told of a write."""
+        """The context of a write for the kind's strategy."""
         definition = self.strategy_of(kind).definition
         return Context(served.of(definition, definition.storage_version), NOW, subresource)
 
@@ -44,13 +44,14 @@ class Kinds:
         return sorted(error.text() for error in found)
 
     def update_texts(self, kind, old, new):
-        """What the kind itself says of a change; the metadata is the same with all kinds."""
+        """The errors of the kind's own rules for an update; the rules of metadata are the same in
+        all kinds."""
         before, after = self.created(kind, old), self.decoded(kind, new)
         self.strategy_of(kind).prepare_for_update(self.context_of(kind), after, before)
         return sorted(e.text() for e in self.strategy_of(kind).check_update(after, before))
 
     def status_texts(self, kind, obj, status):
-        """The errors of a write to the status of an object."""
+        """The errors of a write to an object's status."""
         before = self.created(kind, obj)
         after = self.decoded(kind, {**obj, "status": status})
         strategy = self.strategy_of(kind)
@@ -60,5 +61,5 @@ class Kinds:
 
 @pytest.fixture(scope="session")
 def kinds():
-    """One for all tests: it holds nothing."""
+    """One for all tests, because it has no state."""
     return Kinds()

@@ -1,4 +1,4 @@
-"""Cluster IPs and node ports against a model: no two services ever have the same."""
+"""Cluster IPs and node ports, compared with a model: no two services ever have the same."""
 
 import pytest
 from hypothesis import settings
@@ -30,7 +30,7 @@ def service(name, *ports, kind="NodePort"):
 
 
 class Services(RuleBasedStateMachine):
-    """Writes that overlap, of which some are refused, as the registry carries them out."""
+    """Concurrent writes, some of them refused, as the registry makes them."""
 
     def __init__(self):
         super().__init__()
@@ -46,7 +46,7 @@ class Services(RuleBasedStateMachine):
             made["spec"]["clusterIP"] = old["spec"]["clusterIP"]
         try:
             allocation.allocate(made, self.allocator, reservation)
-        except StatusError:  # there are more ports than one run asks for
+        except StatusError:  # there are more ports than one run needs
             assert self.addresses() == set(self.allocator.range.addresses(0))
             reservation.release()
             return
@@ -56,7 +56,7 @@ class Services(RuleBasedStateMachine):
             self.underway.append((made, reservation))
 
     def addresses(self):
-        """Of the services that are stored, and of those that are being written."""
+        """The addresses of stored services and of pending writes."""
         every = [*self.stored.values(), *(made for made, _ in self.underway)]
         return {each["spec"]["clusterIP"] for each in every}
 
@@ -66,7 +66,7 @@ class Services(RuleBasedStateMachine):
         made, reservation = self.underway.pop(at % len(self.underway))
         if not refuses:
             for check in reservation.checks:
-                check()  # nobody else writes this store
+                check()  # only this test writes the store
             name = made["metadata"]["name"]
             self.allocator.change(self.stored.get(name), made)
             self.stored[name] = made
@@ -90,7 +90,7 @@ class Services(RuleBasedStateMachine):
         assert len(held) == len(set(held))
 
     def teardown(self):
-        """Nothing is held by writes that are over."""
+        """Check that finished writes reserve nothing."""
         while self.underway:
             self.underway.pop()[1].release()
         for each in self.stored.values():

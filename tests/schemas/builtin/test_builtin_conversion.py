@@ -1,4 +1,4 @@
-"""Kinds with two shapes."""
+"""Kinds with two different forms."""
 
 import pytest
 

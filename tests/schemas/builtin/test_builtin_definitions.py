@@ -1,4 +1,4 @@
-"""The data of built-in kinds."""
+"""The definitions of built-in kinds."""
 
 import subprocess
 import sys

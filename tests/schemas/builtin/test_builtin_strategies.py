@@ -1,4 +1,4 @@
-"""What built-in kinds default and prepare."""
+"""Defaults and preparation of built-in kinds."""
 
 import pytest
 

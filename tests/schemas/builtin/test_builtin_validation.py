@@ -1,4 +1,4 @@
-"""What built-in kinds refuse."""
+"""Validation of built-in kinds."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Configurations of webhooks: what is filled in and what is refused."""
+"""Configurations of webhooks: defaults and validation."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Device classes, claims and slices: what is refused, filled in and kept."""
+"""Device classes, claims and slices: validation, defaults and stored fields."""
 
 import pytest
 

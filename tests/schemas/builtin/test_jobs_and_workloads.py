@@ -1,4 +1,4 @@
-"""What is told of jobs' policies and of workloads' selectors, strategies and claims."""
+"""Errors of jobs' policies and of workloads' selectors, strategies and claims."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How often an update of a built-in kind speaks of one wrong label."""
+"""How many errors an update of a built-in kind reports for one invalid label."""
 
 import pytest
 

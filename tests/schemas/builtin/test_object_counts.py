@@ -1,4 +1,4 @@
-"""What resource quotas count, and how their refusals read."""
+"""Object counts of resource quotas, and the texts of their refusals."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is said of a strategic patch that leaves no object of its kind."""
+"""Errors of a strategic patch whose result is not an object of its kind."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The Pod Security Standards: what each level forbids, since which version, in which words."""
+"""The Pod Security Standards: the checks of each level, their versions and texts."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every built-in kind has one meaning in two forms: JSON and protobuf."""
+"""JSON and protobuf of every built-in kind have the same meaning."""
 
 import contextlib
 import random
@@ -26,7 +26,7 @@ STATUS = (
     + REFUSAL.encode()
     + b'"\rNotAcceptable0\x96\x03\x1a\x00"\x00'
 )
-"""Recorded of kube-apiserver."""
+"""Recorded from kube-apiserver."""
 GARBAGE = {
     "a tag without a field": (b"\x0a", "unexpected EOF"),
     "more bytes than there are": (b"\x0a\x05ab", "unexpected EOF"),
@@ -46,7 +46,7 @@ GARBAGE = {
 
 
 def fields(data):
-    """The fields of a message, read in the plainest way."""
+    """The fields of a message, decoded independently."""
     place = 0
     while place < len(data):
         start = place

@@ -1,7 +1,7 @@
-"""Random CEL expressions that type-check, from a seed: for the differential and the fuzz test.
+"""Random CEL expressions that type-check, from a seed, for the differential and the fuzz test.
 
-`Expressions(seed).of("bool", depth)` yields text over the variables of VALUES; literals are drawn
-from small pools so that comparisons, overflows and missing keys happen often.
+`Expressions(seed).of("bool", depth)` returns text with the variables of VALUES. Literals come from
+small sets, so that equal values, overflows and missing keys are frequent.
 """
 
 import random
@@ -57,7 +57,7 @@ _LISTS = {"ints": "int", "strings": "string", "doubles": "double"}
 
 
 class Expressions:
-    """A source of expressions; equal seeds yield equal ones."""
+    """A source of expressions; equal seeds give equal ones."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -287,7 +287,7 @@ class Expressions:
 
 @pytest.fixture(scope="session")
 def expression() -> Callable[[int], str]:
-    """An expression by its number; every third is deep."""
+    """A function that returns the expression of a number; every third is deep."""
     return lambda seed: Expressions(seed).any(2 + seed % 3)
 
 

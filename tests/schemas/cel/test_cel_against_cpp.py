@@ -1,7 +1,7 @@
-"""Generated expressions, evaluated by this engine and by Google's C++ one.
+"""Generated expressions, evaluated by inkube's engine and by Google's C++ one.
 
-Both must agree on the value, or both must fail. Where Kubernetes' environment differs by rule, the
-expression counts as explained: see `EXPLAINED`.
+Both must have the same value, or both must fail. Expressions for which Kubernetes has different
+rules are listed: see `EXPLAINED`.
 """
 
 import datetime as dt
@@ -39,7 +39,7 @@ OURS = {
 
 
 class Generator:
-    """Well-typed expressions, mostly; seeded, so that a failure repeats."""
+    """Generates mostly well-typed expressions from a seed, so that a failure can be repeated."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -54,7 +54,7 @@ class Generator:
         return self.fill(pattern, depth)
 
     def fill(self, pattern: str, depth: int) -> str:
-        """`<int>` makes an int; `<int:v>` one in which the variable v is an int."""
+        """Replace `<int>` by an int, and `<int:v>` by one in which the variable v is an int."""
         parts = []
         for part in pattern.split("<"):
             name, closed, rest = part.partition(">")
@@ -149,7 +149,7 @@ def _cpp_environment() -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A value of either engine, comparable: the kind beside the value."""
+    """A value of either engine as a comparable pair of kind and value."""
     if hasattr(value, "value") and hasattr(value, "type") and not isinstance(value, type):
         value = value.value()
     if isinstance(value, bool) or value is None:
@@ -273,7 +273,7 @@ PARTS = [
 
 
 def _syntax_errors_of_cpp(environment: Any, text: str) -> list[str]:
-    """What ANTLR says there, with the one change cel-go makes (parser.go, SyntaxError)."""
+    """The errors of the ANTLR parser, with cel-go's one change (parser.go, SyntaxError)."""
     try:
         environment.compile(text)
     except RuntimeError as refusal:

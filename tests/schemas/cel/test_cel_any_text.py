@@ -1,4 +1,4 @@
-"""Whatever the text, the engine raises nothing but its own errors."""
+"""For any text, the engine raises only its own errors."""
 
 from contextlib import suppress
 from typing import Any
@@ -52,7 +52,7 @@ ENVIRONMENT = _shape_environment()
 
 
 def attempt(text: str) -> None:
-    """Compile, estimate and run; the engine's own errors are expected."""
+    """Compile, estimate and run a text; the engine's own errors are expected."""
     with suppress(cel.CelError):
         expression = checked(text, ENVIRONMENT)
         estimate(expression.root, ENVIRONMENT)

@@ -1,4 +1,4 @@
-"""Texts of compile errors, to the letter of cel-go."""
+"""Texts of compile errors, equal to those of cel-go."""
 
 import pytest
 

@@ -1,6 +1,7 @@
-"""Thousands of expressions, evaluated here and by Google's C++ engine, must yield the same.
+"""Thousands of expressions must give the same in inkube's engine and in Google's C++ engine.
 
-Where they differ one of EXPLAINED must say why: cel-go, as Kubernetes configures it, does so too.
+Where they differ, one of EXPLAINED must give the reason: cel-go, as Kubernetes configures it,
+differs in the same way.
 """
 
 import datetime as dt
@@ -34,11 +35,11 @@ KINDS = {
     ),
 }
 Outcome = tuple[str, Any]
-"""`value` or `error` (or `refused`), and the value or the text of the error."""
+"""`value`, `error` or `refused`, and the value or the text of the error."""
 
 
 def plain(value: Any) -> Any:
-    """A value of either engine, comparable; times in microseconds."""
+    """A value of either engine in a comparable form; times in microseconds."""
     match value:
         case values.Timestamp():
             return "time", value.ns // 1000
@@ -66,8 +67,8 @@ def plain(value: Any) -> Any:
 
 
 def without_zeros(text: str) -> str:
-    """Fractions of seconds are written in groups of three digits by the one, to the last digit
-    but zero by the other; infinity is `inf` there and `+Inf` here."""
+    """Unify two differences of text: one engine writes fractions of seconds in groups of three
+    digits, the other without trailing zeros; infinity is `inf` or `+Inf`."""
     return re.sub(r"(\.[0-9]*?)0+(?=[sSzZ])", r"\1", text).replace("+Inf", "inf")
 
 

@@ -1,6 +1,6 @@
-"""Whatever is written, the engine answers with a value or an error of its own.
+"""For any expression, the engine returns a value or an error of its own.
 
-INKUBE_CEL_FUZZ sets how many expressions each test tries (default 300).
+INKUBE_CEL_FUZZ sets the number of expressions in each test (default 300).
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""What expressions mean: values, failures, and the cost counted on the way."""
+"""The semantics of expressions: values, errors, and the cost at run time."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the functions of the libraries yield, and how they fail."""
+"""Results and errors of library functions."""
 
 import pytest
 

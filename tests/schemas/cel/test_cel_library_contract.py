@@ -1,4 +1,4 @@
-"""Every overload keeps what its declaration promises, for all kinds of arguments."""
+"""Every overload behaves as its declaration says, for all kinds of arguments."""
 
 import itertools
 import random
@@ -44,7 +44,7 @@ SCALARS: dict[Type, list[Any]] = {
 
 
 def samples(type: Type) -> list[Any]:
-    """Values of a type; of dyn and type parameters values of several."""
+    """Values of a type; for dyn and type parameters, values of several types."""
     if type in SCALARS:
         return SCALARS[type]
     if type.kind is Kind.LIST:
@@ -56,7 +56,7 @@ def samples(type: Type) -> list[Any]:
 
 
 def called(overload: Overload) -> list[tuple[tuple[Any, ...], Any]]:
-    """Arguments and results of calls that succeed; fails on any foreign error."""
+    """Arguments and results of calls that succeed; fails on any unexpected error."""
     found = []
     choices = list(itertools.product(*map(samples, overload.params)))
     random.Random(overload.id).shuffle(choices)

@@ -1,4 +1,4 @@
-"""What calls of the libraries cost, run and estimated; the figures are those of the reference."""
+"""Actual and estimated costs of library calls, equal to those of the reference."""
 
 import pytest
 

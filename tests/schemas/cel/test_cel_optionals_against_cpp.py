@@ -1,6 +1,7 @@
-"""Every function of optional values, on typed, dynamic, null and absent values, as C++ has it.
+"""Every function of optional values, with typed, dynamic, null and absent values, compared with
+C++.
 
-Each expression yields the same in both engines, fails in both, or is refused by both.
+Each expression gives the same value in both engines, fails in both, or is refused by both.
 `INKUBE_FUZZ=20000 pytest …` compares more of them.
 """
 
@@ -131,7 +132,8 @@ def _theirs(environment: Any, text: str) -> str:
 
 
 def _is_explained(ours: str, theirs: str) -> bool:
-    """Kubernetes wants one type in a literal; cel-go's checker lets `[?dyn(x)]` pass."""
+    """Whether a difference is expected: Kubernetes requires one type in a literal; cel-go's checker
+    accepts `[?dyn(x)]`."""
     return ours == "refused: one type" or theirs == "refused: dyn"
 
 

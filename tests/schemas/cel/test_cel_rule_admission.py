@@ -1,4 +1,4 @@
-"""What a CRD's rules are refused for when it is created."""
+"""Errors of CEL rules when a CRD is created."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def schema(properties: Object, *rules: Object) -> Object:
 
 
 def found(schema: Object, **given: Any) -> list[tuple[str, str]]:
-    """Field, below the spec, and message of every error."""
+    """Field (below the spec) and message of every error."""
     errors = validate_rules(schema, "at", **given)
     return [(error.field.removeprefix("at.properties[spec]."), error.message()) for error in errors]
 
@@ -105,7 +105,7 @@ def test_a_rule_on_a_node_without_a_type_is_an_internal_error() -> None:
 
 
 def pairs(items: int | None = None, length: int | None = None) -> Object:
-    """A list whose every pair is compared."""
+    """A list with a rule that compares each pair of items."""
     part: Object = {
         "type": "array",
         "items": {"type": "string"},

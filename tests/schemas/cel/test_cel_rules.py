@@ -19,7 +19,7 @@ def schema(properties: Object | None = None, *rules: Object, **more: Any) -> Obj
 
 
 def texts(schema: Object, spec: Any, old: Any = None) -> list[str]:
-    """What the rules say of an object with that spec."""
+    """The messages of the rules for an object with that spec."""
     before = None if old is None else {"spec": old}
     return [error.text() for error in RuleSet(schema).validate({"spec": spec}, before)[0]]
 

@@ -1,4 +1,4 @@
-"""Why the plain message of a rule came: what its messageExpression failed with is logged."""
+"""The error of a failing messageExpression is logged, and the plain message of its rule is used."""
 
 import logging
 
@@ -17,7 +17,7 @@ SCHEMA = {
 
 
 def validated(expression, obj, **rule):
-    """What is said of the object by a rule that refuses it."""
+    """The errors of an object for a rule that refuses it."""
     rules = [{"rule": "self.n > 3", "message": "too few", "messageExpression": expression, **rule}]
     return RuleSet({**SCHEMA, "x-kubernetes-validations": rules}).validate(obj, {"n": 9})[0]
 

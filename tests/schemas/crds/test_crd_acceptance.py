@@ -1,4 +1,4 @@
-"""Names are accepted where nobody of the group has them; conditions follow."""
+"""Names are accepted if no other CRD of the group has them; conditions show the result."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""Every way in which a CustomResourceDefinition can be wrong, and what is said of it."""
+"""Every possible error of a CustomResourceDefinition, and its text."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""A CRD becomes the definition that the registry serves."""
+"""A CRD is converted to the definition that the registry serves."""
 
 from inkube.schemas import crds, versions
 from inkube.schemas.definitions import Column, Scale

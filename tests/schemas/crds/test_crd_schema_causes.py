@@ -1,4 +1,4 @@
-"""What a schema in a CustomResourceDefinition may not say."""
+"""Errors of schemas in a CustomResourceDefinition."""
 
 import pytest
 

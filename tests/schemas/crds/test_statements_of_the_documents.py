@@ -1,4 +1,4 @@
-"""Every row about custom resources of docs/documents.md: what the server does is what it says."""
+"""Every row about custom resources in docs/documents.md matches the behavior of the server."""
 
 import json
 
@@ -50,7 +50,7 @@ def ship(name="a", **spec):
 
 
 class Requests:
-    """Answers so far: their codes, and all that was told."""
+    """The responses so far: their codes and texts."""
 
     def __init__(self, server, http):
         self._server = server

@@ -1,4 +1,4 @@
-"""JSON bodies: values, duplicate keys, and Go's words for what is wrong."""
+"""JSON bodies: values, duplicate keys, and the error texts of Go."""
 
 import json
 from typing import Any

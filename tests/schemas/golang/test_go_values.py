@@ -1,4 +1,4 @@
-"""Numbers, times, addresses, URLs, patterns and versions read and written as Go does."""
+"""Numbers, times, addresses, URLs, patterns and versions are read and written as in Go."""
 
 import pytest
 from hypothesis import given

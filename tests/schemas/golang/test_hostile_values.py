@@ -1,4 +1,4 @@
-"""Bodies, schemas and values made to hurt get an answer soon."""
+"""Bodies, schemas and values designed to be expensive are processed quickly."""
 
 import json
 import time
@@ -19,7 +19,7 @@ MEGABYTE = 1 << 20
 
 @contextmanager
 def soon() -> Iterator[None]:
-    """Within a second of this thread's own work."""
+    """Check that the block takes less than a second of this thread's processor time."""
     start = time.thread_time()
     yield
     assert time.thread_time() - start < 1

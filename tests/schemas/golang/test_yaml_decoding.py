@@ -1,4 +1,4 @@
-"""YAML bodies: version 1.1, the first document, as Go makes JSON of it."""
+"""YAML bodies: version 1.1, the first document, converted to JSON as in Go."""
 
 from typing import Any
 

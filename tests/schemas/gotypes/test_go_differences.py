@@ -1,4 +1,4 @@
-"""What changed, as errors before 1.34 tell it: the report of go-cmp."""
+"""The differences in errors before 1.34, as printed by go-cmp."""
 
 import copy
 import time
@@ -72,7 +72,7 @@ def test_equal_parts_are_told_in_few_words_and_others_in_full():
 def test_what_is_added_is_named_by_its_type():
     told = changed(lambda pod: pod["volumes"].append({"name": "d"}))
     assert '+ \t\t{Name: "d"},\n' in told
-    assert "  \t\t... // 2 identical elements\n" not in told  # two stand beside a change
+    assert "  \t\t... // 2 identical elements\n" not in told  # two are next to a change
     told = changed(lambda pod: pod.update(nodeSelector={"a": "b"}))
     assert "- \tNodeSelector:                 nil,\n" in told
     assert '+ \tNodeSelector:                 map[string]string{"a": "b"},\n' in told

@@ -1,4 +1,4 @@
-"""Values are printed, and compared, as kube-apiserver's internal types."""
+"""Values are printed and compared in the form of kube-apiserver's internal types."""
 
 import json
 import re
@@ -31,7 +31,7 @@ HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@\n")
 
 
 def sample(go: GoType, path: str = "", without: frozenset[str] = frozenset()) -> Any:
-    """A v1 value with every field set; each text says where it stands."""
+    """A v1 value with every field set; each text is its own path."""
     if go.kind == "struct":
         members = {key: f"{path}.{key}".lstrip(".") for key in go.fields}
         return {
@@ -99,7 +99,7 @@ def test_a_diff_has_three_lines_of_context_and_no_names_of_files():
 
 
 def patched(before: list[str], hunks: str) -> list[str]:
-    """A text with a unified diff applied; every line of context has to be there."""
+    """A text with a unified diff applied; every context line must match."""
     made: list[str] = []
     at = 0
     for line in hunks.splitlines(keepends=True):

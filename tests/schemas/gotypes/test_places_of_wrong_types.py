@@ -1,4 +1,5 @@
-"""A value of a wrong JSON type is placed as Go's decoder places it: embedded structs are named."""
+"""The path of a value with a wrong JSON type is that of Go's decoder, which names embedded
+structs."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""metadata: how it is read, what may stand in it, what may change."""
+"""metadata: decoding, validation, and allowed changes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The document of custom kinds, which is written from the texts of its parts."""
+"""The document of custom kinds, joined from the texts of its parts."""
 
 import itertools
 

@@ -27,7 +27,7 @@ from inkube.schemas.openapi import proto
     ],
 )
 def test_an_extension_is_written_as_yaml_in_version_2(value: Any, text: str) -> None:
-    """As google/gnostic's compiler.Marshal does; client-go's users compare the text."""
+    """Like google/gnostic's compiler.Marshal, because users of client-go compare the text."""
     message = proto.encode(
         {"swagger": "2.0", "info": {"title": "", "version": ""}, "paths": {},
          "definitions": {"a": {"x-it": value}}}

@@ -1,4 +1,5 @@
-"""kubectl apply --server-side on what kubectl apply made: no conflict with oneself."""
+"""kubectl apply --server-side after a client-side kubectl apply: no conflict with its own
+fields."""
 
 import json
 from typing import Any
@@ -22,7 +23,7 @@ def _config(**spec: Any) -> Object:
 
 
 def _client_side(**spec: Any) -> Object:
-    """What `kubectl apply` leaves behind."""
+    """The object after a client-side `kubectl apply`."""
     obj = _config(**spec)
     text = json.dumps(_config(**spec)) + "\n"
     obj["metadata"]["annotations"] = {rules.LAST_APPLIED: text}

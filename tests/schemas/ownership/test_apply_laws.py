@@ -1,7 +1,7 @@
-"""Laws of server-side apply, held against a plain model of who owns which value.
+"""Properties of server-side apply, compared with a simple model of the owners of values.
 
-The model knows nothing of sets or schemas: a value stands under a path as long as somebody owns
-it, an element as long as somebody owns its membership.
+The model has no sets or schemas: a value exists at a path as long as it has an owner, an element as
+long as its membership has an owner.
 """
 
 import copy
@@ -72,7 +72,7 @@ _STEPS = st.lists(
 
 
 def _values(spec: Object) -> dict[Path, Any]:
-    """Every owned value of a spec under its path; elements and members own themselves."""
+    """Every owned value of a spec by its path; elements and members own themselves."""
     found: dict[Path, Any] = {("f:" + k,): spec[k] for k in ("a", "b") if k in spec}
     for item in spec.get("items") or ():
         element = f'k:{{"id":"{item["id"]}"}}'
@@ -90,7 +90,7 @@ class Model:
     owners: dict[Path, set[str]] = field(default_factory=dict)
 
     def apply(self, manager: str, config: dict[Path, Any], *, force: bool) -> bool:
-        """Whether the configuration could be applied."""
+        """Apply a configuration; return whether it was possible."""
         contested = {p for p, v in config.items() if p in self.values and self.values[p] != v}
         if not force and any(self.owners[p] - {manager} for p in contested):
             return False

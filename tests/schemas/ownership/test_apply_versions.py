@@ -1,4 +1,4 @@
-"""Ownership across versions: every entry stays in the version its manager wrote in."""
+"""Ownership across versions: every entry keeps the version in which its manager wrote."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ TYPED = {
 
 
 def _convert(obj: Object, api_version: str) -> Object:
-    """v1 keeps the size in .spec.size, v2 in .spec.box.size."""
+    """v1 has the size in .spec.size, v2 in .spec.box.size."""
     spec = dict(obj.get("spec") or {})
     if api_version == V2 and "size" in spec:
         spec["box"] = {"size": spec.pop("size")}

@@ -1,4 +1,4 @@
-"""Sets of field paths keep the laws of sets, and read and print FieldsV1."""
+"""Sets of field paths behave as mathematical sets, and are read and printed as FieldsV1."""
 
 from typing import Any
 

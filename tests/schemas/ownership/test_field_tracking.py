@@ -1,4 +1,4 @@
-"""Ordinary writes keep metadata.managedFields true."""
+"""Ordinary writes update metadata.managedFields."""
 
 import copy
 from typing import Any

@@ -1,4 +1,4 @@
-"""Who owns the replicas, seen through a Scale and back."""
+"""Ownership of the replicas field, converted to a Scale and back."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Server-side apply: merging, pruning, sharing, conflicts, and the texts of refusals."""
+"""Server-side apply: merging, pruning, shared ownership, conflicts, and error texts."""
 
 import copy
 from typing import Any

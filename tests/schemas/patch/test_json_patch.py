@@ -1,4 +1,4 @@
-"""JSON patch with the reference's own corners."""
+"""JSON patch with the special cases of kube-apiserver."""
 
 import pytest
 

@@ -154,7 +154,7 @@ CHANGE = {
 
 
 def received(value):
-    """As a server has it after decoding; what cannot be decoded never comes to a patch."""
+    """The value after decoding by a server; a value that cannot be decoded is never patched."""
     try:
         return gojson.loads(json.dumps(value).encode())
     except DecodeError:

@@ -1,4 +1,4 @@
-"""Which requests the constraints of policies match."""
+"""Which requests the match constraints of policies select."""
 
 import pytest
 

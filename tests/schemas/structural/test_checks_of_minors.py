@@ -1,4 +1,4 @@
-"""What older minors check of custom resources otherwise."""
+"""Different checks of custom resources in older minors."""
 
 import pytest
 
@@ -101,4 +101,4 @@ def test_a_rule_may_call_what_the_minor_before_could_run(rule, since):
         errors = crds.validate_create(found, minor)
         assert bool(errors) is (minor < since), minor
         assert not errors or "undeclared reference" in errors[0].detail
-        assert crds.validate_update(found, found, minor) == []  # what was stored runs on
+        assert crds.validate_update(found, found, minor) == []  # stored definitions stay valid

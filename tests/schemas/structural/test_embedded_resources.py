@@ -1,4 +1,4 @@
-"""Objects inside objects: their apiVersion, kind and metadata."""
+"""Embedded objects: their apiVersion, kind and metadata."""
 
 from typing import Any
 

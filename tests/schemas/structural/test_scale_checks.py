@@ -1,4 +1,4 @@
-"""What a custom resource must hold where its scale reads, and how a status is measured."""
+"""Custom resources with a scale: required values, and the size of their status."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""allOf, anyOf, oneOf, not: their own complaint has no field, the best branch's errors have."""
+"""allOf, anyOf, oneOf, not: their own errors have no field, those of the best branch have one."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Pruning, nulls and defaults, and the names of what was pruned."""
+"""Pruning, nulls and defaults, and the names of pruned fields."""
 
 import copy
 from typing import Any

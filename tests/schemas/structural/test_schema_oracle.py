@@ -1,4 +1,5 @@
-"""Where JSON Schema says the same, another validator agrees; RE2 agrees with the short way."""
+"""Where JSON Schema has the same meaning, another validator agrees; RE2 agrees with the fast
+path."""
 
 import re
 from typing import Any
@@ -95,7 +96,7 @@ DRAFT_4 = "http://json-schema.org/draft-04/schema#"
 
 
 def cut_short(schema: Schema, value: Any) -> bool:
-    """Upstream looks at neither combinators nor bounds of a null."""
+    """Upstream checks neither combinators nor bounds for null."""
     if value is None:
         return not schema.get("type")
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""What was wrong before and did not change is forgiven on update."""
+"""Ratcheting: on update, errors of unchanged values are ignored."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ SCHEMA = CompiledSchema(
 
 
 def fields(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """The fields of the errors of an update; both objects are fine but for what is given."""
+    """The fields of the errors of an update; the rest of both objects is valid."""
     fine = {"owner": "me", "a": "ok"}
     errors = SCHEMA.validate({"spec": {**fine, **new}}, {"spec": {**fine, **old}})
     return [error.field for error in errors]

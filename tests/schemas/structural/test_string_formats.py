@@ -1,4 +1,4 @@
-"""Formats: a good and a bad text of each, and the oddities the reference has."""
+"""Formats: a valid and an invalid text of each, and special cases of kube-apiserver."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which webhooks a request concerns, and what their answers mean."""
+"""Which webhooks match a request, and the meaning of their responses."""
 
 import base64
 
@@ -93,7 +93,8 @@ def test_one_false_condition_beats_errors():
 
 
 def test_all_conditions_of_a_webhook_share_one_budget():
-    """RuntimeCELCostBudgetMatchConditions: three that are allowed by themselves are too much."""
+    """RuntimeCELCostBudgetMatchConditions: three conditions, each within the budget, exceed it
+    together."""
     variables = {
         "object": {"list": list(range(350))}, "oldObject": None, "request": {},
         "namespaceObject": None, "authorizer": None, "authorizer.requestResource": None,

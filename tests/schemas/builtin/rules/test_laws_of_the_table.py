@@ -1,7 +1,7 @@
-"""Laws that hold for every line of the table, made from the table itself.
+"""Properties of every line of the table of rules, generated from the table itself.
 
-Each type that can stand alone has a struct that the rules call valid (`support.validstructs`). One
-line at a time is violated in it, and says so: with one error, of its word's sort, at its place.
+Each type that can be valid alone has a valid struct (`support.validstructs`). The tests violate one
+line at a time in it, and expect one error of the right type at the right place.
 """
 
 import copy
@@ -39,12 +39,12 @@ ALONE = (
     "range",
     "required",
 )
-"""Words that a value violates whatever stands beside it."""
+"""Words that a value violates whatever the other values are."""
 
 
 class Violation(NamedTuple):
-    """A value that one word of a line refuses, and the errors that it brings: sort and texts, of
-    which None is any."""
+    """A value that one word of a line refuses, and the expected errors: type and texts, None for
+    any text."""
 
     value: Any
     sort: str
@@ -58,7 +58,7 @@ BOUNDS = {
 
 
 def broken(word: Word, kind: str) -> Violation | None:
-    """A value of the kind that the word refuses; None where the kind has none."""
+    """A value of the kind that the word refuses; None if there is none."""
     own = (word.text if "{" not in word.text else None,)
     match word.name:
         case "required" | "filled":
@@ -85,7 +85,7 @@ def broken(word: Word, kind: str) -> Violation | None:
 
 
 def violations(name: str) -> Iterator[tuple[Line, Word, Violation]]:
-    """What can be violated in a type by a value alone: each line once for each such word."""
+    """The possible violations in a type by a single value: each line once for each such word."""
     for line in PARAGRAPHS[name].lines(NEWEST):
         if line.element or not line.path or "[]." in line.field or line.find("ratchet"):
             continue
@@ -93,7 +93,7 @@ def violations(name: str) -> Iterator[tuple[Line, Word, Violation]]:
         for word in line.words:
             found = broken(word, kind) if word.name in ALONE else None
             if found is not None and found.value == 0 and line.find("required"):
-                found = found._replace(value=-1)  # a zero is nothing, and told first
+                found = found._replace(value=-1)  # zero means unset, which is reported first
             if found is not None:
                 yield line, word, found
 
@@ -108,7 +108,7 @@ def set_at(value: Any, path: list[str], new: Any) -> None:
 
 
 def place_of(line: Line) -> str:
-    """Where the errors of a line are."""
+    """The path of a line's errors."""
     word = line.find("at")
     if word is None:
         return line.field
@@ -116,7 +116,7 @@ def place_of(line: Line) -> str:
 
 
 def reads(line: Line, field: str) -> bool:
-    """Whether a line is about a field, or may look at it: by a function, or in a condition."""
+    """Whether a line is about a field, or may read it in a function or condition."""
     condition = line.find("if")
     names = condition.value if condition is not None else ""
     return (
@@ -129,7 +129,7 @@ def reads(line: Line, field: str) -> bool:
 
 
 def holds(name: str, line: Line, value: Any) -> bool:
-    """Whether the line's condition lets it speak of the struct."""
+    """Whether the line's condition holds for the struct."""
     word = line.find("if")
     if word is None:
         return True
@@ -150,7 +150,7 @@ def test_a_violation_of_one_line_is_that_lines_error(name):
             continue
         try:
             errors = validstructs.errors(name, value)
-        except AssertionError:  # the line's function looks at the struct around
+        except AssertionError:  # the line's function reads the surrounding struct
             continue
         own = [
             error

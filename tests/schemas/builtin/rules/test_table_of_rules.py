@@ -1,4 +1,4 @@
-"""The table of rules reads, compiles, and says what kube-apiserver says."""
+"""The table of rules is parsed and compiled, and gives the errors of kube-apiserver."""
 
 import pytest
 
