@@ -5,6 +5,7 @@ Used for calls of webhooks and aggregated API servers.
 
 import base64
 import ssl
+from typing import Any
 
 import aiohttp
 
@@ -23,10 +24,26 @@ def context(bundle: str) -> ssl.SSLContext:
 def trusting(bundle: str) -> ssl.SSLContext:
     """Return a new TLS context like `context`. Raises ssl.SSLError or ValueError if `bundle` is
     invalid."""
-    authorities = base64.b64decode(bundle).decode("ascii") if bundle else None
-    made = ssl.create_default_context(cadata=authorities)
+    if bundle:
+        made = ssl.create_default_context(cadata=base64.b64decode(bundle).decode("ascii"))
+    else:
+        made = _SystemContext(ssl.PROTOCOL_TLS_CLIENT)
     verify_as_go(made)
     return made
+
+
+class _SystemContext(ssl.SSLContext):
+    """Trusts the system's certificates, which it reads at the first handshake: that takes some 20
+    milliseconds. Otherwise like `ssl.create_default_context`."""
+
+    _has_read = False
+
+    def wrap_bio(self, *args: Any, **options: Any) -> ssl.SSLObject:
+        """See SSLContext. Event loops begin a handshake with it."""
+        if not self._has_read:
+            self.load_default_certs(ssl.Purpose.SERVER_AUTH)
+            self._has_read = True
+        return super().wrap_bio(*args, **options)
 
 
 def verify_as_go(context: ssl.SSLContext) -> None:
