@@ -125,8 +125,7 @@ _SORTS: dict[str, tuple[Sequence[Ask], float]] = {
         [Ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition())],
         SHORT,
     ),
-    # aiohttp's client and the system's certificates are half of this
-    "webhook": ([Ask("POST", _HOOKS, _HOOK), Ask("POST", _MAPS, _kind("ConfigMap", "a"))], 0.6),
+    "webhook": ([Ask("POST", _HOOKS, _HOOK), Ask("POST", _MAPS, _kind("ConfigMap", "a"))], SHORT),
     "document of OpenAPI v3": (_DOCUMENTS, SHORT),
     # it contains the kinds of modules, which are loaded for it
     "OpenAPI v2 as protobuf": ([Ask("GET", "/openapi/v2", accept=_PROTOBUF)], 2.0),

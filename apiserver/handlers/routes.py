@@ -171,7 +171,7 @@ class Routes:
         routed = call.verb in verbs and wording.allows(info.method, call.verb, call.name, verbs)
         if handler is None or not routed:
             raise _no_route(call, _not_allowed(call))
-        if call.verb == "create" or "watch" not in verbs:  # kinds that are not stored have no watch
+        if "watch" not in verbs:  # kinds that are not stored have no watch
             kind = call.resource.group, call.resource.plural, ""
             return self._subresources().get(kind) or handler
         return handler

@@ -4,15 +4,13 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from inkube.schemas import expressionsize, fielderrors, jsonpath, webhooks
+from inkube.schemas import cel, expressionsize, fielderrors, jsonpath, policies, webhooks
 from inkube.schemas.builtin.rules.calls import flowcontrol
 from inkube.schemas.builtin.rules.frames import Frame
-from inkube.schemas.cel import Environment, Type, types
 from inkube.schemas.crds import conversion
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
-from inkube.schemas.policies import ExpressionError, Scope, any_params, expressions
 
 REVIEWS: Final = ("v1", "v1beta1")
 _SEGMENTS: Final = "should be a domain with at least three segments separated by dots"
@@ -20,10 +18,15 @@ _ONLY_REVIEWS: Final = ", ".join(REVIEWS)
 _REASONS: Final = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 _NOTHING: Final = "validations or auditAnnotations must contain at least one item"
 _MUTABLE: Final = ("*", "CONNECT", "CREATE", "UPDATE")
-_PATCH_TYPES: Final = {
-    "ApplyConfiguration": ("applyConfiguration", types.object_of("Object")),
-    "JSONPatch": ("jsonPatch", types.list_of(types.object_of("JSONPatch"))),
+_PATCH_TYPES: "Final[dict[str, tuple[str, Callable[[], cel.Type]]]]" = {
+    "ApplyConfiguration": ("applyConfiguration", lambda: cel.types.object_of("Object")),
+    "JSONPatch": (
+        "jsonPatch",
+        lambda: cel.types.list_of(cel.types.object_of("JSONPatch")),
+    ),
 }
+"""The member of a mutation of each type, and the type of its expression. The language is loaded
+with the first expression."""
 _MAX_CONDITIONS: Final = 64
 _MAX_ANNOTATIONS: Final = 20
 _MAX_VALUE: Final = 5 * 1024
@@ -186,7 +189,7 @@ def validating_expressions(spec: Object, _path: str, frame: Frame) -> list[Field
 def mutating_expressions(spec: Object, _path: str, _frame: Frame) -> list[FieldError]:
     """Check the conditions, variables and mutations of a MutatingAdmissionPolicy."""
     has_params = spec.get("paramKind") is not None
-    scope = Scope(params=any_params() if has_params else None, mutates=True)
+    scope = policies.Scope(params=policies.any_params() if has_params else None, mutates=True)
     return [
         *_writes(spec.get("matchConstraints") or {}),
         *_conditions(spec.get("matchConditions") or [], scope),
@@ -205,14 +208,14 @@ def _writes(constraints: Object) -> Iterator[FieldError]:
                 yield fielderrors.not_supported(path, operation, known)
 
 
-def _mutations(values: list[Object], environment: Environment) -> Iterator[FieldError]:
+def _mutations(values: list[Object], environment: "cel.Environment") -> Iterator[FieldError]:
     if not values:
         yield fielderrors.required("spec.mutations", "mutations must contain at least one item")
     for index, mutation in enumerate(values):
         yield from _mutation(mutation, f"spec.mutations[{index}]", environment)
 
 
-def _mutation(mutation: Object, path: str, environment: Environment) -> Iterator[FieldError]:
+def _mutation(mutation: Object, path: str, environment: "cel.Environment") -> Iterator[FieldError]:
     kind = mutation.get("patchType")
     if not kind:
         yield fielderrors.required(f"{path}.patchType")
@@ -231,11 +234,12 @@ def _mutation(mutation: Object, path: str, environment: Environment) -> Iterator
     elif not holder.get("expression", "").strip():
         yield fielderrors.required(f"{path}.{member}.expression")
     else:
-        yield from _compiled(holder, "expression", f"{path}.{member}", (environment, wanted))
+        yield from _compiled(holder, "expression", f"{path}.{member}", (environment, wanted()))
 
 
 def _validating(spec: Object, name: str) -> Iterator[FieldError]:
-    scope = Scope(params=any_params() if spec.get("paramKind") is not None else None)
+    has_params = spec.get("paramKind") is not None
+    scope = policies.Scope(params=policies.any_params() if has_params else None)
     yield from _conditions(spec.get("matchConditions") or [], scope)
     yield from _variables(spec.get("variables") or [], scope)
     validations, annotations = spec.get("validations") or [], spec.get("auditAnnotations") or []
@@ -247,7 +251,7 @@ def _validating(spec: Object, name: str) -> Iterator[FieldError]:
     yield from _annotations(annotations, name, scope)
 
 
-def _conditions(values: list[Object], scope: Scope) -> Iterator[FieldError]:
+def _conditions(values: list[Object], scope: "policies.Scope") -> Iterator[FieldError]:
     """Check the matchConditions of a policy."""
     path, seen = "spec.matchConditions", set()
     if len(values) > _MAX_CONDITIONS:
@@ -258,7 +262,7 @@ def _conditions(values: list[Object], scope: Scope) -> Iterator[FieldError]:
         if not condition.get("expression", "").strip():
             yield fielderrors.required(f"{place}.expression")
         else:
-            yield from _compiled(condition, "expression", place, (environment, types.BOOL))
+            yield from _compiled(condition, "expression", place, (environment, cel.types.BOOL))
         if not name:
             yield fielderrors.required(f"{place}.name")
         else:
@@ -268,11 +272,11 @@ def _conditions(values: list[Object], scope: Scope) -> Iterator[FieldError]:
         seen.add(name)
 
 
-def _variables(values: list[Object], scope: Scope) -> Iterator[FieldError]:
+def _variables(values: list[Object], scope: "policies.Scope") -> Iterator[FieldError]:
     """Check variables. Each variable is declared for the expressions after it."""
     for index, variable in enumerate(values):
         place, name = f"spec.variables[{index}]", variable.get("name", "")
-        text, found = variable.get("expression", ""), types.DYN
+        text, found = variable.get("expression", ""), cel.types.DYN
         if not name:
             yield fielderrors.required(f"{place}.name", "name is not specified")
         elif not _IDENTIFIER.fullmatch(name) or name in _RESERVED:
@@ -281,32 +285,33 @@ def _variables(values: list[Object], scope: Scope) -> Iterator[FieldError]:
             yield fielderrors.required(f"{place}.expression", "expression is not specified")
         else:
             try:
-                found = expressions.compiled(text, scope.environment(), expressions.ANYTHING).type
-            except ExpressionError as error:
+                anything = policies.expressions.ANYTHING
+                found = policies.expressions.compiled(text, scope.environment(), anything).type
+            except policies.ExpressionError as error:
                 yield fielderrors.invalid(f"{place}.expression", text, str(error))
         scope.declare(name, found)
 
 
-def _validation(validation: Object, path: str, scope: Scope) -> Iterator[FieldError]:
+def _validation(validation: Object, path: str, scope: "policies.Scope") -> Iterator[FieldError]:
     text = validation.get("expression", "").strip()
     if not text:
         yield fielderrors.required(f"{path}.expression", "expression is not specified")
     else:
-        yield from _compiled(validation, "expression", path, (scope.environment(), types.BOOL))
+        yield from _compiled(validation, "expression", path, (scope.environment(), cel.types.BOOL))
     yield from _message(validation, path, scope)
     reason = validation.get("reason")
     if reason is not None and reason not in _REASONS:
         yield fielderrors.not_supported(f"{path}.reason", reason, _REASONS)
 
 
-def _message(validation: Object, path: str, scope: Scope) -> Iterator[FieldError]:
+def _message(validation: Object, path: str, scope: "policies.Scope") -> Iterator[FieldError]:
     expression = validation.get("messageExpression", "")
     if expression and not expression.strip():
         why = "must be non-empty if specified"
         yield fielderrors.invalid(f"{path}.messageExpression", expression, why)
     elif expression:
         plain = scope.environment(authorizer=False)
-        yield from _compiled(validation, "messageExpression", path, (plain, types.STRING))
+        yield from _compiled(validation, "messageExpression", path, (plain, cel.types.STRING))
     message = validation.get("message", "")
     if message and not message.strip():
         why = "message must be non-empty if specified"
@@ -315,7 +320,9 @@ def _message(validation: Object, path: str, scope: Scope) -> Iterator[FieldError
         yield fielderrors.invalid(f"{path}.message", message, "must not contain line breaks")
 
 
-def _annotations(values: list[Object], policy: str, scope: Scope) -> Iterator[FieldError]:
+def _annotations(
+    values: list[Object], policy: str, scope: "policies.Scope"
+) -> Iterator[FieldError]:
     path, seen = "spec.auditAnnotations", set()
     if len(values) > _MAX_ANNOTATIONS:
         why = f"must not have more than {_MAX_ANNOTATIONS} auditAnnotations"
@@ -332,7 +339,7 @@ def _annotations(values: list[Object], policy: str, scope: Scope) -> Iterator[Fi
             why = f"must not exceed {_MAX_VALUE} bytes in length"
             yield fielderrors.required(f"{place}.valueExpression", why)
         else:
-            known = (scope.environment(), *expressions.ANNOTATION)
+            known = (scope.environment(), *policies.expressions.ANNOTATION)
             yield from _compiled(annotation, "valueExpression", place, known)
         if key in seen:
             yield fielderrors.duplicate(f"{place}.key", key)
@@ -340,14 +347,14 @@ def _annotations(values: list[Object], policy: str, scope: Scope) -> Iterator[Fi
 
 
 def _compiled(
-    holder: Object, member: str, path: str, known: tuple[Environment, *tuple[Type, ...]]
+    holder: Object, member: str, path: str, known: "tuple[cel.Environment, *tuple[cel.Type, ...]]"
 ) -> Iterator[FieldError]:
     """Yield the error of an expression. `known` contains its environment and the permitted types of
     its result."""
     environment, *wanted = known
     try:
-        expressions.compiled(holder[member], environment, tuple(wanted))
-    except ExpressionError as error:
+        policies.expressions.compiled(holder[member], environment, tuple(wanted))
+    except policies.ExpressionError as error:
         yield fielderrors.invalid(f"{path}.{member}", holder[member], str(error))
 
 
