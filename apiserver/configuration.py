@@ -266,12 +266,14 @@ class Options:
                 )
 
     def _check_types(self) -> None:
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if each.type in _SIMPLE and not isinstance(value, _SIMPLE[each.type][0]):
-                raise BadOption(each.name, f"{value!r} is not {_SIMPLE[each.type][1]}")
-            if get_origin(each.type) is Sequence and isinstance(value, str | Path):
-                raise BadOption(each.name, f"{str(value)!r} is a single value; use a list")
+        for name, (types, text) in _SIMPLE_OPTIONS.items():
+            value = getattr(self, name)
+            if not isinstance(value, types):
+                raise BadOption(name, f"{value!r} is not {text}")
+        for name in _LISTS:
+            value = getattr(self, name)
+            if isinstance(value, str | Path):
+                raise BadOption(name, f"{str(value)!r} is a single value; use a list")
 
     @property
     def release(self) -> releases.Release:
@@ -353,3 +355,10 @@ class Options:
             )
             for each in module.options
         }
+
+
+# read once: every server of a test checks its options several times
+_SIMPLE_OPTIONS = {
+    each.name: _SIMPLE[each.type] for each in fields(Options) if each.type in _SIMPLE
+}
+_LISTS = tuple(each.name for each in fields(Options) if get_origin(each.type) is Sequence)

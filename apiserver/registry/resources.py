@@ -6,7 +6,7 @@ one.
 """
 
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.delegates import Delegate
@@ -198,12 +198,32 @@ class Resource:
         return self._renewals.of(entry, lambda: self.storage.renewed(entry.data, entry.value))
 
 
+class Promise(NamedTuple):
+    """Kinds that are served, and created at their first lookup: a server in a test uses a few of
+    the built-in kinds. The servers of a process share both mappings."""
+
+    kinds: Mapping[tuple[str, str], str]
+    """Kinds by group and plural, in the order of discovery."""
+    plurals: Mapping[tuple[str, str], str]
+    """The inverse: plurals by group and kind."""
+    make: Callable[[str, str], Resource]
+    """Creates the resource of a group and plural."""
+
+
+def _makes_nothing(group: str, plural: str) -> Resource:
+    raise LookupError(f"{plural}.{group} was not promised")
+
+
+NOTHING = Promise({}, {}, _makes_nothing)
+
+
 class Resources:
     """Every served resource, by group and plural. `revision` changes with every change."""
 
     def __init__(self) -> None:
         self._table: dict[tuple[str, str], Resource] = {}
         self._kinds: dict[tuple[str, str], Resource] = {}
+        self._promise = NOTHING
         self._endpoints: dict[tuple[str, str, str], Endpoint] = {}
         self._deferred: frozenset[str] = frozenset()
         self._load: Callable[[], object] | None = None
@@ -257,8 +277,34 @@ class Resources:
         if load is not None:
             load()
 
+    def promise(self, promise: Promise) -> None:
+        """Serve these kinds, each of which is created at its first lookup. Called once, on an empty
+        table."""
+        self._promise = promise
+        self._changed()
+
+    def _kept(self, group: str, plural: str) -> Resource | None:
+        """The promised resource; None if it is not promised."""
+        if (group, plural) not in self._promise.kinds:
+            return None
+        made = self._table.setdefault((group, plural), self._promise.make(group, plural))
+        self._kinds[group, made.kind] = made
+        return made
+
+    def _all(self) -> dict[tuple[str, str], Resource]:
+        """The table with all promised resources, in the order of the promise."""
+        kinds = self._promise.kinds
+        if kinds:
+            made = {name: self._table.get(name) or self._kept(*name) for name in kinds}
+            self._promise = NOTHING
+            self._table = {**{k: v for k, v in made.items() if v is not None}, **self._table}
+            self._collect_kinds()
+        return self._table
+
     def install(self, *resources: Resource) -> None:
         """Serve these resources. They replace resources of the same group and plural."""
+        if any((each.group, each.plural) in self._promise.kinds for each in resources):
+            self._all()
         formers = [self._table.get((each.group, each.plural)) for each in resources]
         for resource in resources:
             self._table[resource.group, resource.plural] = resource
@@ -280,7 +326,7 @@ class Resources:
 
     def uninstall(self, group: str, plural: str) -> None:
         """Stop serving a resource. An unknown one is ignored."""
-        former = self._table.pop((group, plural), None)
+        former = self._all().pop((group, plural), None)
         self._collect_kinds()
         self._changed()
         if former is not None:
@@ -298,24 +344,27 @@ class Resources:
         """The resource of that group and plural."""
         if group in self._deferred:
             self.load()
-        return self._table.get((group, plural))
+        return self._table.get((group, plural)) or self._kept(group, plural)
 
     def by_kind(self, group: str, kind: str) -> Resource | None:
         """The resource that serves a kind."""
         if group in self._deferred:
             self.load()
-        return self._kinds.get((group, kind))
+        found = self._kinds.get((group, kind))
+        if found is None and (plural := self._promise.plurals.get((group, kind))):
+            found = self._kept(group, plural)
+        return found
 
     def installed(self) -> Iterable[Resource]:
         """The installed resources, without deferred ones, which have no objects yet."""
-        return tuple(self._table.values())
+        return tuple(self._all().values())
 
     async def definitions(self) -> Sequence[Definition]:
         """The definition of every kind, without the schema where the kind is not loaded yet."""
         outline = self._outline()
         if outline is None:
             await self.loaded()
-        return (*(each.definition for each in self._table.values()), *(outline or ()))
+        return (*(each.definition for each in self._all().values()), *(outline or ()))
 
     def is_deferred(self, group: str) -> bool:
         """Whether the kinds of a group are not loaded yet."""
@@ -323,13 +372,13 @@ class Resources:
 
     def __iter__(self) -> Iterator[Resource]:
         self.load()
-        return iter(tuple(self._table.values()))
+        return iter(tuple(self._all().values()))
 
     def group(self, name: str) -> list[Resource]:
         """Every resource of one group."""
         if name in self._deferred:
             self.load()
-        return [resource for resource in self._table.values() if resource.group == name]
+        return [resource for resource in self._all().values() if resource.group == name]
 
     def wording(self, group: str) -> Wording:
         """The wording of a group's responses for resources that it does not serve."""

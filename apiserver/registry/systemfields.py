@@ -10,7 +10,7 @@ from inkube.schemas import meta
 # apimachinery/pkg/util/rand: no vowels, so that no words appear, and no digits like letters
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX = 5
-_AT_ONCE = 128
+_AT_FIRST, _AT_ONCE = 8, 128
 _MAX_BASE = 63 - _SUFFIX
 _SECOND = timedelta(seconds=1)
 _VARIANTS = "89ab"  # RFC 9562: the two high bits are 10
@@ -22,7 +22,8 @@ def utc_now() -> datetime:
 
 
 class _RandomUids:
-    """UUIDs of version 4. One system call provides the bits of many.
+    """UUIDs of version 4. One system call provides the bits of many, at first of a few: servers of
+    tests use no more.
 
     Safe in all threads: a list returns each item once, but a running generator refuses calls of
     other threads.
@@ -30,6 +31,7 @@ class _RandomUids:
 
     def __init__(self) -> None:
         self._ready: list[str] = []
+        self._many = _AT_FIRST
 
     def __call__(self) -> str:
         """Return a new uid."""
@@ -37,7 +39,8 @@ class _RandomUids:
             try:
                 return self._ready.pop()
             except IndexError:
-                digits = os.urandom(16 * _AT_ONCE).hex()
+                digits = os.urandom(16 * self._many).hex()
+                self._many = _AT_ONCE
                 self._ready.extend(
                     _uuid(digits[start : start + 32]) for start in range(0, len(digits), 32)
                 )

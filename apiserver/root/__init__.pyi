@@ -15,6 +15,7 @@ from inkube.apiserver.root import startmodules as startmodules
 from inkube.apiserver.root.client import InProcessClient as InProcessClient
 from inkube.apiserver.root.controlled import Controlled as Controlled
 from inkube.apiserver.root.listening import Listener as Listener
+from inkube.apiserver.root.liveschemas import LiveSchemas as LiveSchemas
 from inkube.apiserver.root.manifests import ManifestError as ManifestError
 from inkube.apiserver.root.manifests import Source as Source
 from inkube.apiserver.root.parts import Parts as Parts
@@ -32,9 +33,14 @@ from inkube.apiserver.root.sources import replay as replay
 from inkube.apiserver.root.sources import snapshots as snapshots
 from inkube.apiserver.root.sources.snapshots import Snapshot as Snapshot
 from inkube.controllers.core import accounts as accounts
+from inkube.controllers.core import clusterroles as clusterroles
+from inkube.controllers.core import expiry as expiry
 from inkube.controllers.core import flowcontrol as flowcontrol
 from inkube.controllers.core import identity as identity
+from inkube.controllers.core import namespaces as namespaces
+from inkube.controllers.core import policies as policies
 from inkube.controllers.core import protection as protection
+from inkube.controllers.core import quotas as quotas
 from inkube.controllers.modules import ModuleParts as ModuleParts
 from inkube.controllers.modules import PodRunner as PodRunner
 from inkube.schemas import models as models

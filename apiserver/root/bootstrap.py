@@ -4,11 +4,10 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from inkube.apiserver.registry import Resource, Resources, keys
+from inkube.apiserver.registry import Promise, Resource, Resources, keys
 from inkube.apiserver.root.client import InProcessClient
-from inkube.schemas import builtin, releases, status
+from inkube.schemas import builtin, caches, releases, status
 from inkube.schemas.builtin import served, strategies
-from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Strategy
 from inkube.storage import Change, Store
 
@@ -26,13 +25,22 @@ def install_builtin(
 
     `own` contains functions that create strategies which depend on the server, by group and plural.
     """
-    made: dict[tuple[str, str], Resource] = {}
-    for definition in builtin.definitions(minor):
-        name = definition.group, definition.names.plural
-        make = (own or {}).get(name) or partial(strategies.of, *name, minor)
-        stored_as = made["", "events"] if name == ("events.k8s.io", "events") else None
-        made[name] = Resource(definition, make, serve=served.of, stored_as=stored_as)
-    resources.install(*made.values())
+    definitions = builtin.by_name(minor)
+
+    def make(group: str, plural: str) -> Resource:
+        name = group, plural
+        strategy = (own or {}).get(name) or partial(strategies.of, *name, minor)
+        stored_as = resources.get("", "events") if name == ("events.k8s.io", "events") else None
+        return Resource(definitions[name], strategy, serve=served.of, stored_as=stored_as)
+
+    resources.promise(Promise(*_kinds(minor), make))
+
+
+@caches.of_values(len(releases.RECORDED))
+def _kinds(minor: int) -> tuple[Mapping[tuple[str, str], str], Mapping[tuple[str, str], str]]:
+    """Return kinds by group and plural, and plurals by group and kind."""
+    kinds = {name: found.names.kind for name, found in builtin.by_name(minor).items()}
+    return kinds, {(group, kind): plural for (group, plural), kind in kinds.items()}
 
 
 def services_of(store: Store, cidr: str, minor: int) -> Strategy:
@@ -79,17 +87,17 @@ def claims_of(store: Store, minor: int) -> Mapping[tuple[str, str], MakeStrategy
     return {(_DEVICES, "resourceclaims"): claims, (_DEVICES, "resourceclaimtemplates"): templates}
 
 
-async def first_objects(client: InProcessClient) -> None:
+async def first_objects(client: InProcessClient, store: Store) -> None:
     """Create the missing namespaces."""
-    namespaces = [
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in NAMESPACES
-    ]
-    await asyncio.gather(*(_ensure(client, body) for body in namespaces))
+    missing = [name for name in NAMESPACES if store.get(keys.key("namespaces", "", name)) is None]
+    if missing:
+        await asyncio.gather(*(_ensure(client, name) for name in missing))
 
 
-async def _ensure(client: InProcessClient, body: Object) -> None:
+async def _ensure(client: InProcessClient, name: str) -> None:
+    """Create a namespace, unless another server of the same data was faster."""
     try:
-        await client.create(body)
+        await client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     except status.StatusError as error:
         if error.reason != status.Reason.ALREADY_EXISTS:
             raise

@@ -40,8 +40,18 @@ class LiveCatalog:
 
     def kinds(self) -> list[Kind]:
         """See Catalog."""
-        found = (_kind(resource) for resource in self._resources)
+        found = map(_usual_kind, self._resources)
         return [kind for kind in found if kind is not None]
+
+    def kinds_in(self, namespace: str) -> list[Kind]:
+        """See Catalog."""
+        count = self._store.count
+        living = (
+            each
+            for each in self._resources.installed()
+            if each.namespaced and count(each.key(namespace, ""))
+        )
+        return [kind for kind in map(_usual_kind, living) if kind is not None]
 
     def find(self, api_version: str, kind: str) -> Kind | None:
         """See Catalog."""
@@ -116,16 +126,23 @@ class LiveCatalog:
         value = entry.value
         group, _ = split_api_version(value["apiVersion"])
         resource = self._resources.by_kind(group, value["kind"])
-        kind = _kind(resource) if resource is not None else None
+        kind = _usual_kind(resource) if resource is not None else None
         return None if kind is None else Item.of(value, kind.resource)
 
 
-def _kind(resource: Resource, version: str = "") -> Kind | None:
-    """Return the kind in that version; without one, in the storage version if it is served, else in
-    the first served version."""
-    served = resource.served(version or resource.storage.name)
-    if served is None and not version:
-        served = next(filter(None, map(resource.served, resource.versions)), None)
+def _usual_kind(resource: Resource) -> Kind | None:
+    """Return the kind in the storage version if it is served, else in the first served version."""
+    return resource.once(_usual_kind, lambda: _make_usual_kind(resource))
+
+
+def _make_usual_kind(resource: Resource) -> Kind | None:
+    versions = (resource.storage.name, *resource.versions)
+    return next(filter(None, (_kind(resource, version) for version in versions)), None)
+
+
+def _kind(resource: Resource, version: str) -> Kind | None:
+    """Return the kind in that version."""
+    served = resource.served(version)
     if served is None:
         return None
     verbs = frozenset(resource.definition.verbs)

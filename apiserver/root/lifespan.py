@@ -17,12 +17,13 @@ from inkube.apiserver.root import (
     serving,
     triggers,
 )
+from inkube.apiserver.root.catalog import LiveCatalog
 from inkube.apiserver.root.core import Core
 from inkube.apiserver.root.defaults import sets
 from inkube.apiserver.root.listening import Listener
 from inkube.apiserver.root.parts import Parts
 from inkube.apiserver.root.progress import Progress
-from inkube.apiserver.root.sources import foundation
+from inkube.apiserver.root.sources import beginnings, foundation
 from inkube.apiserver.root.triggers import Trigger
 
 
@@ -40,8 +41,9 @@ async def lifespan(
     _defer_kinds(made)
     await _make_first_objects(made)
     replaced = {name for each in made.early for name in each.replaces}
-    reconcilers.add(made.core, replaced)
-    lazily = reconcilers.at_first_object(made.core, replaced)
+    catalog = LiveCatalog(base.store, made.core.resources)
+    reconcilers.add(made.core, catalog, replaced)
+    lazily = reconcilers.at_first_object(made.core, catalog, replaced)
     for trigger in (*lazily, *await _aggregation(made)):
         stack.callback(trigger.close)
         trigger.start()
@@ -94,7 +96,10 @@ def _defer_kinds(made: Parts) -> None:
 async def _make_first_objects(made: Parts) -> None:
     options = made.core.options
     if not made.core.read_only:
-        await bootstrap.first_objects(made.core.client)
+        store = made.core.base.store
+        await bootstrap.first_objects(made.core.client, store)
+        if beginnings.is_one(options) and store.count(keys.ROOT) == len(bootstrap.NAMESPACES):
+            await beginnings.keep(options, store)
     if options.authorization_mode == "RBAC":
         await made.defaults.make_set(sets.ROLES)
         await made.defaults.make_set(sets.MODULE_ROLES)

@@ -10,45 +10,48 @@ from inkube.apiserver.registry import Installer
 from inkube.apiserver.root import definitions, triggers
 from inkube.apiserver.root.catalog import LiveCatalog
 from inkube.apiserver.root.core import Core
-from inkube.apiserver.root.liveschemas import LiveSchemas
 from inkube.apiserver.root.triggers import Trigger
-from inkube.controllers.core import aggregation as roles
-from inkube.controllers.core import crds, expiry, garbage, namespaces, policies, quotas
+from inkube.controllers.core import crds, garbage
 from inkube.storage import Entry
 
 
-def add(core: Core, replaced: Collection[str]) -> None:
-    """Add the controllers that the options require to the manager. Modules run those in
-    `replaced`."""
+def add(core: Core, catalog: LiveCatalog, replaced: Collection[str]) -> None:
+    """Add the controllers that the options require to the manager from the start. Modules run those
+    in `replaced`."""
     options, manager = core.options, core.manager
     installer = Installer(core.resources, core.webhooks.converter, options.release.minor)
     served = crds.add(manager, installer)
     following = definitions.serve_stored(core.base.store, served.serve, served.forget)
     core.closing.callback(following.close)
-    if not core.read_only:
-        expiry.add(manager, options.event_ttl)
     if options.controllers:
-        catalog = LiveCatalog(core.base.store, core.resources)
-        roles.add(manager, manager.client)
-        namespaces.add(manager, catalog)
         garbage.add(manager, catalog)
-        quotas.add(manager, catalog)
-        policies.add(manager, LiveSchemas(core.resources))
         if options.asks_accounts and "serviceaccount-controller" not in replaced:
             root.accounts.add(manager, manager.client)
 
 
-def at_first_object(core: Core, replaced: Collection[str]) -> list[Trigger]:
+def at_first_object(core: Core, catalog: LiveCatalog, replaced: Collection[str]) -> list[Trigger]:
     """Return the triggers that add each controller at the first object that it needs. Modules run
     those in `replaced`."""
     options, manager = core.options, core.manager
     client = manager.client
     found: list[tuple[str, Callable[[Entry], bool], Callable[[], None]]] = []
     if not core.read_only:
-        found += [("flowschemas", triggers.says_nothing, lambda: root.flowcontrol.add(manager))]
+        found += [
+            ("flowschemas", triggers.says_nothing, lambda: root.flowcontrol.add(manager)),
+            ("events", triggers.exists, lambda: root.expiry.add(manager, options.event_ttl)),
+        ]
     if options.controllers:
-        found += [("leases", triggers.is_identity, lambda: root.identity.add(manager))]
-    if options.controllers:
+        found += [
+            ("leases", triggers.is_identity, lambda: root.identity.add(manager)),
+            ("namespaces", triggers.is_to_go, lambda: root.namespaces.add(manager, catalog)),
+            ("resourcequotas", triggers.exists, lambda: root.quotas.add(manager, catalog)),
+            ("clusterroles", triggers.exists, lambda: root.clusterroles.add(manager, client)),
+            (
+                "validatingadmissionpolicies",
+                triggers.exists,
+                lambda: root.policies.add(manager, root.LiveSchemas(core.resources)),
+            ),
+        ]
         protection: Mapping[str, Callable[[], None]] = {
             "persistentvolumeclaim": lambda: root.protection.add_claims(manager, client),
             "persistentvolume": lambda: root.protection.add_volumes(manager, client),

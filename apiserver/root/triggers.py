@@ -37,7 +37,8 @@ class Trigger:
             self._following = None
 
     def _look(self) -> None:
-        self._judge(self._store.list(self._prefix))
+        if self._store.count(self._prefix):
+            self._judge(self._store.list(self._prefix))
 
     def _hear(self, changes: Sequence[Change]) -> None:
         self._judge(change.entry for change in changes)
@@ -46,6 +47,11 @@ class Trigger:
         if self._following is not None and any(map(self._wanted, entries)):
             self.close()
             self._act()
+
+
+def exists(_: Entry) -> bool:
+    """Any object is enough."""
+    return True
 
 
 def leads_elsewhere(entry: Entry) -> bool:
@@ -65,5 +71,6 @@ def is_identity(entry: Entry) -> bool:
 
 
 def is_to_go(entry: Entry) -> bool:
-    """Whether an object is being deleted and has a finalizer (from its bytes)."""
+    """Whether an object is being deleted and is still there: for a finalizer, or for what is in a
+    namespace (from its bytes)."""
     return b'"deletionTimestamp"' in entry.data

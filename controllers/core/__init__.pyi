@@ -1,6 +1,6 @@
 from inkube.controllers.core import accounts as accounts
-from inkube.controllers.core import aggregation as aggregation
 from inkube.controllers.core import apiservices as apiservices
+from inkube.controllers.core import clusterroles as clusterroles
 from inkube.controllers.core import crds as crds
 from inkube.controllers.core import expiry as expiry
 from inkube.controllers.core import flowcontrol as flowcontrol

@@ -80,6 +80,10 @@ class Catalog(Protocol):
         """All served kinds, each in one version."""
         ...
 
+    def kinds_in(self, namespace: str) -> list[Kind]:
+        """The kinds that have objects in a namespace, by what this process has read."""
+        ...
+
     def find(self, api_version: str, kind: str) -> Kind | None:
         """The kind in a version; None if it is not served."""
         ...

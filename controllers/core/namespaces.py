@@ -124,43 +124,42 @@ class Drain:
         """Delete all objects. `since` is the deletionTimestamp of the namespace."""
         remains = RemainingObjects()
         elapsed = (self._clock.now() - datetime.fromisoformat(since)).total_seconds()
-        kinds = [kind for kind in self._catalog.kinds() if _is_content(kind)]
-        kinds.sort(key=lambda kind: kind.resource.resource != "pods")
-        for kind in kinds:
-            await self._delete_all(kind, name, remains, elapsed)
-            if kind.resource == _PODS and (remains.resources or remains.grace):
-                break
+        # the list waits for the writes of other processes: the catalog knows them afterwards
+        await self._delete_all(_PODS, name, remains, elapsed)
+        if remains.resources or remains.grace:
+            return remains
+        for kind in self._catalog.kinds_in(name):
+            if _is_content(kind):
+                await self._delete_all(kind.resource, name, remains, elapsed)
         return remains
 
     async def _delete_all(
-        self, kind: Kind, namespace: str, remains: RemainingObjects, elapsed: float
+        self, resource: GVR, namespace: str, remains: RemainingObjects, elapsed: float
     ) -> None:
         """Delete the objects of one kind, then count the remaining objects."""
         selection = Selection(namespace=namespace)
-        found = (await self._client.list(kind.resource, selection)).items
+        found = (await self._client.list(resource, selection)).items
         living = [obj for obj in found if "deletionTimestamp" not in obj["metadata"]]
         for start in range(0, len(living), _AT_ONCE):
             batch = living[start : start + _AT_ONCE]
-            await asyncio.gather(*(self._delete(kind, obj, remains) for obj in batch))
+            await asyncio.gather(*(self._delete(resource, obj, remains) for obj in batch))
         if not found:
             return
-        left = (await self._client.list(kind.resource, selection)).items
-        if kind.resource == _PODS:
+        left = (await self._client.list(resource, selection)).items
+        if resource == _PODS:
             remains.grace = max(_grace(left) - elapsed, 0.0)
             if remains.grace:
                 return
         if left:
-            remains.resources[f"{kind.resource.resource}.{kind.resource.group}"] = len(left)
+            remains.resources[f"{resource.resource}.{resource.group}"] = len(left)
         for obj in left:
             remains.finalizers.update(obj["metadata"].get("finalizers") or ())
 
-    async def _delete(self, kind: Kind, obj: Object, remains: RemainingObjects) -> None:
+    async def _delete(self, resource: GVR, obj: Object, remains: RemainingObjects) -> None:
         meta = obj["metadata"]
         options = {"propagationPolicy": "Background"}
         try:
-            await self._client.delete(
-                kind.resource, meta["name"], meta["namespace"], options=options
-            )
+            await self._client.delete(resource, meta["name"], meta["namespace"], options=options)
         except StatusError as error:
             if error.code != 404:
                 remains.refusals.append(error.message)
@@ -219,9 +218,9 @@ def _grace(pods: list[Object]) -> float:
 
 
 def _is_content(kind: Kind) -> bool:
-    """Whether objects of a kind count as content of a namespace; events are counted under their
-    other name."""
-    return kind.namespaced and "delete" in kind.verbs and kind.resource != _NEW_EVENTS
+    """Whether objects of a kind are still to be deleted: pods are gone by then, and events are
+    counted under their other name."""
+    return "delete" in kind.verbs and kind.resource not in (_PODS, _NEW_EVENTS)
 
 
 def _counted(counts: Counter[str], form: str) -> str:

@@ -235,9 +235,12 @@ async def test_controllers_that_others_could_do_without_run_in_one_server(tmp_pa
             True,
             False,
         )
+        quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "a"}}
+        await here.client.create({**quota, "spec": {"hard": {"pods": "1"}}})
+        await there.store.current()  # so that both have controllers with their first object
         names = [set(server.manager.names) for server in (here, there)]
         assert names[1] == {"crds", "apiservice-availability"} & names[0]
-        assert {"namespaces", "garbage"} <= names[0]
+        assert {"quotas", "garbage"} <= names[0]
 
 
 async def test_a_lease_that_somebody_removes_is_taken_again(tmp_path: Path):

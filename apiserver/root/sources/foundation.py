@@ -15,9 +15,18 @@ from inkube.apiserver.auth import KeyFiles, Keys
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.registry import JSONCodec, SystemFields
 from inkube.apiserver.root.progress import Progress
+from inkube.apiserver.root.sources import beginnings
 from inkube.controllers.clock import Clock, MovableClock, RevisionClock
 from inkube.schemas import releases
-from inkube.storage import CompactionOptions, Log, MemoryLog, Store, StoreOptions, WriterOptions
+from inkube.storage import (
+    CompactionOptions,
+    Log,
+    MemoryLog,
+    Snapshot,
+    Store,
+    StoreOptions,
+    WriterOptions,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -44,7 +53,7 @@ async def opened(
     clock = _clock(options, lambda: store.revision)
     system_fields = SystemFields(now=clock.now, seed=options.seed)
     store = Store(
-        await _log(options, begun, playing),
+        await _log(options, begun, playing, system_fields),
         JSONCodec(),
         store_options(options),
         now=lambda: system_fields.now().timestamp(),
@@ -72,10 +81,14 @@ async def _log(
     options: Options,
     begun: "root.snapshots.Snapshot | None",
     playing: "root.replay.Player | None",
+    system_fields: SystemFields,
 ) -> Log:
     if playing is not None:
         return await playing.begin()
-    own = log(options, begun)
+    first = None if begun is None else begun.log
+    if beginnings.is_one(options):
+        first = beginnings.snapshot(options, system_fields)
+    own = log(options, first)
     return own if options.at is None else await root.past.at(own, options)
 
 
@@ -132,7 +145,7 @@ async def player(options: Options) -> "root.replay.Player | None":
     return await root.replay.opened(options.replay, options.speed)
 
 
-def log(options: Options, begun: "root.snapshots.Snapshot | None") -> Log:
+def log(options: Options, begun: Snapshot | None) -> Log:
     """Return the log of the store. `begun` is the first state of a log in memory.
 
     Raises ValueError for a URL that is not PostgreSQL's, or if its driver is not installed.
@@ -140,7 +153,7 @@ def log(options: Options, begun: "root.snapshots.Snapshot | None") -> Log:
     if options.database:
         return _postgresql(options.database)
     if options.data is None:
-        return MemoryLog() if begun is None else MemoryLog(begun.log)
+        return MemoryLog() if begun is None else MemoryLog(begun)
     sqlite = root.SqliteOptions(synchronous="FULL" if options.durable else "NORMAL")
     return root.sqlite_log(options.data, sqlite)
 
