@@ -3,7 +3,7 @@
 Modules have their own controllers, and can replace some of these.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 
 from inkube.apiserver import root
 from inkube.apiserver.registry import Installer
@@ -52,13 +52,14 @@ def at_first_object(core: Core, catalog: LiveCatalog, replaced: Collection[str])
                 lambda: root.policies.add(manager, root.LiveSchemas(core.resources)),
             ),
         ]
-        protection: Mapping[str, Callable[[], None]] = {
-            "persistentvolumeclaim": lambda: root.protection.add_claims(manager, client),
-            "persistentvolume": lambda: root.protection.add_volumes(manager, client),
-            "volumeattributesclass": lambda: root.protection.add_classes(manager, client),
-        }
-        for kind, add_one in protection.items():
-            if f"{kind}-protection-controller" not in replaced:
-                plural = f"{kind}es" if kind.endswith("s") else f"{kind}s"
-                found.append((plural, triggers.is_to_go, add_one))
+        protection = (
+            ("persistentvolumeclaim", "s", lambda: root.protection.add_claims(manager, client)),
+            ("persistentvolume", "s", lambda: root.protection.add_volumes(manager, client)),
+            ("volumeattributesclass", "es", lambda: root.protection.add_classes(manager, client)),
+        )
+        found += [
+            (f"{kind}{ending}", triggers.is_to_go, add_one)
+            for kind, ending, add_one in protection
+            if f"{kind}-protection-controller" not in replaced
+        ]
     return [Trigger(core.base.store, *each) for each in found]
