@@ -75,24 +75,23 @@ class Answer(web.StreamResponse):
     the connection, so that the client cannot mistake the part for the whole body.
     """
 
-    packed = False
-    """Whether the body is sent compressed."""
-    _audit_id = ""
-    _writer: AbstractStreamWriter | None = None
-    _transport: asyncio.Transport | None = None
-    _connection: Connection | None = None
-    _shown = True
-    _stays = False
-    _whole = b""
-    _sent = False
-
     def __init__(self, body: Body, head: "Head | CIMultiDict[str]", code: int = 200) -> None:
         super().__init__(status=code)
         self.body = body
+        self.packed = False
+        """Whether the body is sent compressed."""
         self.pinned = len(body) if isinstance(body, bytes) else 0
         """Bytes that stay in memory until the whole response is sent."""
         self._head = head if isinstance(head, Head) else None
         self._own = None if isinstance(head, Head) else head
+        self._audit_id = ""
+        self._writer: AbstractStreamWriter | None = None
+        self._transport: asyncio.Transport | None = None
+        self._connection: Connection | None = None
+        self._shown = True
+        self._stays = False
+        self._whole = b""
+        self._sent = False
 
     @property
     def headers(self) -> "CIMultiDict[str]":
