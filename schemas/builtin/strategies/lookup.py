@@ -14,10 +14,10 @@ _Family = Mapping[str, Callable[[], _Make]]
 _CORE: _Family = {
     "namespaces": lambda: strategies.namespaces.Namespaces,
     "nodes": lambda: strategies.nodes.Nodes,
-    "persistentvolumeclaims": lambda: strategies.storagekinds.Claims,
-    "persistentvolumes": lambda: strategies.storagekinds.Volumes,
+    "persistentvolumeclaims": lambda: strategies.volumes.Claims,
+    "persistentvolumes": lambda: strategies.volumes.Volumes,
     "pods": lambda: strategies.pods.Pods,
-    "serviceaccounts": lambda: strategies.configuration.Accounts,
+    "serviceaccounts": lambda: strategies.serviceaccounts.Accounts,
     "services": lambda: strategies.services.Services,
 }
 _APPS: _Family = {
@@ -26,9 +26,7 @@ _APPS: _Family = {
 }
 _GROUPS: Mapping[str, _Family] = {
     "": _CORE,
-    "apiextensions.k8s.io": {
-        "customresourcedefinitions": lambda: strategies.definitions.Definitions
-    },
+    "apiextensions.k8s.io": {"customresourcedefinitions": lambda: strategies.crds.Definitions},
     "apiregistration.k8s.io": {"apiservices": lambda: strategies.apiservices.Registrations},
     "apps": _APPS,
     "batch": {"jobs": lambda: strategies.jobs.Jobs},
