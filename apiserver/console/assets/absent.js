@@ -1,4 +1,4 @@
-// A place that the console does not have.
+// The page for an unknown address of the console.
 import { html, useEffect } from "./html.js";
 import { route } from "./router.js";
 

@@ -1,4 +1,4 @@
-// What can be done to an object without editing it: copy, download, scale, restart.
+// Actions on an object other than editing: copy, download, scale, restart.
 import { ask } from "./api.js";
 import { Dialog } from "./dialog.js";
 import { html, useEffect, useState } from "./html.js";

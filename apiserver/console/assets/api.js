@@ -1,14 +1,14 @@
-// Requests to the server: JSON in and out, streams of lines, refusals as ApiError.
+// Requests to the server: JSON, streams of lines, errors as ApiError.
 import { store } from "./store.js";
 
 const TOKEN = "inkube.token";
 
-/** Whether somebody has to sign in: set when the server answers 401. */
+/** Whether the user must sign in, which is set after a 401. */
 export const signedOut = store(false);
 /** Warnings of the server, newest last; `notices.js` shows them. */
 export const warnings = store([]);
 
-/** A refusal: `code`, and the members of the Status that came with it. */
+/** An error response: `code`, and the members of its Status. */
 export class ApiError extends Error {
   constructor(code, status) {
     super(status.message || `the server answered ${code}`);
@@ -21,7 +21,7 @@ export class ApiError extends Error {
 
 export const getToken = () => sessionStorage.getItem(TOKEN) || "";
 
-/** Use a token from now on; "" forgets it. It goes with the tab. */
+/** Use a token from now on; "" removes it. It is kept as long as the tab. */
 export function setToken(token) {
   if (token) sessionStorage.setItem(TOKEN, token);
   else sessionStorage.removeItem(TOKEN);
@@ -57,7 +57,7 @@ function readWarnings(answer) {
 
 const unquote = (text) => text.replaceAll(/\\(.)/g, "$1");
 
-/** The JSON of an answer. Throws ApiError, and what `fetch` throws. */
+/** The JSON of a response. Throws ApiError, and the errors of `fetch`. */
 export async function ask(path, options = {}) {
   const answer = await send(path, options);
   const told = readWarnings(answer);
@@ -66,12 +66,12 @@ export async function ask(path, options = {}) {
   return options.quiet ? { object: found, warnings: told } : found;
 }
 
-/** The text of an answer. */
+/** The text of a response. */
 export async function askText(path, options) {
   return (await send(path, options)).text();
 }
 
-/** Call `onLine` with every line of an answer until it ends or `signal` aborts it. */
+/** Call `onLine` with every line of a response until it ends or `signal` aborts it. */
 export async function readLines(path, onLine, options = {}) {
   const answer = await send(path, options);
   options.onOpen?.();
@@ -87,7 +87,7 @@ export async function readLines(path, onLine, options = {}) {
   if (rest) onLine(rest);
 }
 
-/** A query string of what is not empty, with its question mark. */
+/** A query string of the non-empty values, with its question mark. */
 export function query(parameters) {
   const given = Object.entries(parameters).filter(([, value]) => value !== "" && value != null);
   return given.length ? `?${new URLSearchParams(given)}` : "";

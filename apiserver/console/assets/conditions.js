@@ -1,8 +1,8 @@
-// Conditions and health: what controllers say of an object.
+// Conditions and health in the status of objects.
 import { age, moment } from "./format.js";
 import { html } from "./html.js";
 
-// conditions that are good news when they are false
+// conditions for which False is the good state
 const ADVERSE = /Pressure|Failure|Failed|Unavailable|Degraded|Terminating|Stalled|Blocked/;
 
 function sortOf({ type, status }) {

@@ -13,7 +13,7 @@ export default function Control() {
   const look = () => ask(ROOT).then(setFound, (error) => tell(error.message, "bad"));
   useEffect(() => void look(), []);
 
-  /** Do something, say so, and look at what there is then. */
+  /** Execute an action, show a notice, and load the new state. */
   async function act(action, body, done, method = "POST") {
     setBusy(true);
     try {

@@ -1,4 +1,4 @@
-// A new object of a kind.
+// The page to create an object of a kind.
 import { Editor } from "./editor.js";
 import { html } from "./html.js";
 import { findKind } from "./kinds.js";

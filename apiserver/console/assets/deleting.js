@@ -1,4 +1,4 @@
-// Deletion of one object or of many, after a question.
+// Deletion of one or several objects, after a confirmation.
 import { ask } from "./api.js";
 import { Dialog } from "./dialog.js";
 import { plural } from "./format.js";
@@ -7,9 +7,9 @@ import { objectPath } from "./kinds.js";
 import { tell } from "./notices.js";
 
 const AT_ONCE = 3; // requests
-const NAMED = 5; // objects that the question names
+const NAMED = 5; // objects named in the confirmation
 
-/** `objects` are `{namespace, name}` of one kind; `done()` is called once all were asked for. */
+/** `objects` are `{namespace, name}` of one kind; `done()` is called after all requests. */
 export function Delete({ kind, objects, close, done = () => {} }) {
   const [policy, setPolicy] = useState("Background");
   const title = objects.length === 1 ? `${kind.kind} ${objects[0].name}` : plural(objects.length, `${kind.kind} object`);

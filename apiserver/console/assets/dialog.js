@@ -1,9 +1,9 @@
-// A modal dialog of the browser: it keeps the focus, closes by Escape, and gives the focus back.
+// A modal dialog of the browser: it traps the focus, closes on Escape, and restores the focus.
 import { html, useLayoutEffect, useRef } from "./html.js";
 
 export function Dialog({ title, close, children, wide }) {
   const dialog = useRef();
-  // before the browser paints: what is typed meanwhile goes into the dialog
+  // before the browser paints, so that typed keys go to the dialog
   useLayoutEffect(() => {
     const back = document.activeElement;
     dialog.current.showModal();

@@ -1,10 +1,10 @@
 // Differences between two texts, by lines (Myers, "An O(ND) difference algorithm", 1986).
 import { html } from "./html.js";
 
-const MOST = 4000; // steps: texts that differ more are told as replaced
+const MOST = 4000; // steps: texts with more differences are shown as replaced
 const CONTEXT = 3;
 
-/** `[sort, line]` with sort " ", "+" or "-". */
+/** `[sort, line]`, where sort is " ", "+" or "-". */
 export function diffLines(before, after) {
   const a = before ? before.split("\n") : [];
   const b = after ? after.split("\n") : [];
@@ -59,10 +59,10 @@ function walkBack(trace, a, b) {
   return found.reverse();
 }
 
-/** How many lines differ. */
+/** The number of lines that differ. */
 export const countChanges = (lines) => lines.filter(([sort]) => sort !== " ").length;
 
-/** Differences with some lines around each. */
+/** Differences with some lines of context. */
 export function Diff({ before, after, label = "Differences" }) {
   const lines = diffLines(before, after);
   const near = new Set();

@@ -1,4 +1,4 @@
-// What a reader writes before it is stored: how it is sent, and what the server says of it.
+// Drafts of objects: their text, how they are sent, and the errors of the server.
 import { ask, query } from "./api.js";
 import { apiVersion, listPath, objectPath } from "./kinds.js";
 import { inOrder } from "./objects.js";
@@ -9,7 +9,7 @@ import { dump, findLines, load } from "./yaml.js";
 export const MANAGER = "inkube-console";
 const SET_BY_SERVER = ["uid", "creationTimestamp", "generation", "managedFields", "selfLink"];
 
-/** The text to edit of an object: without what the server sets, and status where it is written apart. */
+/** The text of an object to edit: without server-set fields, and without a status with its own subresource. */
 export function textToEdit(object, kind, mode) {
   const metadata = { ...object.metadata };
   for (const name of SET_BY_SERVER) delete metadata[name];
@@ -19,13 +19,13 @@ export function textToEdit(object, kind, mode) {
   return dump(inOrder({ ...rest, metadata, ...(keepsStatus ? { status } : {}) }));
 }
 
-/** The text in another mode: an apply names no version, an update has to. */
+/** The text for another mode: an apply contains no resourceVersion, an update needs it. */
 export function inMode(text, mode, version) {
   const without = text.replace(/^ {2}resourceVersion: .*\n/m, "");
   return mode === "apply" ? without : without.replace(/^(metadata:\n)/m, `$1  resourceVersion: '${version}'\n`);
 }
 
-/** A draft of a new object: what every object has, and what the schema requires. */
+/** A draft of a new object: the members of every object, and those that the schema requires. */
 export function newText(kind, schema, namespace) {
   const metadata = { name: "" };
   if (kind.namespaced) metadata.namespace = namespace || "default";
@@ -51,8 +51,8 @@ function sample(schema, depth) {
 }
 
 /**
- * Send a draft as `create`, `update` or `apply`, for real or as a dry run. The text goes as it is:
- * the server reads the YAML. Answers `{object, warnings}`; throws ApiError.
+ * Send a draft as `create`, `update` or `apply`, really or as a dry run. The text is sent unchanged,
+ * because the server reads YAML. Returns `{object, warnings}`; throws ApiError.
  */
 export function sendDraft(kind, text, mode, { dryRun = false, force = false, lenient = false, signal } = {}) {
   const { metadata = {} } = load(text) || {};
@@ -69,11 +69,11 @@ export function sendDraft(kind, text, mode, { dryRun = false, force = false, len
   return ask(place + asked, { method, body: text, type, signal, quiet: true });
 }
 
-/** Whether the server refused fields that it does not know, or that are there twice. */
+/** Whether the server refused unknown or duplicate fields. */
 export const isStrict = (error) =>
   error.code === 400 && /(unknown|duplicate) field "/.test(error.message);
 
-/** The draft of a reader on top of what others wrote: only what the reader changed since `original`. */
+/** Rebase a draft on changes of others: only the user's changes since `original` are kept. */
 export function merge(original, mine, theirs) {
   return dump(mergeValues(load(original), load(mine), load(theirs)));
 }
@@ -93,8 +93,8 @@ function mergeValues(original, mine, theirs) {
 }
 
 /**
- * What a refusal means: `{problems, conflicts, outdated}`. Conflicts are those of an apply, outdated
- * that somebody else wrote first.
+ * The meaning of an error: `{problems, conflicts, outdated}`. Conflicts are those of an apply;
+ * outdated means that another client wrote first.
  */
 export function readRefusal(error) {
   const strict = [...error.message.matchAll(/(unknown|duplicate) field "((?:[^"\\]|\\.)*)"/g)];
@@ -107,7 +107,7 @@ export function readRefusal(error) {
   return { problems, conflicts, outdated: error.code === 409 && error.reason === "Conflict" && !conflicts };
 }
 
-/** A text without a field; what is left empty by that goes, too. */
+/** Remove a field from a text, and parents that become empty. */
 export function removeField(text, path) {
   const lines = text.split("\n");
   const places = findLines(text);

@@ -1,5 +1,5 @@
-// An object as text, checked by the server while it is written: a dry run of every pause answers what
-// both phases of validation find, and what would be stored.
+// The text editor of an object. At each pause of typing, a dry run returns the errors of both phases
+// of validation, and the object as it would be stored.
 import { Diff } from "./diff.js";
 import { inMode, isStrict, merge, newText, readRefusal, removeField, sendDraft, textToEdit } from "./drafts.js";
 import { html, useEffect, useMemo, useState } from "./html.js";
@@ -12,9 +12,9 @@ import { useSchema } from "./schema.js";
 import { dump, findLines, load, nearest } from "./yaml.js";
 import { Painted } from "./yamlview.js";
 
-const PAUSE = 300; // milliseconds without a key before the server is asked
+const PAUSE = 300; // milliseconds without a key before the dry run
 
-/** Edit `object`, or write a new one where there is none. `done(stored)` is called afterwards. */
+/** Edit `object`, or a new object without it. `done(stored)` is called after saving. */
 export function Editor({ kind, object, rights = {}, namespace, done }) {
   const schema = useSchema(kind);
   const [mode, setMode] = useState(object ? "update" : "create");
@@ -42,7 +42,7 @@ export function Editor({ kind, object, rights = {}, namespace, done }) {
       clearTimeout(timer);
       control.abort();
     };
-  }, [text, mode, version]); // a version of somebody else makes a draft stale
+  }, [text, mode, version]); // a newer version makes a draft stale
 
   async function check(signal) {
     try {
@@ -55,7 +55,7 @@ export function Editor({ kind, object, rights = {}, namespace, done }) {
     }
   }
 
-  /** What else is wrong beside unknown fields: a server that is strict about them checks nothing else. */
+  /** Find other errors besides unknown fields, because a strict server checks nothing else then. */
   async function checkRest(strict, signal) {
     try {
       await sendDraft(kind, text, mode, { dryRun: true, lenient: true, signal });
@@ -169,7 +169,7 @@ function Answer({ verdict, text, setText, takeOver }) {
   }
 }
 
-/** The text over its painted self; problems stand at the end of the line of their field. */
+/** The text over a highlighted copy; problems are at the end of their field's line. */
 function Paper({ text, setText, verdict, schema }) {
   const [caret, setCaret] = useState(0);
   const { lines, places, object } = useMemo(() => {
@@ -205,14 +205,14 @@ function Paper({ text, setText, verdict, schema }) {
     <${About} places=${places} line=${caret} schema=${schema} />`;
 }
 
-/** The rest of a problem's path that the text does not have. */
+/** The part of a problem's path that the text lacks. */
 function missing(problem, object) {
   const there = resolve(object || {}, problem.path);
   return there.length < problem.path.length && problem.path.every((each) => typeof each !== "object")
     ? `${format(problem.path.slice(there.length))}: ` : "";
 }
 
-/** What the schema says of the field that the caret is on. */
+/** The schema's description of the field at the caret. */
 function About({ places, line, schema }) {
   if (!schema) return null;
   let path = [];

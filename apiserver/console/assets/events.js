@@ -1,4 +1,4 @@
-// The events about an object, the newest first, as they come.
+// The events about an object, the newest first, with live updates.
 import { age, moment } from "./format.js";
 import { html } from "./html.js";
 import { findKind } from "./kinds.js";
@@ -14,7 +14,7 @@ export function Events({ object }) {
   const kind = findKind("", "v1", "events");
   const asked = { fieldSelector: `involvedObject.uid=${uid}` };
   const { items, error } = useList(kind, namespace || "default", asked);
-  if (error) return null; // who may not read events sees none
+  if (error) return null; // users without the right to read events see none
   const events = items.sort((a, b) => (timeOf(a) < timeOf(b) ? 1 : -1));
   return html`
     <section class="card"><h2>Events</h2>

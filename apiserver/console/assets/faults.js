@@ -1,4 +1,4 @@
-// Faults: requests that fail on purpose, where the server knows them (Fault of world.inkube.dev).
+// Faults: requests that fail on purpose, if the server has this kind (Fault of world.inkube.dev).
 import { ask } from "./api.js";
 import { html } from "./html.js";
 import { apiVersion, findKind, listPath, objectPath } from "./kinds.js";

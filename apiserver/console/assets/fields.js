@@ -1,4 +1,4 @@
-// An object as a tree: each field with its value, its owner, its problems, and what the schema says.
+// An object as a tree: each field with its value, owner, problems, and description from the schema.
 import { html, useMemo, useState } from "./html.js";
 import { colourOf, Legend, readManagers } from "./managers.js";
 import { withoutManagers } from "./objects.js";

@@ -1,6 +1,6 @@
-// Which kinds and objects a few letters may mean.
+// Search for kinds and objects by a part of their name.
 
-/** The kinds that a text may mean, the best first. */
+/** The kinds that match a text, the best first. */
 export function search(all, text) {
   const wanted = text.toLowerCase();
   const rank = (kind) => {
@@ -16,7 +16,7 @@ export function search(all, text) {
     .map(([, kind]) => kind);
 }
 
-/** The objects whose name has a text, those that begin with it first; `{kind, metadata}`. */
+/** The objects with a text in their name, those that begin with it first; `{kind, metadata}`. */
 export function searchObjects(all, text) {
   const wanted = text.toLowerCase();
   return all

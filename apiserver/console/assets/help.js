@@ -1,4 +1,4 @@
-// The keys there are now.
+// The dialog with the current keyboard shortcuts.
 import { Dialog } from "./dialog.js";
 import { html } from "./html.js";
 import { listKeys, singleKeys } from "./keys.js";

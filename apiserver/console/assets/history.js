@@ -1,4 +1,4 @@
-// The history of an object: a slider over its kept states, and what each changed.
+// The history of an object: a slider over its kept states, and the changes of each.
 import { Diff } from "./diff.js";
 import { clockTime } from "./format.js";
 import { html, useEffect, useState } from "./html.js";
@@ -12,7 +12,7 @@ const NAMES = { KEPT: "the oldest that is kept", ADDED: "created", MODIFIED: "ch
 export function History({ kind, namespace, name }) {
   const [states, setStates] = useState(null);
   const [failure, setFailure] = useState("");
-  const [chosen, setChosen] = useState(-1); // -1 is the newest, whatever comes
+  const [chosen, setChosen] = useState(-1); // -1 is always the newest
   useEffect(
     () => followKept(kind, namespace, name, { states: setStates, failed: (error) => setFailure(error.message) }),
     [kind, namespace, name],
@@ -42,7 +42,7 @@ const describe = ({ revision, type }) => `revision ${revision}, ${NAMES[type] ||
 
 const textOf = (state) => (!state || state.type === "DELETED" ? "" : dump(withoutVersion(state.object)).trimEnd());
 
-/** Who wrote it and when, as far as managedFields know. */
+/** The writer and time of a state, as far as managedFields contain them. */
 function written({ object, type }) {
   if (type === "DELETED") return "";
   const entries = (object.metadata.managedFields || []).filter((each) => each.time);

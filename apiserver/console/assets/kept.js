@@ -1,15 +1,15 @@
-// The states of one object that the log still has, the oldest first, and then as they come.
+// The states of one object that are still in the log, the oldest first, then new ones as they come.
 //
-// It takes nothing but the ordinary API: a version that is too old is answered with the oldest that is
-// kept; a list at exactly that one is the first state, and a watch from there on tells all others.
+// It uses only the ordinary API: the error for a too old version contains the oldest kept one;
+// a list at exactly that version is the first state, and a watch from there returns all others.
 import { ApiError, ask, query, readLines } from "./api.js";
 import { listPath } from "./kinds.js";
 import { typed } from "./objects.js";
 import { follow } from "./watch.js";
 
-const ANCIENT = 1; // a version that every server has forgotten
+const ANCIENT = 1; // a version that no server keeps
 
-/** `sink.states([{revision, type, object}])` whenever there are more; `sink.failed(error)`. */
+/** Calls `sink.states([{revision, type, object}])` for new states, and `sink.failed(error)`. */
 export function followKept(kind, namespace, name, sink) {
   const control = new AbortController();
   const path = listPath(kind, namespace);
@@ -43,7 +43,7 @@ export function followKept(kind, namespace, name, sink) {
 
 const stateOf = (type, object) => ({ type, object, revision: object.metadata.resourceVersion });
 
-/** The oldest version that can be read, as a refusal tells it: `too old resource version: 1 (100)`. */
+/** The oldest readable version, from the error `too old resource version: 1 (100)`. */
 async function findOldest(path, fieldSelector, signal) {
   const wanted = { watch: "true", fieldSelector, resourceVersion: ANCIENT, timeoutSeconds: 1 };
   let oldest = "";

@@ -1,15 +1,15 @@
-// Keys: `useKeys({ j: [act, "Next row"] })` while a component is there; two in a row as "g k".
-// Single keys can be turned off in the help, for those who speak or shake (WCAG 2.1.4).
+// Keyboard shortcuts: `useKeys({ j: [act, "Next row"] })` while a component exists; "g k" is a sequence.
+// Single keys can be turned off in the help, for users of speech input or with tremor (WCAG 2.1.4).
 import { useLayoutEffect, useRef } from "./html.js";
 import { kept } from "./store.js";
 
-const PATIENCE = 1200; // milliseconds between the two keys of a pair
+const PATIENCE = 1200; // the maximum of milliseconds between the two keys of a sequence
 const bound = new Set();
 export const singleKeys = kept("keys", true);
 let first = "";
 let timer = 0;
 
-/** Bind keys to `[act, what it does]`, before what is drawn is shown. Later bindings win over earlier ones. */
+/** Bind keys to `[act, description]` before the component is painted. Later bindings override earlier ones. */
 export function useKeys(bindings) {
   const current = useRef(bindings);
   current.current = bindings;
@@ -19,7 +19,7 @@ export function useKeys(bindings) {
   }, []);
 }
 
-/** `[key, what it does]` of all that is bound now. */
+/** `[key, description]` of all current bindings. */
 export function listKeys() {
   const found = new Map();
   for (const { current } of bound) {

@@ -1,21 +1,21 @@
-// What the server serves: kinds by discovery, and the paths of their objects.
+// The kinds that the server serves, from discovery, and the paths of their objects.
 import { ask } from "./api.js";
 import { store } from "./store.js";
 
 const DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 /**
- * A kind as one version serves it.
+ * A kind in one served version.
  * @typedef {{group: string, version: string, plural: string, kind: string, namespaced: boolean,
  *   verbs: string[], shortNames: string[], subresources: Record<string, string[]>,
  *   versions: string[], custom: boolean}} Kind
  */
 
-/** Every kind in its preferred version, null before they are known. */
+/** Every kind in its preferred version; null before discovery. */
 export const kinds = store(/** @type {Kind[] | null} */ (null));
 const others = new Map();
 
-/** Ask the server for its kinds. */
+/** Load the kinds from the server. */
 export async function discover() {
   const [core, groups] = await Promise.all([
     ask("/api", { accept: DISCOVERY }),
@@ -55,11 +55,11 @@ function toKind(group, version, resource) {
   };
 }
 
-/** Whether a group is none of Kubernetes' own: those have no dot, or end in k8s.io. */
+/** Whether a group is not one of Kubernetes: those have no dot, or end in k8s.io. */
 export const isCustom = (group) => group.includes(".") && !/[.-]k8s\.io$/.test(group);
-/** Whether a group is of a module that comes with inkube. */
+/** Whether a group belongs to a module of inkube. */
 export const isOfModule = (group) => /(^|\.)(inkube\.dev|grafana\.app|porch\.kpt\.dev)$/.test(group);
-const USUAL = ["", "apps", "batch"]; // before the others of Kubernetes
+const USUAL = ["", "apps", "batch"]; // listed before Kubernetes' other groups
 const rank = ({ group }) => (USUAL.includes(group) ? USUAL.indexOf(group) : USUAL.length);
 
 const order = (a, b) =>
@@ -67,10 +67,10 @@ const order = (a, b) =>
 
 export const idOf = ({ group, version, plural }) => `${group}/${version}/${plural}`;
 
-/** The kind of a group, version and plural, in whatever version; undefined where there is none. */
+/** The kind of a group, version and plural, in any version; undefined if unknown. */
 export const findKind = (group, version, plural) => others.get(`${group}/${version}/${plural}`);
 
-/** The kind that an apiVersion and a kind name, as references have them. */
+/** The kind of an apiVersion and kind, as in references. */
 export function kindOf(apiVersion, kind) {
   const [group, version] = apiVersion.includes("/") ? apiVersion.split("/") : ["", apiVersion];
   for (const each of others.values()) {
@@ -81,7 +81,7 @@ export function kindOf(apiVersion, kind) {
 
 export const apiVersion = ({ group, version }) => (group ? `${group}/${version}` : version);
 
-/** `/api/v1/namespaces/default/configmaps`; without a namespace all of them. */
+/** `/api/v1/namespaces/default/configmaps`; without a namespace the path for all namespaces. */
 export function listPath(kind, namespace = "") {
   const base = kind.group ? `/apis/${kind.group}/${kind.version}` : `/api/${kind.version}`;
   const inside = kind.namespaced && namespace ? `/namespaces/${encodeURIComponent(namespace)}` : "";

@@ -1,12 +1,12 @@
-// Objects of a kind, followed for as long as somebody looks at them.
+// Objects of a kind with live updates, as long as the component exists.
 import { useEffect, useState } from "./html.js";
 import { listPath } from "./kinds.js";
 import { typed } from "./objects.js";
 import { follow } from "./watch.js";
 
-const GATHER = 100; // milliseconds: changes that come together are shown together
+const GATHER = 100; // milliseconds: changes within this time are rendered together
 
-/** `{items, state, error}`; `kind` may be undefined where the server has no such kind. */
+/** `{items, state, error}`; `kind` may be undefined if the server lacks the kind. */
 export function useList(kind, namespace = "", parameters = {}) {
   const [found, setFound] = useState({ items: [], state: "loading", error: null });
   useEffect(() => {

@@ -1,4 +1,4 @@
-// The page: who is there, then the frame around whatever the address names.
+// The entry point: signs in, then shows the frame with the page of the address.
 import { html, render } from "./html.js";
 import { begin, user } from "./session.js";
 import { Shell } from "./shell.js";

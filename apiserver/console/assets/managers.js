@@ -1,4 +1,4 @@
-// Who owns which field: managedFields, read as paths of the object and given colours.
+// Owners of fields: managedFields as paths of the object, with a colour per manager.
 import { age } from "./format.js";
 import { html } from "./html.js";
 import { keyOf, resolve } from "./paths.js";
@@ -6,8 +6,8 @@ import { keyOf, resolve } from "./paths.js";
 const COLOURS = 8;
 
 /**
- * The managers of an object, numbered from 1, and the number by the key of each field's path.
- * A field of several is told by the one who wrote last.
+ * The managers of an object, numbered from 1, and the number of each field by the key of its path.
+ * A field with several managers gets the last writer.
  */
 export function readManagers(object) {
   const entries = [...(object.metadata.managedFields || [])].sort((a, b) =>

@@ -1,4 +1,4 @@
-// The namespace that lists show: chosen among those there are, or typed where they may not be listed.
+// The namespace of lists: selected from the existing ones, or typed if they cannot be listed.
 import { ask } from "./api.js";
 import { html, useEffect, useState } from "./html.js";
 import { findKind, listPath } from "./kinds.js";
@@ -7,7 +7,7 @@ import { useStore } from "./store.js";
 
 const METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
-/** The names of all namespaces, "" where they may not be listed. */
+/** The names of all namespaces; "" if they cannot be listed. */
 async function listNames() {
   const kind = findKind("", "v1", "namespaces");
   if (!kind) return null;
@@ -23,7 +23,7 @@ async function listNames() {
 export function NamespacePicker() {
   const [names, setNames] = useState([]);
   const chosen = useStore(namespace);
-  const refresh = () => listNames().then(setNames, () => {}); // the page itself tells what fails
+  const refresh = () => listNames().then(setNames, () => {}); // the page itself shows errors
   useEffect(() => void refresh(), []);
   const onChange = (event) => namespace.set(event.target.value.trim());
   if (names === null) {

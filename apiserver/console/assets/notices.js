@@ -1,4 +1,4 @@
-// What the reader is told in passing: what was done, what failed, warnings of the server.
+// Short notices: results of actions, errors, and warnings of the server.
 import { warnings } from "./api.js";
 import { html, useEffect } from "./html.js";
 import { store, useStore } from "./store.js";
@@ -8,7 +8,7 @@ const SECONDS = 8;
 const notices = store([]);
 let count = 0;
 
-/** Tell something; `sort` is good, bad or warn. Bad news stay until they are closed. */
+/** Show a notice; `sort` is good, bad or warn. Bad ones stay until they are closed. */
 export function tell(text, sort = "good") {
   const notice = { id: ++count, text, sort };
   notices.set([...notices.get(), notice].slice(-SHOWN));

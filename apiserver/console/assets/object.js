@@ -1,4 +1,4 @@
-// One object: what it is, what is wrong with it, and every way to look at it, one beside the other.
+// The page of one object: its state, its problems, and a tab for each view.
 import { Actions } from "./actions.js";
 import { Conditions, Health } from "./conditions.js";
 import { Delete } from "./deleting.js";
@@ -21,7 +21,7 @@ import { Terminal } from "./terminal.js";
 import { useTick } from "./ticks.js";
 import { YamlView } from "./yamlview.js";
 
-const AGES = 10; // seconds after which ages are told anew
+const AGES = 10; // seconds between updates of ages
 
 export default function ObjectPage({ parts, query }) {
   const [group, version, plural, place, name] = parts;
@@ -37,7 +37,7 @@ function useRights(kind, namespace, name) {
     const verbs = ["update", "patch", "delete"].filter((verb) => kind.verbs.includes(verb));
     Promise.all(verbs.map(async (verb) => [verb, await may(verb, kind, namespace, name)])).then(
       (found) => setRights(Object.fromEntries(found)),
-      () => setRights({}), // who may not even ask is refused when they try
+      () => setRights({}), // without this right, the actions themselves fail
     );
   }, [kind, namespace, name]);
   return rights;

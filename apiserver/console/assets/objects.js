@@ -1,9 +1,9 @@
-// One object as it is now, followed for as long as somebody looks at it.
+// One object with live updates.
 import { listPath } from "./kinds.js";
 import { useEffect, useState } from "./html.js";
 import { follow } from "./watch.js";
 
-/** `{object, state, error, gone}`: the object, null before it is known; `gone` once it was deleted. */
+/** `{object, state, error, gone}`: `object` is null before the first response; `gone` after its deletion. */
 export function useObject(kind, namespace, name) {
   const [found, setFound] = useState({ object: null, state: "loading", error: null, gone: false });
   useEffect(() => {
@@ -21,12 +21,12 @@ export function useObject(kind, namespace, name) {
   return found;
 }
 
-/** An item of a list with the apiVersion and kind that only the list tells. */
+/** An item of a list, with the apiVersion and kind of the list. */
 export function typed(item, list) {
   return { apiVersion: list.apiVersion, kind: list.kind.replace(/List$/, ""), ...item };
 }
 
-/** The members that every object has first, then its own. */
+/** The common members of all objects first, then the others. */
 export function inOrder(object) {
   const { apiVersion, kind, metadata, spec, status, ...rest } = object;
   return defined({ apiVersion, kind, metadata: metadataInOrder(metadata), spec, ...rest, status });
@@ -40,13 +40,13 @@ function defined(object) {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
 }
 
-/** The object without what changes with every write: for comparing. */
+/** The object without members that change with every write, for comparisons. */
 export function withoutVersion(object) {
   const { managedFields: _, resourceVersion: __, ...metadata } = object.metadata;
   return inOrder({ ...object, metadata });
 }
 
-/** The object without what only says who wrote what. */
+/** The object without managedFields. */
 export function withoutManagers(object) {
   const { managedFields: _, ...metadata } = object.metadata;
   return inOrder({ ...object, metadata });

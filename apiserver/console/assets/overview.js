@@ -1,4 +1,4 @@
-// Where a visit begins: what is wrong, and what happened last.
+// The start page: current problems, and the latest events.
 import { ask } from "./api.js";
 import { timeOf } from "./events.js";
 import { age, moment, plural } from "./format.js";
@@ -13,13 +13,13 @@ import { useStore } from "./store.js";
 import { useTick } from "./ticks.js";
 import { LOOKED_AT, troubleOf } from "./trouble.js";
 
-const AGES = 10; // seconds after which ages are told anew
-const MOST = 500; // objects of one kind that are looked at
+const AGES = 10; // seconds between updates of ages
+const MOST = 500; // the maximum of objects per kind
 const SHOWN = 25;
 const USUAL = ["", "apps", "batch", "networking.k8s.io"]; // groups whose objects are counted
 const METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
-/** Objects that something is wrong with: of custom kinds with a status, and of workloads. */
+/** Objects with problems: of custom kinds with a status, and of workloads. */
 function useTroubled(all, space, turn) {
   const [found, setFound] = useState(null);
   useEffect(() => {
@@ -39,7 +39,7 @@ function useTroubled(all, space, turn) {
   return found;
 }
 
-/** How many objects there are of each kind: the reader's own kinds first, then what others have. */
+/** The number of objects of each kind: the user's own kinds first, then the others. */
 function useCounts(all, space) {
   const [found, setFound] = useState([]);
   useEffect(() => {
@@ -55,7 +55,7 @@ function useCounts(all, space) {
   return found;
 }
 
-/** A list; of what the reader may not list, an empty one. */
+/** A list; empty if the user may not list the kind. */
 async function listed(path, signal, accept) {
   try {
     return (await ask(path, { signal, accept, quiet: true })).object;
@@ -84,11 +84,11 @@ export default function Overview() {
   const { items, error } = useList(findKind("", "v1", "events"), space);
   const events = useMemo(
     () => [...items].sort((a, b) => (timeOf(a) < timeOf(b) ? 1 : -1)).slice(0, SHOWN), [items]);
-  const newest = events[0]?.metadata.resourceVersion; // what fails is told by an event
+  const newest = events[0]?.metadata.resourceVersion; // failures cause events
   const troubled = useTroubled(all, space, newest);
   useEffect(() => {
     document.title = "Overview · inkube";
-    ask("/version").then(setVersion, () => {}); // it is only told
+    ask("/version").then(setVersion, () => {}); // only for display
   }, []);
   const about = [
     version && `answers as Kubernetes ${version.gitVersion.split("+")[0]}`,

@@ -1,4 +1,4 @@
-// Go to a kind by a few letters of its name, plural, short name or group, or to an object by its name.
+// Go to a kind by a part of its name, plural, short name or group, or to an object by its name.
 import { ask } from "./api.js";
 import { Dialog } from "./dialog.js";
 import { search, searchObjects } from "./finding.js";
@@ -8,13 +8,13 @@ import { tell } from "./notices.js";
 import { kindHref, objectHref } from "./router.js";
 import { useStore } from "./store.js";
 
-const SHOWN = 12; // kinds, and as many objects
-const LEAST = 2; // letters that an object is looked for with
-const MOST = 500; // objects of one kind that are looked at
+const SHOWN = 12; // kinds, and the same number of objects
+const LEAST = 2; // the minimum of letters to search for objects
+const MOST = 500; // the maximum of objects per kind
 const AT_ONCE = 3; // requests
 const METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
-/** The names of all objects, kind by kind, once somebody looks for one. */
+/** The names of all objects, loaded kind by kind at the first search. */
 function useObjects(all, wanted) {
   const [found, setFound] = useState([]);
   useEffect(() => {

@@ -1,7 +1,7 @@
 // Field paths: `spec.crew[0].port`, `metadata.labels[app.kubernetes.io/name]`,
 // `.spec.containers[name="web"].image`. A path is an array of names and indexes.
 
-/** Read a path as a 422, a fieldError or a conflict writes it. Conditions become objects. */
+/** Parse a path in the form of a 422, a fieldError or a conflict. Conditions become objects. */
 export function parsePath(text) {
   const path = [];
   const parts = /\.?([^.[\]]+)|\[((?:"(?:[^"\\]|\\.)*"|[^\]"])*)\]/g;
@@ -34,12 +34,12 @@ function readValue(text) {
   }
 }
 
-/** One path as one text, for maps. */
+/** A path as text, for keys of maps. */
 export const keyOf = (path) => path.map(String).join("\u0000");
 
 /**
- * The path of what is there of `path` in an object: conditions become indexes, and names with dots
- * are put together where the object has them. It ends where the object does.
+ * The part of `path` that exists in an object: conditions become indexes, and names with dots are
+ * joined where the object has them. It ends at the first missing member.
  */
 export function resolve(object, path) {
   const found = [];
@@ -77,7 +77,7 @@ function joinedName(here, path, at) {
 
 export const valueAt = (object, path) => path.reduce((here, step) => here?.[step], object);
 
-/** A path as people write it. */
+/** A path in the form that users write. */
 export function format(path) {
   return path
     .map((step, at) => {

@@ -1,4 +1,4 @@
-// Pods of a workload, and the logs of their containers as they are written.
+// The pods of a workload, and the live logs of their containers.
 import { query, readLines } from "./api.js";
 import { html, useEffect, useRef, useState } from "./html.js";
 import { findKind, objectPath } from "./kinds.js";

@@ -1,19 +1,19 @@
-// What is wrong with fields: `status.fieldErrors`, the causes of a 422, the conflicts of an apply.
-// Whatever tells it, a problem is `{path, field, detail, type}` and is shown at its field.
+// Problems of fields: `status.fieldErrors`, the causes of a 422, the conflicts of an apply.
+// Each problem is `{path, field, detail, type}`, and is shown at its field.
 import { html } from "./html.js";
 import { format, keyOf, parsePath, resolve } from "./paths.js";
 
-/** A field that is none, as `<nil>` of rules that were not checked. */
+/** Whether it is not a field: `<nil>` is the field of rules that were not checked. */
 const pathOf = (field) => (field.startsWith("<") ? [] : parsePath(field));
 
-/** What live checks found. */
+/** The problems that live checks found. */
 export function ofStatus(object) {
   return (object.status?.fieldErrors || []).map(({ field = "", detail = "", type }) => ({
     path: pathOf(field), field, detail, type,
   }));
 }
 
-/** What a refusal says of each field. */
+/** The problems in an error response. */
 export function ofRefusal(error) {
   if (!error.causes.length) return [{ path: [], field: "", detail: error.message, type: error.reason }];
   return error.causes.map(({ field = "", message = "", reason }) => ({
@@ -21,7 +21,7 @@ export function ofRefusal(error) {
   }));
 }
 
-/** Problems by the key of the field they are shown at: their own, or the nearest there is. */
+/** Problems by the key of the field where they are shown: their own, or the nearest existing one. */
 export function byField(problems, object) {
   const found = new Map();
   for (const problem of problems) {
@@ -31,7 +31,7 @@ export function byField(problems, object) {
   return found;
 }
 
-/** A list of problems; `choose(problem)` shows where one is. */
+/** A list of problems; `choose(problem)` goes to its field. */
 export function Problems({ problems, choose, title }) {
   if (!problems.length) return null;
   return html`

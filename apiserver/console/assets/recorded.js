@@ -1,5 +1,5 @@
-// The server of a page that is a file: answers that were recorded, in place of requests. A plain script,
-// which runs before the console's own in what `console.report` writes.
+// The server of a saved page: recorded responses instead of requests. A plain script that runs
+// before the console's own, in pages that `console.report` writes.
 "use strict";
 {
   const recorded = JSON.parse(document.getElementById("recorded").textContent);
@@ -9,7 +9,7 @@
   const json = (object, code = 200) =>
     new Response(JSON.stringify(object), { status: code, headers: { "Content-Type": "application/json" } });
   const refuse = (code, message) => json({ kind: "Status", status: "Failure", code, message }, code);
-  /** Lines, and then nothing until the reader leaves. */
+  /** A stream with these lines, which then stays open. */
   const stream = (lines, ends) => {
     const body = new ReadableStream({
       start(control) {
@@ -62,7 +62,7 @@
     if (path === "/debug/requests") return stream([], false);
     return LIST.test(path) ? list(path, asked, headers.Accept || "") : refuse(404, REFUSED);
   };
-  /** A stream that never opens: the console then reads each watch by itself. */
+  /** A stream that never opens; the console then uses a connection per watch. */
   window.WebSocket = class extends EventTarget {
     static CONNECTING = 0;
     static OPEN = 1;

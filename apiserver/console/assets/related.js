@@ -1,4 +1,4 @@
-// Owners as a graph: what owns the object, and what it owns, from left to right.
+// A graph of owners and dependents of the object, from left to right.
 import { ask } from "./api.js";
 import { html, useEffect, useState } from "./html.js";
 import { kindOf, kinds, listPath } from "./kinds.js";
@@ -6,14 +6,14 @@ import { objectHref } from "./router.js";
 
 const METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 const AT_ONCE = 3; // the browser has six connections, and watches take some
-const MOST = 500; // objects of one kind that are looked at
+const MOST = 500; // the maximum of objects per kind
 const WIDTH = 184;
 const HEIGHT = 46;
 const GAP_X = 32;
 const GAP_Y = 12;
-const FOLD = 8; // objects of one kind with one owner: more of them are one box
+const FOLD = 8; // objects of one kind with one owner; more of them share one box
 
-/** The metadata of everything that may own or be owned, by uid. */
+/** The metadata of all possible owners and dependents, by uid. */
 async function gather(object, signal) {
   const { namespace = "" } = object.metadata;
   const wanted = kinds.get().filter((kind) =>
@@ -22,7 +22,7 @@ async function gather(object, signal) {
   const one = async () => {
     for (let kind = wanted.pop(); kind && !signal.aborted; kind = wanted.pop()) {
       try {
-        const isPods = kind.plural === "pods" && !kind.group; // whose state is of use
+        const isPods = kind.plural === "pods" && !kind.group; // their state is shown
         const asked = { accept: isPods ? undefined : METADATA, signal, quiet: true };
         const list = await ask(`${listPath(kind, namespace)}?limit=${MOST}`, asked);
         for (const { metadata, status } of list.object.items || []) {
@@ -43,7 +43,7 @@ const stateOf = ({ deletionTimestamp }, status = {}) => {
   return waiting.find((reason) => reason && reason !== "ContainerCreating") || status.phase || "";
 };
 
-/** The objects with many of one kind and owner put together, but those in `open` and `uid`. */
+/** The objects, with many of one kind and owner combined, except those in `open` and `uid`. */
 export function fold(all, uid, open) {
   const groups = Map.groupBy(
     [...all].filter(([id, { metadata }]) => id !== uid && metadata.ownerReferences?.length === 1),
@@ -63,7 +63,7 @@ export function fold(all, uid, open) {
   return found;
 }
 
-/** Columns of uids, the roots first; `edges` from owner to owned. */
+/** Columns of uids, the roots first; `edges` from owner to dependent. */
 function arrange(all, uid) {
   const ownersOf = (id) => (all.get(id)?.metadata.ownerReferences || []).map((each) => each.uid).filter((each) => all.has(each));
   const owned = new Map();

@@ -1,4 +1,4 @@
-// The requests of the server as they are answered: who asked what, how long it took, the bodies.
+// Live requests of the server: client, duration, bodies.
 import { readLines } from "./api.js";
 import { clockTime, plural } from "./format.js";
 import { html, useEffect, useMemo, useRef, useState } from "./html.js";

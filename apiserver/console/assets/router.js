@@ -1,10 +1,10 @@
-// Where the reader is: the part of the address after `#`. No page is loaded anew.
+// The current page: the part of the address after `#`. The browser never reloads the page.
 import { kept, store } from "./store.js";
 
-/** The namespace that lists show; "" is all of them. */
+/** The namespace shown by lists; "" means all. */
 export const namespace = kept("namespace", "");
 
-/** `parts` of the path, and the `query`. */
+/** The `parts` of the path, and the `query`. */
 export const route = store(read());
 addEventListener("hashchange", () => route.set(read()));
 
@@ -18,7 +18,7 @@ export const go = (href) => {
   location.hash = href;
 };
 
-/** Change the query of this place, without a step in the browser's history. */
+/** Change the query of this page without an entry in the browser's history. */
 export function setQuery(changes) {
   const { parts, query } = route.get();
   const next = Object.entries({ ...query, ...changes }).filter(([, value]) => value);
@@ -32,7 +32,7 @@ const at = (kind) => `${kind.group || "core"}/${kind.version}/${kind.plural}`;
 /** The table of a kind. */
 export const kindHref = (kind) => `#/kind/${at(kind)}`;
 
-/** One object; `tab` is what of it is shown first. */
+/** One object; `tab` is the tab to show first. */
 export function objectHref(kind, space, name, tab = "") {
   const path = `#/object/${at(kind)}/${space ? encodeURIComponent(space) : "-"}`;
   return `${path}/${encodeURIComponent(name)}${tab ? `?tab=${tab}` : ""}`;

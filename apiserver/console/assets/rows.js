@@ -1,20 +1,20 @@
-// The rows of a table, live: a list in pages, then its watch, gathered into few renderings.
+// The rows of a table with live updates: a list in pages, then its watch, with few renderings.
 import { isCustom, listPath } from "./kinds.js";
 import { follow } from "./watch.js";
 
 const TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1,application/json";
 const PAGE = 2000;
-const GATHER = 120; // milliseconds: changes that come together are shown together
+const GATHER = 120; // milliseconds: changes within this time are rendered together
 
 /**
- * One row; `changes` counts what was seen of it since the page was opened.
+ * One row; `changes` counts its changes since the page was opened.
  * @typedef {{key: string, name: string, namespace: string, cells: any[], metadata: any,
  *   problems: number, changes: number, text: string}} Row
  */
 
 /**
- * Follow the table of a kind in a namespace. `onChange({rows, columns, state, error})` is called
- * soon after something changed; `rows` is the same Map every time.
+ * Follow the table of a kind in a namespace. Calls `onChange({rows, columns, state, error})`
+ * soon after a change; `rows` is always the same Map.
  * @returns {() => void} stops it
  */
 export function followTable(kind, namespace, onChange) {
@@ -67,7 +67,7 @@ export function followTable(kind, namespace, onChange) {
       now();
     },
   };
-  // what others check is told in the object itself; of built-in kinds metadata is enough
+  // results of checks are in the object itself; for built-in kinds metadata suffices
   const includeObject = isCustom(kind.group) ? "Object" : "Metadata";
   const stop = follow(listPath(kind, namespace), sink, {
     accept: TABLE,
@@ -86,7 +86,7 @@ function toRow({ cells, object }) {
   const { metadata, status } = object;
   const { name, namespace = "" } = metadata;
   const problems = status?.fieldErrors?.length || 0;
-  metadata.managedFields = undefined; // two thirds of what a row would hold
+  metadata.managedFields = undefined; // two thirds of a row's size
   return {
     key: keyOf(metadata), name, namespace, cells, metadata, problems, changes: 0,
     text: `${namespace} ${cells.join(" ")} ${labelText(metadata.labels)}`.toLowerCase(),
@@ -96,7 +96,7 @@ function toRow({ cells, object }) {
 const labelText = (labels) =>
   labels ? Object.entries(labels).map(([name, value]) => `${name}=${value}`).join(" ") : "";
 
-/** Rows that have every word of a text, in the order of a column; -1 is the key. */
+/** The rows that contain every word of a text, sorted by a column; -1 sorts by key. */
 export function select(rows, text, column, descending, isAge) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const found = [];

@@ -1,7 +1,7 @@
-// Texts that leave the page: into the clipboard, or as a file of the browser.
+// Copies texts to the clipboard, or downloads them as files.
 import { tell } from "./notices.js";
 
-/** Put a text into the clipboard, and say so. */
+/** Copy a text to the clipboard, and show a notice. */
 export async function copy(text, what) {
   try {
     await navigator.clipboard.writeText(text);
@@ -11,7 +11,7 @@ export async function copy(text, what) {
   }
 }
 
-/** Offer a text as a file. */
+/** Download a text as a file. */
 export function download(text, name) {
   const address = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
   const link = Object.assign(document.createElement("a"), { href: address, download: name });

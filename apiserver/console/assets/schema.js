@@ -1,4 +1,4 @@
-// The schema of a kind as OpenAPI v3 tells it: what each field is, in the server's own words.
+// The schema of a kind from OpenAPI v3: descriptions of its fields.
 import { ask } from "./api.js";
 import { useEffect, useState } from "./html.js";
 
@@ -9,15 +9,15 @@ async function fetchDocument({ group, version }) {
   const { paths } = await ask("/openapi/v3");
   const place = paths[name]?.serverRelativeURL;
   if (!place) return null;
-  // the address changes with the document, so it is read once
+  // the address changes with the document, so it is loaded once
   if (!documents.has(place)) {
-    documents.clear(); // one document at a time: some have a megabyte
+    documents.clear(); // one document at a time, because some have a megabyte
     documents.set(place, ask(place));
   }
   return documents.get(place);
 }
 
-/** A kind's `Schema`, null where the server tells none. */
+/** A kind's `Schema`; null if the server has none. */
 export async function fetchSchema(kind) {
   const document = await fetchDocument(kind);
   const all = document?.components?.schemas || {};
@@ -40,7 +40,7 @@ export class Schema {
     return this.node.description || "";
   }
 
-  /** `string`, `[]object`, `map[string]` …, with what else bounds it. */
+  /** `string`, `[]object`, `map[string]` …, with other constraints. */
   get type() {
     const { node } = this;
     if (node["x-kubernetes-int-or-string"] || node.format === "int-or-string") return "int or string";
@@ -72,7 +72,7 @@ export class Schema {
     return Object.keys(this.node.properties || {});
   }
 
-  /** The node of a member or an item, null where nothing is said of it. */
+  /** The node of a member or an item; null if the schema lacks it. */
   below(step) {
     if (typeof step === "number") return this.item;
     const found = this.node.properties?.[step] || this.node.additionalProperties;
@@ -80,7 +80,7 @@ export class Schema {
   }
 }
 
-/** The schema of a kind once it is known; undefined before, null where there is none. */
+/** The schema of a kind; undefined while it is loading, null if there is none. */
 export function useSchema(kind) {
   const [schema, setSchema] = useState(undefined);
   useEffect(() => {

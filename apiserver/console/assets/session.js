@@ -1,4 +1,4 @@
-// Who is signed in, and what they may do.
+// The signed-in user and their rights.
 import { ask, getToken, setToken, signedOut } from "./api.js";
 import { discover, kinds } from "./kinds.js";
 import { store } from "./store.js";
@@ -6,10 +6,10 @@ import { store } from "./store.js";
 const AUTHENTICATION = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 const AUTHORIZATION = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
-/** `{username, groups}`, null while nobody is signed in, undefined before that is known. */
+/** `{username, groups}`; null if no user is signed in, undefined while this is unknown. */
 export const user = store(undefined);
 
-/** Begin: as whom the kept token says, or as whoever an open server takes everybody for. */
+/** Start with the user of the stored token, or with the default user of an open server. */
 export async function begin() {
   try {
     await enter();
@@ -19,7 +19,7 @@ export async function begin() {
   }
 }
 
-/** Sign in with a token. Throws ApiError, and forgets the token, where the server refuses it. */
+/** Sign in with a token. If the server refuses it, removes the token and throws ApiError. */
 export async function signIn(token) {
   setToken(token.trim());
   try {
@@ -45,12 +45,12 @@ export function signOut() {
   user.set(null);
 }
 
-/** Whether leaving is of any use: an open server takes everybody in again. */
+/** Whether signing out has an effect: an open server accepts everyone. */
 export const hasToken = () => getToken() !== "";
 
 signedOut.subscribe((out) => out && user.get() && signOut());
 
-/** Whether the reader may `verb` objects of a kind; `{allowed, reason}`. */
+/** Whether the user may `verb` objects of a kind; `{allowed, reason}`. */
 export async function may(verb, kind, namespace = "", name = "", subresource = "") {
   const resourceAttributes = {
     verb, name, namespace, subresource,

@@ -1,4 +1,4 @@
-// The frame: the bar on top, the kinds at the side, the page in the middle.
+// The frame of every page: the top bar, the sidebar with the kinds, the page between them.
 import { html, useEffect, useRef, useState } from "./html.js";
 import { Help } from "./help.js";
 import { useKeys } from "./keys.js";
@@ -12,7 +12,7 @@ import { Sidebar } from "./sidebar.js";
 import { useStore } from "./store.js";
 import { nextTheme } from "./themes.js";
 
-// each page is fetched when it is first opened
+// each page is loaded when it is first opened
 const PAGES = {
   "": () => import("./overview.js"),
   kind: () => import("./table.js"),

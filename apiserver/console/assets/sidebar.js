@@ -1,4 +1,4 @@
-// The kinds by their groups, and the pages that are none.
+// The sidebar: kinds by group, and the other pages.
 import { html, useEffect, useRef, useState } from "./html.js";
 import { kinds } from "./kinds.js";
 import { kindHref } from "./router.js";

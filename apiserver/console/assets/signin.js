@@ -1,4 +1,4 @@
-// The form for a token.
+// The form to sign in with a token.
 import { html, useState } from "./html.js";
 import { signIn } from "./session.js";
 

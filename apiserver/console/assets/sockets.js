@@ -1,18 +1,18 @@
-// Watches of the page, all over one WebSocket: a browser has six connections to a server for all its
-// tabs. Where a proxy lets none through, a watch is a stream of lines of its own.
+// All watches of the page over one WebSocket, because a browser has six connections to a server for
+// all its tabs. If a proxy blocks WebSockets, each watch has its own stream of lines.
 import { ApiError, getToken, readLines } from "./api.js";
 
 const SHARED = "/inkube/v1/watch";
-const PROTOCOL = "base64.binary.k8s.io"; // said back by the server; a token has to have one beside it
+const PROTOCOL = "base64.binary.k8s.io"; // selected by the server; a token subprotocol needs another one next to it
 const BEARER = "base64url.bearer.authorization.k8s.io.";
-const ELSEWHERE = 501; // answered by another process, which does not share the stream
+const ELSEWHERE = 501; // the response of another process, which does not have the stream
 let passes = true;
 let shared = null;
 let count = 0;
 
 /**
- * Call `onEvent` with every event of a watch, parsed, until the server ends it or `signal` aborts it. Throws ApiError
- * where it is refused, and what `onEvent` throws.
+ * Call `onEvent` with every parsed event of a watch, until the server ends it or `signal` aborts it.
+ * Throws ApiError if it is refused, and the errors of `onEvent`.
  */
 export async function readEvents(path, onEvent, options) {
   if (passes) {
@@ -20,10 +20,10 @@ export async function readEvents(path, onEvent, options) {
     if (ended || options.signal.aborted) return;
   }
   const onLine = (line) => line && onEvent(JSON.parse(line));
-  await readLines(path, onLine, options); // which tells why, where it is refused
+  await readLines(path, onLine, options); // which gives the reason if it is refused
 }
 
-/** Whether the stream told the watch; where it did not, the caller reads it by itself. */
+/** Whether the stream served the watch; otherwise the caller opens its own connection. */
 async function readShared(path, onEvent, { accept, signal, onOpen }) {
   const token = getToken();
   if (shared?.token !== token) shared = new Stream(token);
@@ -116,7 +116,7 @@ class Stream {
 
 const protocols = (token) => (token ? [PROTOCOL, ...protocolsOf(token)] : []);
 
-/** The subprotocol that carries a token; none where there is no token. */
+/** The subprotocol that carries a token; none without a token. */
 export function protocolsOf(token) {
   if (!token) return [];
   return [BEARER + btoa(token).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")];

@@ -1,4 +1,4 @@
-// A value that components can follow.
+// A value to which components subscribe.
 import { useEffect, useReducer } from "./html.js";
 
 /** @template T @param {T} value */
@@ -11,7 +11,7 @@ export function store(value) {
       value = next;
       for (const listener of [...listeners]) listener(value);
     },
-    /** Follow it until the function that is returned is called. */
+    /** Subscribe; call the returned function to end it. */
     subscribe(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -19,7 +19,7 @@ export function store(value) {
   };
 }
 
-/** The value, and a new rendering whenever it changes. */
+/** The value; the component renders again at each change. */
 export function useStore(followed) {
   const [, again] = useReducer((count) => count + 1, 0);
   useEffect(() => {
@@ -31,7 +31,7 @@ export function useStore(followed) {
   return followed.get();
 }
 
-/** A store that outlives the page, under a name in the browser's local storage. */
+/** A store that is saved in the browser's local storage under a name. */
 export function kept(name, fallback) {
   const key = `inkube.${name}`;
   const found = localStorage.getItem(key);

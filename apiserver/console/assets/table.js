@@ -1,5 +1,5 @@
-// The objects of a kind: the server's own columns, searched, sorted, live. Only the rows in sight are
-// in the page, so it is as quick with ten thousand.
+// The table of a kind's objects: the server's columns, with search, sorting and live updates. Only
+// visible rows are in the DOM, so it stays fast with ten thousand objects.
 import { Delete } from "./deleting.js";
 import { age, moment, plural } from "./format.js";
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./html.js";
@@ -11,8 +11,8 @@ import { kept, useStore } from "./store.js";
 import { useTick } from "./ticks.js";
 
 const ROW = 32; // pixels, as in style.css
-const AGES = 10; // seconds after which ages are told anew
-const AROUND = 8; // rows above and below what is seen
+const AGES = 10; // seconds between updates of ages
+const AROUND = 8; // rows above and below the visible ones
 const wide = kept("wide", false);
 
 export default function TablePage({ parts, query }) {
@@ -113,7 +113,7 @@ function KindTable({ kind, query }) {
 const count = (shown, total, kind) =>
   shown === total ? plural(total, "object") : `${shown.toLocaleString()} of ${plural(total, "object")}`;
 
-/** Whether what is shown is what is there. */
+/** Whether the shown rows are up to date. */
 export function State({ state }) {
   const words = { loading: "loading", live: "live", lost: "connection lost" };
   return html`<span class="state ${state}" role="status"><i aria-hidden="true"></i>${words[state]}</span>`;
@@ -135,7 +135,7 @@ function textOf(row, column) {
   return cell == null ? "" : String(cell);
 }
 
-/** Widths in pixels, of what the longest cells of some rows take. */
+/** Widths in pixels, from the longest cells of some rows. */
 function widths(columns, rows) {
   const sample = rows.length > 200 ? rows.filter((_, at) => at % Math.ceil(rows.length / 200) === 0) : rows;
   return columns.map((column, index) => {

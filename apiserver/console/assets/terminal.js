@@ -1,4 +1,4 @@
-// A command in a container: what it writes, and lines for what it reads (exec over a WebSocket).
+// A command in a container: its output, and lines for its input (exec over a WebSocket).
 import { getToken, query } from "./api.js";
 import { html, useEffect, useRef, useState } from "./html.js";
 import { findKind, objectPath } from "./kinds.js";
@@ -8,7 +8,7 @@ const PROTOCOL = "v4.channel.k8s.io";
 const [STDIN, STDOUT, STDERR, ERROR] = [0, 1, 2, 3];
 const KEPT = 200_000; // characters
 
-/** The words of a command line; quotes keep spaces. */
+/** Split a command line into words; quotes keep spaces. */
 export function wordsOf(text) {
   const found = text.matchAll(/"((?:[^"\\]|\\.)*)"|'([^']*)'|(\S+)/g);
   return [...found].map(([, double, single, plain]) => plain ?? single ?? double.replaceAll(/\\(.)/g, "$1"));
@@ -81,7 +81,7 @@ export function Terminal({ pod }) {
     </form>`;
 }
 
-/** What the Status at the end of a command says. */
+/** The result in the Status at the end of a command. */
 function endOf(text) {
   const status = JSON.parse(text);
   if (status.status === "Success") return "";

@@ -1,4 +1,4 @@
-// Before the first paint: the theme that was chosen, where one was. A plain script, for modules wait.
+// Sets the selected theme before the first paint. A plain script, because modules run later.
 "use strict";
 {
   const chosen = localStorage.getItem("inkube.theme");

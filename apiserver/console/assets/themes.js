@@ -1,8 +1,8 @@
-// Light, dark, or as the system has it.
+// Light, dark, or the system's theme.
 const NAME = "inkube.theme";
 const ORDER = ["", "light", "dark"];
 
-/** The next of the three; `theme.js` sets it before the first paint of the next visit. */
+/** Switch to the next theme; `theme.js` sets it before the first paint of the next visit. */
 export function nextTheme() {
   const root = document.documentElement;
   const next = ORDER[(ORDER.indexOf(root.dataset.theme || "") + 1) % ORDER.length];

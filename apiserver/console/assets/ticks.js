@@ -1,4 +1,4 @@
-// A new rendering from time to time, where ages are shown.
+// Renders a component periodically, to update ages.
 import { useEffect, useReducer } from "./html.js";
 
 export function useTick(seconds) {

@@ -1,10 +1,10 @@
-// What is wrong with an object, in a sentence: findings of checks, and pods, Jobs and workloads that failed.
+// The problem of an object in a sentence: errors of checks, and failed pods, Jobs and workloads.
 const WAITS_IN_VAIN = /BackOff|^Err|Error$|InvalidImageName/;
 
-/** Built-in kinds that are looked at, as `group/plural`. */
+/** Built-in kinds that are checked, as `group/plural`. */
 export const LOOKED_AT = ["/pods", "batch/jobs", "apps/deployments", "apps/statefulsets", "apps/daemonsets", "apps/replicasets"];
 
-/** What is wrong; "" where nothing is. */
+/** The problem; "" if there is none. */
 export function troubleOf(object) {
   return ofChecks(object) || (object.kind === "Pod" ? ofPod(object) : ofConditions(object));
 }
@@ -26,7 +26,7 @@ function ofPod({ status = {} }) {
   return unplaced ? words(unplaced.reason, unplaced.message) : "";
 }
 
-/** How the first container ended that did not succeed. */
+/** The result of the first container that failed. */
 function ended({ containerStatuses = [] }) {
   const failed = containerStatuses.find(({ state }) => state?.terminated?.exitCode);
   return failed && `container ${failed.name} exited with code ${failed.state.terminated.exitCode}`;

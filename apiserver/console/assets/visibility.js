@@ -1,8 +1,8 @@
-// Whether anybody sees this tab. A browser keeps six connections to a server for all its tabs, so one
-// that nobody sees lets go of its watches, and goes on from where they were once it is seen.
-const PATIENCE = 5000; // milliseconds: who only looks elsewhere for a moment keeps them
+// Whether this tab is visible. A browser has six connections to a server for all its tabs, so a
+// hidden tab ends its watches, and resumes them when it is visible again.
+const PATIENCE = 5000; // milliseconds: a tab that is hidden only shortly keeps them
 
-/** `{signal, stop}`: the signal aborts when the tab has been hidden for a while. */
+/** `{signal, stop}`: the signal aborts when the tab has been hidden for this time. */
 export function watchHidden() {
   const control = new AbortController();
   let timer = 0;
@@ -23,7 +23,7 @@ export function watchHidden() {
   return { signal: control.signal, stop };
 }
 
-/** Wait until the tab is seen, or `signal` aborts. */
+/** Wait until the tab is visible, or `signal` aborts. */
 export function whenShown(signal) {
   if (!document.hidden) return Promise.resolve();
   return new Promise((done) => {

@@ -1,4 +1,4 @@
-// Lists and watches: what is there, then every change, for as long as somebody looks.
+// Lists and watches: the existing objects, then every change, until the component is gone.
 import { ApiError, ask, query } from "./api.js";
 import { readEvents } from "./sockets.js";
 import { watchHidden, whenShown } from "./visibility.js";
@@ -11,10 +11,10 @@ const pause = (ms, signal) =>
   });
 
 /**
- * List, then watch, and again from where it ended. `sink` is told:
+ * List, then watch, and resume after the watch ends. Calls of `sink`:
  * `reset()` before a list, `page(answer)` for each page of it, `listed()` at its end,
  * `event(type, object)` for each change, `state("loading" | "live" | "lost")`, `failed(error)`.
- * A refusal other than 410 ends it.
+ * An error other than 410 ends it.
  * @returns {() => void} stops it
  */
 export function follow(path, sink, { accept, parameters = {}, pageSize = 0, list = true } = {}) {
@@ -62,7 +62,7 @@ export function follow(path, sink, { accept, parameters = {}, pageSize = 0, list
     let token = "";
     let first = true;
     for (;;) {
-      // a small first page is shown while the others come
+      // a small first page is shown during the next ones
       const limit = pageSize && first ? Math.min(pageSize, 200) : pageSize;
       const asked = { ...parameters, limit: limit || "", continue: token };
       const answer = await ask(path + query(asked), { accept, signal });
@@ -90,7 +90,7 @@ export function follow(path, sink, { accept, parameters = {}, pageSize = 0, list
   }
 }
 
-/** An object's resourceVersion, or that of the row in a table. */
+/** The resourceVersion of an object, or of a table row's object. */
 function versionOf(object) {
   if (object.kind !== "Table") return object.metadata.resourceVersion;
   return object.metadata?.resourceVersion || object.rows[0].object.metadata.resourceVersion;

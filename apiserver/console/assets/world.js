@@ -1,5 +1,5 @@
-// The scripted world: what git hosts and GitHub know, to break and to mend by a click, and what the
-// checks find of it meanwhile.
+// The scripted world: the data of git hosts and GitHub, to break and repair by clicks, and the
+// resulting errors of the checks.
 import { ask } from "./api.js";
 import { Faults } from "./faults.js";
 import { plural } from "./format.js";
@@ -21,7 +21,7 @@ const OUTAGES = [
   ['{"delayMilliseconds":3000}', "answers after 3 s"],
 ];
 
-/** Change an object of the world by a merge patch; not where somebody else was quicker. */
+/** Change an object of the world by a merge patch. Fails if another client was faster. */
 async function write(kind, object, patch) {
   const { name, resourceVersion } = object.metadata;
   const body = { ...patch, metadata: { ...patch.metadata, resourceVersion } };

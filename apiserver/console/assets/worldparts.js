@@ -1,24 +1,24 @@
-// Taking parts out of an object of the world, and putting them back.
+// Removes parts of an object of the scripted world, and restores them.
 //
-// What was taken out is kept in an annotation of the object, so that anybody can mend it, later and
-// from another browser, and kubectl shows it. A place is `tokens`, `installations` or `branches/PATH`;
-// a part is told by its `id`: the token, the number of the installation, the name of the branch.
+// A removed part is kept in an annotation of the object, so that any user can restore it later,
+// in another browser, too, and kubectl shows it. A place is `tokens`, `installations` or
+// `branches/PATH`; a part has an `id`: the token, the number of the installation, the branch name.
 const BROKEN = "console.inkube.dev/broken";
-// a host without any token lets everybody in, so one that nobody has stays where the last was revoked
+// a host without tokens accepts everyone, so an unused token replaces the last revoked one
 const NOBODYS = "nobody-has-this-token";
 
-/** Whether a token only says that all others were revoked. */
+/** Whether a token only marks that all others were revoked. */
 export const isNobodys = ({ value }) => value === NOBODYS;
 
 function readBroken(object) {
   try {
     return JSON.parse(object.metadata.annotations?.[BROKEN] || "[]");
   } catch {
-    return []; // somebody else wrote it
+    return []; // the annotation was not written by the console
   }
 }
 
-/** The parts of a place as `[part, whether it is there]`, those taken out where they were. */
+/** The parts of a place as `[part, whether it exists]`, removed ones at their old position. */
 export function allParts(object, place, parts) {
   const all = parts.map((part) => [part, true]);
   const broken = readBroken(object).filter((each) => each.place === place);
@@ -26,13 +26,13 @@ export function allParts(object, place, parts) {
   return all;
 }
 
-/** The merge patch that takes a part out. */
+/** The merge patch that removes a part. */
 export function breakPart(object, place, { id, label }) {
   const { spec, taken } = take(object.spec, place, id);
   return patch([...readBroken(object), { place, id, label, ...taken }], spec);
 }
 
-/** The merge patch that puts a part back. */
+/** The merge patch that restores a part. */
 export function mendPart(object, place, { id }) {
   const broken = readBroken(object);
   const found = broken.find((each) => each.place === place && each.id === id);

@@ -1,4 +1,4 @@
-// YAML to read and to edit, with the line that every field stands on.
+// YAML to show and edit, with the line of every field.
 import * as yaml from "./vendor/js-yaml.js";
 import { keyOf } from "./paths.js";
 
@@ -6,7 +6,7 @@ const { ALIAS, DOCUMENT, MAPPING, POP, SCALAR, SEQUENCE } = yaml.EVENT_ID;
 
 export const dump = (object) => yaml.dump(object, { noRefs: true, lineWidth: -1 });
 
-/** The object of a text. Throws an Error with `line` (from 0) for what is no YAML. */
+/** Parse a text. Throws an Error with `line` (from 0) if it is not YAML. */
 export const load = (text) => reading(() => yaml.load(text));
 
 function reading(read) {
@@ -18,7 +18,7 @@ function reading(read) {
 }
 
 /**
- * Where fields stand: key of a path → `{path, first, last}`, lines from 0. Throws as `load`.
+ * The lines of fields: key of a path → `{path, first, last}`, lines from 0. Throws as `load`.
  * @returns {Map<string, {path: (string|number)[], first: number, last: number}>}
  */
 export function findLines(text) {
@@ -82,7 +82,7 @@ function lineFinder(text) {
   };
 }
 
-/** Where a path stands, or the nearest field around it. */
+/** The lines of a path, or of the nearest field that contains it. */
 export function nearest(lines, path) {
   for (let length = path.length; length >= 0; length--) {
     const found = lines.get(keyOf(path.slice(0, length)));
@@ -93,7 +93,7 @@ export function nearest(lines, path) {
 
 const TOKENS = /^(\s*(?:- )*)((?:"[^"]*"|'[^']*'|[^\s#:"'][^:#]*?)(?=:(?:\s|$)))?(.*)$/;
 
-/** A line as `[class, text]` pieces: key, string, number, word, comment. */
+/** Split a line into `[class, text]` pieces: key, string, number, word, comment. */
 export function paint(line) {
   if (/^\s*#/.test(line)) return [["comment", line]];
   const [, indent, key, rest] = line.match(TOKENS);

@@ -1,4 +1,4 @@
-// An object as YAML: each line with its owner, and with what is wrong with its field.
+// An object as YAML: each line with its owner and the problems of its field.
 import { html, useEffect, useMemo, useRef } from "./html.js";
 import { colourOf, Legend, readManagers } from "./managers.js";
 import { withoutManagers } from "./objects.js";
