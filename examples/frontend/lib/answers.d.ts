@@ -1,13 +1,13 @@
-/** What a server answers: refusals as errors, streams as lines. */
+/** Responses of a server: error responses as exceptions, streams as lines. */
 import type { Finding } from "./forms.js";
-/** Why a request was refused: a finding, and how Kubernetes' clients read it. */
+/** A cause of an error response: a finding with the fields of Kubernetes. */
 export interface Cause extends Finding {
     /** The same as `type`. */
     reason: string;
     /** The detail with the value before it. */
     message: string;
 }
-/** The members of a Status that say why something was refused. */
+/** The members of a Status that describe an error. */
 export interface Status {
     status?: string;
     code?: number;
@@ -17,14 +17,14 @@ export interface Status {
         causes?: Cause[];
     };
 }
-/** What the server refused: its Status. */
+/** An error response: its Status. */
 export declare class StatusError extends Error {
     readonly code: number;
     readonly reason: string;
     readonly causes: Cause[];
     constructor(code: number, body: Status);
 }
-/** The error that an answer is. */
+/** The error of a response. */
 export declare function refusal(answer: Response): Promise<StatusError>;
 /** The lines of a body that are not empty, as they arrive. */
 export declare function lines(stream: ReadableStream<Uint8Array>): AsyncGenerator<string>;

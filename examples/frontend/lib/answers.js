@@ -1,5 +1,5 @@
-/** What a server answers: refusals as errors, streams as lines. */
-/** What the server refused: its Status. */
+/** Responses of a server: error responses as exceptions, streams as lines. */
+/** An error response: its Status. */
 export class StatusError extends Error {
     code;
     reason;
@@ -11,7 +11,7 @@ export class StatusError extends Error {
         this.causes = body.details?.causes ?? [];
     }
 }
-/** The error that an answer is. */
+/** The error of a response. */
 export async function refusal(answer) {
     return new StatusError(answer.status, await answer.json().catch(() => ({})));
 }

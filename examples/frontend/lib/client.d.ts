@@ -22,8 +22,8 @@ export interface WatchEvent<T> {
     object: T;
 }
 /**
- * The objects of one kind; `path` is its list, `/apis/GROUP/VERSION/namespaces/NAME/PLURAL`. Watches of all clients of
- * a server share one connection.
+* The objects of one kind; `path` is that of its list, `/apis/GROUP/VERSION/namespaces/NAME/PLURAL`. All clients of
+* a server share one connection for their watches.
  */
 export declare class Client<T extends Resource<unknown, unknown>> {
     private readonly path;
@@ -34,32 +34,32 @@ export declare class Client<T extends Resource<unknown, unknown>> {
     list(): Promise<T[]>;
     create(object: T): Promise<T>;
     /**
-     * Everything the server would check of a create, outside systems included; nothing is stored. A name that is
-     * taken is a finding at `metadata.name`.
+    * Check a create without storing anything, including checks of external systems. A name that exists
+    * is a finding at `metadata.name`.
      */
     validate(object: T): Promise<Cause[]>;
-    /** Delete an object, if it is there; one with finalizers goes a little later. */
+    /** Delete an object if it exists; one with finalizers is deleted a little later. */
     remove(name: string): Promise<void>;
-    /** Delete an object and wait until it is gone. */
+    /** Delete an object, and wait until it is gone. */
     removed(name: string): Promise<void>;
-    /** Wait until there is no object of that name. */
+    /** Wait until no object has that name. */
     gone(name: string, { interval, attempts }?: {
         interval?: number | undefined;
         attempts?: number | undefined;
     }): Promise<void>;
-    /** Merge a change into an object. */
+    /** Change an object by a merge patch. */
     patch(name: string, change: object): Promise<T>;
-    /** Read what answers under an object's name and is no object, `NAME/resources`. */
+    /** Read a subresource that is not an object, `NAME/resources`. */
     read<R>(name: string, subresource: string): Promise<R>;
-    /** Ask for something there, `NAME/jobs`. */
+    /** Create something in a subresource, `NAME/jobs`. */
     post<R>(name: string, subresource: string, body: object): Promise<R>;
-    /** The objects there are, then every change of them, until the caller stops listening. */
+    /** The existing objects, then every change, until the caller stops iterating. */
     follow(): AsyncGenerator<WatchEvent<T>>;
-    /** Every change of one object after a resourceVersion, until the caller stops listening. */
+    /** Every change of one object after a resourceVersion, until the caller stops iterating. */
     watch(name: string, resourceVersion: string): AsyncGenerator<WatchEvent<T>>;
     /**
-     * One object as it is, then every change of it; one that is not there is told as a bookmark. It ends when the
-     * server ends it, or the signal.
+    * The current state of one object, then every change; a bookmark if it does not exist. It ends when the
+    * server ends it or the signal aborts.
      */
     followOne(name: string, signal?: AbortSignal): AsyncGenerator<WatchEvent<T>>;
     private changes;

@@ -2,8 +2,8 @@
 import { refusal, StatusError } from "./answers.js";
 import { sharedStream } from "./stream.js";
 /**
- * The objects of one kind; `path` is its list, `/apis/GROUP/VERSION/namespaces/NAME/PLURAL`. Watches of all clients of
- * a server share one connection.
+* The objects of one kind; `path` is that of its list, `/apis/GROUP/VERSION/namespaces/NAME/PLURAL`. All clients of
+* a server share one connection for their watches.
  */
 export class Client {
     path;
@@ -25,8 +25,8 @@ export class Client {
         return this.ask("POST", "", object);
     }
     /**
-     * Everything the server would check of a create, outside systems included; nothing is stored. A name that is
-     * taken is a finding at `metadata.name`.
+    * Check a create without storing anything, including checks of external systems. A name that exists
+    * is a finding at `metadata.name`.
      */
     async validate(object) {
         try {
@@ -40,7 +40,7 @@ export class Client {
             throw error;
         }
     }
-    /** Delete an object, if it is there; one with finalizers goes a little later. */
+    /** Delete an object if it exists; one with finalizers is deleted a little later. */
     async remove(name) {
         try {
             await this.ask("DELETE", `/${name}`);
@@ -50,12 +50,12 @@ export class Client {
                 throw error;
         }
     }
-    /** Delete an object and wait until it is gone. */
+    /** Delete an object, and wait until it is gone. */
     async removed(name) {
         await this.remove(name);
         await this.gone(name);
     }
-    /** Wait until there is no object of that name. */
+    /** Wait until no object has that name. */
     async gone(name, { interval = 100, attempts = 300 } = {}) {
         for (let attempt = 0; attempt < attempts; attempt++) {
             try {
@@ -70,32 +70,32 @@ export class Client {
         }
         throw new Error(`${name} is still there`);
     }
-    /** Merge a change into an object. */
+    /** Change an object by a merge patch. */
     patch(name, change) {
         return this.ask("PATCH", `/${name}`, change, "application/merge-patch+json");
     }
-    /** Read what answers under an object's name and is no object, `NAME/resources`. */
+    /** Read a subresource that is not an object, `NAME/resources`. */
     read(name, subresource) {
         return this.ask("GET", `/${name}/${subresource}`);
     }
-    /** Ask for something there, `NAME/jobs`. */
+    /** Create something in a subresource, `NAME/jobs`. */
     post(name, subresource, body) {
         return this.ask("POST", `/${name}/${subresource}`, body);
     }
-    /** The objects there are, then every change of them, until the caller stops listening. */
+    /** The existing objects, then every change, until the caller stops iterating. */
     async *follow() {
         const { items, metadata } = await this.ask("GET", "");
         for (const object of items)
             yield { type: "ADDED", object };
         yield* this.changes(new URLSearchParams({ resourceVersion: metadata.resourceVersion ?? "" }));
     }
-    /** Every change of one object after a resourceVersion, until the caller stops listening. */
+    /** Every change of one object after a resourceVersion, until the caller stops iterating. */
     watch(name, resourceVersion) {
         return this.changes(new URLSearchParams({ resourceVersion, fieldSelector: `metadata.name=${name}` }));
     }
     /**
-     * One object as it is, then every change of it; one that is not there is told as a bookmark. It ends when the
-     * server ends it, or the signal.
+    * The current state of one object, then every change; a bookmark if it does not exist. It ends when the
+    * server ends it or the signal aborts.
      */
     async *followOne(name, signal) {
         const fieldSelector = `metadata.name=${name}`;

@@ -1,29 +1,29 @@
-/** From what the server finds to what a form shows: one function for both phases. */
-/** One thing wrong: a cause of a refused request, or an entry of `status.fieldErrors`. */
+/** Converts findings of the server to errors of a form: one function for both phases. */
+/** One error: a cause of an error response, or an entry of `status.fieldErrors`. */
 export interface Finding {
     /** FieldValueInvalid, FieldValueRequired, FieldValueNotFound, … */
     type: string;
-    /** The path of the field that has to change; a finding may belong to none. */
+    /** The path of the field to change; some findings have none. */
     field?: string;
-    /** What is wrong, for people. */
+    /** The description of the error. */
     detail?: string;
     /** The check or rule that found it. */
     origin?: string;
-    /** The value that was refused; never a secret. */
+    /** The refused value; never a secret. */
     badValue?: unknown;
-    /** Values that would be right. */
+    /** Valid values. */
     supportedValues?: string[];
 }
-/** What is shown: beside fields, and on top of the form for what belongs to none. */
+/** Errors to show: next to fields, and on top of the form for those without a field. */
 export interface FormErrors<Field extends string = string> {
     fields: Partial<Record<Field, string>>;
     form: string[];
-    /** What a field may offer instead. */
+    /** Valid values to suggest, by field. */
     supported: Partial<Record<Field, string[]>>;
 }
-/** Where paths of the server are on a form: `{"spec.git.branch": "branch"}`. */
+/** The form's fields by path of the server: `{"spec.git.branch": "branch"}`. */
 export type Fields<Field extends string = string> = Readonly<Record<string, Field>>;
-/** A refusal (StatusError), an object with its status, or findings as they are. */
+/** An error response (StatusError), an object with its status, or a list of findings. */
 export type Findings = readonly Finding[] | {
     causes: readonly Finding[];
 } | {
@@ -31,5 +31,5 @@ export type Findings = readonly Finding[] | {
         fieldErrors?: readonly Finding[];
     } | undefined;
 };
-/** Findings as the form shows them; of several at one field the first. */
+/** Convert findings to errors of the form; of several at one field, the first. */
 export declare function toFormErrors<Field extends string>(found: Findings, fields: Fields<Field>): FormErrors<Field>;

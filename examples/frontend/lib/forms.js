@@ -1,5 +1,5 @@
-/** From what the server finds to what a form shows: one function for both phases. */
-/** Findings as the form shows them; of several at one field the first. */
+/** Converts findings of the server to errors of a form: one function for both phases. */
+/** Convert findings to errors of the form; of several at one field, the first. */
 export function toFormErrors(found, fields) {
     const errors = { fields: {}, form: [], supported: {} };
     for (const { type, field = "", detail, supportedValues } of findingsOf(found)) {
@@ -22,7 +22,7 @@ function findingsOf(found) {
         return found;
     return found.status?.fieldErrors ?? [];
 }
-/** The field of the form for a path, or for what the path is a part of: `spec.workflows[0]`. */
+/** The form's field for a path, or for the path that contains it: `spec.workflows[0]`. */
 function placeOf(path, fields) {
     for (let part = path; part !== ""; part = part.replace(/(\.[^.[\]]*|\[[^\]]*\]|^[^.[\]]+)$/, "")) {
         if (Object.hasOwn(fields, part))

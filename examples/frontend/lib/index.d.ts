@@ -1,4 +1,4 @@
-/** What a front end imports: `npm install PATH/examples/frontend`, then `import … from "inkube-client"`. */
+/** The exports for front ends: `npm install PATH/examples/frontend`, then `import … from "inkube-client"`. */
 export * from "./answers.js";
 export * from "./client.js";
 export * from "./forms.js";

@@ -1,4 +1,4 @@
-/** Jobs: what is done with a repository's files, and how to wait for it. */
+/** Jobs of a repository: request them, and wait for them. */
 import { Client, type Resource } from "./client.js";
 import { type Repository } from "./repositories.js";
 export interface JobSpec {
@@ -31,13 +31,13 @@ export interface ResourceItem {
 }
 export declare function jobs(server: string, namespace: string): Client<Job>;
 /**
- * Ask for a pull and tell every state of its job. A job is deleted once it is done: what was told last
- * is how it ended.
+* Request a pull, and yield every state of its job. A finished job is deleted, so the last state
+* is its result.
  */
 export declare function pull(all: Client<Job>, of: Client<Repository>, name: string): AsyncGenerator<JobStatus>;
-/** Wait until the jobs that run now are over: a repository has one job at a time. */
+/** Wait until the running jobs are finished: a repository has one job at a time. */
 export declare function idle(all: Client<Job>): Promise<void>;
-/** What the last pull made. */
+/** The resources of the last pull. */
 export declare function resources(of: Client<Repository>, name: string): Promise<ResourceItem[]>;
 /** The jobs of the last ten minutes, the newest first. */
 export declare function recent(of: Client<Repository>, name: string): Promise<Job[]>;

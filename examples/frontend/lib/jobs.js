@@ -1,12 +1,12 @@
-/** Jobs: what is done with a repository's files, and how to wait for it. */
+/** Jobs of a repository: request them, and wait for them. */
 import { Client } from "./client.js";
 import { GROUP } from "./repositories.js";
 export function jobs(server, namespace) {
     return new Client(server, `${GROUP}/namespaces/${namespace}/jobs`);
 }
 /**
- * Ask for a pull and tell every state of its job. A job is deleted once it is done: what was told last
- * is how it ended.
+* Request a pull, and yield every state of its job. A finished job is deleted, so the last state
+* is its result.
  */
 export async function* pull(all, of, name) {
     const asked = await of.post(name, "jobs", { pull: { incremental: false } });
@@ -22,12 +22,12 @@ export async function* pull(all, of, name) {
         yield event.object.status ?? {};
     }
 }
-/** Wait until the jobs that run now are over: a repository has one job at a time. */
+/** Wait until the running jobs are finished: a repository has one job at a time. */
 export async function idle(all) {
     for (const job of await all.list())
         await all.gone(job.metadata.name);
 }
-/** What the last pull made. */
+/** The resources of the last pull. */
 export async function resources(of, name) {
     return (await of.read(name, "resources")).items;
 }

@@ -20,7 +20,7 @@ const INPUTS = ["name", "title", "url", "branch"];
 // -------------------------------------------------------------------------------- the form
 let turn = 0;
 let timer;
-/** Check what the user typed, shortly after the last key; of several answers only the newest counts. */
+/** Check the typed values shortly after the last key; only the newest response is used. */
 form.addEventListener("input", (event) => {
     event.target.dataset.touched = "true";
     clearTimeout(timer);
@@ -68,14 +68,14 @@ function showErrors(errors, isWanted = () => true) {
     }
     find("#form-error").textContent = errors.form.join("; ");
 }
-/** Offer values that would be right, where the server names some. */
+/** Suggest valid values, if the server returned some. */
 function offer(field, values) {
     const list = document.querySelector(`#${field}-values`);
     const options = values.map((value) => element("option", value));
     list?.replaceChildren(...options);
 }
 // -------------------------------------------------------------------------------- the list
-/** Follow the list for as long as the page is open; a watch that ends begins with a list again. */
+/** Follow the list as long as the page is open; after the end of a watch, start with a list again. */
 async function follow() {
     for (;;) {
         known.clear();
@@ -124,7 +124,7 @@ async function open(name) {
 function showDetail() {
     const repository = known.get(shown);
     if (repository === undefined)
-        return; // the watch will tell
+        return; // the watch will return it
     find("#health").textContent = badge(repository);
     find("#sync").textContent = state(repository);
     const { fields, form } = shownOf(repository);
@@ -167,7 +167,7 @@ function told({ state, progress, message }) {
     return `${state ?? "asked for"}${percent}${message ? `: ${message}` : ""}`;
 }
 // -------------------------------------------------------------------------------- small things
-/** Do it; what goes wrong is told on the page. */
+/** Run an action, and show its errors on the page. */
 async function attempt(action) {
     try {
         await action();

@@ -1,4 +1,4 @@
-/** Repositories: their types, and what a page does with them. */
+/** Repositories: their types, and the operations of a page. */
 import { Client, type Resource } from "./client.js";
 import type { Fields, Finding } from "./forms.js";
 export interface RepositorySpec {
@@ -38,24 +38,24 @@ export interface RepositoryStatus {
 export type Repository = Resource<RepositorySpec, RepositoryStatus>;
 export declare const GROUP = "/apis/provisioning.grafana.app/v0alpha1";
 export declare function repositories(server: string, namespace: string): Client<Repository>;
-/** What a user fills in. */
+/** The values of the form. */
 export interface RepositoryForm {
     name: string;
     title: string;
     url: string;
     branch: string;
 }
-/** Where the server's fields are on the form. */
+/** The form's fields by path of the server. */
 export declare const FIELDS: Fields<keyof RepositoryForm>;
 export declare function toRepository(form: RepositoryForm): Repository;
-/** Wait for the controller by a watch: the first answer, then changes only. */
+/** Wait for the controller by a watch: the first state, then changes only. */
 export declare function reconciledByWatch(client: Client<Repository>, repository: Repository): Promise<Repository>;
-/** Wait for the controller, or for anything else about the object, by asking again and again. */
+/** Wait for the controller, or for any other condition of the object, by polling. */
 export declare function reconciledByPoll(client: Client<Repository>, name: string, isDone?: (repository: Repository) => boolean, { interval, attempts }?: {
     interval?: number | undefined;
     attempts?: number | undefined;
 }): Promise<Repository>;
-/** What a list shows beside each name; one request for all of them. */
+/** The values that a list shows next to each name; one request for all objects. */
 export interface Badge {
     name: string;
     text: "pending" | "healthy" | "1 error" | `${number} errors`;

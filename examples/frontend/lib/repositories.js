@@ -1,11 +1,11 @@
-/** Repositories: their types, and what a page does with them. */
+/** Repositories: their types, and the operations of a page. */
 import { Client } from "./client.js";
 import { isReconciled } from "./resource.js";
 export const GROUP = "/apis/provisioning.grafana.app/v0alpha1";
 export function repositories(server, namespace) {
     return new Client(server, `${GROUP}/namespaces/${namespace}/repositories`);
 }
-/** Where the server's fields are on the form. */
+/** The form's fields by path of the server. */
 export const FIELDS = {
     "metadata.name": "name",
     "spec.title": "title",
@@ -25,7 +25,7 @@ export function toRepository(form) {
         },
     };
 }
-/** Wait for the controller by a watch: the first answer, then changes only. */
+/** Wait for the controller by a watch: the first state, then changes only. */
 export async function reconciledByWatch(client, repository) {
     if (isReconciled(repository))
         return repository;
@@ -40,7 +40,7 @@ export async function reconciledByWatch(client, repository) {
     }
     return reconciledByWatch(client, await client.get(name));
 }
-/** Wait for the controller, or for anything else about the object, by asking again and again. */
+/** Wait for the controller, or for any other condition of the object, by polling. */
 export async function reconciledByPoll(client, name, isDone = isReconciled, { interval = 250, attempts = 120 } = {}) {
     for (let attempt = 0; attempt < attempts; attempt++) {
         const repository = await client.get(name);

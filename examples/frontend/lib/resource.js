@@ -1,6 +1,6 @@
 /**
- * One object, kept current: `useResource(name)` reads it, follows it by a watch and begins again, more
- * and more slowly, where the server is away.
+* One object with live updates: `useResource(name)` reads it and follows it by a watch. While the
+* server is unreachable, it retries with growing delays.
  *
  *   const { useResource } = resourceHooks(repositories(server, "default"), FIELDS);
  *   const repository = useResource("my-repo");
@@ -22,7 +22,7 @@ export function resourceHooks(client, fields, delays = { first: 250, longest: 10
     };
     return { useResource };
 }
-/** Whether the controller has looked at the newest spec. */
+/** Whether the controller has processed the newest spec. */
 export function isReconciled(object) {
     return object.status?.observedGeneration === object.metadata.generation;
 }

@@ -1,22 +1,22 @@
 /**
- * Many watches over one connection. A browser opens six connections to a server, so a page whose watches have one
- * each stops at the seventh. Here all watches of a page share one:
+* Many watches over one connection. A browser opens six connections to a server, so the seventh watch with its own
+* connection would wait. Here all watches of a page share one:
  *
  *   const stream = new WatchStream("http://127.0.0.1:8001");
  *   for await (const { type, object } of stream.watch("/api/v1/pods?resourceVersion=0")) …
  *
- * It is opened with the first watch and closed with the last. A server that has no shared streams, such as a
- * cluster's, is asked for each watch by itself.
+* It is opened with the first watch and closed with the last. With a server without shared streams, such as a
+* cluster's, each watch has its own connection.
  */
 import { lines, refusal, StatusError } from "./answers.js";
 const SHARED = "/inkube/v1/watch";
 const UNKNOWN = new Set([403, 404, 406]);
-/** One connection, as long as it lives. */
+/** One connection. */
 class Connection {
     watches = new Map();
-    /** Resolves to its name, or to undefined where the server has no such streams. */
+    /** Resolves to its name, or to undefined if the server has no shared streams. */
     name;
-    /** Resolves when it is over. */
+    /** Resolves when it has ended. */
     ended;
     stop = new AbortController();
     named;
@@ -26,7 +26,7 @@ class Connection {
             this.named = resolve;
             this.failed = reject;
         });
-        this.name.catch(() => { }); // those who wait for it handle the error
+        this.name.catch(() => { }); // callers that await it handle the error
         this.ended = this.read(address);
     }
     close() {
@@ -64,7 +64,7 @@ class Connection {
             watch?.end(message.closed);
     }
 }
-/** The events of one watch that were not read yet. */
+/** The unread events of one watch. */
 class Waiting {
     isOver = false;
     events = [];
@@ -105,8 +105,8 @@ export class WatchStream {
         this.server = server.replace(/\/$/, "");
     }
     /**
-     * The events of a watch until the server ends it, the signal aborts it, or the caller stops listening. `path` is a
-     * list's, with what selects its objects. Throws StatusError where the server refuses it.
+    * The events of a watch until the server ends it, the signal aborts it, or the caller stops iterating. `path` is that
+    * of a list, with its selectors. Throws StatusError if the server refuses it.
      */
     async *watch(path, signal) {
         const connection = (this.connection ??= this.connect());
@@ -143,7 +143,7 @@ export class WatchStream {
         if (this.connection === connection)
             this.connection = undefined;
     }
-    /** Have the server close a watch; where it cannot be asked, the watch ends with the connection. */
+    /** Let the server close a watch. If this request fails, the watch ends with the connection. */
     async forget(connection, id) {
         const name = await connection.name.catch(() => undefined);
         if (name !== undefined)
@@ -158,7 +158,7 @@ export class WatchStream {
         if (!answer.ok)
             throw await refusal(answer);
     }
-    /** A watch with a connection of its own. */
+    /** A watch with its own connection. */
     async *alone(path, signal) {
         const stop = new AbortController();
         signal?.addEventListener("abort", () => stop.abort(), { once: true });
@@ -176,7 +176,7 @@ export class WatchStream {
     }
 }
 const streams = new Map();
-/** The stream of a server that all of a page share. */
+/** The shared stream of a server for the whole page. */
 export function sharedStream(server) {
     const found = streams.get(server) ?? new WatchStream(server);
     streams.set(server, found);

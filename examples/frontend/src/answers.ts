@@ -1,8 +1,8 @@
-/** What a server answers: refusals as errors, streams as lines. */
+/** Responses of a server: error responses as exceptions, streams as lines. */
 
 import type { Finding } from "./forms.js";
 
-/** Why a request was refused: a finding, and how Kubernetes' clients read it. */
+/** A cause of an error response: a finding with the fields of Kubernetes. */
 export interface Cause extends Finding {
   /** The same as `type`. */
   reason: string;
@@ -10,7 +10,7 @@ export interface Cause extends Finding {
   message: string;
 }
 
-/** The members of a Status that say why something was refused. */
+/** The members of a Status that describe an error. */
 export interface Status {
   status?: string;
   code?: number;
@@ -19,7 +19,7 @@ export interface Status {
   details?: { causes?: Cause[] };
 }
 
-/** What the server refused: its Status. */
+/** An error response: its Status. */
 export class StatusError extends Error {
   readonly code: number;
   readonly reason: string;
@@ -33,7 +33,7 @@ export class StatusError extends Error {
   }
 }
 
-/** The error that an answer is. */
+/** The error of a response. */
 export async function refusal(answer: Response): Promise<StatusError> {
   return new StatusError(answer.status, await answer.json().catch(() => ({})));
 }

@@ -28,8 +28,8 @@ export interface WatchEvent<T> {
 }
 
 /**
- * The objects of one kind; `path` is its list, `/apis/GROUP/VERSION/namespaces/NAME/PLURAL`. Watches of all clients of
- * a server share one connection.
+* The objects of one kind; `path` is that of its list, `/apis/GROUP/VERSION/namespaces/NAME/PLURAL`. All clients of
+* a server share one connection for their watches.
  */
 export class Client<T extends Resource<unknown, unknown>> {
   private readonly path: string;
@@ -56,8 +56,8 @@ export class Client<T extends Resource<unknown, unknown>> {
   }
 
   /**
-   * Everything the server would check of a create, outside systems included; nothing is stored. A name that is
-   * taken is a finding at `metadata.name`.
+  * Check a create without storing anything, including checks of external systems. A name that exists
+  * is a finding at `metadata.name`.
    */
   async validate(object: T): Promise<Cause[]> {
     try {
@@ -70,7 +70,7 @@ export class Client<T extends Resource<unknown, unknown>> {
     }
   }
 
-  /** Delete an object, if it is there; one with finalizers goes a little later. */
+  /** Delete an object if it exists; one with finalizers is deleted a little later. */
   async remove(name: string): Promise<void> {
     try {
       await this.ask("DELETE", `/${name}`);
@@ -79,13 +79,13 @@ export class Client<T extends Resource<unknown, unknown>> {
     }
   }
 
-  /** Delete an object and wait until it is gone. */
+  /** Delete an object, and wait until it is gone. */
   async removed(name: string): Promise<void> {
     await this.remove(name);
     await this.gone(name);
   }
 
-  /** Wait until there is no object of that name. */
+  /** Wait until no object has that name. */
   async gone(name: string, { interval = 100, attempts = 300 } = {}): Promise<void> {
     for (let attempt = 0; attempt < attempts; attempt++) {
       try {
@@ -99,36 +99,36 @@ export class Client<T extends Resource<unknown, unknown>> {
     throw new Error(`${name} is still there`);
   }
 
-  /** Merge a change into an object. */
+  /** Change an object by a merge patch. */
   patch(name: string, change: object): Promise<T> {
     return this.ask("PATCH", `/${name}`, change, "application/merge-patch+json");
   }
 
-  /** Read what answers under an object's name and is no object, `NAME/resources`. */
+  /** Read a subresource that is not an object, `NAME/resources`. */
   read<R>(name: string, subresource: string): Promise<R> {
     return this.ask<R>("GET", `/${name}/${subresource}`);
   }
 
-  /** Ask for something there, `NAME/jobs`. */
+  /** Create something in a subresource, `NAME/jobs`. */
   post<R>(name: string, subresource: string, body: object): Promise<R> {
     return this.ask<R>("POST", `/${name}/${subresource}`, body);
   }
 
-  /** The objects there are, then every change of them, until the caller stops listening. */
+  /** The existing objects, then every change, until the caller stops iterating. */
   async *follow(): AsyncGenerator<WatchEvent<T>> {
     const { items, metadata } = await this.ask<{ items: T[]; metadata: Meta }>("GET", "");
     for (const object of items) yield { type: "ADDED", object };
     yield* this.changes(new URLSearchParams({ resourceVersion: metadata.resourceVersion ?? "" }));
   }
 
-  /** Every change of one object after a resourceVersion, until the caller stops listening. */
+  /** Every change of one object after a resourceVersion, until the caller stops iterating. */
   watch(name: string, resourceVersion: string): AsyncGenerator<WatchEvent<T>> {
     return this.changes(new URLSearchParams({ resourceVersion, fieldSelector: `metadata.name=${name}` }));
   }
 
   /**
-   * One object as it is, then every change of it; one that is not there is told as a bookmark. It ends when the
-   * server ends it, or the signal.
+  * The current state of one object, then every change; a bookmark if it does not exist. It ends when the
+  * server ends it or the signal aborts.
    */
   async *followOne(name: string, signal?: AbortSignal): AsyncGenerator<WatchEvent<T>> {
     const fieldSelector = `metadata.name=${name}`;

@@ -1,4 +1,4 @@
-/** Jobs: what is done with a repository's files, and how to wait for it. */
+/** Jobs of a repository: request them, and wait for them. */
 
 import { Client, type Resource } from "./client.js";
 import { GROUP, type Repository } from "./repositories.js";
@@ -31,8 +31,8 @@ export function jobs(server: string, namespace: string): Client<Job> {
 }
 
 /**
- * Ask for a pull and tell every state of its job. A job is deleted once it is done: what was told last
- * is how it ended.
+* Request a pull, and yield every state of its job. A finished job is deleted, so the last state
+* is its result.
  */
 export async function* pull(all: Client<Job>, of: Client<Repository>, name: string): AsyncGenerator<JobStatus> {
   const asked = await of.post<Job>(name, "jobs", { pull: { incremental: false } });
@@ -46,12 +46,12 @@ export async function* pull(all: Client<Job>, of: Client<Repository>, name: stri
   }
 }
 
-/** Wait until the jobs that run now are over: a repository has one job at a time. */
+/** Wait until the running jobs are finished: a repository has one job at a time. */
 export async function idle(all: Client<Job>): Promise<void> {
   for (const job of await all.list()) await all.gone(job.metadata.name);
 }
 
-/** What the last pull made. */
+/** The resources of the last pull. */
 export async function resources(of: Client<Repository>, name: string): Promise<ResourceItem[]> {
   return (await of.read<{ items: ResourceItem[] }>(name, "resources")).items;
 }

@@ -1,9 +1,9 @@
 /**
- * The life of one form, against `inkube serve --offline`:
+* The life of one form, with `inkube serve --offline`:
  *
  *   node lib/main.js http://127.0.0.1:8001
  *
- * Prints what the page would show at every step.
+* Prints what a page would show at every step.
  */
 
 import { Client, type Resource } from "./client.js";
@@ -25,11 +25,11 @@ const show = (step: string, value: unknown) => console.log(JSON.stringify({ step
 const client = repositories(server, "default");
 const hosts = new Client<GitHost>(server, "/apis/world.inkube.dev/v1/githosts");
 
-// What an earlier run left behind goes first, so that this one may be the second.
+// Delete the objects of an earlier run.
 await client.removed("dashboards");
 await hosts.removed("git.example");
 
-// The world outside, scripted: a git host with one repository, one branch and one dashboard.
+// The scripted external world: a git host with one repository, one branch and one dashboard.
 const dashboard = { uid: "boats", title: "Boats", schemaVersion: 39, panels: [], tags: [] };
 const files = [{ path: "team/boats.json", content: JSON.stringify(dashboard) }];
 await hosts.create({
@@ -48,13 +48,13 @@ show("second try", shown(await client.validate(toRepository(form))));
 form.branch = "main";
 show("third try", shown(await client.validate(toRepository(form))));
 
-// Saved: wait until the controller has looked at it.
+// Saved: wait until the controller has processed it.
 const created = await client.create(toRepository(form));
 show("created", shown(await reconciledByWatch(client, created)));
 show("polled", shown(await reconciledByPoll(client, form.name)));
 show("badges", await badges(client));
 
-// Its files are pulled: once by itself, then when the user asks.
+// Its files are pulled: once automatically, then at the user's request.
 await reconciledByPoll(client, form.name, (repository) => repository.status?.sync?.state === "success");
 const queue = jobs(server, "default");
 await idle(queue);
@@ -64,7 +64,7 @@ show("pulled", { state: last.state, message: last.message, summary: last.summary
 show("resources", (await resources(client, form.name)).map(({ resource, name }) => `${resource}/${name}`));
 show("newest job", (await recent(client, form.name))[0]?.spec);
 
-// The world changes, the object does not: its status tells.
+// The world changes, the object does not: its status shows the change.
 await hosts.patch("git.example", { spec: { repositories: [{ path: "team/dashboards", branches: ["trunk"] }] } });
 const broken = await reconciledByPoll(client, form.name, (repository) => !repository.status?.health?.healthy);
 show("branch gone", shown(broken));

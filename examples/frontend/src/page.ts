@@ -26,7 +26,7 @@ const INPUTS: (keyof RepositoryForm)[] = ["name", "title", "url", "branch"];
 let turn = 0;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** Check what the user typed, shortly after the last key; of several answers only the newest counts. */
+/** Check the typed values shortly after the last key; only the newest response is used. */
 form.addEventListener("input", (event) => {
   (event.target as HTMLElement).dataset.touched = "true";
   clearTimeout(timer);
@@ -76,7 +76,7 @@ function showErrors(errors: FormErrors<keyof RepositoryForm>, isWanted: (input: 
   find("#form-error").textContent = errors.form.join("; ");
 }
 
-/** Offer values that would be right, where the server names some. */
+/** Suggest valid values, if the server returned some. */
 function offer(field: keyof RepositoryForm, values: string[]): void {
   const list = document.querySelector(`#${field}-values`);
   const options = values.map((value) => element("option", value));
@@ -85,7 +85,7 @@ function offer(field: keyof RepositoryForm, values: string[]): void {
 
 // -------------------------------------------------------------------------------- the list
 
-/** Follow the list for as long as the page is open; a watch that ends begins with a list again. */
+/** Follow the list as long as the page is open; after the end of a watch, start with a list again. */
 async function follow(): Promise<never> {
   for (;;) {
     known.clear();
@@ -134,7 +134,7 @@ async function open(name: string): Promise<void> {
 
 function showDetail(): void {
   const repository = known.get(shown);
-  if (repository === undefined) return; // the watch will tell
+  if (repository === undefined) return; // the watch will return it
   find("#health").textContent = badge(repository);
   find("#sync").textContent = state(repository);
   const { fields, form } = shownOf(repository);
@@ -186,7 +186,7 @@ function told({ state, progress, message }: JobStatus): string {
 
 // -------------------------------------------------------------------------------- small things
 
-/** Do it; what goes wrong is told on the page. */
+/** Run an action, and show its errors on the page. */
 async function attempt(action: () => Promise<void>): Promise<void> {
   try {
     await action();

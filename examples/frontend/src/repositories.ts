@@ -1,4 +1,4 @@
-/** Repositories: their types, and what a page does with them. */
+/** Repositories: their types, and the operations of a page. */
 
 import { Client, type Resource } from "./client.js";
 import type { Fields, Finding } from "./forms.js";
@@ -28,7 +28,7 @@ export function repositories(server: string, namespace: string): Client<Reposito
   return new Client<Repository>(server, `${GROUP}/namespaces/${namespace}/repositories`);
 }
 
-/** What a user fills in. */
+/** The values of the form. */
 export interface RepositoryForm {
   name: string;
   title: string;
@@ -36,7 +36,7 @@ export interface RepositoryForm {
   branch: string;
 }
 
-/** Where the server's fields are on the form. */
+/** The form's fields by path of the server. */
 export const FIELDS: Fields<keyof RepositoryForm> = {
   "metadata.name": "name",
   "spec.title": "title",
@@ -58,7 +58,7 @@ export function toRepository(form: RepositoryForm): Repository {
   };
 }
 
-/** Wait for the controller by a watch: the first answer, then changes only. */
+/** Wait for the controller by a watch: the first state, then changes only. */
 export async function reconciledByWatch(client: Client<Repository>, repository: Repository): Promise<Repository> {
   if (isReconciled(repository)) return repository;
   const { name, resourceVersion = "" } = repository.metadata;
@@ -70,7 +70,7 @@ export async function reconciledByWatch(client: Client<Repository>, repository: 
   return reconciledByWatch(client, await client.get(name));
 }
 
-/** Wait for the controller, or for anything else about the object, by asking again and again. */
+/** Wait for the controller, or for any other condition of the object, by polling. */
 export async function reconciledByPoll(
   client: Client<Repository>,
   name: string,
@@ -85,7 +85,7 @@ export async function reconciledByPoll(
   throw new Error(`${name} was not reconciled in time`);
 }
 
-/** What a list shows beside each name; one request for all of them. */
+/** The values that a list shows next to each name; one request for all objects. */
 export interface Badge {
   name: string;
   text: "pending" | "healthy" | "1 error" | `${number} errors`;

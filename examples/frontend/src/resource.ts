@@ -1,6 +1,6 @@
 /**
- * One object, kept current: `useResource(name)` reads it, follows it by a watch and begins again, more
- * and more slowly, where the server is away.
+* One object with live updates: `useResource(name)` reads it and follows it by a watch. While the
+* server is unreachable, it retries with growing delays.
  *
  *   const { useResource } = resourceHooks(repositories(server, "default"), FIELDS);
  *   const repository = useResource("my-repo");
@@ -12,41 +12,41 @@
 import { type Client, type Resource } from "./client.js";
 import { toFormErrors, type Fields, type Finding, type FormErrors } from "./forms.js";
 
-/** An object that a controller looks at. */
+/** An object with a controller. */
 export type Checked = Resource<unknown, { observedGeneration?: number; fieldErrors?: Finding[] }>;
 
-/** What is known of an object now. */
+/** The current state of an object. */
 export interface ResourceState<T, Field extends string = string> {
-  /** Undefined until it was read, and where there is none. */
+  /** Undefined before the first read, and if it does not exist. */
   object: T | undefined;
-  /** Whether it was read at all. */
+  /** Whether it has been read. */
   isKnown: boolean;
-  /** What the controller found, as the form shows it. */
+  /** The controller's errors in the form for display. */
   errors: FormErrors<Field>;
-  /** Whether the controller has not looked at the newest spec yet. */
+  /** Whether the controller has not processed the newest spec yet. */
   isBehind: boolean;
-  /** How often the server was asked in vain since it last answered. */
+  /** The number of failed requests since the last response. */
   retries: number;
-  /** What went wrong then. */
+  /** The last error. */
   problem: string | undefined;
 }
 
-/** An object that is followed as long as somebody subscribes. */
+/** An object that is followed as long as it has subscribers. */
 export interface Followed<T, Field extends string = string> {
   /** The state; the same value until something changes. */
   get(): ResourceState<T, Field>;
-  /** Be told of changes; the answer ends it. */
+  /** Subscribe to changes; the returned function ends it. */
   subscribe(listener: () => void): () => void;
 }
 
-/** Milliseconds between attempts: the first, and the longest. */
+/** Milliseconds between attempts: the first and the longest delay. */
 export interface Delays {
   first: number;
   longest: number;
 }
 
 export interface ResourceHooks<T, Field extends string = string> {
-  /** The object of that name; asked twice, it is the same. */
+  /** The object with that name; the same one in each call. */
   useResource(name: string): Followed<T, Field>;
 }
 
@@ -66,7 +66,7 @@ export function resourceHooks<T extends Checked, Field extends string>(
   return { useResource };
 }
 
-/** Whether the controller has looked at the newest spec. */
+/** Whether the controller has processed the newest spec. */
 export function isReconciled(object: Checked): boolean {
   return object.status?.observedGeneration === object.metadata.generation;
 }

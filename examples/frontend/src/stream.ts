@@ -1,12 +1,12 @@
 /**
- * Many watches over one connection. A browser opens six connections to a server, so a page whose watches have one
- * each stops at the seventh. Here all watches of a page share one:
+* Many watches over one connection. A browser opens six connections to a server, so the seventh watch with its own
+* connection would wait. Here all watches of a page share one:
  *
  *   const stream = new WatchStream("http://127.0.0.1:8001");
  *   for await (const { type, object } of stream.watch("/api/v1/pods?resourceVersion=0")) …
  *
- * It is opened with the first watch and closed with the last. A server that has no shared streams, such as a
- * cluster's, is asked for each watch by itself.
+* It is opened with the first watch and closed with the last. With a server without shared streams, such as a
+* cluster's, each watch has its own connection.
  */
 
 import { lines, refusal, StatusError, type Status } from "./answers.js";
@@ -14,7 +14,7 @@ import { lines, refusal, StatusError, type Status } from "./answers.js";
 const SHARED = "/inkube/v1/watch";
 const UNKNOWN = new Set([403, 404, 406]);
 
-/** What the server sends on the stream. */
+/** A message of the server on the stream. */
 interface Message {
   stream?: string;
   watch?: string;
@@ -23,12 +23,12 @@ interface Message {
   closed?: Status;
 }
 
-/** One connection, as long as it lives. */
+/** One connection. */
 class Connection {
   readonly watches = new Map<string, Waiting>();
-  /** Resolves to its name, or to undefined where the server has no such streams. */
+  /** Resolves to its name, or to undefined if the server has no shared streams. */
   readonly name: Promise<string | undefined>;
-  /** Resolves when it is over. */
+  /** Resolves when it has ended. */
   readonly ended: Promise<void>;
   private readonly stop = new AbortController();
   private named!: (name: string | undefined) => void;
@@ -39,7 +39,7 @@ class Connection {
       this.named = resolve;
       this.failed = reject;
     });
-    this.name.catch(() => {}); // those who wait for it handle the error
+    this.name.catch(() => {}); // callers that await it handle the error
     this.ended = this.read(address);
   }
 
@@ -72,7 +72,7 @@ class Connection {
   }
 }
 
-/** The events of one watch that were not read yet. */
+/** The unread events of one watch. */
 class Waiting {
   isOver = false;
   private readonly events: unknown[] = [];
@@ -116,8 +116,8 @@ export class WatchStream {
   }
 
   /**
-   * The events of a watch until the server ends it, the signal aborts it, or the caller stops listening. `path` is a
-   * list's, with what selects its objects. Throws StatusError where the server refuses it.
+  * The events of a watch until the server ends it, the signal aborts it, or the caller stops iterating. `path` is that
+  * of a list, with its selectors. Throws StatusError if the server refuses it.
    */
   async *watch<E>(path: string, signal?: AbortSignal): AsyncGenerator<E> {
     const connection = (this.connection ??= this.connect());
@@ -151,7 +151,7 @@ export class WatchStream {
     if (this.connection === connection) this.connection = undefined;
   }
 
-  /** Have the server close a watch; where it cannot be asked, the watch ends with the connection. */
+  /** Let the server close a watch. If this request fails, the watch ends with the connection. */
   private async forget(connection: Connection, id: string): Promise<void> {
     const name = await connection.name.catch(() => undefined);
     if (name !== undefined) await this.send(name, { close: id }).catch(() => {});
@@ -166,7 +166,7 @@ export class WatchStream {
     if (!answer.ok) throw await refusal(answer);
   }
 
-  /** A watch with a connection of its own. */
+  /** A watch with its own connection. */
   private async *alone<E>(path: string, signal?: AbortSignal): AsyncGenerator<E> {
     const stop = new AbortController();
     signal?.addEventListener("abort", () => stop.abort(), { once: true });
@@ -183,7 +183,7 @@ export class WatchStream {
 
 const streams = new Map<string, WatchStream>();
 
-/** The stream of a server that all of a page share. */
+/** The shared stream of a server for the whole page. */
 export function sharedStream(server: string): WatchStream {
   const found = streams.get(server) ?? new WatchStream(server);
   streams.set(server, found);
