@@ -76,7 +76,7 @@ class Quantity:
         return (self.value > 0) - (self.value < 0)
 
     def compare(self, other: "Quantity") -> int:
-        """Cmp: -1, 0 or 1."""
+        """Compare with another quantity (Cmp): -1, 0 or 1."""
         if self.sign != other.sign or self.sign == 0:
             return (self.sign > other.sign) - (self.sign < other.sign)
         mine, theirs = _magnitude(self), _magnitude(other)

@@ -1,4 +1,4 @@
-"""A capture from its first list to its last event."""
+"""Captures a cluster: lists the selected objects, then records their changes until the end."""
 
 import asyncio
 import logging

@@ -125,7 +125,8 @@ class Autoscaler:
     # --- one check
 
     async def _look(self, owner: Object) -> None:
-        """reconcileAutoscaler."""
+        """Compute the wanted replicas, scale the target, and write the status
+        (reconcileAutoscaler)."""
         before = templates.copy(owner.get("status") or {})
         status = owner.setdefault("status", {})
         try:

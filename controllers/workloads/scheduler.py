@@ -68,7 +68,7 @@ class Scheduler:
     # --- changes
 
     def of_pod(self, change: Change) -> Iterator[Key]:
-        """A pod to place; all waiting pods if the change released resources."""
+        """Yield a pod to place; all waiting pods if the change released resources."""
         pod = change.object
         key = Key.of(pod)
         if change.old is not None and (

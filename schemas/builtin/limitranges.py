@@ -121,7 +121,7 @@ def _too_much(
 
 
 def _too_far(text: str, bound: str, request: str | None, cap: str | None) -> Iterator[str]:
-    """limitRequestRatioConstraint."""
+    """Check the ratio of limit to request (limitRequestRatioConstraint)."""
     if request is None or cap is None:
         missing = "request" if request is None else "limit"
         yield f"{text}, but no {missing} is specified or {missing} is 0"

@@ -61,7 +61,7 @@ def check(name: str, path: str) -> list[FieldError]:
 
 
 def check_of_container(name: str, path: str) -> list[FieldError]:
-    """validateContainerResourceName."""
+    """Check the name of a container's resource (validateContainerResourceName)."""
     errors = check(name, path)
     if "/" not in name:
         if name not in _OF_CONTAINERS and not name.startswith(HUGE):
@@ -74,7 +74,7 @@ def check_of_container(name: str, path: str) -> list[FieldError]:
 
 
 def check_of_quota(name: str, path: str) -> list[FieldError]:
-    """ValidateResourceQuotaResourceName."""
+    """Check the name of a resource in a quota (ValidateResourceQuotaResourceName)."""
     errors = check(name, path)
     if "/" not in name and name not in OF_QUOTAS and not is_huge(name):
         why = "must be a standard resource for quota"

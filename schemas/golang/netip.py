@@ -104,7 +104,7 @@ class Prefix:
 
 
 def parse_addr(text: str) -> Addr:
-    """`netip.ParseAddr`."""
+    """Parse an IP address (`netip.ParseAddr`)."""
     for char in text:
         if char == ".":
             return Addr(_ipv4(text, text), 32)
@@ -116,7 +116,7 @@ def parse_addr(text: str) -> Addr:
 
 
 def parse_prefix(text: str) -> Prefix:
-    """`netip.ParsePrefix`."""
+    """Parse a CIDR (`netip.ParsePrefix`)."""
     address, slash, bits = text.rpartition("/")
     if not slash:
         raise _wrong_prefix(text, "no '/'")

@@ -37,7 +37,7 @@ def parse_uint(text: str) -> int:
 
 
 def atoi(text: str) -> int:
-    """`strconv.Atoi`."""
+    """`strconv.Atoi`: like `parse_int`, with its own name in errors."""
     try:
         return parse_int(text)
     except ValueError as error:
@@ -54,7 +54,7 @@ def parse_bool(text: str) -> bool:
 
 
 def failed(function: str, text: str, why: str) -> ValueError:
-    """`strconv.NumError`."""
+    """The error of a strconv function (`strconv.NumError`)."""
     return ValueError(f"strconv.{function}: parsing {gotext.quote(text)}: {why}")
 
 

@@ -80,7 +80,7 @@ def dns1035_label(name: str) -> list[str]:
 
 
 def label_value(value: str) -> list[str]:
-    """IsValidLabelValue."""
+    """Return the errors of a label value (IsValidLabelValue)."""
     texts = (_VALUE_TEXT, "MyValue", "my_value", "12345")
     return _check(value, _MAX_LABEL, _VALUE, texts, unit="bytes")
 

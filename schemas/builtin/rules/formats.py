@@ -18,7 +18,7 @@ def _absolute(text: str) -> list[str]:
 
 
 def _no_backsteps(text: str) -> list[str]:
-    """validatePathNoBacksteps."""
+    """Check that a path has no part `..` (validatePathNoBacksteps)."""
     return ["must not contain '..'"] if ".." in text.split("/") else []
 
 

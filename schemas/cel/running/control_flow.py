@@ -160,7 +160,7 @@ def _quantified(w: FunctionWriter, node: Fold, head: str) -> str:
 
 
 def _counted(w: FunctionWriter, node: Fold, head: str) -> str:
-    """exists_one."""
+    """Compile `exists_one`, which counts the matching items."""
     result, count = w.temporary(), w.temporary()
     w.line(f"{count} = 0")
     with w.block(head):

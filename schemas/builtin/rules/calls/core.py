@@ -144,7 +144,7 @@ def limit_type(value: str, path: str, frame: Frame) -> list[FieldError]:
 
 
 def limited_resource(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """validateLimitRangeResourceName."""
+    """Check the name of a limited resource (validateLimitRangeResourceName)."""
     if frame.obj.get("type") in ("Pod", "Container"):
         return resourcenames.check_of_container(value, path)
     return resourcenames.check(value, path)
@@ -281,7 +281,8 @@ def _unfit(scope: str, error: FieldError, frame: Frame, told: int) -> list[Field
 
 
 def scopes(value: list[str], path: str, frame: Frame) -> list[FieldError]:
-    """validateResourceQuotaScopes."""
+    """Check that the scopes are known, fit the resources and do not conflict
+    (validateResourceQuotaScopes)."""
     errors = []
     for scope in value:
         if scope not in _SCOPES:
@@ -361,7 +362,7 @@ def pod_ranges(spec: Object) -> None:
 
 
 def taints(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
-    """validateNodeTaints."""
+    """Check taints, which must be unique by key and effect (validateNodeTaints)."""
     errors: list[FieldError] = []
     seen: set[tuple[str, str]] = set()
     for index, taint in enumerate(value):
@@ -424,7 +425,7 @@ def pod_ranges_of_families(value: list[str], path: str, _frame: Frame) -> list[F
 
 
 def node_changes(value: Object, _path: str, frame: Frame) -> list[FieldError]:
-    """ValidateNodeUpdate."""
+    """Check the changes of a node, its addresses, resources and taints (ValidateNodeUpdate)."""
     told, spec = value.get("status") or {}, value.get("spec") or {}
     before = (frame.old or {}).get("spec") or {}
     errors = _node_addresses(told.get("addresses") or [])

@@ -298,7 +298,7 @@ def _propagation(mount: Object, container: Object, path: str) -> list[FieldError
 
 
 def devices(value: list[Object], path: str, frame: Frame) -> list[FieldError]:
-    """ValidateVolumeDevices."""
+    """Check a container's block devices: their claims, names and paths (ValidateVolumeDevices)."""
     known = spec_of(frame).facts.get("volumes", {})
     mounted = {m.get("name"): m.get("mountPath") for m in frame.obj.get("volumeMounts") or ()}
     names: set[str] = set()
@@ -344,7 +344,7 @@ def _device_names(name: str, known: dict[str, Object], taken: set[str]) -> list[
 
 
 def resources(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """ValidateContainerResourceRequirements."""
+    """Check the resources of a container (ValidateContainerResourceRequirements)."""
     return requirements.of_container(value, path, claims_of(spec_of(frame).obj))
 
 
@@ -379,7 +379,7 @@ def _chosen(value: str, path: str, choices: tuple[str, ...]) -> list[FieldError]
 
 
 def restarts(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """validateContainerRestartPolicy."""
+    """Check the restart policy of a container and its rules (validateContainerRestartPolicy)."""
     policy, rules = value.get("restartPolicy"), value.get("restartPolicyRules") or []
     errors: list[FieldError] = []
     place = f"{path}.restartPolicy"
@@ -477,7 +477,7 @@ def seccomp_profile(value: Object, path: str, _frame: Frame) -> list[FieldError]
 
 
 def app_armor(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """ValidateAppArmorProfileField."""
+    """Check the type of an AppArmor profile and its local name (ValidateAppArmorProfileField)."""
     kind, local = value.get("type", ""), value.get("localhostProfile")
     place = f"{path}.localhostProfile"
     if kind == "Localhost":

@@ -125,7 +125,7 @@ def _select(term: Object, member: str, operator: str, labels: dict[str, str]) ->
 
 
 def annotations(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """ValidatePodSpecificAnnotations."""
+    """Check the annotations that have a meaning for pods (ValidatePodSpecificAnnotations)."""
     given = value.get("annotations") or {}
     return _annotations(given, frame.obj.get("spec") or {}, f"{path}.annotations")
 
@@ -204,7 +204,7 @@ def template_annotations(value: Object, path: str, frame: Frame) -> list[FieldEr
 
 
 def seccomp_annotations(spec: Object, given: dict[str, str], path: str) -> Iterator[FieldError]:
-    """validateSeccompAnnotationsAndFields."""
+    """Check that seccomp annotations match the fields (validateSeccompAnnotationsAndFields)."""
     places = [(_SECCOMP_POD, spec, path)]
     places += [
         (f"{_SECCOMP_CONTAINER}{one.get('name', '')}", one, place)
@@ -219,7 +219,8 @@ def seccomp_annotations(spec: Object, given: dict[str, str], path: str) -> Itera
 
 
 def _app_armor_annotations(spec: Object, given: dict[str, str], path: str) -> Iterator[FieldError]:
-    """validateAppArmorAnnotationsAndFieldsMatchOnCreate."""
+    """Check that AppArmor annotations match the fields
+    (validateAppArmorAnnotationsAndFieldsMatchOnCreate)."""
     if (spec.get("os") or {}).get("name") == "windows":
         return
     whole = (spec.get("securityContext") or {}).get("appArmorProfile")
@@ -338,7 +339,8 @@ def pod_resources(value: Object, path: str, frame: Frame) -> list[FieldError]:
 
 
 def _consistent(given: Object, spec: Object, path: str) -> list[FieldError]:
-    """validatePodResourceConsistency."""
+    """Compare the pod's own resources with those of its containers
+    (validatePodResourceConsistency)."""
     errors = []
     requests, limits_ = given.get("requests") or {}, given.get("limits") or {}
     for name, total in sorted(_added(spec, "requests").items()):
@@ -407,7 +409,7 @@ def ports_of_host(value: Object, path: str, frame: Frame) -> list[FieldError]:
 
 
 def dns(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """validatePodDNSConfig."""
+    """Check the DNS configuration of a pod (validatePodDNSConfig)."""
     config, place = value.get("dnsConfig"), f"{path}.dnsConfig"
     if value.get("dnsPolicy") == "None":
         if config is None:
@@ -455,7 +457,7 @@ def address(value: str, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def hostname_override(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """validatePodHostName."""
+    """Check the host name of a pod, and its combination with other fields (validatePodHostName)."""
     spec = frame.obj
     errors = []
     if spec.get("setHostnameAsFQDN"):
@@ -635,7 +637,8 @@ def single_name(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def label_keys(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """ValidateMatchLabelKeysAndMismatchLabelKeys."""
+    """Check the keys of labels in a pod affinity term
+    (ValidateMatchLabelKeysAndMismatchLabelKeys)."""
     selector = value.get("labelSelector")
     match, mismatch = value.get("matchLabelKeys") or [], value.get("mismatchLabelKeys") or []
     errors: list[FieldError] = []

@@ -394,10 +394,10 @@ def claim_status_once(value: str, path: str, frame: Frame) -> list[FieldError]:
 
 
 def pod_addresses(value: Object, _path: str, _frame: Frame) -> list[FieldError]:
-    """validatePodIPs."""
+    """Check the IPs of a pod (validatePodIPs)."""
     return addresses.of_pod(value, "podIP")
 
 
 def host_addresses(value: Object, _path: str, _frame: Frame) -> list[FieldError]:
-    """validateHostIPs."""
+    """Check the IPs of the node in the status of a pod (validateHostIPs)."""
     return addresses.of_pod(value, "hostIP")

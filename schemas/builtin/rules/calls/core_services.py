@@ -170,7 +170,8 @@ def stickiness(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def cluster_addresses(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """ValidateServiceClusterIPsRelatedFields."""
+    """Check the cluster IPs and IP families of a Service
+    (ValidateServiceClusterIPsRelatedFields)."""
     if value.get("type") == "ExternalName":
         return []
     address, many = value.get("clusterIP") or "", value.get("clusterIPs") or []
@@ -291,7 +292,7 @@ def _source_ranges(value: Object, path: str, frame: Frame, *, strict: bool) -> l
 
 
 def balancer_class(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """validateLoadBalancerClassField."""
+    """Check the load balancer class of a Service (validateLoadBalancerClassField)."""
     name, place = value.get("loadBalancerClass"), f"{path}.loadBalancerClass"
     if name is None:
         return []
@@ -350,7 +351,8 @@ def kept(value: Object, _path: str, frame: Frame) -> list[FieldError]:
 
 
 def _kept_addresses(spec: Object, before: Object) -> list[FieldError]:
-    """validateUpgradeDowngradeClusterIPs."""
+    """Check that an update only adds or releases the second cluster IP
+    (validateUpgradeDowngradeClusterIPs)."""
     if _is_headless(spec) and _is_headless(before):
         return []
     now, was = spec.get("clusterIPs") or [], before.get("clusterIPs") or []
@@ -374,7 +376,8 @@ def _kept_addresses(spec: Object, before: Object) -> list[FieldError]:
 
 
 def _kept_families(spec: Object, before: Object) -> list[FieldError]:
-    """validateUpgradeDowngradeIPFamilies."""
+    """Check that an update only adds or releases the second IP family
+    (validateUpgradeDowngradeIPFamilies)."""
     if _is_headless(spec) or _is_headless(before):
         return []
     now, was = spec.get("ipFamilies") or [], before.get("ipFamilies") or []

@@ -121,7 +121,8 @@ def local_to_nodes(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def endpoints_namespace(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """validateGlusterfsPersistentVolumeSource."""
+    """Check the namespace of the Endpoints of a Glusterfs volume
+    (validateGlusterfsPersistentVolumeSource)."""
     if not value:
         why = "if the endpointnamespace is set, it must be a valid namespace name"
         return [fielderrors.invalid(path, value, why)]
@@ -157,7 +158,8 @@ def mount_options(value: Object, _path: str, _frame: Frame) -> list[FieldError]:
 
 
 def volume_kept(value: Object, _path: str, frame: Frame) -> list[FieldError]:
-    """ValidatePersistentVolumeUpdate."""
+    """Check that an update does not change immutable fields of a volume
+    (ValidatePersistentVolumeUpdate)."""
     spec, before = value["spec"], (frame.old or {})["spec"]
     errors = []
     new, old = _source(spec), _source(before)
@@ -272,7 +274,8 @@ def same_sources(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def claim_kept(value: Object, _path: str, frame: Frame) -> list[FieldError]:
-    """ValidatePersistentVolumeClaimUpdate."""
+    """Check that an update does not change immutable fields of a claim
+    (ValidatePersistentVolumeClaimUpdate)."""
     old = frame.old or {}
     errors: list[FieldError] = []
     spec, before = dict(value["spec"]), dict(old["spec"])

@@ -98,7 +98,7 @@ def full_name(value: str, path: str, frame: Frame) -> list[FieldError]:
 
 
 def _identifier(value: str, path: str) -> list[FieldError]:
-    """validateCIdentifier."""
+    """Check that a text is a C identifier (validateCIdentifier)."""
     too_long = len(value.encode()) > _MAX_ID
     errors = [fielderrors.too_long(path, _MAX_ID)] if too_long else []
     if not re.fullmatch(_IDENTIFIER, value):
@@ -116,7 +116,7 @@ def _named(value: str, path: str, problems: list[str]) -> list[FieldError]:
 
 
 def extended_resource(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """IsExtendedResourceName."""
+    """Check that a text is the name of an extended resource (IsExtendedResourceName)."""
     if resourcenames.is_extended(value):
         return []
     return [fielderrors.invalid(path, value, "must be a valid extended resource name")]
@@ -143,7 +143,7 @@ def json_object(value: Any, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def selector(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """validateCELExpression."""
+    """Check the CEL expression of a device selector (validateCELExpression)."""
     return deviceselectors.errors(value, path)
 
 
@@ -151,7 +151,8 @@ def selector(value: str, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def template_metadata(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """ValidateTemplateObjectMeta."""
+    """Check the metadata of a template: only labels and annotations
+    (ValidateTemplateObjectMeta)."""
     return metadata.template(value, path) + metadata.only_labels(value, path)
 
 

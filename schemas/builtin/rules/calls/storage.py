@@ -58,7 +58,8 @@ def topologies(value: list[Object], path: str, _frame: Frame) -> list[FieldError
 
 
 def _requirement(one: Object, path: str) -> list[FieldError]:
-    """validateTopologySelectorLabelRequirement."""
+    """Check the key and the values of a topology requirement
+    (validateTopologySelectorLabelRequirement)."""
     values = one.get("values") or []
     errors = [] if values else [fielderrors.required(f"{path}.values")]
     seen: set[str] = set()
@@ -87,7 +88,7 @@ def attachment_source(value: Object, path: str, _frame: Frame) -> list[FieldErro
 
 
 def attachment_metadata(value: dict[str, str], path: str, _frame: Frame) -> list[FieldError]:
-    """validateAttachmentMetadata."""
+    """Check the size of the metadata of an attachment (validateAttachmentMetadata)."""
     return [fielderrors.too_long(path, _METADATA_SIZE)] if _size(value) > _METADATA_SIZE else []
 
 
