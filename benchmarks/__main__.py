@@ -37,7 +37,7 @@ MODULES = (
     "faults",
 )
 LIMIT = 180
-# What takes longer is run when it is asked for by name: python -m benchmarks scale
+# Slow measurements, run only if they are named: python -m benchmarks scale
 LONGER = {"scale": 1_200}
 ABOUT = f"""Measure and print one table; ends with 1 when a target is missed or a module fails.
 

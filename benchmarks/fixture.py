@@ -1,11 +1,11 @@
-"""What a test pays for its server: a new one each, a namespace of a shared one, and a fork of a
-state of a hundred objects.
+"""The cost of a server for a test: a new server, a namespace of a shared one, or a fork of a state
+with a hundred objects.
 
-Whole runs of pytest in processes of their own, with 1,000 tests and with 50, whose difference is
-what each further test takes: compiling and loading the server is left out. Runs of tests that have
-no server are subtracted. Processor time of the whole process beside that of importing
-`aiohttp.web`, by the clock in the note. The tests use the fixture and nothing else; those that
-create an object too are told beside them.
+Each measurement runs pytest in its own process with 1,000 tests and with 50. The difference is the
+time of each additional test, without compiling and loading the server. Runs of tests without a
+server are subtracted. The figures are processor time of the whole process, relative to that of
+importing `aiohttp.web`; the elapsed time is in the note. The tests use only the fixture; figures of
+tests that also create an object are next to them.
 """
 
 import tempfile
@@ -17,7 +17,7 @@ from benchmarks import figures, servers
 from benchmarks.figures import Figure
 
 TESTS, FEW = 1_000, 50
-TURNS = 2  # of some seconds each; the least counts
+TURNS = 2  # of some seconds each; the lowest counts
 _NONE = "no server"
 _HEAD = """
 import pytest
@@ -38,7 +38,7 @@ def test_it(number{fixture}):
 
 
 class Way(NamedTuple):
-    """One way to have a server; `most` is the target, for 100 tests, as in the docs."""
+    """One way to get a server; `most` is the target for 100 tests, as in the docs."""
 
     fixture: str
     body: str
@@ -64,13 +64,13 @@ def measure() -> Iterable[Figure]:
     """See the module."""
     floors, runs = list[float](), dict[str, list[tuple[float, float]]]()
     with tempfile.TemporaryDirectory() as name:
-        servers.floor()  # which compiles
+        servers.floor()  # compiles modules
         for turn in range(TURNS):
             floors.append(servers.floor())
             for number, (what, way) in enumerate(_WAYS.items()):
                 path = Path(name) / f"test_{number}.py"
                 if not turn:
-                    _run(path, way, 1)  # which compiles
+                    _run(path, way, 1)  # compiles modules
                 few, many = _run(path, way, FEW), _run(path, way, TESTS)
                 each = [(more - less) / (TESTS - FEW) for less, more in zip(few, many, strict=True)]
                 runs.setdefault(what, []).append((each[0], each[1]))
@@ -96,7 +96,7 @@ def measure() -> Iterable[Figure]:
 
 
 def _run(path: Path, way: Way, tests: int) -> tuple[float, float]:
-    """Seconds that so many tests take, processor time and by the clock."""
+    """The seconds that so many tests take: processor time, and elapsed time."""
     text = _HEAD.format(tests=tests, fixture=way.fixture, body=way.body, mark=way.mark)
     path.write_text(text)
     plugin = "inkube.apiserver.pytest_plugin"

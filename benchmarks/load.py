@@ -31,7 +31,7 @@ class _Connection(asyncio.Protocol):
         self._greeting: asyncio.Future[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)  # uvloop's is no subclass
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is not a subclass
 
     async def greet(self, request: bytes) -> None:
         """Send a request that is not counted, and wait for its response."""

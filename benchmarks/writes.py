@@ -1,7 +1,8 @@
-"""How long one change takes, one after the other, for a Python client on a kept-open connection.
+"""The duration of single changes, one after the other, for a Python client with a keep-alive
+connection.
 
-The client is http.client of the standard library; what it takes itself is in the figures (the line
-of the bare aiohttp handler shows how much).
+The client is http.client of the standard library. The figures include its own time; the line of the
+bare aiohttp handler shows how much that is.
 """
 
 import statistics

@@ -98,7 +98,7 @@ class Cache:
         if revision < self._remembers:
             return None
         low, high = keys.interval
-        # the last that is found for a key, the oldest change, says what it was
+        # the oldest change of a key is found last and contains the state before it
         undone = {
             change.entry.key: change.previous
             for change in self._newer(revision)

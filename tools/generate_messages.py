@@ -1,16 +1,17 @@
-"""Makes `messages.json.gz`, the field numbers of Kubernetes' protobuf messages.
+"""Generates `messages.json.gz`, the field numbers of Kubernetes' protobuf messages.
 
-It is made of a table of all messages, one field a line: message, number, field, type, label (a type
-without a dot is one of the same package, a map is written `map<string,TYPE>`). Run by hand when the
-Kubernetes version moves and whenever `generate_types` has changed the table of Go types, which
-tells pointers from values; never imported by the server:
+The input is a table of all messages with one field per line: message, number, field, type, label. A
+type without a dot belongs to the same package, a map has the form `map<string,TYPE>`. Run it by
+hand for a new Kubernetes version, and whenever `generate_types` has changed the table of Go types,
+which distinguishes pointers from values. The server never imports it:
 
     python tools/generate_messages.py PATH-OF-TABLE
 
-A message is a list of `[number, member, kind, target, mode]`. A member "" is a struct that Go
-embeds: its members are those of the outer one. Kinds are string, bytes, bool, int32, int64, double,
-message, list (a message that stands for a JSON list) and map; the target names the message, or the
-kind of what a map holds. The mode is 1 for what Go writes when it is zero, 2 for what is repeated.
+A message is a list of `[number, member, kind, target, mode]`. A member "" is an embedded struct in
+Go: its members are those of the outer struct. Kinds are string, bytes, bool, int32, int64, double,
+message, list (a message for a JSON list) and map; the target is the name of the message, or the
+kind of a map's values. The mode is 1 for fields that Go writes even if they are zero, and 2 for
+repeated fields.
 """
 
 import gzip

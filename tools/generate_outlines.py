@@ -1,7 +1,7 @@
-"""Makes `builtin.json` and `outlines.json` from the modules that come with inkube.
+"""Generates `builtin.json` and `outlines.json` from the modules of inkube.
 
-pyproject.toml names them as entry points. Run by hand when they or their kinds change; a test says
-so:
+pyproject.toml names them as entry points. Run it by hand when they or their kinds change; otherwise
+a test fails:
 
     python tools/generate_outlines.py
 """

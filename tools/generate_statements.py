@@ -1,6 +1,6 @@
-"""Makes `storage/sql/sqlite.json`, SQLite's words for what `storage/sql/tables.py` says.
+"""Generates `storage/sql/sqlite.json`, the SQL of SQLite for `storage/sql/tables.py`.
 
-Run by hand when tables or questions change; never imported by the server:
+Run it by hand when tables or queries change. The server never imports it:
 
     python tools/generate_statements.py
 """

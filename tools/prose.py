@@ -95,7 +95,7 @@ class Text(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """What is wrong with a text."""
+    """A violation of the rules in a text."""
 
     text: Text
     words: str

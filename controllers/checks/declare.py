@@ -64,7 +64,7 @@ class Check(Generic[R]):
     failure: str = ""
 
     def field_of(self, obj: R) -> str:
-        """The field this check speaks about in that object."""
+        """The path of the field that the check validates in an object."""
         return self.field if isinstance(self.field, str) else self.field(obj)
 
     async def ask(self, obj: R, arguments: dict[str, Any]) -> list[Problem]:
@@ -88,7 +88,7 @@ class Rule(Generic[R]):
     function: Callable[[R, R | None], Any]
 
     def field_of(self, obj: R) -> str:
-        """The field this rule speaks about in that object."""
+        """The path of the field that the rule validates in an object."""
         return self.field if isinstance(self.field, str) else self.field(obj)
 
 

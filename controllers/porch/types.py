@@ -21,7 +21,7 @@ _OF_REVISIONS = (
     SelectableField("spec.lifecycle", "spec.lifecycle", choices=LIFECYCLES),
     SelectableField("spec.packageMetadata.labels", "spec.packageMetadata.labels", is_map=True),
 )
-"""What revisions are selected by; their files, too, which are shown of the revisions found."""
+"""The fields that select revisions, and also the files of revisions."""
 _UNKNOWN = '"{label}" is not a known field selector'
 
 

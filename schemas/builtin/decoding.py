@@ -48,10 +48,8 @@ _OLDER: dict[str, tuple[str, ...]] = {
 
 
 def decode(obj: Object, gvk: GVK, minor: int = releases.NEWEST.minor) -> Decoded:
-    """The object as its Go type holds it in a minor, and the strict errors: `unknown field "a"`.
-
-    The input is left alone. Raises DecodeError.
-    """
+    """The object as its Go type stores it in a minor, and the strict errors: `unknown field "a"`.
+    Does not change the input. Raises DecodeError."""
     name = table.table(minor).of(gvk)
     if name is None:
         raise LookupError(f"{gvk} is no built-in kind")

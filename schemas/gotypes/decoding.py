@@ -48,8 +48,8 @@ class _MistypedError(DecodeError):
 def decode(go: GoType, given: Any, path: str = "", *, keep_empty: bool = False) -> Decoded:
     """Return the decoded value. The input does not change. Raises DecodeError.
 
-    `path` is where the value stands, for the unknown fields. Lists and maps without items stay
-    where they are required only if `keep_empty`: what is stored as protobuf forgets them.
+    `path` is the path of the value, for unknown fields. Empty required lists and maps stay only
+    with `keep_empty`, because protobuf cannot store them.
     """
     walk = _Walk(keep_empty=keep_empty)
     made = walk.value(go, given, path)

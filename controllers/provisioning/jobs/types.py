@@ -1,4 +1,4 @@
-"""Job and HistoricJob of provisioning.grafana.app: what is done with a repository's files."""
+"""Job and HistoricJob of provisioning.grafana.app: actions on a repository's files."""
 
 from pydantic import Field
 
@@ -11,7 +11,7 @@ ACTIONS = (
     "deleteResources",
 )  # fmt: skip
 OF_THE_DEAD = ("releaseResources", "deleteResources")
-"""What may be done while a repository is being deleted, and only then."""
+"""The only actions that are possible while a repository is being deleted."""
 REPOSITORY = f"{GROUP}/repository"
 ORIGINAL_UID = f"{GROUP}/original-uid"
 CLAIM = f"{GROUP}/claim"

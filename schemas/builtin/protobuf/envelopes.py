@@ -1,4 +1,4 @@
-"""What goes over the wire: `k8s\\0`, then a `runtime.Unknown` with the kind and the object's bytes.
+"""The envelope of protobuf bodies: `k8s\\0`, then a `runtime.Unknown` with kind and object.
 
 PREFIX  1: TypeMeta {1: apiVersion, 2: kind}  2: object  3: contentEncoding  4: contentType
 """

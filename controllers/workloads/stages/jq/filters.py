@@ -32,7 +32,7 @@ Filter = Callable[[Any, Scope], Iterator[Any]]
 
 
 def identity(value: Any, scope: Scope) -> Iterator[Any]:
-    """`.`."""
+    """The filter `.`: the value itself."""
     yield value
 
 
@@ -57,7 +57,7 @@ def variable_of(name: str) -> Filter:
 
 
 def member_of(name: str) -> Filter:
-    """`.name`."""
+    """The filter `.name`: the member of an object."""
 
     def run(value: Any, scope: Scope) -> Iterator[Any]:
         scope.spend()
@@ -85,7 +85,7 @@ def each_of(value: Any, scope: Scope) -> Iterator[Any]:
 
 
 def recursed(value: Any, scope: Scope) -> Iterator[Any]:
-    """`..`."""
+    """The filter `..`: the value, and all values inside it."""
     scope.spend()
     yield value
     if isinstance(value, (dict, list)):

@@ -1,4 +1,4 @@
-"""What is irregular in updates of pods, their statuses and sizes."""
+"""Rules for updates of pods, their statuses and sizes that the table cannot express."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What is irregular in warnings about pods and templates."""
+"""Warnings about pods and templates that the table cannot express."""
 
 from collections.abc import Iterator
 
