@@ -20,8 +20,8 @@ from inkube.storage.index import Index
 from inkube.storage.log import FIRST_REVISION, Horizon, Range, bounds, matches
 from inkube.storage.subscription import Subscription
 
-LOOKS = 8  # so often subscribers are looked at while history is forgotten once
-FOLDERS = 1_024  # of keys, whose subscribers are remembered
+LOOKS = 8  # checks of all subscriptions for each replacement of the whole history
+FOLDERS = 1_024  # folders of keys for which the subscribed scopes are cached
 
 
 class CacheOptions(NamedTuple):

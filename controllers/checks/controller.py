@@ -123,7 +123,7 @@ class CheckReconciler(Generic[R]):
         return []
 
     def _listening(self, watch: Watch) -> Watch:
-        """The same watch, whose changes discard remembered results and restart back-off."""
+        """A copy of the watch whose changes discard cached results and restart back-off."""
 
         def keys(change: Change) -> list[Key]:
             found = list(watch.keys(change))

@@ -101,21 +101,21 @@ def _validators(options: Options) -> Sequence[Rule[Repository]]:
 
 @validator(Repository, field="metadata.name")
 def name_is_a_label(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """It begins the names of revisions."""
+    """The name must be a DNS label, because the names of revisions begin with it."""
     if names.label(repository.metadata.name):
         yield Invalid(_NAME)
 
 
 @validator(Repository, field="spec.content")
 def content_is_package(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """`Package` is the only valid value."""
+    """The content must be `Package`, the only valid value."""
     if repository.spec.content not in ("", "Package"):
         yield Invalid(_CONTENT)
 
 
 @validator(Repository, field="spec.type")
 def type_and_block(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """git or oci, and the block of that name."""
+    """The type must be git or oci, with the block of that name."""
     spec = repository.spec
     if spec.type not in ("git", "oci"):
         yield NotSupported('supported values: "git", "oci"')
@@ -127,7 +127,7 @@ def type_and_block(repository: Repository, old: Repository | None) -> Iterator[P
 
 @validator(Repository, field="spec.git.branch")
 def branch_well_formed(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """DNS labels with slashes between."""
+    """The branch must be DNS labels joined by slashes."""
     git = repository.spec.git
     if git is None:
         return
@@ -139,7 +139,7 @@ def branch_well_formed(repository: Repository, old: Repository | None) -> Iterat
 
 @validator(Repository, field="spec.git.directory")
 def directory_well_formed(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """DNS labels with slashes between; it may begin with one."""
+    """The directory must be DNS labels joined by slashes; it may begin with a slash."""
     git = repository.spec.git
     if git is None or git.directory in ("", "/"):
         return
@@ -149,7 +149,7 @@ def directory_well_formed(repository: Repository, old: Repository | None) -> Ite
 
 @validator(Repository, field="spec.sync.schedule")
 def schedule_parses(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """Five fields of cron."""
+    """The schedule must have the five fields of cron."""
     options = repository.spec.sync
     if options is None or not options.schedule:
         return
@@ -161,7 +161,7 @@ def schedule_parses(repository: Repository, old: Repository | None) -> Iterator[
 
 @validator(Repository, field="spec.sync.runOnceAt")
 def time_parses(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """A time of RFC 3339."""
+    """The time must be in the format of RFC 3339."""
     options = repository.spec.sync
     if options is not None and options.run_once_at and _time(options.run_once_at) is None:
         yield Invalid("must be a time of RFC 3339, as 2026-01-31T12:00:00Z")
@@ -227,7 +227,8 @@ def _share(one: Object, other: Object) -> bool:
 
 @check(Repository, field="spec.git.repo")
 async def readable(repository: Repository, run: Any) -> AsyncIterator[Problem]:
-    """The secret is there, the credentials are accepted, repository and branch exist."""
+    """The secret must exist, the credentials must be accepted, and repository and branch must
+    exist."""
     if repository.spec.type == "oci":
         yield Invalid(_NO_OCI, field="spec.type")
     if repository.spec.git is None:

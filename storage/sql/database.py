@@ -89,7 +89,7 @@ class Database(Protocol):
 
     @property
     def often(self) -> float:
-        """The same interval while other processes write."""
+        """The longest interval in seconds between two checks while other processes write."""
         ...
 
     @property

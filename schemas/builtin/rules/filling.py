@@ -227,7 +227,7 @@ class Dropper:
 
 
 _DROPPERS: Final[caches.Table[tuple[str, int], Dropper]] = caches.Table(__name__, "_DROPPERS", 4096)
-"""The same number as in `_FILLERS`."""
+"""With the same limit as `_FILLERS`."""
 
 
 def dropper(name: str, minor: int = table.NEWEST) -> Dropper:

@@ -45,7 +45,8 @@ def unreadable(selector: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def unreadable_silently(selector: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """The same for StatefulSets, where the text of the error is empty."""
+    """Report an invalid selector of a StatefulSet a second time. The text of this error is
+    empty."""
     return [fielderrors.invalid(path, internal.value("meta.LabelSelector", selector), "")]
 
 
@@ -116,13 +117,14 @@ def deployment_strategy(value: Object, path: str, _frame: Frame) -> list[FieldEr
 
 
 def daemonset_strategy(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """The same for DaemonSets."""
+    """Report an unknown type of update strategy of a DaemonSet. The error shows the whole
+    strategy."""
     shown = internal.value("apps.DaemonSetUpdateStrategy", value)
     return [fielderrors.not_supported(path, shown, ("RollingUpdate", "OnDelete"))]
 
 
 def statefulset_strategy(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """The same for StatefulSets."""
+    """Report a missing or unknown type of update strategy of a StatefulSet."""
     if not value.get("type"):
         return [fielderrors.required(path)]
     shown = internal.value("apps.StatefulSetUpdateStrategy", value)
@@ -207,7 +209,8 @@ def statefulset_kept(value: Object, _path: str, frame: Frame) -> list[FieldError
 
 
 def statefulset_kept_with_history(value: Object, _path: str, frame: Frame) -> list[FieldError]:
-    """The same before 1.33, when revisionHistoryLimit was immutable as well."""
+    """Report all changes of immutable fields as one error, as before 1.33, when
+    revisionHistoryLimit was immutable, too."""
     changing = tuple(name for name in _MAY_CHANGE if name != "revisionHistoryLimit")
     return _statefulset_kept(value, frame, changing)
 

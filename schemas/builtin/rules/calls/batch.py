@@ -561,12 +561,12 @@ def has_no_limit_per_index(frame: Frame) -> bool:
 
 
 def completed_indexes(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """An error if the indexes do not have their form, or are too large."""
+    """An error if the completed indexes do not have their form, or are too large."""
     return _parsed(value, path, frame, "completedIndexes")
 
 
 def failed_indexes(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """The same error for failed indexes."""
+    """An error if the failed indexes do not have their form, or are too large."""
     return _parsed(value, path, frame, "failedIndexes")
 
 

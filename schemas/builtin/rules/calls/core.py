@@ -465,7 +465,8 @@ def endpoint_address(value: str, path: str, frame: Frame) -> list[FieldError]:
 
 
 def lenient_endpoint_address(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """The same before the gate StrictIPCIDRValidation was on."""
+    """`endpoint_address` with Go's older, lenient parser, before the gate StrictIPCIDRValidation
+    was on."""
     known = _known_addresses(frame.root.old)
     return [] if value in known else addresses.check(value, path, strict=False)
 

@@ -180,8 +180,8 @@ def host_ports(value: list[Object], path: str, _frame: Frame) -> list[FieldError
 
 
 def own_host_ports(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """The same for one init container. The path has the index 0, because upstream checks each as a
-    list of one."""
+    """Check that an init container does not use a port of the host twice. The path has the index 0,
+    because upstream checks each init container as a list of one."""
     return _conflicts(value, f"{path.rpartition('[')[0]}[0]", set())
 
 

@@ -198,7 +198,7 @@ def matching_annotations(value: Object, path: str, frame: Frame) -> list[FieldEr
 
 
 def template_annotations(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """The same for templates, without AppArmor."""
+    """Check that seccomp annotations and fields of a template name the same profiles."""
     given = (frame.obj.get("metadata") or {}).get("annotations") or {}
     return list(seccomp_annotations(value, given, path)) if given else []
 

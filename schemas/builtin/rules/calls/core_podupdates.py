@@ -345,7 +345,8 @@ def ended(value: list[Object] | None, path: str, frame: Frame) -> Iterator[Field
 
 
 def init_ended(value: list[Object] | None, path: str, frame: Frame) -> Iterator[FieldError]:
-    """The same errors for init containers. Sidecars can restart."""
+    """Errors for terminated init containers that run again, except sidecars and those that the
+    policy restarts."""
     spec = _before(frame)["spec"]
     containers = spec.get("initContainers") or ()
     sidecars = {one["name"] for one in containers if one.get("restartPolicy") == "Always"}
@@ -353,7 +354,7 @@ def init_ended(value: list[Object] | None, path: str, frame: Frame) -> Iterator[
 
 
 def ephemeral_ended(value: list[Object] | None, path: str, frame: Frame) -> Iterator[FieldError]:
-    """The same errors for ephemeral containers, which never restart."""
+    """Errors for terminated ephemeral containers that run again, because they never restart."""
     return _transitions(value, path, frame, "Never")
 
 

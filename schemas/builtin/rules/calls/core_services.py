@@ -243,7 +243,7 @@ def external_address(value: str, path: str, frame: Frame) -> list[FieldError]:
 
 
 def lenient_external_address(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """The same before the gate StrictIPCIDRValidation was on."""
+    """`external_address` with a lenient parser, before the gate StrictIPCIDRValidation was on."""
     return _external_address(value, path, frame, strict=False)
 
 
@@ -264,7 +264,7 @@ def source_ranges(value: Object, path: str, frame: Frame) -> list[FieldError]:
 
 
 def lenient_source_ranges(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """The same before the gate StrictIPCIDRValidation was on."""
+    """`source_ranges` with a lenient parser, before the gate StrictIPCIDRValidation was on."""
     return _source_ranges(value, path, frame, strict=False)
 
 

@@ -12,13 +12,13 @@ def address(value: str, path: str, frame: Frame) -> list[FieldError]:
 
 
 def lenient_address(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """The same before the gate StrictIPCIDRValidation was on."""
+    """`address` with a lenient parser, before the gate StrictIPCIDRValidation was on."""
     return _address(value, path, frame, strict=False)
 
 
 def address_of_type(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """The same before 1.33: each address is checked alone, and IPv4 in the notation of IPv6 counts
-    as IPv4."""
+    """Check an address as before 1.33: each address is checked alone, and IPv4 in the notation of
+    IPv6 counts as IPv4."""
     kind = frame.root.obj.get("addressType")
     if kind == "FQDN":
         return _domain(value, path)

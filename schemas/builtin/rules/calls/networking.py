@@ -176,7 +176,7 @@ def block(value: str, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def lenient_block(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """The same before the gate StrictIPCIDRValidation was on."""
+    """`block` with a lenient parser, before the gate StrictIPCIDRValidation was on."""
     return addresses.check_block(value, path, strict=False)
 
 
@@ -186,7 +186,7 @@ def exception(value: str, path: str, frame: Frame) -> list[FieldError]:
 
 
 def lenient_exception(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """The same before the gate StrictIPCIDRValidation was on."""
+    """`exception` with a lenient parser, before the gate StrictIPCIDRValidation was on."""
     return _exception(value, path, frame, strict=False)
 
 

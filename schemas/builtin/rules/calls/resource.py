@@ -134,7 +134,7 @@ def small_object(value: Any, path: str, frame: Frame) -> list[FieldError]:
 
 
 def json_object(value: Any, path: str, _frame: Frame) -> list[FieldError]:
-    """The same without a limit of its size."""
+    """Check that a value is a JSON object of any size."""
     if value is None:
         return [fielderrors.required(path)]
     if isinstance(value, dict):
@@ -295,7 +295,7 @@ def _places(value: Object) -> list[str]:
 
 
 def one_device_place(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """The same for one device, if the slice sets perDeviceNodeSelection."""
+    """Check that a device names exactly one place, if the slice sets perDeviceNodeSelection."""
     outer = frame.outer("perDeviceNodeSelection")
     if outer is None or not outer.obj["perDeviceNodeSelection"]:
         members = ("nodeName", "nodeSelector", "allNodes")
