@@ -4,7 +4,7 @@ import asyncio
 import json
 import statistics
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 
 import uvloop
@@ -30,21 +30,21 @@ def measure() -> Iterable[Figure]:
     """See the module."""
     with servers.inkube() as server:
         installed(server, definition())
-        load.send(server.port, _creates(range(100)))
+        load.send(server.port, creates(range(100)))
         yield watched(server)
         yield begun(server)
     with servers.inkube() as server:
         installed(server, definition())
-        load.send(server.port, _creates(range(100)))
+        load.send(server.port, creates(range(100)))
         before = server.mib
-        load.send(server.port, _creates(range(100, LISTED)))
+        load.send(server.port, creates(range(100, LISTED)))
         yield listed(server)
-        load.send(server.port, _creates(range(LISTED, STORED)))
+        load.send(server.port, creates(range(LISTED, STORED)))
         grown = server.mib - before
         yield Figure(f"memory of {STORED:,} objects of 1 KB", grown, "MiB", at_most=60)
 
 
-def _creates(numbers: Iterable[int]) -> Iterator[bytes]:
+def creates(numbers: Iterable[int]) -> Iterator[bytes]:
     return (Request("POST", COLLECTION, thing(f"thing-{n:05}")).raw for n in numbers)
 
 
@@ -81,14 +81,18 @@ class _Watcher(asyncio.Protocol):
 
 def watched(server: Server) -> Figure:
     """Measure events per second, from the first update to the last event at the last watcher."""
-    times, losses = zip(*(uvloop.run(_watch(server.port, n)) for n in range(REPEATS)), strict=True)
+    times, losses = zip(*(uvloop.run(watch(server.port, n)) for n in range(REPEATS)), strict=True)
     seconds, lost = min(times), sum(losses)
     events = WATCHERS * UPDATES
     what = f"{WATCHERS} watchers x {UPDATES} updates"
     return Figure(what, events / seconds, "events/s", at_least=60_000, note=f"{lost} lost")
 
 
-async def _watch(port: int, repeat: int) -> tuple[float, int]:
+async def watch(
+    port: int, repeat: int, begin: Callable[[], None] = lambda: None
+) -> tuple[float, int]:
+    """Return the seconds from the first update to the last event, and the number of lost events.
+    Calls `begin` before the first update."""
     loop = asyncio.get_running_loop()
     request = Request("GET", f"{COLLECTION}?watch=1").raw
     watchers = []
@@ -100,6 +104,7 @@ async def _watch(port: int, repeat: int) -> tuple[float, int]:
         transport.write(request)
         watchers.append((watcher, done))
     await asyncio.sleep(1)
+    begin()
     started = time.perf_counter()
     async with asyncio.timeout(PATIENCE):
         await load.run(port, _updates(repeat))

@@ -60,7 +60,12 @@ class Server:
     @property
     def cpu_seconds(self) -> float:
         """Return the used processor time in seconds."""
-        return time.clock_gettime((~self._process.pid << 3) | _SCHEDULED)
+        return cpu_seconds(self._process.pid)
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return the processor time that a process has used."""
+    return time.clock_gettime((~pid << 3) | _SCHEDULED)
 
 
 @cache
