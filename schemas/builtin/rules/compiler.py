@@ -292,8 +292,7 @@ class _LineCompiler:
         every = _joined([(part.check, part.ends) for part in parts if part.check is not None])
         of_unset = [(p.check, p.ends) for p in parts if p.check and p.unset]
         unset = every if always else _joined(of_unset) if of_unset else None
-        is_nil = shape.pointer and shape.kind != "struct"
-        zero = _ZEROS.get(shape.kind) if always and not is_nil else None
+        zero = _ZEROS.get(shape.kind) if always else None
 
         def step(frame: Frame, findings: Findings) -> None:
             value = read(frame.obj)
@@ -513,7 +512,7 @@ def _unique(key: str) -> PerList:
     return make
 
 
-_IN_PLACE = {"nothing": "", "omitted": fielderrors.OMITTED}
+_IN_PLACE = {"nothing": "", "null": None, "omitted": fielderrors.OMITTED}
 """What errors show instead of the value, by `show=`."""
 
 

@@ -4,7 +4,7 @@ texts."""
 import re
 from collections.abc import Callable
 
-from inkube.schemas.builtin.strategies import naming
+from inkube.schemas.builtin import naming
 from inkube.schemas.metadata import names
 
 

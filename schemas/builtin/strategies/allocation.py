@@ -8,7 +8,7 @@ import zlib
 from functools import partial
 
 from inkube.schemas import fielderrors, status
-from inkube.schemas.builtin.strategies import addresses
+from inkube.schemas.builtin import addresses
 from inkube.schemas.builtin.strategies.allocators import NODE_PORTS, Allocator, items, key_of
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object

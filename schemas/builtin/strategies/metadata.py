@@ -5,7 +5,7 @@ pkg/apis/core/validation ValidateObjectMeta.
 """
 
 from inkube.schemas import fielderrors
-from inkube.schemas.builtin.strategies import naming
+from inkube.schemas.builtin import naming
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names, objectmeta
 from inkube.schemas.objects import Object

@@ -7,10 +7,10 @@ import zoneinfo
 from collections import deque
 
 from inkube.schemas import fielderrors, selectors
+from inkube.schemas.builtin import naming
 from inkube.schemas.builtin.rules import words
 from inkube.schemas.builtin.rules.calls import meta, networking
 from inkube.schemas.builtin.rules.frames import Frame
-from inkube.schemas.builtin.strategies import naming
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotext, strconv
 from inkube.schemas.gotypes import internal

@@ -4,8 +4,9 @@ import re
 from typing import Any
 
 from inkube.schemas import fielderrors
+from inkube.schemas.builtin import naming
+from inkube.schemas.builtin.rules.calls import core_requirements
 from inkube.schemas.builtin.rules.frames import Frame
-from inkube.schemas.builtin.strategies import naming, requirements
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.gotypes import internal
 from inkube.schemas.objects import Object
@@ -345,7 +346,7 @@ def _device_names(name: str, known: dict[str, Object], taken: set[str]) -> list[
 
 def resources(value: Object, path: str, frame: Frame) -> list[FieldError]:
     """Check the resources of a container (ValidateContainerResourceRequirements)."""
-    return requirements.of_container(value, path, claims_of(spec_of(frame).obj))
+    return core_requirements.of_container(value, path, claims_of(spec_of(frame).obj))
 
 
 def claims_of(spec: Object) -> list[str]:

@@ -5,11 +5,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from inkube.schemas import fielderrors, quantity
-from inkube.schemas.builtin import affinity
+from inkube.schemas.builtin import addresses, affinity
 from inkube.schemas.builtin.rules import formats
+from inkube.schemas.builtin.rules.calls import core_requirements
 from inkube.schemas.builtin.rules.calls.core_containers import blanks, claims_of, spec_of
 from inkube.schemas.builtin.rules.frames import Frame
-from inkube.schemas.builtin.strategies import addresses, metadata, requirements
+from inkube.schemas.builtin.strategies import metadata
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.gotypes import internal
 from inkube.schemas.metadata import names
@@ -322,7 +323,7 @@ def one_claim(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 def overhead(value: Object, path: str, _frame: Frame) -> list[FieldError]:
     """validateOverhead: check the overhead as limits of a container."""
-    return requirements.of_container({"limits": value}, path) if value else []
+    return core_requirements.of_container({"limits": value}, path) if value else []
 
 
 def pod_resources(value: Object, path: str, frame: Frame) -> list[FieldError]:
@@ -334,7 +335,7 @@ def pod_resources(value: Object, path: str, frame: Frame) -> list[FieldError]:
     if value.get("claims"):
         why = "claims may not be set for Resources at pod-level"
         errors.append(fielderrors.forbidden(f"{path}.claims", why))
-    errors += requirements.of_container(value, path, claims_of(spec), whole_pod=True)
+    errors += core_requirements.of_container(value, path, claims_of(spec), whole_pod=True)
     return errors + _consistent(value, spec, path)
 
 

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 
 from inkube.schemas import fielderrors, quantity
-from inkube.schemas.builtin import podqos
+from inkube.schemas.builtin import addresses, podqos
 from inkube.schemas.builtin.rules.frames import Frame
-from inkube.schemas.builtin.strategies import addresses
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotext
 from inkube.schemas.gotypes import internal

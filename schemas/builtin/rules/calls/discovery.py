@@ -1,8 +1,8 @@
 """Irregular rules of discovery.k8s.io: addresses of a type, names of ports."""
 
 from inkube.schemas import fielderrors
+from inkube.schemas.builtin import addresses, naming
 from inkube.schemas.builtin.rules.frames import Frame
-from inkube.schemas.builtin.strategies import addresses, naming
 from inkube.schemas.fielderrors import FieldError
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
+from inkube.schemas import fielderrors
 from inkube.schemas.builtin import rules
 from inkube.schemas.builtin.rules.frames import Frame
-from inkube.schemas.builtin.strategies import checks
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import objectmeta
 from inkube.schemas.objects import Object
@@ -24,9 +24,21 @@ def is_readable(selector: Object | None) -> bool:
 def count_or_percent(value: int | str, path: str, _frame: Frame) -> list[FieldError]:
     """ValidatePositiveIntOrPercent: check that a value is a number that is not negative, or a
     percentage."""
-    return checks.count_or_percent(value, path)
+    if isinstance(value, str):
+        if value[:-1].isdecimal() and value.endswith("%"):
+            return []
+        why = (
+            "a valid percent string must be a numeric string followed by an ending '%' (e.g. "
+            "'1%',  or '93%', regex used for validation is '[0-9]+%')"
+        )
+        return [fielderrors.invalid(path, value, why)]
+    if isinstance(value, int) and value < 0:
+        return [fielderrors.invalid(path, value, "must be greater than or equal to 0")]
+    return []
 
 
 def at_most_all(value: int | str, path: str, _frame: Frame) -> list[FieldError]:
     """IsNotMoreThan100Percent: check that a percentage is at most 100%."""
-    return checks.at_most_all(value, path)
+    if isinstance(value, str) and value[:-1].isdecimal() and int(value[:-1]) > 100:
+        return [fielderrors.invalid(path, value, "must not be greater than 100%")]
+    return []

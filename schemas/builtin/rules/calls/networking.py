@@ -4,9 +4,9 @@ import ipaddress
 import re
 
 from inkube.schemas import fielderrors
-from inkube.schemas.builtin import rules
+from inkube.schemas.builtin import addresses, naming, rules
+from inkube.schemas.builtin.rules.calls import core_containers
 from inkube.schemas.builtin.rules.frames import Frame
-from inkube.schemas.builtin.strategies import addresses, checks, naming
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
@@ -93,9 +93,9 @@ def port(value: Object, path: str, frame: Frame) -> list[FieldError]:
     if name and number:
         return [fielderrors.invalid(whole, "", "cannot set both port name & port number")]
     if name:
-        return checks.named(name, f"{path}.name", naming.port_name)
+        return core_containers.port(name, f"{path}.name", frame)
     if number:
-        return checks.port(number, f"{path}.number")
+        return core_containers.port(number, f"{path}.number", frame)
     return [fielderrors.required(whole, "port name or number is required")]
 
 
@@ -149,7 +149,7 @@ def has_selector(frame: Frame) -> bool:
     return any(frame.obj.get(each) is not None for each in ("podSelector", "namespaceSelector"))
 
 
-def port_range(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+def port_range(value: Object, path: str, frame: Frame) -> list[FieldError]:
     """ValidateNetworkPolicyPort: a port number can have an endPort, a port name cannot."""
     first, last, place = value.get("port"), value.get("endPort"), f"{path}.endPort"
     if first is None:
@@ -160,13 +160,13 @@ def port_range(value: Object, path: str, _frame: Frame) -> list[FieldError]:
         if last is not None:
             why = "may not be specified when `port` is non-numeric"
             errors.append(fielderrors.invalid(place, last, why))
-        return errors + checks.port_or_name(first, f"{path}.port")
-    errors += checks.port(first, f"{path}.port")
+        return errors + core_containers.port(first, f"{path}.port", frame)
+    errors += core_containers.port(first, f"{path}.port", frame)
     if last is not None:
         if last < first:
             why = "must be greater than or equal to `port`"
             errors.append(fielderrors.invalid(place, first, why))
-        errors += checks.port(last, place)
+        errors += core_containers.port(last, place, frame)
     return errors
 
 
