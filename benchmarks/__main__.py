@@ -64,7 +64,8 @@ def _figures(told: bytes) -> list[Figure]:
 
 def _known(name: str) -> str:
     if name not in (*MODULES, *LONGER):
-        raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join((*MODULES, *LONGER))}")
+        known = ", ".join((*MODULES, *LONGER))
+        raise argparse.ArgumentTypeError(f"there is no benchmark {name!r}; use one of {known}")
     return name
 
 

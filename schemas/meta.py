@@ -48,7 +48,7 @@ class GVR(NamedTuple):
         if len(parts) == 2:
             parts.insert(0, "")
         if len(parts) != 3 or not parts[1] or not parts[2]:
-            raise ValueError(f"{text!r} is no resource; write group/version/plural or v1/plural")
+            raise ValueError(f"{text!r} is not a resource; write group/version/plural or v1/plural")
         return cls(*parts)
 
 

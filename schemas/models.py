@@ -196,7 +196,7 @@ class Resource(Model):
         if not group:
             return
         if not version:
-            raise TypeError(f"{cls.__name__} needs a version beside its group {group!r}")
+            raise TypeError(f"{cls.__name__} needs a version in addition to its group {group!r}")
         cls.definition = _definition(cls, group, version, **kwargs)
         cls.gvk = cls.definition.gvk(version)
         cls.gvr = cls.definition.gvr(version)

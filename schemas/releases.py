@@ -45,7 +45,7 @@ def parse(text: str) -> Release:
     found = {each.minor: each for each in RECORDED}.get(int(asked[1])) if asked else None
     if asked is None or found is None:
         known = ", ".join(f"1.{each.minor}" for each in RECORDED)
-        raise ValueError(f"{text!r} is no version of Kubernetes that is known here; {known} are")
+        raise ValueError(f"{text!r} is not a supported version of Kubernetes; use one of {known}")
     return found if asked[2] is None else Release(found.minor, int(asked[2]))
 
 
@@ -53,6 +53,6 @@ def holds(span: str, minor: int) -> bool:
     """Whether a minor is in a range: `1.33..`, `..1.34` or `1.33..1.34`. Raises ValueError."""
     found = _RANGE.fullmatch(span)
     if found is None:
-        raise ValueError(f"{span!r} is no range of versions such as 1.33..1.35")
+        raise ValueError(f"{span!r} is not a range of versions such as 1.33..1.35")
     first, last = found.groups()
     return int(first or 0) <= minor <= int(last or minor)

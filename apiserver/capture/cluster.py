@@ -142,7 +142,7 @@ class Cluster:
     async def _start_proxy(self, stack: contextlib.AsyncExitStack, socket: str) -> None:
         program = shutil.which("kubectl")
         if program is None:
-            raise ClusterError("there is no kubectl on PATH, which talks to the cluster")
+            raise ClusterError("install kubectl, which connects to the cluster: it is not on PATH")
         if os.name == "nt":
             raise ClusterError("kubectl has no sockets that only you may open on Windows")
         process = await asyncio.create_subprocess_exec(

@@ -52,7 +52,7 @@ def decode(obj: Object, gvk: GVK, minor: int = releases.NEWEST.minor) -> Decoded
     Does not change the input. Raises DecodeError."""
     name = table.table(minor).of(gvk)
     if name is None:
-        raise LookupError(f"{gvk} is no built-in kind")
+        raise LookupError(f"{gvk} is not a built-in kind")
     made, unknown, empties = decoding.decode(types.of(name, minor), obj)
     head: Object = {member: made[member] for member in ("apiVersion", "kind") if member in made}
     return Decoded({**head, **made}, bodies.unknown_fields(unknown), empties)

@@ -123,7 +123,7 @@ def _normal(time: str) -> str:
     try:
         moment = datetime.fromisoformat(time)
     except ValueError as error:
-        raise BrokenEntryError(f"{time!r} is no time") from error
+        raise BrokenEntryError(f"{time!r} is not a time") from error
     return format_time(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
 
 

@@ -52,7 +52,7 @@ def parse(text: str) -> str:
     Raises UnknownElementError for kinds unknown here, ValueError for broken ones.
     """
     if len(text) < 2 or text[1] != ":":
-        raise ValueError(f"{text!r} is no path element")
+        raise ValueError(f"{text!r} is not a path element")
     kind, rest = text[0], text[2:]
     if kind == "f":
         return text

@@ -72,7 +72,7 @@ def test_an_unknown_version_is_refused_with_the_list(wrong):
 def test_the_command_line_refuses_it_too():
     done = CliRunner().invoke(main, ["serve", "--kubernetes-version", "1.30"])
     assert done.exit_code == 2
-    assert "--kubernetes-version: '1.30' is no version" in done.output.replace("\n", " ")
+    assert "--kubernetes-version: '1.30' is not a supported" in done.output.replace("\n", " ")
     for command in (["validate", __file__], ["envtest-assets"]):
         done = CliRunner().invoke(main, [*command, "--kubernetes-version", "1.30"])
         assert done.exit_code == 2

@@ -84,7 +84,7 @@ class Resources:
         return await self.depots.work(partial(comments.restore, sent, stored or {}))
 
     def _check(self, write: Write, old: Object) -> None:
-        """Check S1. Raises StatusError."""
+        """Check that the revision is a Draft (rule S1). Raises StatusError."""
         lifecycle = old["spec"]["lifecycle"]
         if lifecycle == DRAFT:
             return

@@ -136,7 +136,7 @@ def _rendered(template: Template) -> Renderer:
         try:
             return bodies.decode(text.encode(), "yaml", want_duplicates=False).value
         except DecodeError as error:
-            raise RunError(f"what the template wrote is no YAML: {error.text}") from error
+            raise RunError(f"the output of the template is not valid YAML: {error.text}") from error
 
     return render
 

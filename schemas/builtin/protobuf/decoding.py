@@ -234,7 +234,7 @@ def _json(data: bytes, _depth: int) -> Any:
     try:
         return orjson.loads(raw) if raw else None
     except orjson.JSONDecodeError as error:
-        raise WireError("an embedded object is no JSON") from error
+        raise WireError("an embedded object is not valid JSON") from error
 
 
 def _props_or_bool(data: bytes, depth: int) -> Any:

@@ -117,7 +117,7 @@ def type_of(value: Any) -> Type:
     for base in type(value).__mro__[1:]:
         if base in _TYPES:
             return _TYPES[base]
-    raise TypeError(f"{type(value).__name__} is no CEL value")
+    raise TypeError(f"{type(value).__name__} is not a CEL value")
 
 
 def equal(left: Any, right: Any) -> bool:

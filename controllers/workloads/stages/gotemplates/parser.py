@@ -115,7 +115,7 @@ class Parser:
         declares = False
         if len(lexemes) > at + 1 and lexemes[at + 1].text in (":=", "="):
             if lexemes[at].kind != "variable":
-                raise TemplateError(f"{lexemes[at].text} is no variable in {text.strip()!r}")
+                raise TemplateError(f"{lexemes[at].text} is not a variable in {text.strip()!r}")
             names.append(lexemes[at].text)
             declares = lexemes[at + 1].text == ":="
             at += 2

@@ -187,7 +187,7 @@ def _number(value: Any) -> int | float:
     try:
         return as_whole(float(string_of(value)))
     except ValueError as error:
-        raise RunError(f"{value!r} is no number") from error
+        raise RunError(f"{value!r} is not a number") from error
 
 
 def _test(value: Any, pattern: Any) -> bool:

@@ -61,14 +61,14 @@ def text_of(value: Any) -> str:
 def list_of(value: Any) -> list[Any]:
     """The value, if it is an array. Raises RunError otherwise."""
     if not isinstance(value, list):
-        raise RunError(f"{type_of(value)} is no array")
+        raise RunError(f"{type_of(value)} is not an array")
     return value
 
 
 def string_of(value: Any) -> str:
     """The value, if it is a string. Raises RunError otherwise."""
     if not isinstance(value, str):
-        raise RunError(f"{type_of(value)} is no string")
+        raise RunError(f"{type_of(value)} is not a string")
     return value
 
 
