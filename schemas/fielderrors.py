@@ -48,7 +48,7 @@ WITHOUT_VALUE = frozenset({Type.REQUIRED, Type.FORBIDDEN, Type.TOO_LONG, Type.IN
 
 
 class _Omitted:
-    """The bad value is not shown (`field.OmitValueType`)."""
+    """Stands for a bad value that the error does not show (`field.OmitValueType`)."""
 
     def __repr__(self) -> str:
         return "OMITTED"
@@ -188,24 +188,24 @@ def reworded(text: str, before: str) -> Reworded:
 
 
 def required(field: str, detail: str = "", *, before: str = "") -> FieldError:
-    """The field must have a value. `before` is a detail that 1.34 removed."""
+    """An error for a field without a required value. `before` is a detail that 1.34 removed."""
     if before:
         detail = reworded(detail, before)
     return FieldError(Type.REQUIRED, field, detail=detail)
 
 
 def invalid(field: str, value: Any, detail: str) -> FieldError:
-    """The value breaks a rule."""
+    """An error for a value that breaks a rule."""
     return FieldError(Type.INVALID, field, value, detail)
 
 
 def type_invalid(field: str, value: Any, detail: str) -> FieldError:
-    """The JSON type of the value is not the declared one."""
+    """An error for a value whose JSON type is not the declared one."""
     return FieldError(Type.TYPE_INVALID, field, value, detail)
 
 
 def not_supported(field: str, value: Any, choices: Sequence[str]) -> FieldError:
-    """The value is not one of the choices, which are listed in the given order."""
+    """An error for a value that is not one of the choices, which are listed in the given order."""
     return FieldError(
         Type.NOT_SUPPORTED, field, value, supported(choices), supported=tuple(choices)
     )
@@ -219,22 +219,23 @@ def supported(choices: Sequence[str]) -> str:
 
 
 def duplicate(field: str, value: Any, detail: str = "") -> FieldError:
-    """The value is already present."""
+    """An error for a value that is already present."""
     return FieldError(Type.DUPLICATE, field, value, detail)
 
 
 def not_found(field: str, value: Any, detail: str = "") -> FieldError:
-    """The object that the value names does not exist."""
+    """An error for a value that names an object that does not exist."""
     return FieldError(Type.NOT_FOUND, field, value, detail)
 
 
 def forbidden(field: str, detail: str) -> FieldError:
-    """The field may not be set, or not so."""
+    """An error for a field that must not be set, or must not have this value."""
     return FieldError(Type.FORBIDDEN, field, detail=detail)
 
 
 def too_long(field: str, limit: int) -> FieldError:
-    """A text over its limit; upstream says bytes though it counts characters."""
+    """An error for a text over its limit. As upstream, it mentions bytes, although it counts
+    characters."""
     if limit < 0:
         return FieldError(Type.TOO_LONG, field, detail="value is too long")
     unit = "byte" if limit == 1 else "bytes"
@@ -242,7 +243,7 @@ def too_long(field: str, limit: int) -> FieldError:
 
 
 def too_many(field: str, count: int, limit: int) -> FieldError:
-    """A list or map over its limit."""
+    """An error for a list or map over its limit."""
     if limit < 0:
         return FieldError(Type.TOO_MANY, field, count, "has too many items")
     unit = "item" if limit == 1 else "items"
@@ -250,5 +251,5 @@ def too_many(field: str, count: int, limit: int) -> FieldError:
 
 
 def internal(field: str, detail: str) -> FieldError:
-    """The check itself failed."""
+    """An error for a check that failed itself."""
     return FieldError(Type.INTERNAL, field, detail=detail)

@@ -8,6 +8,6 @@ some of these tests fail."""
 
 
 def is_tested(version: str) -> bool:
-    """Whether a version, such as 3.14.5, is one of them; an alpha, beta or candidate never is."""
+    """Whether a version, such as 3.14.5, was tested. Alphas, betas and candidates never were."""
     minor, _, patch = version.rpartition(".")
     return patch.isdecimal() and int(patch) <= TESTED.get(minor, -1)
