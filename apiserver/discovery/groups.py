@@ -142,7 +142,7 @@ class Discovery:
         return self._with_delegates(served) if self._resources.delegates else served
 
     def _with_delegates(self, served: dict[str, list[str]]) -> dict[str, list[str]]:
-        """Return the same with the groups of other servers, sorted by all priorities."""
+        """Add the groups of aggregated servers to these groups, sorted by all priorities."""
         local = [
             _local(group, version, self._wording(group), at)
             for group, versions in served.items()

@@ -92,7 +92,7 @@ def cells(group: str, plural: str, obj: Object, now: datetime) -> list[Any]:
 
 
 def cells_of_minor(group: str, plural: str, obj: Object, now: datetime, minor: int) -> list[Any]:
-    """Return the same in the order of an older minor's columns."""
+    """Return the object's cells in the order of an older minor's columns."""
     found = cells(group, plural, obj, now)
     return [found[place] for place in tables.places(group, plural, minor)]
 

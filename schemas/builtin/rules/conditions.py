@@ -1,6 +1,9 @@
-"""`if=`: when a line holds. `strategy`, `!strategy`, `type:A|B`, `replicas<0`, `replicas>9`,
-`~tokens` (changed, or new), `^hostNetwork` (of a struct around), `create`, `update`, `@call`,
-`@call(word)`; joined by commas."""
+"""The conditions (`if=`) under which a line of the table applies.
+
+`strategy` (is set), `!strategy` (`!` negates any condition), `type:A|B`, `replicas<0`,
+`replicas>9`, `~tokens` (changed or new), `^hostNetwork` (of an enclosing struct), `create`,
+`update`, `@call`, `@call(word)`. Commas join several conditions.
+"""
 
 import re
 from collections.abc import Callable

@@ -41,8 +41,8 @@ def declare(
     """The shape of values of a schema; None if rules cannot use them.
 
     `is_root` is set for a resource's own schema and for embedded resources: apiVersion, kind,
-    metadata.name and metadata.generateName are always declared there. `plain_words` says whether
-    properties named like reserved words may be known by their own names too.
+    metadata.name and metadata.generateName are always declared there. With `plain_words`,
+    expressions can use properties named like reserved words by their own names, too.
     """
     if schema.get(_INT_OR_STRING):
         return Shape(types.DYN, max_size=MAX_REQUEST - 2)
