@@ -31,7 +31,7 @@ def version_in(document: Any, group: str, version: str) -> Object | None:
 
 
 def from_resource_list(document: Any, group: str, version: str) -> Object | None:
-    """Read the resources of an APIResourceList. Return None if the document is not one."""
+    """Return an APIVersionDiscovery made from an APIResourceList, or None if it is not one."""
     if not isinstance(document, dict) or document.get("kind") != "APIResourceList":
         return None
     found: dict[str, Object] = {}
