@@ -18,3 +18,7 @@ endpoints           subresources and endpoints of such a kind that do not return
 finalizers, work    steps before the removal of an object; objects that are jobs
 core, checks, provisioning    the families; each `__init__` describes one
 """
+
+from inkube.schemas import lazy
+
+__getattr__ = lazy.exports(__name__)

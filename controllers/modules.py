@@ -20,8 +20,9 @@ inkube use nothing else.
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from inkube import controllers
 from inkube.controllers.client import Client
 from inkube.controllers.core import Kind
 from inkube.controllers.environment import Environment
@@ -30,10 +31,6 @@ from inkube.schemas.clock import Clock
 from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
-
-if TYPE_CHECKING:  # pydantic, which modules without models do not need
-    from inkube.controllers.kinds import KindModule
-    from inkube.controllers.secure import SecretStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +95,7 @@ class ModuleHost:
     client: Client
     """Reads and writes objects of this server."""
     clock: Clock
-    secrets: "SecretStore"
+    secrets: "controllers.SecretStore"
     """The store of `SecureValues`."""
     data: Path | None
     """The server's data file, in whose folder a module can store files; None in memory."""
@@ -150,7 +147,7 @@ class PodRunner(Protocol):
 class ModuleParts:
     """The kinds, controllers and services that a module adds to one server."""
 
-    kinds: "Sequence[KindModule[Any]]" = ()
+    kinds: "Sequence[controllers.KindModule[Any]]" = ()
     """Kinds, in the order in which they are served; all are in the module's `groups`."""
     schema_kinds: Sequence[SchemaKind] = ()
     """Kinds without a model; all are in the module's `groups`."""

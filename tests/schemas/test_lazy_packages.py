@@ -98,7 +98,6 @@ BY_NAME = {
     "schemas/lazy.py": "the way itself",
     "apiserver/commands/exporting.py": "a module of the user's, by the name that was given",
     "apiserver/commands/reloading.py": "a module of the user's, by the name that was given",
-    "apiserver/envtest/kubeapi.py": "before the start, what the first test would wait for",
 }
 
 

@@ -1,0 +1,2 @@
+from inkube.controllers.kinds import KindModule as KindModule
+from inkube.controllers.secure import SecretStore as SecretStore
