@@ -17,8 +17,6 @@ from benchmarks import figures, servers
 from benchmarks.figures import Figure
 
 TESTS, FEW = 1_000, 50
-TURNS = 2  # of some seconds each; the lowest counts
-_NONE = "no server"
 _HEAD = """
 import pytest
 
@@ -47,8 +45,8 @@ class Way(NamedTuple):
 
 
 _SEED = "@pytest.mark.kube_seed(fill=fill)"
+_NONE = Way("", "assert OBJECT")
 _WAYS = {
-    _NONE: Way("", "assert OBJECT"),
     "a new server (`kube`)": Way(", kube", "assert kube.url", most=0.8),
     "a new server, and a create": Way(", kube", "kube.client.create(OBJECT)"),
     "a namespace (`kube_namespace`)": Way(
@@ -61,38 +59,29 @@ _WAYS = {
 
 
 def measure() -> Iterable[Figure]:
-    """See the module."""
-    floors, runs = list[float](), dict[str, list[tuple[float, float]]]()
+    """See the module. Yields each figure as soon as it is measured, because all take some time."""
+    floor = min(servers.floor() for _ in range(3))
     with tempfile.TemporaryDirectory() as name:
-        servers.floor()  # compiles modules
-        for turn in range(TURNS):
-            floors.append(servers.floor())
-            for number, (what, way) in enumerate(_WAYS.items()):
-                path = Path(name) / f"test_{number}.py"
-                if not turn:
-                    _run(path, way, 1)  # compiles modules
-                few, many = _run(path, way, FEW), _run(path, way, TESTS)
-                each = [(more - less) / (TESTS - FEW) for less, more in zip(few, many, strict=True)]
-                runs.setdefault(what, []).append((each[0], each[1]))
-    floor = min(floors)
-    cpu, wall = (
-        {what: min(run[at] for run in found) for what, found in runs.items()} for at in (0, 1)
-    )
-    for what, way in _WAYS.items():
-        if what != _NONE:
-            cost = cpu[what] - cpu[_NONE]
-            waited = (wall[what] - wall[_NONE]) * 1000
+        path = Path(name) / "test_them.py"
+        without = _each(path, _NONE)
+        for what, way in _WAYS.items():
+            cost, waited = (
+                mine - bare for mine, bare in zip(_each(path, way), without, strict=True)
+            )
             note = (
-                f"{cost * 1000:.2f} ms a test, {waited:.2f} by the clock, "
+                f"{cost * 1000:.2f} ms a test, {waited * 1000:.2f} by the clock, "
                 f"where the import takes {floor * 1000:.0f}"
             )
-            yield Figure(
-                f"100 tests with {what}",
-                100 * cost / floor,
-                "x import aiohttp.web",
-                at_most=way.most,
-                note=note,
-            )
+            what, unit = f"100 tests with {what}", "x import aiohttp.web"
+            yield Figure(what, 100 * cost / floor, unit, at_most=way.most, note=note)
+
+
+def _each(path: Path, way: Way) -> tuple[float, float]:
+    """Return the seconds of one test: processor time, and elapsed time."""
+    few = [_run(path, way, FEW) for _ in range(2)]  # the first compiles modules
+    many = _run(path, way, TESTS)
+    cpu, wall = ((many[at] - min(run[at] for run in few)) / (TESTS - FEW) for at in (0, 1))
+    return cpu, wall
 
 
 def _run(path: Path, way: Way, tests: int) -> tuple[float, float]:
