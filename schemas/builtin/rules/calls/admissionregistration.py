@@ -86,11 +86,13 @@ def reviews(value: list[str], path: str, _frame: Frame) -> list[FieldError]:
     """Check that the versions of reviews are unique, and that kube-apiserver sends at least one of
     them."""
     errors = []
+    known: set[str] = set()
     for index, version in enumerate(value):
         place = f"{path}[{index}]"
-        if version in value[:index]:
+        if version in known:
             errors.append(fielderrors.invalid(place, version, "duplicate version"))
         else:
+            known.add(version)
             errors += [
                 fielderrors.invalid(place, version, why) for why in names.dns1035_label(version)
             ]
