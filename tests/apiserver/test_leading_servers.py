@@ -182,10 +182,10 @@ async def test_whatever_happens_to_leaders_only_the_holder_of_the_lease_writes(
             else:
                 if "://" in place:
                     victim.process.send_signal(signal.SIGSTOP)
-                else:
+                else:  # on a busy machine, it can lose the lease before it freezes
                     victim.tell("freeze")
-                    await victim.told("freezes")
                 holder = await led(store, by_no_more=holder)
+                victim.tell("go on")
                 victim.process.send_signal(signal.SIGCONT)
     await asyncio.gather(*(node.stop() for node in nodes.values()))
     assert len(await writers(place)) > 1

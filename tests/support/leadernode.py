@@ -38,9 +38,9 @@ class Node:
         server.manager.add(Controller("writer", self._write, (), concurrency=1, sources=(feed,)))
 
     def command(self, line: str) -> None:
-        """Execute a command: freeze or stop."""
-        if line == "freeze":
-            self._freezes = True
+        """Execute a command: freeze, or freeze no more."""
+        if line in ("freeze", "go on"):
+            self._freezes = line == "freeze"
 
     def _feed(self, add: Any) -> Any:
         self._has_written = False
@@ -102,7 +102,9 @@ async def main(place: str, duration: int) -> None:
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    async with APIServer(lease_duration=duration, modules="none", **where) as server:
+    # the test reads all writes at its end, which can come after the history that is kept otherwise
+    options: dict[str, Any] = {"modules": "none", "keep_history": True, **where}
+    async with APIServer(lease_duration=duration, **options) as server:
         tell(event="serves", holder=holder_of(server))
         node = Node(server)
         async for line in reader:
