@@ -71,6 +71,9 @@ def total(verb: str, code: int, scope: str, **more: str) -> str:
 async def test_requests_are_counted_by_the_labels_of_kube_apiserver(
     web: Any, method: str, path: str, body: Any, media: str, sample: str
 ) -> None:
+    await web.ask("DELETE", MAPS)
+    if method != "POST":
+        await web.ask("POST", MAPS, {"metadata": {"name": "m"}})
     before = (await figures(web)).get(sample, 0)
     headers = {"Content-Type": media} if media else {}
     await web.ask(method, path, body, **headers)
