@@ -53,6 +53,9 @@ request_logger = logging.getLogger(logs.ACCESS)
 _READS = frozenset({"GET", "HEAD"})
 _ASSUMED = 'the path names no namespace: "{0}" is meant; write namespaces/{0}/ before the resource'
 WRITE_SECONDS = 60.0  # --request-timeout
+_ERRORS = 400  # the lowest code of an error
+_WHOLE = (Answer, web.Response)
+"""The responses that are not streams."""
 
 
 class Defaults(Protocol):
@@ -224,9 +227,10 @@ class App:
             logger.exception("unhandled error", extra={"request_id": request_id})
             failure = status.internal(f"unexpected error; see the log at request {request_id}")
             response = responses.error(failure, negotiation.PLAIN)
-        if not isinstance(response, Answer | web.Response) or response.prepared:
+        if response.prepared or not isinstance(response, _WHOLE):
             return response  # a stream, which is over
-        if request.is_answered:  # an error ended the stream: no second response may follow it
+        # an error can end a stream: no second response may follow it
+        if response.status >= _ERRORS and request.is_answered:
             request.break_off()
             raise ConnectionResetError("an error ended a response that had begun")
         if isinstance(response, Answer):

@@ -63,20 +63,14 @@ class Metrics:
         Refused requests share labels, because their resource may not exist, and clients must not
         be able to grow the table. So do requests whose method is not a verb, such as OPTIONS.
         """
-        verb: Any = info.verb
-        if verb == "patch" and media == _APPLY_MEDIA:
-            verb = APPLY
-        if info.is_resource and verb and code < 400 and len(self.series) < MOST:
-            # other values than `All` are refused
-            dry_run = "All" if info.query and "dryRun" in info.query else ""
-            place = "namespace" if info.namespace else "cluster"
-            scope = "resource" if info.name or verb == "create" else place
-            labels: tuple[Any, ...] = (verb, *info.shape[1:5], dry_run, scope)
-        elif info.is_resource or verb in _METHODS:
+        verb, labels = info.verb, info.labels
+        if not labels or not verb or code >= 400 or len(self.series) >= MOST:
+            if not info.is_resource and verb not in _METHODS:
+                verb = "other"
             health = info.path if info.path in _HEALTH else ""
-            labels = (verb, "", "", "", health, "", "")
-        else:
-            labels = ("other", "", "", "", "", "", "")
+            labels = verb, "", "", "", health, "", ""
+        if verb == "patch" and media == _APPLY_MEDIA:
+            labels = APPLY, *labels[1:]
         series = self.series.get(labels)
         if series is None:
             series = self.series[labels] = Series()

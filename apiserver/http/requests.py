@@ -23,6 +23,7 @@ REMEMBERED = 2048
 REMEMBERED_LENGTH = 512
 _NO_QUERY: MultiDictProxy[str] = MultiDictProxy(MultiDict())
 _NARROWED = frozenset({"list", "watch"})
+_DRY_RUN_IN_LABELS = 5
 _NAMESPACE_IN_SHAPE = 7  # the index in a shape of "has a namespace"
 _RESOURCE_AT = {"api": 2, "apis": 3}  # /api/VERSION/RESOURCE, /apis/GROUP/VERSION/RESOURCE
 
@@ -54,6 +55,8 @@ class RequestInfo(NamedTuple):
     """The parts that select the handler: verb, group, version, resource, subresource, method and
     `deprecated`, then whether the path has a namespace, a name and further segments; () without a
     resource."""
+    labels: tuple[str, ...] = ()
+    """The labels of its metrics (`Metrics.series`); () without a resource."""
 
 
 def read(request: web.BaseRequest) -> RequestInfo:
@@ -89,7 +92,10 @@ def parse(method: str, raw_path: str, raw_query: str = "") -> RequestInfo:
     selected = ""
     if info.verb in _NARROWED and not info.deprecated and "fieldSelector" in query:
         selected = _selected_name(query["fieldSelector"])
-    return info._replace(query=query, selected=selected)
+    labels = info.labels
+    if labels and "dryRun" in query:  # other values than `All` are refused
+        labels = (*labels[:_DRY_RUN_IN_LABELS], "All", *labels[_DRY_RUN_IN_LABELS + 1 :])
+    return info._replace(query=query, selected=selected, labels=labels)
 
 
 def within(info: RequestInfo, namespace: str) -> RequestInfo:
@@ -149,8 +155,13 @@ def _parse(method: str, raw_path: str, watch: bool) -> RequestInfo:
     where = parts[0], group, version, namespace
     what = resource, name, subresource
     there = bool(namespace), bool(name), bool(beyond)
-    shape = verb, group, version, resource, subresource, method, deprecated, *there
-    return RequestInfo(method, path, verb, True, *where, *what, beyond, deprecated, shape=shape)
+    served = verb, group, version, resource, subresource
+    of_many = "namespace" if namespace else "cluster"
+    labels = *served, "", "resource" if name or verb == "create" else of_many
+    shape = *served, method, deprecated, *there
+    return RequestInfo(
+        method, path, verb, True, *where, *what, beyond, deprecated, shape=shape, labels=labels
+    )
 
 
 _parsed = caches.of_values(REMEMBERED)(_parse)
