@@ -1,7 +1,8 @@
-"""The HTTP side of admission webhooks: one POST, its time limit, its authority, its failures.
+"""The HTTP client for webhooks: sends one POST and returns the decoded review.
 
-Failures read as Go's do. Follows apiserver/pkg/util/webhook/client.go. A service is reached where
-`registry.serviceaddresses` finds it, and has to show a certificate for `NAME.NAMESPACE.svc`.
+It applies the time limit and the CA bundle of the webhook. Error texts equal those of Go's HTTP
+client. Follows apiserver/pkg/util/webhook/client.go. `registry.serviceaddresses` finds the address
+of a Service, which must present a certificate for `NAME.NAMESPACE.svc`.
 """
 
 import asyncio
@@ -22,7 +23,10 @@ _HEADERS = {"Content-Type": "application/json", "Accept": "application/json, */*
 
 
 class WebhookCaller:
-    """Sends reviews, as the kube-apiserver of a release. The client is made on first use."""
+    """Sends reviews with the User-Agent of kube-apiserver of a release.
+
+    The first request creates the HTTP client.
+    """
 
     def __init__(
         self, services: ServiceAddresses, release: releases.Release = releases.NEWEST
@@ -32,7 +36,7 @@ class WebhookCaller:
         self._session: aiohttp.ClientSession | None = None
 
     async def close(self) -> None:
-        """Let go of every connection."""
+        """Close all connections."""
         if self._session is not None:
             await self._session.close()
 
@@ -45,7 +49,10 @@ class WebhookCaller:
         seconds: float,
         kind: replies.Kind = replies.ADMISSION,
     ) -> Object:
-        """The decoded review of the answer. Raises ReplyError."""
+        """Send a review, and return the decoded review of the response.
+
+        `seconds` limits the whole exchange. Raises ReplyError.
+        """
         target = _target(client)
         url = f"{target}?timeout={math.ceil(seconds)}s"
         try:
@@ -79,7 +86,11 @@ class WebhookCaller:
     def _of_service(
         self, service: Object, url: URL, options: dict[str, Any]
     ) -> tuple[URL, dict[str, Any]]:
-        """Where a service's URL leads, and how to ask there. Raises UnresolvedError."""
+        """Return the address of a Service as a URL, and the options for the request to it.
+
+        The options contain the Host header and the name that the certificate must have. Raises
+        UnresolvedError.
+        """
         assert url.host is not None
         assert url.port is not None
         found = self._services.find(service["namespace"], service["name"], url.port)

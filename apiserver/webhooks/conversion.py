@@ -1,8 +1,8 @@
 """Conversion by webhook, for CRDs whose `conversion.strategy` is Webhook.
 
-A conversion is remembered for a moment by the whole state of the object, so that the steps of one
-write and many watchers share one request; not for longer, so that a webhook that was mended is
-heard.
+Converted objects are cached for `KEPT` seconds, by the complete state of the object. The steps of
+one write and many watchers then share one request, and soon after an operator repairs a webhook,
+its new responses are used.
 """
 
 import time
@@ -23,7 +23,7 @@ KEPT_BYTES = 16 * 1024 * 1024
 
 
 class WebhookConverter:
-    """See `registry.resources.Converter`."""
+    """A `registry.resources.Converter` that sends objects to the webhook of a CRD."""
 
     def __init__(self, webhook: Object, caller: WebhookCaller, system_fields: SystemFields) -> None:
         self._webhook = webhook
@@ -37,7 +37,11 @@ class WebhookConverter:
     async def convert(
         self, objects: Sequence[Object], api_version: str, anew: bool = False
     ) -> list[Object]:
-        """One request for those of the same version; none for those that are in it already."""
+        """Return the objects in the version, in the same order.
+
+        Sends one request for each other version among the objects, except for cached conversions.
+        `anew` empties the cache first.
+        """
         if anew or time.monotonic() - self._since > KEPT or self._bytes > KEPT_BYTES:
             self._made, self._bytes, self._since = {}, 0, time.monotonic()
         bare = [_without_owners(obj) for obj in objects]
@@ -88,7 +92,7 @@ class WebhookConverter:
 
 
 def _without_owners(obj: Object) -> Object:
-    """Webhooks are not shown managedFields."""
+    """Return the object without managedFields, which webhooks do not receive."""
     if "managedFields" not in (obj.get("metadata") or {}):
         return obj
     meta = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
@@ -96,7 +100,7 @@ def _without_owners(obj: Object) -> Object:
 
 
 def _with_owners(made: bytes, obj: Object) -> Object:
-    """A copy with the managedFields of the object it was made from."""
+    """Return the converted object with the managedFields of the original object."""
     copy: Object = orjson.loads(made)
     owners = (obj.get("metadata") or {}).get("managedFields")
     if owners is not None:

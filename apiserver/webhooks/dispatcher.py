@@ -29,11 +29,11 @@ from inkube.storage import BaseStore
 
 
 class CallFailed(Exception):
-    """A webhook that could not be asked; its failurePolicy says what follows."""
+    """The call of a webhook failed. The failurePolicy decides whether the write fails too."""
 
 
 class Dispatcher:
-    """Takes one write to the webhooks in force."""
+    """Calls the active webhooks for one write."""
 
     def __init__(
         self,
@@ -49,11 +49,11 @@ class Dispatcher:
         self._uid = uid
 
     def hooks(self, specs: Iterable[Object]) -> list[Hook]:
-        """The webhooks of configurations, read once for all writes."""
+        """Read the webhooks of configurations, once for all writes."""
         return [Hook(spec) for spec in specs]
 
     async def mutate(self, hooks: list[Hook], attributes: Attributes) -> None:
-        """Let mutating webhooks change the object in place. Raises StatusError."""
+        """Call mutating webhooks, which change the object in place. Raises StatusError."""
         asking = self._asking(attributes)
         invoked = attributes.invoked("MutatingAdmissionWebhook")
         invoked.begin(attributes.object)
@@ -72,7 +72,10 @@ class Dispatcher:
         invoked.end(attributes.object)
 
     async def validate(self, hooks: list[Hook], attributes: Attributes) -> None:
-        """Let validating webhooks refuse. Raises StatusError."""
+        """Call validating webhooks at the same time.
+
+        Raises the error of the first webhook in the order of the configurations that rejects.
+        """
         asking = self._asking(attributes)
         asked = [
             (hook, seen) for hook in hooks if (seen := await asking.concerns(hook)) is not None
@@ -86,7 +89,7 @@ class Dispatcher:
                 raise outcome
 
     async def _ask_to_mutate(self, hook: Hook, asking: Asking, seen: RequestView) -> bool:
-        """Whether the webhook changed the object."""
+        """Call a mutating webhook, apply its patch, and return whether the object changed."""
         try:
             answer = await self._answer(hook, asking, seen, mutating=True)
             operations = _operations(hook, answer, seen)
@@ -112,7 +115,12 @@ class Dispatcher:
     async def _answer(
         self, hook: Hook, asking: Asking, seen: RequestView, *, mutating: bool
     ) -> Answer:
-        """Ask one webhook. Raises CallFailed, Rejection; StatusError 400 where dry runs are not."""
+        """Call one webhook and return its response, with warnings and annotations added to the
+        request.
+
+        Raises CallFailed if the call fails, Rejection if the response does not allow the request,
+        and StatusError 400 if a dry run meets a webhook that does not support dry runs.
+        """
         if asking.facts.dry_run and not hook.dry_runs:
             raise status.bad_request(f'admission webhook "{hook.name}" does not support dry run')
         uid, version = self._uid(), hook.review_version
@@ -135,7 +143,11 @@ class Dispatcher:
 
 
 def _operations(hook: Hook, answer: Answer, seen: RequestView) -> list[Any]:
-    """The JSON patch of a mutating webhook. Raises CallFailed; StatusError 500 on deletions."""
+    """Return the operations of the JSON patch in the response of a mutating webhook.
+
+    Raises CallFailed for an invalid patch, and StatusError 500 for a patch without an object, as in
+    a deletion.
+    """
     if not answer.patch:
         return []
     try:
@@ -153,7 +165,9 @@ def _operations(hook: Hook, answer: Answer, seen: RequestView) -> list[Any]:
 
 
 def _patched(obj: Object, operations: list[Any]) -> Object:
-    """Raises StatusError 500."""
+    """Return the object with the JSON patch applied. Raises StatusError 500 if a patch does not
+    apply.
+    """
     try:
         return patches.apply_json_patch(obj, operations)[0]
     except patches.JSONPatchFailure as error:
@@ -163,7 +177,7 @@ def _patched(obj: Object, operations: list[Any]) -> Object:
 
 
 def _check_place(attributes: Attributes) -> None:
-    """A webhook may move an object neither to another namespace nor to another kind."""
+    """Check that a webhook changed neither the namespace nor the kind of the object."""
     assert attributes.object is not None, "asked by the caller"
     intake.check_namespace(attributes.call, attributes.object)
     call = attributes.call

@@ -1,7 +1,7 @@
 """Admission by webhooks: MutatingWebhookConfigurations and ValidatingWebhookConfigurations.
 
-The plugins know which configurations are in force. What asks webhooks, with CEL and HTTP clients
-behind it, is loaded when there is one to ask.
+The plugins cache the webhooks of all configurations. The dispatcher, which loads CEL and an HTTP
+client, is loaded with the first webhook.
 """
 
 from collections.abc import Callable
@@ -36,7 +36,7 @@ class Webhooks(Plugin):
         self._dispatcher = dispatcher
         self._prefix = keys.prefix(self.plural)
         self._hooks = StoreCache(store, (self._prefix,), self._read)
-        """Every webhook in force, in its order."""
+        """All webhooks of all configurations, in the order of their calls."""
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
         exempt = resource.group == "admissionregistration.k8s.io" and resource.plural in _EXEMPT
@@ -56,7 +56,7 @@ class Webhooks(Plugin):
 
 
 class MutatingWebhooks(Webhooks):
-    """MutatingWebhookConfigurations."""
+    """The admission plugin for MutatingWebhookConfigurations."""
 
     name = "MutatingAdmissionWebhook"
     plural = "mutatingwebhookconfigurations"
@@ -66,7 +66,7 @@ class MutatingWebhooks(Webhooks):
 
 
 class ValidatingWebhooks(Webhooks):
-    """ValidatingWebhookConfigurations."""
+    """The admission plugin for ValidatingWebhookConfigurations."""
 
     name = "ValidatingAdmissionWebhook"
     plural = "validatingwebhookconfigurations"

@@ -1,6 +1,7 @@
-"""One write as webhooks see it: at the version their rules name, a scale as a Scale.
+"""The data of one write for webhooks: objects in the version that their rules name.
 
-Follows generic/webhook.go (ShouldCallHook), predicates/namespace and generic/conversion.go.
+Webhooks for the subresource `scale` receive a Scale. Follows generic/webhook.go (ShouldCallHook),
+predicates/namespace and generic/conversion.go.
 """
 
 from typing import Any
@@ -22,7 +23,9 @@ _VERBS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "Delet
 
 
 class Asking:
-    """The matching of webhooks for one write; it follows the object as it changes."""
+    """Matches webhooks with one write. The matches use the current state of the object, so changes
+    by earlier webhooks count.
+    """
 
     def __init__(self, attributes: Attributes, store: BaseStore, authorizer: Authorizer) -> None:
         self.attributes = attributes
@@ -36,7 +39,11 @@ class Asking:
         )
 
     async def concerns(self, hook: Hook) -> RequestView | None:
-        """The data for a webhook, None if it does not match. Raises StatusError 403, 404."""
+        """Return the data for a webhook, or None if the webhook does not match.
+
+        Raises StatusError 403 if a match condition fails with an error, and 404 if the namespace
+        does not exist.
+        """
         attributes = self.attributes
         if not matching.either_matches(hook.objects, attributes.object, attributes.old):
             return None
@@ -81,7 +88,9 @@ class Asking:
             raise status.forbidden(group, plural, self.facts.name, str(error)) from error
 
     def _own_check(self, authorizer: "auth.UserAuthorizer") -> "auth.ResourceCheck":
-        """The resource of the request itself, to be checked."""
+        """Return the authorization check for the resource of this request, a variable of match
+        conditions.
+        """
         resource, facts = self.facts.resource, self.facts
         check = authorizer.group(resource.group).resource(resource.resource)
         return check.subresource(facts.subresource).namespace(self.call.namespace).name(facts.name)
@@ -105,7 +114,7 @@ class Asking:
         return await conversions.in_version(self.call.resource, obj, served)
 
     async def change(self, seen: RequestView, patched: Object) -> bool:
-        """Take over what a patch made of what was seen; whether anything is different."""
+        """Replace the object of the write with a patched view. Returns whether it changed."""
         obj = self.attributes.object
         assert obj is not None, "only what there is can be patched"
         if self._is_scale:
@@ -126,9 +135,9 @@ def _text(value: Any) -> bytes:
 
 
 def _decoded(call: Call, served: Served, patched: Object, kind: GVK) -> Object:
-    """A patched object with its types, pruned and defaulted. Raises StatusError 500.
+    """Decode a patched object: set its kind, prune and default it. Raises StatusError 500.
 
-    `kind` is another than the resource's where a subresource takes objects of its own.
+    `kind` differs from the kind of the resource if a subresource has its own kind.
     """
     if not isinstance(patched.get("metadata"), dict):
         patched["metadata"] = {}
@@ -140,7 +149,7 @@ def _decoded(call: Call, served: Served, patched: Object, kind: GVK) -> Object:
 
 
 def _rescale(call: Call, obj: Object, patched: Object) -> bool:
-    """Carry a patched Scale's replicas back into the object."""
+    """Copy the replicas of a patched Scale into the object. Returns whether they changed."""
     replicas = (patched.get("spec") or {}).get("replicas") or 0
     if type(replicas) is not int:
         raise status.internal_error(
@@ -168,7 +177,7 @@ def _facts(attributes: Attributes) -> Facts:
 
 
 def _kind(attributes: Attributes) -> GVK:
-    """The kind of the request's object: some subresources have a kind of their own."""
+    """Return the kind of the request's object, which can be the own kind of a subresource."""
     call, obj = attributes.call, attributes.object
     if call.subresource == "scale":
         return scales.SCALE
@@ -178,7 +187,7 @@ def _kind(attributes: Attributes) -> GVK:
 
 
 def _options(attributes: Attributes) -> Object:
-    """The options object of the verb."""
+    """Return the options of the request as CreateOptions, UpdateOptions or DeleteOptions."""
     told: Object = {"kind": _VERBS[attributes.operation], "apiVersion": "meta.k8s.io/v1"}
     if isinstance(attributes.options, DeleteOptions):
         told |= _delete_options(attributes.options)
