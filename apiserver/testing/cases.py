@@ -1,4 +1,5 @@
-"""For suites of unittest: a server for each test, begun from what the class fills in once."""
+"""A base class for unittest: each test gets a server that starts with a state which its class
+prepares once."""
 
 import unittest
 from collections.abc import Mapping
@@ -12,10 +13,10 @@ from inkube.apiserver.testing.thread import LoopThread
 
 
 class KubeTestCase(unittest.TestCase):
-    """`self.kube` is a server of the test's own, `self.client` its client.
+    """A test case with a server for each test: `self.kube`, with the client `self.client`.
 
-    `kube_options` are options of `inkube.Options`; `populate` fills the server that all tests of
-    the class begin with, once.
+    `kube_options` are options of `inkube.Options`. `populate` runs once for the class and creates
+    the objects that all tests of the class start with.
     """
 
     kube_options: ClassVar[Mapping[str, Any]] = {}
@@ -26,11 +27,11 @@ class KubeTestCase(unittest.TestCase):
 
     @classmethod
     def populate(cls, kube: Kube) -> None:
-        """Make what every test finds."""
+        """Create the objects that each test of the class starts with."""
 
     @classmethod
     def setUpClass(cls) -> None:
-        """Fill a server and keep its state."""
+        """Start a server, call `populate`, and take a snapshot."""
         super().setUpClass()
         cls._thread = cls.enterClassContext(LoopThread())
         with running(cls._thread, Plan(cls._options())) as kube:
@@ -38,7 +39,7 @@ class KubeTestCase(unittest.TestCase):
             cls._begin = kube.snapshot()
 
     def setUp(self) -> None:
-        """Begin with that state."""
+        """Start a server from the snapshot of the class."""
         super().setUp()
         options = {**self.kube_options, "snapshot": self._begin, "definitions": ()}
         plan = Plan(Options(offline=True, retry_seconds=0.0, **options))

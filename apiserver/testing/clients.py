@@ -1,8 +1,9 @@
 """The clients of tests: the methods of `server.client`, blocking or awaited, without HTTP.
 
-See `controllers.client.Client` for what they do. A resource is `v1/configmaps`,
+`controllers.client.Client` describes the methods. A resource is `v1/configmaps`,
 `apps/v1/deployments`, or a kind declared in Python. Objects are plain dicts, or objects of kinds
-declared in Python. Every call raises `schemas.status.StatusError` where HTTP would answer a Status.
+declared in Python. Every call raises `schemas.status.StatusError` where an HTTP response would
+contain a Status.
 """
 
 import functools
@@ -18,10 +19,10 @@ T = TypeVar("T")
 
 
 class Face:
-    """A client's calls seen from outside the server's thread; `last` is what was last read.
+    """The common part of both clients: calls from outside the server's thread.
 
-    `home` is the namespace of all calls that name none, lists included; "" stands for `default`,
-    and for all namespaces in lists.
+    `last` is the result of the latest call. `home` is the namespace of all calls without one, lists
+    included. If `home` is "", such calls use `default`, and lists use all namespaces.
     """
 
     def __init__(self, client: InProcessClient, thread: LoopThread, home: str = "") -> None:
@@ -33,7 +34,7 @@ class Face:
 def _blocking(
     call: Callable[Concatenate[InProcessClient, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[Face, P], T]:
-    """The call as a method that returns when the server's loop has done it."""
+    """Return the call as a method that blocks until the server's loop has finished it."""
 
     @_documented(call.__name__)
     @functools.wraps(call)
@@ -49,7 +50,7 @@ def _blocking(
 def _awaiting(
     call: Callable[Concatenate[InProcessClient, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[Face, P], Coroutine[Any, Any, T]]:
-    """The call as a method to be awaited in another loop."""
+    """Return the call as a method that can be awaited in another event loop."""
 
     @_documented(call.__name__)
     @functools.wraps(call)
@@ -63,7 +64,7 @@ def _awaiting(
 
 
 def _documented(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Give a method the docstring that all clients share."""
+    """Return a decorator that gives a method the docstring of `Client`."""
 
     def document(method: Callable[P, T]) -> Callable[P, T]:
         method.__doc__ = getattr(Client, name).__doc__
@@ -73,7 +74,8 @@ def _documented(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
 
 class BlockingClient(Face):
-    """For tests that are not coroutines: the server works in its own thread meanwhile."""
+    """A client for tests that are not coroutines: a call blocks, and the server works in its own
+    thread."""
 
     get = _blocking(InProcessClient.get)
     list = _blocking(InProcessClient.list)
@@ -93,7 +95,7 @@ class BlockingClient(Face):
         fields: str = "",
         resource_version: str = "",
     ) -> Generator[Event, None, None]:
-        """See Client."""
+        """Watch objects, and block until the next event. `Client.watch` describes the arguments."""
         events = self.calls.watch(
             resource, namespace, labels=labels, fields=fields, resource_version=resource_version
         )
@@ -105,7 +107,7 @@ class BlockingClient(Face):
 
 
 class AsyncClient(Face):
-    """For coroutines on another event loop: a call blocks only its own coroutine."""
+    """A client for coroutines on another event loop: a call blocks only its own coroutine."""
 
     get = _awaiting(InProcessClient.get)
     list = _awaiting(InProcessClient.list)
@@ -125,7 +127,7 @@ class AsyncClient(Face):
         fields: str = "",
         resource_version: str = "",
     ) -> AsyncGenerator[Event, None]:
-        """See Client."""
+        """Watch objects from another event loop. `Client.watch` describes the arguments."""
         events = self.calls.watch(
             resource, namespace, labels=labels, fields=fields, resource_version=resource_version
         )

@@ -1,4 +1,5 @@
-"""Which requests or watches a test means, and in what a request differs from that."""
+"""Criteria that select requests or watches in a test, and the differences of a
+request from them."""
 
 import fnmatch
 from collections.abc import Collection, Mapping
@@ -11,12 +12,12 @@ from inkube.apiserver.watching import OpenWatch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criteria:
-    """All that is not None has to hold.
+    """Criteria for requests. A request matches if it meets all criteria that are not None.
 
     `resource` is `pods`, `pods/status`, `deployments.apps` or `apps/v1/deployments`; verb, code and
-    names may be one or several; `user_agent` and `path` may be patterns (`kopf/*`); `fault` is the
-    name of one it met. `body` and `answer` are parts of what was sent and answered: members they
-    leave out may be anything.
+    names can be one or several; `user_agent` and `path` can be patterns (`kopf/*`); `fault` is the
+    name of a Fault that affected the request. `body` and `answer` are parts of the request's and
+    the response's body: members that they do not contain can have any value.
     """
 
     verb: str | Collection[str] | None = None
@@ -35,7 +36,7 @@ class Criteria:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
-        """From keyword arguments. Raises TypeError for one that is none."""
+        """Create criteria from keyword arguments. Raises TypeError for an unknown name."""
         known = [each.name for each in fields(cls)]
         for name in given:
             if name not in known:
@@ -43,7 +44,8 @@ class Criteria:
         return cls(**given)
 
     def misses(self, record: RequestRecord) -> list[str]:
-        """In what a request differs; empty when it is one of those."""
+        """Return the differences between a request and these criteria; empty if the request
+        matches."""
         found = [*self._place(record, record.subresource)]
         for name in ("verb", "namespace", "name", "code", "method", "user"):
             found += _differs(name, getattr(self, name), getattr(record, name))
@@ -58,7 +60,8 @@ class Criteria:
         return found
 
     def misses_watch(self, watch: OpenWatch) -> list[str]:
-        """The same for a watch that is open."""
+        """Return the differences between an open watch and these criteria; empty if the watch
+        matches."""
         found = [*self._place(watch, "")]
         for name in ("namespace", "name", "user"):
             found += _differs(name, getattr(self, name), getattr(watch, name))
@@ -83,7 +86,7 @@ class Criteria:
 
 
 def split(resource: str) -> tuple[str | None, str, str]:
-    """Group (None: any), plural and subresource of what a test calls a resource."""
+    """Split a resource as tests write it. Returns group (None for any), plural and subresource."""
     parts = resource.split("/")
     if len(parts) >= 3 or (len(parts) == 2 and parts[0] in ("v1", "v1beta1")):
         group, parts = ("", parts[1:]) if parts[0] in ("v1", "v1beta1") else (parts[0], parts[2:])

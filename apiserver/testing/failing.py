@@ -1,4 +1,4 @@
-"""`kube.fail(…)`: a Fault for as long as a block runs, in a test's words."""
+"""`kube.fail(…)`: a Fault that exists while a block runs, described with keyword arguments."""
 
 from collections.abc import Collection
 from dataclasses import KW_ONLY, dataclass
@@ -15,31 +15,31 @@ Texts = str | Collection[str]
 
 
 class Server(Protocol):
-    """Whose requests fail."""
+    """The server whose requests fail: its clients, and the counts of its Faults."""
 
     @property
     def client(self) -> BlockingClient:
-        """Writes the fault."""
+        """The blocking client, which creates and deletes the Fault in `with`."""
         ...
 
     @property
     def aio(self) -> AsyncClient:
-        """The same for coroutines."""
+        """The client for coroutines, which creates and deletes the Fault in `async with`."""
         ...
 
     def counted(self, fault: str) -> tuple[int, int]:
-        """How many requests a fault matched and made fail."""
+        """Return how many requests a Fault matched, and how many of them it made fail."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """How requests fail: the spec of a Fault, whose fields have descriptions.
+    """The failures of requests, as the spec of a Fault. The fields of Fault have descriptions.
 
     By default, the server returns 500.
     """
 
-    # which requests
+    # the criteria of requests
     verbs: Texts = ()
     resources: Texts = ()
     """`pods`, `pods/status`, `deployments.apps` or `apps/v1/deployments`."""
@@ -50,36 +50,36 @@ class Failure:
     user_agent: Texts = ()
     labels: str = ""
     paths: Texts = ()
-    """Of requests for no resource: `/version`, `/openapi/*`."""
+    """Paths of requests that are not for resources: `/version`, `/openapi/*`."""
     controllers: bool = False
 
-    # which of those
+    # the selection among matching requests
     skip: int = 0
     every: int = 1
     times: int | None = None
     probability: float = 1.0
     seed: int = 0
 
-    # what happens to them
+    # the failures of requests
     code: int | None = None
     reason: str = ""
     message: str = ""
     retry_after: int = 0
     cut: bool = False
     applied: bool = False
-    """Answered so, or cut, when the request was carried out."""
+    """Whether the server carries out the request before the failure."""
     delay: float = 0.0
     jitter: float = 0.0
     stale: int = 0
     bytes_per_second: int = 0
 
-    # what happens to watches
+    # the failures of watches
     events: int | None = None
     end: str = "Cut"
     bookmarks: bool = True
 
     def spec(self) -> Object:
-        """The spec of a Fault."""
+        """Return the spec of the Fault."""
         common = {"match": self._match(), "when": self._when(), "controllers": self.controllers}
         return common | self._effects()
 
@@ -136,9 +136,9 @@ class Failure:
 
 
 class Failing:
-    """A context manager, sync or async: matching requests fail inside its block.
+    """A context manager, for `with` and `async with`: matching requests fail inside its block.
 
-    `matched` and `injected` count; the Fault itself is `name` of world.inkube.dev/v1.
+    `matched` and `injected` are counts. `name` is the name of the Fault of world.inkube.dev/v1.
     """
 
     def __init__(self, server: Server, failure: Failure) -> None:
@@ -154,12 +154,12 @@ class Failing:
 
     @property
     def matched(self) -> int:
-        """How many requests it could have hit."""
+        """The number of requests that the Fault matched."""
         return self._count()[0]
 
     @property
     def injected(self) -> int:
-        """How many it made fail."""
+        """The number of requests that the Fault made fail."""
         return self._count()[1]
 
     def __enter__(self) -> Self:
@@ -195,7 +195,7 @@ class Failing:
             _check(refused)
 
     def _end(self) -> str:
-        """Save the counts; returns the name of the fault to delete."""
+        """Save the counts, and return the name of the Fault to delete."""
         self._counted = self._count()
         name, self.name = self.name, ""
         return name
@@ -205,7 +205,8 @@ class Failing:
 
 
 def _check(refused: StatusError) -> None:
-    """The test may have deleted the fault itself. Raises StatusError."""
+    """Raise the StatusError of a deletion, except "not found": a test can delete
+    the Fault itself."""
     if refused.reason != Reason.NOT_FOUND:
         raise refused
 
@@ -215,7 +216,7 @@ def _listed(texts: Texts) -> list[str]:
 
 
 def _places(resources: list[str]) -> tuple[list[str], list[str]]:
-    """API groups (none: any) and resources of what a test calls resources."""
+    """Return the API groups (empty for any) and the resources of resources as tests write them."""
     groups: list[str] = []
     plurals = []
     anywhere = False

@@ -1,6 +1,6 @@
-"""A server for tests, as the fixtures `kube` and `kube_api` hand it out.
+"""A server for tests, as the fixtures `kube` and `kube_api` provide it.
 
-It runs in a thread of its own, with a clock that a test can move and a log of all that happened.
+It runs in its own thread, with a clock that a test can move and a log of all requests and changes.
 """
 
 import asyncio
@@ -31,11 +31,11 @@ from inkube.storage import Following, Store
 
 T = TypeVar("T")
 LOOK_AGAIN = 0.05
-"""A condition that depends on something else than objects is looked at every so many seconds."""
+"""Seconds between evaluations of a condition while no object changes."""
 LONGEST = 4_000
-"""Characters of what a condition last read that its failure shows."""
+"""The maximum number of characters that an error shows of the objects a condition last read."""
 LAST = 5
-"""So many changes are shown where a server does not settle."""
+"""The number of latest changes that the error shows if a server does not settle."""
 TURNS = 20
 """Iterations of the event loop after which all tasks that a moved clock woke have started to
 run."""
@@ -50,7 +50,7 @@ class Plan:
 
 
 class Kube:
-    """A running server. `client` blocks, `aio` has the same words to await."""
+    """A running server. `client` has methods that block, `aio` the same methods as coroutines."""
 
     client: BlockingClient
     aio: "AsyncKube"
@@ -95,7 +95,8 @@ class Kube:
         return self.server.faults.counted(fault) or (0, 0)
 
     def snapshot(self) -> Snapshot:
-        """The state as it is once the controllers are done, for others to begin with."""
+        """Settle the controllers, and return the state as a snapshot with which other servers can
+        start."""
         return self._thread.run(self._snapshot())
 
     async def _snapshot(self) -> Snapshot:
@@ -103,18 +104,21 @@ class Kube:
         return await self.server.snapshot()
 
     def in_namespace(self, name: str) -> "KubeNamespace":
-        """The server as seen from a namespace, which is made where there is none."""
+        """Return this server with a namespace as its default. Creates the namespace if it is
+        missing."""
         return KubeNamespace(self, name, self._thread)
 
     def advance(self, seconds: float) -> None:
-        """Move the clock and wait until what became due (rechecks, leases, lifetimes) is done."""
+        """Move the clock, and wait until all work that is now due (rechecks, leases, lifetimes) is
+        done."""
         self._thread.run(self.move(seconds))
 
     def wait_for(self, condition: Callable[[], T], within: float = patience.HOLDS) -> T:
-        """The first true answer of the condition, asked again after every change of an object.
+        """Return the first true result of the condition, which runs again after every change of an
+        object.
 
-        An object, a member or an item that does not exist counts as not yet. Raises TimeoutError,
-        which shows what the condition last read.
+        Errors about an object, a member or an item that does not exist count as false. Raises
+        TimeoutError, which shows the objects that the condition last read.
         """
         __tracebackhide__ = True
         wait = _Wait(self.server.store, condition, within, (self.client, self.aio))
@@ -130,7 +134,7 @@ class Kube:
         await manifests.install(self.server.client, found, self.server.settled)
 
     async def settle(self, within: float, quiet: float) -> None:
-        """`settled`, in the server's own loop."""
+        """Implement `settled` as a coroutine in the server's own event loop."""
         store, within = self.server.store, patience.limit(within)
         try:
             async with asyncio.timeout(within):
@@ -144,7 +148,7 @@ class Kube:
             raise TimeoutError(f"not settled within {within:g} s; {last}") from error
 
     async def move(self, seconds: float) -> None:
-        """`advance`, in the server's own loop."""
+        """Implement `advance` as a coroutine in the server's own event loop."""
         if not isinstance(self.clock, FakeClock):
             raise TypeError(f"{type(self.clock).__name__} cannot be moved")
         self.clock.advance(seconds)
@@ -154,29 +158,32 @@ class Kube:
 
 
 class AsyncKube(AsyncClient):
-    """The client and the waiting for tests that are coroutines."""
+    """The client and the waiting methods of Kube for tests that are coroutines."""
 
     def __init__(self, kube: Kube, thread: LoopThread) -> None:
         super().__init__(kube.server.client, thread)
         self._kube = kube
 
     async def settled(self, within: float = patience.SETTLED, *, quiet: float = 0.0) -> None:
-        """See Kube."""
+        """Wait until every controller has seen the newest state; `Kube.settled` describes the
+        arguments."""
         __tracebackhide__ = True
         await self.thread.wait(self._kube.settle(within, quiet))
 
     def fail(self, *verbs_and_resources: Any, **options: Any) -> Failing:
-        """`async with kube.aio.fail(…)`; see Kube."""
+        """`async with kube.aio.fail(…)`: requests fail inside the block, as with `Kube.fail`."""
         return self._kube.fail(*verbs_and_resources, **options)
 
     async def advance(self, seconds: float) -> None:
-        """See Kube."""
+        """Move the clock, and wait until all work that is now due is done, as
+        `Kube.advance` does."""
         await self.thread.wait(self._kube.move(seconds))
 
     async def wait_for(
         self, condition: Callable[[], T | Awaitable[T]], within: float = patience.HOLDS
     ) -> T:
-        """See Kube; the condition may be a coroutine function."""
+        """Wait for a condition as `Kube.wait_for` does. The condition can be a
+        coroutine function."""
         __tracebackhide__ = True
         kube = self._kube
         wait = _Wait(kube.server.store, condition, within, (kube.client, self))
@@ -220,7 +227,7 @@ class KubeNamespace:
 
 @contextlib.contextmanager
 def running(thread: LoopThread, plan: Plan) -> Iterator[Kube]:
-    """Start a server in the thread, and stop it."""
+    """Start a server in the thread, and stop it at the end of the block."""
     log = TestLog()
     options = replace(
         plan.options,
@@ -238,7 +245,10 @@ def running(thread: LoopThread, plan: Plan) -> Iterator[Kube]:
 
 
 def _clock(options: Options) -> FakeClock | None:
-    """One that a test can move; it goes on where that of a snapshot was. A seed has its own."""
+    """Return a clock that a test can move, or None with a seed, which creates its own clock.
+
+    With a snapshot, the clock starts at the time of the snapshot if that is later than now.
+    """
     if options.seed is not None:
         return None
     taken = getattr(options.snapshot, "taken", None)
@@ -247,7 +257,7 @@ def _clock(options: Options) -> FakeClock | None:
 
 
 async def _is_quiet(store: Store, seconds: float) -> bool:
-    """Whether nothing is written for so long."""
+    """Return whether `seconds` pass without a write."""
     try:
         async with asyncio.timeout(seconds):
             await store.reached(store.revision + 1)
@@ -275,8 +285,8 @@ async def _stop(server: APIServer, following: Following) -> None:
 
 
 class _Wait:
-    """Evaluates a condition repeatedly: an error "not found" is remembered, other errors are
-    raised."""
+    """Evaluates a condition repeatedly. It keeps an error about a missing object, and raises other
+    errors."""
 
     def __init__(
         self,
@@ -312,8 +322,11 @@ class _Wait:
         return False
 
     async def newer(self) -> None:
-        """Return once something happened since the condition was asked, or it is time to look
-        again. Raises TimeoutError when there is no time left."""
+        """Return when an object changed after the evaluation, or when it is time for the next
+        evaluation.
+
+        Raises TimeoutError after the deadline.
+        """
         if time.monotonic() > self._deadline:
             raise TimeoutError(self._report()) from None
         with contextlib.suppress(TimeoutError):
@@ -333,7 +346,8 @@ class _Wait:
 
 
 def _is_absence(error: BaseException) -> bool:
-    """Whether something is not there: an object, a member or item at any depth."""
+    """Return whether an error is about a missing object, or a missing member or
+    item at any depth."""
     if isinstance(error, StatusError):
         return error.reason == Reason.NOT_FOUND
     if isinstance(error, KeyError | IndexError | StopIteration | StopAsyncIteration):
@@ -342,7 +356,7 @@ def _is_absence(error: BaseException) -> bool:
 
 
 def _shown(value: Any) -> Any:
-    """A value without the members that explain nothing."""
+    """Return a value without the members that do not explain a failure (managedFields)."""
     if isinstance(value, list):
         return [_shown(item) for item in value]
     if not isinstance(value, dict) or not isinstance(value.get("metadata"), dict):

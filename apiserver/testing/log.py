@@ -1,7 +1,7 @@
-"""The log of a test: every HTTP request, every change of every object.
+"""The log of a test: every HTTP request, and every change of every object.
 
-It is filled in the thread of the server and read in the thread of the test; the plugin prints it
-when a test fails. Both lists are bounded: in a long test, the oldest entries are dropped.
+The thread of the server fills it, and the thread of the test reads it. The plugin prints it when a
+test fails. Both lists are bounded: in a long test, the oldest entries are dropped.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -17,17 +17,17 @@ from inkube.schemas.objects import Object
 from inkube.storage import Change
 
 SHOWN = 60
-"""So many of the newest lines are printed of each log."""
+"""The number of newest lines that are printed of each log."""
 MOST = 20_000
 MOST_BYTES = 64 * 2**20
-"""So many entries of so many bytes each log keeps."""
+"""The maximum size of each log: `MOST` entries, and `MOST_BYTES` bytes."""
 NEAREST = 5
-"""So many requests are shown that nearly are what was expected."""
+"""The number of most similar requests that an error shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectChange:
-    """One change: `type` is ADDED, MODIFIED or DELETED; `object` as it was stored."""
+    """One change: `type` is ADDED, MODIFIED or DELETED; `object` is the stored object."""
 
     type: str
     revision: int
@@ -35,7 +35,7 @@ class ObjectChange:
 
     @property
     def object(self) -> Object:
-        """A copy of the object after the change, or before it was deleted."""
+        """A copy of the object after the change, or before its deletion."""
         found: Object = orjson.loads(self.data)
         return found
 
@@ -49,10 +49,10 @@ class ObjectChange:
 
 
 class Requests(list[RequestRecord]):
-    """Requests in the order they finished; `where` narrows them."""
+    """Requests in the order in which they finished. `where` filters them."""
 
     def where(self, **criteria: Any) -> "Requests":
-        """Those that fit; see `Criteria`."""
+        """Return the requests that match the criteria; `Criteria` describes them."""
         wanted = Criteria.of(criteria)
         return Requests(record for record in tuple(self) if not wanted.misses(record))
 
@@ -80,7 +80,7 @@ class TestLog:
     def __init__(self) -> None:
         self.requests = Requests()
         self.forgotten = 0
-        """How many requests and changes there were before those that are kept."""
+        """The number of older requests and changes that are no longer kept."""
         self.gaps = 0
         """The number of gaps in `history`, because another process made more changes than can be
         delivered."""
@@ -89,7 +89,7 @@ class TestLog:
         self._bytes = [0, 0]
 
     def hear_request(self, record: RequestRecord) -> None:
-        """Called by the server."""
+        """Add a request. The server calls this."""
         self.requests.append(record)
         self._bytes[0] += len(record.sent) + len(record.answered)
         if len(self.requests) > MOST or self._bytes[0] > MOST_BYTES:
@@ -97,7 +97,7 @@ class TestLog:
             self._bytes[0] -= sum(len(each.sent) + len(each.answered) for each in gone)
 
     def hear_changes(self, changes: Sequence[Change]) -> None:
-        """Called by the store with what was committed."""
+        """Add committed changes. The store calls this."""
         for change in changes:
             data = change.entry.data
             self._changes.append(ObjectChange(change.type, change.revision, data))
@@ -107,11 +107,11 @@ class TestLog:
             self._bytes[1] -= sum(len(each.data) for each in gone)
 
     def miss_changes(self) -> None:
-        """Called by the store if it missed changes of another process."""
+        """Count a gap. The store calls this if it missed changes of another process."""
         self.gaps += 1
 
     def _forget(self, entries: list[Any]) -> list[Any]:
-        """Take the older half out."""
+        """Remove the older half of the entries, and return it."""
         half = (len(entries) + 1) // 2
         gone = entries[:half]
         del entries[:half]
@@ -119,14 +119,14 @@ class TestLog:
         return gone
 
     def history(self, kind: str = "", name: str = "", namespace: str = "") -> list[ObjectChange]:
-        """The changes of those objects; without arguments of all."""
+        """Return the changes of the matching objects, or of all objects without arguments."""
         return [
             change for change in tuple(self._changes) if _fits(change.object, kind, name, namespace)
         ]
 
     def watches(self, **criteria: Any) -> list[OpenWatch]:
-        """The watches over HTTP that are open now and fit: resource, namespace, name, user,
-        user_agent."""
+        """Return the watches over HTTP that are open and match the criteria: resource, namespace,
+        name, user, user_agent."""
         wanted = Criteria.of(criteria)
         return [watch for watch in self.open_watches() if not wanted.misses_watch(watch)]
 
@@ -156,11 +156,12 @@ class TestLog:
         return "\n".join(lines)
 
     def needless_writes(self, times: int = 2) -> list[UnchangedWrites]:
-        """Objects that were written without a change, or back to an earlier state, at least this
-        number of times; the most frequent first.
+        """Return objects that were written without a change, or back to an earlier state, at least
+        this number of times; the most frequent first.
 
-        Times, versions, generations and managedFields do not count. A write over HTTP that changes
-        nothing makes no revision; it is known by the version it is answered.
+        Times, versions, generations and managedFields do not count as changes. A write over HTTP
+        that changes nothing creates no revision. Such a write is detected because its response has
+        an earlier version.
         """
         found: dict[tuple[str, str, str], list[str]] = {}
         seen: dict[tuple[str, str, str], set[bytes]] = {}
@@ -183,7 +184,8 @@ class TestLog:
         return sorted(writes, key=lambda each: -each.times)
 
     def _unchanging(self) -> Iterator[tuple[tuple[str, str, str], str]]:
-        """Updates and patches whose answer has a version that an earlier answer had."""
+        """Yield updates and patches whose response has the resourceVersion of an
+        earlier response."""
         known: set[tuple[str, str, str, str]] = set()
         for record in tuple(self.requests):
             if record.verb not in ("create", "update", "patch") or record.code not in (200, 201):
@@ -197,7 +199,7 @@ class TestLog:
             known.add(version)
 
     def sections(self) -> Iterator[tuple[str, str]]:
-        """Title and text, for the report of a failed test."""
+        """Yield the title and text of each section for the report of a failed test."""
         if self.requests:
             yield "inkube requests", _tail([str(record) for record in self.requests])
         if self._changes:
@@ -234,7 +236,7 @@ def _without_times(value: Any) -> Any:
 
 
 def _writer(obj: Object) -> str:
-    """The field manager with the latest managed fields."""
+    """Return the field manager with the latest time in managedFields."""
     fields: list[Object] = obj["metadata"].get("managedFields") or []
     newest: Object = max(fields, key=lambda entry: entry.get("time", ""), default={})
     return str(newest.get("manager", "")) or "somebody"
@@ -250,7 +252,7 @@ def _fits(obj: Object, kind: str, name: str, namespace: str) -> bool:
 
 
 def _status(obj: Object) -> str:
-    """Field errors and conditions, shortly."""
+    """Return conditions and field errors as a short text."""
     status = obj.get("status")
     if not isinstance(status, dict):
         return ""

@@ -1,15 +1,15 @@
-"""How long fixtures wait at most: every limit times `INKUBE_PATIENCE`, for machines that have much
-else to do. What a test waits for ends the wait, whatever the limit is."""
+"""The time limits of fixtures, multiplied by `INKUBE_PATIENCE` for machines under load. A wait ends
+as soon as its event occurs, so a larger limit does not slow down passing tests."""
 
 import os
 
 SETTLED = 30.0
-"""Seconds in which controllers have done what there is to do."""
+"""Seconds until controllers must have finished all work."""
 HOLDS = 30.0
-"""Seconds in which a condition becomes true."""
+"""Seconds until a condition must be true."""
 _PATIENCE = float(os.environ.get("INKUBE_PATIENCE", "1"))
 
 
 def limit(seconds: float) -> float:
-    """The seconds that a wait takes at most."""
+    """Return the time limit in seconds, multiplied by `INKUBE_PATIENCE`."""
     return seconds * _PATIENCE

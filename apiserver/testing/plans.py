@@ -1,4 +1,4 @@
-"""From a test's markers to the server it gets."""
+"""The servers of tests, as the markers of tests describe them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -14,14 +14,15 @@ from inkube.controllers import workloads
 from inkube.controllers.kinds import KindModule
 
 _SEEDED: pytest.StashKey[list[tuple[pytest.Mark, Plan, Any]]] = pytest.StashKey()
-"""The snapshots that were taken for markers `kube_seed`, one for each marker and plan."""
+"""The snapshots for `kube_seed` markers, one for each marker and plan."""
 STORAGES = ("memory", "sqlite")
 Node = pytest.Item | pytest.Collector
-"""A test, or what holds several: a class, a module."""
+"""A test, or a collector that contains tests: a class, a module."""
 
 
 def default(config: pytest.Config) -> Options:
-    """The options of every server: the world is scripted, failures are reported at once."""
+    """Return the options that all servers share: they are offline, and report
+    failures immediately."""
     definitions = tuple(config.getini("kube_definitions"))
     return Options(
         offline=True,
@@ -63,11 +64,10 @@ def of(item: Node, folder: Callable[[], Path]) -> Plan:
 
 
 def begun(item: Node, plan: Plan, make: Callable[[Callable[[Any], Any], Plan], Any]) -> Plan:
-    """The plan with the snapshot that a marker `kube_seed` wants to begin with.
+    """Return the plan with the snapshot that the marker `kube_seed` describes.
 
-    `make` takes one, once for all tests below a class or module that have the marker and the same
-    other markers: the cases of a parametrized test share it.
-    Raises pytest.UsageError.
+    `make` takes the snapshot, once for all tests of a class or module that have the same markers:
+    the cases of a parametrized test share it. Raises pytest.UsageError.
     """
     for node, marker in item.iter_markers_with_node("kube_seed"):
         if plan.options.data is not None:
@@ -85,7 +85,7 @@ def _seeded(
     plan: Plan,
     make: Callable[[Callable[[Any], Any], Plan], Any],
 ) -> Any:
-    """The snapshot that belongs to a marker and a plan, kept at a node; `make` takes it once."""
+    """Return the snapshot for a marker and a plan. `make` takes it once, and the node stores it."""
     known = node.stash.setdefault(_SEEDED, [])
     for at, wanted, snapshot in known:
         if (at, wanted) == (marker, plan):
@@ -96,7 +96,7 @@ def _seeded(
 
 
 def failures(item: Node) -> Iterator[pytest.Mark]:
-    """The faults that are active from the start of a test."""
+    """Yield the markers of Faults that are active from the start of a test."""
     yield from _markers(item, "kube_fail")
 
 
@@ -111,7 +111,8 @@ def _definitions(item: Node) -> Iterator[Source]:
 
 
 def _beside(item: Node, source: str | Path) -> Path:
-    """A relative path starts at the test's file, or at the project's root."""
+    """Return the path of a file: relative to the file of the test, else to the root
+    of the project."""
     near = item.path.parent / source
     return near if near.exists() else item.config.rootpath / source
 

@@ -1,6 +1,6 @@
-"""What the report of a failed test shows of a server, and the state that is kept for a look at it.
+"""The report about a server in the output of a failed test, and the saved state of the server.
 
-The pytest plugin asks for it while the server still runs.
+The pytest plugin creates the report while the server still runs.
 """
 
 import asyncio
@@ -15,11 +15,11 @@ from inkube.schemas.objects import Object
 from inkube.storage import StorageError
 
 OBJECTS = 40
-"""The conditions of so many objects are shown, those that changed last; …"""
+"""The maximum number of objects with conditions in a report: those that changed last."""
 EVENTS = 40
-"""… and so many of the newest events."""
+"""The maximum number of events in a report: the newest."""
 KEEPING = 10.0
-"""Seconds that keeping a state may take."""
+"""The time limit in seconds to save a state."""
 _OF_WORKLOADS = frozenset({
     "CronJob", "DaemonSet", "Deployment", "Job", "Pod", "ReplicaSet", "ReplicationController",
     "StatefulSet",
@@ -29,7 +29,7 @@ _WEBHOOK = (b"failed calling webhook",)
 
 
 class Report:
-    """The report about one server; `folder` is where states are kept."""
+    """The report about one server. `folder` is the folder for saved states."""
 
     def __init__(self, kube: Kube, folder: Path) -> None:
         self._kube = kube
@@ -37,7 +37,7 @@ class Report:
         self._kept = ""
 
     def sections(self) -> Iterator[tuple[str, str]]:
-        """Title and text of each section that says something."""
+        """Yield the title and text of each section that is not empty."""
         found = (
             ("inkube: likely reasons", "\n".join(reasons(self._kube))),
             *self._kube.log.sections(),
@@ -73,7 +73,7 @@ class Report:
 
 
 def reasons(kube: Kube) -> Iterator[str]:
-    """What the set-up of the server may have to do with a failure, a line each."""
+    """Yield likely reasons for a failure in the options of the server, one in each line."""
     options, newest = kube.server.options, _newest(kube)
     of_workloads = sorted({change.object["kind"] for change in newest} & _OF_WORKLOADS)
     if of_workloads and not options.workloads:
@@ -101,7 +101,7 @@ def reasons(kube: Kube) -> Iterator[str]:
 
 
 def conditions(kube: Kube) -> Iterator[str]:
-    """Conditions and errors of the objects that changed, the newest last."""
+    """Yield conditions and errors of the objects that changed, the latest change last."""
     told = [
         (name, lines)
         for name, lines in (
@@ -115,7 +115,7 @@ def conditions(kube: Kube) -> Iterator[str]:
 
 
 def events(kube: Kube) -> Iterator[str]:
-    """The newest events about objects."""
+    """Yield the newest events about objects, one in each line."""
     found = [change.object for change in _newest(kube, of_events=True)]
     for each in found[-EVENTS:]:
         about = each.get("involvedObject") or each.get("regarding") or {}
@@ -127,7 +127,7 @@ def events(kube: Kube) -> Iterator[str]:
 
 
 def _newest(kube: Kube, *, of_events: bool = False) -> Sequence[ObjectChange]:
-    """The last change of each object, in their order."""
+    """Return the latest change of each object, in the order of these changes."""
     found: dict[tuple[str, str, str], ObjectChange] = {}
     for change in kube.log.history():
         obj = change.object
@@ -139,7 +139,7 @@ def _newest(kube: Kube, *, of_events: bool = False) -> Sequence[ObjectChange]:
 
 
 def _state(obj: Object) -> Iterator[str]:
-    """What the object reports about itself."""
+    """Yield the deletion, phase, conditions and errors of an object, one in each line."""
     metadata, status = obj["metadata"], obj.get("status")
     if metadata.get("deletionTimestamp"):
         left = ", ".join(metadata.get("finalizers") or ()) or "nothing"
@@ -156,7 +156,8 @@ def _state(obj: Object) -> Iterator[str]:
 
 
 def _refused(kube: Kube, code: int, texts: Iterable[bytes]) -> Iterator[str]:
-    """The paths of requests for objects that were answered so."""
+    """Yield the paths of requests for objects whose responses have this code and
+    one of the texts."""
     paths = {
         record.path.partition("?")[0]: None
         for record in tuple(kube.log.requests)

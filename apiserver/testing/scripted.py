@@ -1,6 +1,6 @@
-"""The scripted world in a test's words: git hosts and GitHub Apps that obey.
+"""The simulated external systems of a test: git hosts and GitHub Apps.
 
-Every change returns once the controllers have looked at it.
+Every change returns after the controllers have processed it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,8 @@ APPS = f"{VERSION}/githubapps"
 
 
 class ScriptedWorld:
-    """`world.git_host("github.com", {"grafana/grafana": ["main"]})`, then change it."""
+    """Simulated systems: `world.git_host("github.com", {"grafana/grafana": ["main"]})` creates a
+    host."""
 
     def __init__(self, kube: Kube) -> None:
         self._kube = kube
@@ -28,7 +29,8 @@ class ScriptedWorld:
         *,
         tokens: Mapping[str, bool] | None = None,
     ) -> Object:
-        """A host with its repositories and their branches, the first one the default.
+        """Create a host with repositories and their branches. The first branch is the default
+        branch.
 
         `tokens`: the accepted tokens, and whether they can write; without tokens, all clients can
         write.
@@ -49,7 +51,8 @@ class ScriptedWorld:
         permissions: Mapping[str, str] | None = None,
         public_key: str = "",
     ) -> Object:
-        """A GitHub App and its installations; without permissions it has all that are needed."""
+        """Create a GitHub App and its installations. Without `permissions`, it has all required
+        ones."""
         spec: Object = {"installations": [{"id": number} for number in installations]}
         if permissions is not None:
             spec["permissions"] = dict(permissions)
@@ -58,9 +61,9 @@ class ScriptedWorld:
         return self._put(APPS, "GitHubApp", app_id, spec)
 
     def load(self, scenario: str) -> "root.scenarios.Scenario":
-        """Set up a scenario, as `inkube world load` does; its `example` shows what happens.
+        """Set up a scenario, as `inkube world load` does. Its `example` is an example of its use.
 
-        Raises ValueError where there is none of that name.
+        Raises ValueError for an unknown name.
         """
         found = root.scenarios.find(scenario)
         for obj in found.world:
@@ -69,20 +72,20 @@ class ScriptedWorld:
         return found
 
     def outage(self, host: str, code: int | None = None, *, delay: float = 0.0) -> None:
-        """The host now returns this code, or delays responses by these seconds, or both."""
+        """Let the host return this code, or delay responses by these seconds, or both."""
         outage = {"delayMilliseconds": round(delay * 1000), "code": code}
         self._patch(HOSTS, host, {"outage": outage})
 
     def recover(self, host: str) -> None:
-        """The host is well again."""
+        """End the outage of a host."""
         self._patch(HOSTS, host, {"outage": None})
 
     def add_branch(self, host: str, repository: str, branch: str) -> None:
-        """Push a branch."""
+        """Add a branch to a repository."""
         self._branches(host, repository, add=[branch])
 
     def remove_branch(self, host: str, repository: str, branch: str) -> None:
-        """Make a branch vanish."""
+        """Remove a branch from a repository."""
         self._branches(host, repository, remove=[branch])
 
     def _branches(

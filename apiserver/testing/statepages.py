@@ -1,7 +1,7 @@
-"""The state of a server as a page of HTML with the console, which needs no server.
+"""The state of a server as a page of HTML with the console. The page works without a server.
 
-A server in memory takes up the state and is asked for all that the page shows. Its Faults are
-removed first, for they would meet these requests.
+A server in memory loads the state, and requests to it return all data of the page. The Faults of
+the state are deleted first, because they would affect these requests.
 """
 
 from collections import defaultdict
@@ -20,11 +20,12 @@ from inkube.storage import Record
 
 READER = {"status": {"userInfo": {"username": "report", "groups": []}}}
 MOST = 10_000
-"""The newest changes that a page has in its histories."""
+"""The number of newest changes in the histories of a page."""
 
 
 async def page(snapshot: Snapshot, options: Options, title: str) -> str:
-    """The page for a state, with the kinds that `options` name. Raises what a start raises."""
+    """Return the page for a state, with the kinds of `options`. Raises the errors of a server's
+    start."""
     wanted = Options(
         snapshot=snapshot,
         kinds=options.kinds,
@@ -53,12 +54,12 @@ async def page(snapshot: Snapshot, options: Options, title: str) -> str:
 
 
 async def of_file(snapshot: Snapshot, title: str) -> str:
-    """The page for a state that was kept in a file."""
+    """Return the page for a state from a file, with the kinds of all modules."""
     return await page(snapshot, Options(modules="all"), title)
 
 
 def _change(server: APIServer, record: Record) -> tuple[str, "console.report.Change"]:
-    """The path of the objects of a kind, and what happened to one of them."""
+    """Return the path of the collection of an object's kind, and the change of the object."""
     obj = orjson.loads(record.data)
     obj["metadata"]["resourceVersion"] = str(record.revision)
     group, version = split_api_version(obj["apiVersion"])

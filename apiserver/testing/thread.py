@@ -1,4 +1,4 @@
-"""A thread with an event loop of its own: blocking clients and other loops can use its server."""
+"""A thread with its own event loop: blocking clients and other loops can use a server in it."""
 
 import asyncio
 import threading
@@ -14,7 +14,8 @@ NAME = "inkube-fixture"
 
 
 class LoopThread:
-    """`with LoopThread() as thread: thread.run(coroutine())`; the coroutine runs over there."""
+    """A thread with an event loop. `with LoopThread() as thread: thread.run(coroutine())` runs the
+    coroutine in the thread."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -35,7 +36,8 @@ class LoopThread:
         self._loop.close()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Block until the thread has done the work; its exception is raised here.
+        """Run a coroutine in the thread, block until it has finished, and return its result or
+        raise its error.
 
         An error of the server is raised without the frames of the server.
         """
@@ -51,7 +53,8 @@ class LoopThread:
             raise
 
     async def wait(self, work: Coroutine[Any, Any, T]) -> T:
-        """The same for a coroutine of another loop."""
+        """Run a coroutine in the thread, and await its result from a coroutine of another event
+        loop."""
         __tracebackhide__ = True
         self._check_caller(work)
         try:
