@@ -1,13 +1,13 @@
-"""Which modules a server serves: those that come with inkube, and those of installed packages.
+"""The modules that a server serves: those of inkube, and those of installed packages.
 
-In come names, as `Options.modules` and the command line give them; out come names with what they
-need, in the order in which they are built, and their groups. `root.declared` builds them. Packages
-are looked for only where a name is asked for that inkube itself does not have: that takes longer
-than most of a start.
+Input: names from `Options.modules` or the command line. Output: these names and those of required
+modules, in the order in which modules are built, and their groups. `root.declared` builds the
+modules. Packages are searched only for a name that is not a module of inkube, because the search
+takes longer than most of a start.
 
-    selection   names, what they need, their groups; those of inkube from `builtin.json`
-    installed   what packages offer under the entry point group `inkube.modules`
-    outlines    what discovery shows of inkube's own modules, known without loading them
+    selection   names, requirements and groups; those of inkube's modules from `builtin.json`
+    installed   modules of packages with the entry point group `inkube.modules`
+    outlines    kinds of inkube's own modules for discovery, without loading the modules
 """
 
 from inkube.schemas import lazy

@@ -13,15 +13,19 @@ _MEMBERS = ("groups", "needs", "options", "build")
 
 
 def names() -> Sequence[str]:
-    """The names of all that are installed, sorted; those of inkube's own modules stay its own."""
+    """Return the names of all installed modules, sorted, without the names of
+    inkube's own modules."""
     found = {each.name for each in metadata.entry_points(group=GROUP)}
     return sorted(found - selection.built_in().keys())
 
 
 @caches.of_values(64)
 def load(name: str) -> Declared:
-    """The module of that name. Raises ValueError where there is none, where two packages have one
-    of that name, and where it cannot be loaded or is none."""
+    """Return the module with that name.
+
+    Raises ValueError if no package or more than one package has a module with that name, if it
+    cannot be loaded, and if the loaded object is not a module.
+    """
     found = {each.value: each for each in metadata.entry_points(group=GROUP, name=name)}
     if not found:
         choices = ", ".join(("all", "default", "none", *selection.choices(), *names()))

@@ -1,8 +1,8 @@
-"""What discovery shows of the kinds of inkube's own modules, known without loading them.
+"""The kinds of inkube's own modules for discovery, without loading the modules.
 
-To load the modules takes longer than half of a start, with pydantic, the models and their checks;
-the first question of most clients is which kinds there are. `outlines.json` has the answer, made by
-`tools/generate_outlines.py` of the modules themselves.
+To load the modules, with pydantic, the models and their checks, takes longer than half of a start,
+and the first request of most clients is discovery. `outlines.json` contains the kinds.
+`tools/generate_outlines.py` creates it from the modules.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,8 @@ FILE = Path(__file__).with_name("outlines.json")
 
 
 def definitions(names: Sequence[str]) -> tuple[Definition, ...] | None:
-    """The definitions of these modules without schemas; None if one comes from a package."""
+    """Return the definitions of these modules without schemas, or None if one comes
+    from a package."""
     if not all(name in built_in() for name in names):
         return None
     return tuple(definition for name in names for definition in _read()[name])
@@ -52,12 +53,12 @@ def _version(outline: dict[str, Any]) -> Version:
 
 
 def _tuple(value: Any) -> Any:
-    """JSON has no tuples."""
+    """Return a tuple for a list, because JSON has no tuples; return other values unchanged."""
     return tuple(value) if isinstance(value, list) else value
 
 
 def outline(definition: Definition) -> dict[str, Any]:
-    """What the file says of a definition."""
+    """Return the members of a definition that the file contains."""
     return {
         "group": definition.group,
         "names": list(definition.names),

@@ -1,7 +1,7 @@
-"""The names of modules that are served, with what they need, and the groups of their kinds.
+"""The names of served modules with the modules that they require, and the groups of their kinds.
 
-`builtin.json` describes the modules that come with inkube, so that a start does not load them.
-`tools/generate_outlines.py` makes it from their entry points in pyproject.toml.
+`builtin.json` describes the modules of inkube, so a start does not load them.
+`tools/generate_outlines.py` creates it from their entry points in pyproject.toml.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from inkube.schemas.objects import Object
 FILE = Path(__file__).with_name("builtin.json")
 DEFAULT = ("provisioning", "world")
 OF_OPTIONS = ("workloads",)
-"""Modules of which each is served if the server's option with its name is set."""
+"""Modules that are not selected by name: each is served if the option with its name is set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class BuiltIn:
     """The description of a module that comes with inkube."""
 
     entry: str
-    """The module and the name in it, as in an entry point."""
+    """The module and the name in it, in the format of an entry point."""
     groups: Sequence[str]
     needs: Sequence[str]
     roles: Sequence[Object]
@@ -34,41 +34,43 @@ class BuiltIn:
 
 
 class Declared(Protocol):
-    """The members of a module that are read before it is built; `controllers.modules.Module` has
+    """The members of a module that are read before it is built. `controllers.modules.Module` has
     all members."""
 
     @property
     def groups(self) -> Sequence[str]:
-        """The API groups of its kinds."""
+        """The API groups of the module's kinds."""
         ...
 
     @property
     def needs(self) -> Sequence[str]:
-        """The names of modules that are served before it."""
+        """The names of the modules that must be served before this one."""
         ...
 
     @property
     def options(self) -> Sequence[Any]:
-        """Its options, each with `name`, `default`, `help` and `choices`."""
+        """The options of the module, each with `name`, `default`, `help` and `choices`."""
         ...
 
 
 @caches.of_values(1)
 def built_in() -> Mapping[str, BuiltIn]:
-    """The modules that come with inkube, by name, in the order in which they are built."""
+    """Return the modules of inkube by name, in the order in which they are built."""
     found = orjson.loads(FILE.read_bytes())
     return {name: BuiltIn(**members) for name, members in found.items()}
 
 
 def choices() -> Sequence[str]:
-    """The names of the modules of inkube that `Options.modules` can contain."""
+    """Return the names of inkube's modules that `Options.modules` can contain."""
     return [name for name in built_in() if name not in OF_OPTIONS]
 
 
 def chosen(given: str | Sequence[str]) -> tuple[str, ...]:
-    """The names of `Options.modules` with what they need, each after that; `default`, `all` and
-    `none` may stand among names. Raises ValueError for unknown names, for packages that cannot be
-    loaded and for modules that need each other."""
+    """Return the names in `Options.modules`, each after the modules that it requires.
+
+    `default`, `all` and `none` can be among the names. Raises ValueError for unknown names, for
+    packages that cannot be loaded, and for modules that require each other.
+    """
     found: dict[str, None] = {}
     for name in given.split(",") if isinstance(given, str) else given:
         for each in _meant(name):
@@ -78,7 +80,7 @@ def chosen(given: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _meant(name: str) -> Sequence[str]:
-    """The modules that a name stands for: those of a set, or the one of that name."""
+    """Return the modules of a set (`none`, `default`, `all`), or the module with that name."""
     if name == "none":
         return ()
     if name == "default":
@@ -91,7 +93,8 @@ def _meant(name: str) -> Sequence[str]:
 
 
 def _add(name: str, found: dict[str, None], path: tuple[str, ...]) -> None:
-    """Add a module after those that it needs; `path` are those that need it."""
+    """Add a module after the modules that it requires. `path` contains the modules
+    that require it."""
     if name in path:
         raise ValueError(f"modules need each other: {' → '.join((*path, name))}")
     if name in found:
@@ -102,27 +105,28 @@ def _add(name: str, found: dict[str, None], path: tuple[str, ...]) -> None:
 
 
 def _known(name: str) -> Any:
-    """The description of a module: from the file, or the module of a package itself."""
+    """Return the description of a module: from the file, or the module of a package itself."""
     return built_in().get(name) or modules.installed.load(name)
 
 
 def groups(names: Sequence[str]) -> tuple[str, ...]:
-    """The API groups of these modules."""
+    """Return the API groups of these modules."""
     return tuple(group for name in names for group in _known(name).groups)
 
 
 def roles(names: Sequence[str]) -> list[Object]:
-    """The ClusterRoles of these modules."""
+    """Return the ClusterRoles of these modules."""
     return [role for name in names for role in getattr(_known(name), "roles", ())]
 
 
 def at_start(names: Sequence[str]) -> tuple[str, ...]:
-    """Those of these modules that are built at the start of a server."""
+    """Return the modules among these that are built at the start of a server."""
     return tuple(name for name in names if getattr(_known(name), "builds_at_start", False))
 
 
 def options(names: Sequence[str]) -> Iterator[tuple[str, Any]]:
-    """Name and declaration of each option of those modules that come from packages."""
+    """Yield the name and the declaration of each option of those modules that come
+    from packages."""
     for name in names:
         if name not in built_in():
             for each in modules.installed.load(name).options:
