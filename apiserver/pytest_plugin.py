@@ -1,10 +1,10 @@
-"""The pytest plugin: a Kubernetes-style API server as a fixture.
+"""The pytest plugin: fixtures that provide a Kubernetes-style API server.
 
     def test_it(kube, kube_client):
         kube_client.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})
 
-It is loaded in every run of pytest where inkube is installed, so nothing heavy is imported before
-a test requests a fixture. The fixtures use `apiserver.testing`.
+Every run of pytest loads it if inkube is installed, so it imports no large module before a test
+requests a fixture. The fixtures use `apiserver.testing`.
 """
 
 import contextlib
@@ -31,15 +31,16 @@ MARKERS = (
     "kubeconfig: KUBECONFIG names a file for the test's server",
 )
 _SERVERS: "pytest.StashKey[list[testing.Report]]" = pytest.StashKey()
-"""The servers that run for a test, a class, a module or the session."""
+"""The reports of the servers that run for a test, a class, a module or the session."""
 _KEPT = pytest.StashKey[int]()
 MOST_KEPT = 50
-"""States of failed tests that a run keeps; with `--kube-keep`, there is no limit."""
+"""The maximum number of saved states of failed tests in a run; with `--kube-keep`,
+all are saved."""
 _PROPERTY = "inkube_state"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The settings of the plugin."""
+    """Add the options and settings of the plugin."""
     parser.addini(
         "kube_definitions",
         "CRDs and objects every server begins with: files or folders",
@@ -68,7 +69,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """The marker `kubeconfig` asks for the fixture of that name, before all others.
+    """Give a test with the marker `kubeconfig` the fixture of that name, before all other fixtures.
 
     A fixture that starts an operator then finds the server in its environment.
     """
@@ -81,7 +82,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Show what happened on the servers when a test fails, and keep their states."""
+    """Add the log of the servers to the report of a failed test, and save their states."""
     report = yield
     wanted = report.failed or (report.when == "call" and item.config.getoption("kube_keep"))
     for number, server in enumerate(_servers(item) if wanted else ()):
@@ -96,7 +97,7 @@ def pytest_runtest_makereport(
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """List the states that `--kube-keep` keeps."""
+    """List the states that `--kube-keep` saved."""
     if not config.getoption("kube_keep"):
         return
     reports = [each for found in terminalreporter.stats.values() for each in found]
@@ -113,7 +114,8 @@ def pytest_terminal_summary(
 
 
 def _servers(item: pytest.Item) -> "list[testing.Report]":
-    """The servers that run for a test; that of the session where the test uses it."""
+    """Return the reports of the servers that run for a test; that of the session only if the test
+    uses it."""
     found: list[testing.Report] = []
     for node in item.listchain():
         if not isinstance(node, pytest.Session) or "kube_api" in getattr(item, "fixturenames", ()):
@@ -123,7 +125,8 @@ def _servers(item: pytest.Item) -> "list[testing.Report]":
 
 
 def _name_of_state(item: pytest.Item, number: int) -> str:
-    """A name for the file of a server's state; "" once enough are kept."""
+    """Return the name of the file for a server's state, or "" if the limit of saved states is
+    reached."""
     many = item.config.stash.get(_KEPT, 0)
     if many >= MOST_KEPT and not item.config.getoption("kube_keep"):
         return ""
@@ -136,7 +139,7 @@ def _name_of_state(item: pytest.Item, number: int) -> str:
 def _reported(request: pytest.FixtureRequest, kube: "testing.Kube") -> Iterator[None]:
     """Let reports of failed tests show the server while it runs.
 
-    States are kept below the temporary folder of the run; pytest removes those of older runs.
+    States are saved in the temporary folder of the run. pytest removes the folders of older runs.
     """
     base: Path = request.getfixturevalue("tmp_path_factory").getbasetemp()
     servers = request.node.stash.setdefault(_SERVERS, [])
@@ -150,7 +153,7 @@ def _reported(request: pytest.FixtureRequest, kube: "testing.Kube") -> Iterator[
 
 @pytest.fixture(scope="session")
 def kube_thread() -> "Iterator[testing.LoopThread]":
-    """The thread, with an event loop, that all servers of the session run in."""
+    """The thread with the event loop in which all servers of the session run."""
     with testing.LoopThread() as thread:
         yield thread
 
@@ -169,7 +172,7 @@ def kube_api(
 def kube(
     request: pytest.FixtureRequest, kube_thread: "testing.LoopThread"
 ) -> "Iterator[testing.Kube]":
-    """A new server for this test, as its markers want it."""
+    """A new server for this test, with the options of the test's markers."""
     with _running(request, kube_thread, lambda: request.getfixturevalue("tmp_path")) as kube:
         yield kube
 
@@ -180,7 +183,7 @@ def kube_class(
     kube_thread: "testing.LoopThread",
     tmp_path_factory: pytest.TempPathFactory,
 ) -> "Iterator[testing.Kube]":
-    """One server for the tests of a class, as the markers of the class want it."""
+    """One server for all tests of a class, with the options of the class's markers."""
     with _running(request, kube_thread, lambda: tmp_path_factory.mktemp("kube")) as kube:
         yield kube
 
@@ -191,7 +194,7 @@ def kube_module(
     kube_thread: "testing.LoopThread",
     tmp_path_factory: pytest.TempPathFactory,
 ) -> "Iterator[testing.Kube]":
-    """One server for the tests of a module, as its `pytestmark` wants it."""
+    """One server for all tests of a module, with the options of its `pytestmark`."""
     with _running(request, kube_thread, lambda: tmp_path_factory.mktemp("kube")) as kube:
         yield kube
 
@@ -200,7 +203,7 @@ def kube_module(
 def kube_factory(
     request: pytest.FixtureRequest, kube_thread: "testing.LoopThread"
 ) -> "Iterator[Callable[..., testing.Kube]]":
-    """`kube_factory(**options)`: a further server, with options of `inkube.Options`."""
+    """`kube_factory(**options)` starts a further server, with options of `inkube.Options`."""
     with contextlib.ExitStack() as stack:
 
         def make(**options: Any) -> "testing.Kube":
@@ -214,7 +217,7 @@ def kube_factory(
 
 @pytest.fixture
 def kube_namespace(kube_api: "testing.Kube") -> "Iterator[testing.KubeNamespace]":
-    """The server of the session, seen from a namespace that is this test's own."""
+    """The server of the session, in a new namespace that only this test uses."""
     made = kube_api.in_namespace(f"test-{uuid.uuid4().hex[:10]}")
     yield made
     made.delete()
@@ -224,8 +227,10 @@ def kube_namespace(kube_api: "testing.Kube") -> "Iterator[testing.KubeNamespace]
 def _running(
     request: pytest.FixtureRequest, thread: "testing.LoopThread", folder: Callable[[], Path]
 ) -> "Iterator[testing.Kube]":
-    """A server as the markers of a test, class or module want it; `folder` makes the folder of
-    those that keep their data in files."""
+    """Start a server with the options of the markers of a test, class or module.
+
+    `folder` creates the folder for servers that store their data in files.
+    """
     node = request.node
 
     def seeded(seed: Callable[[Any], Any], plan: "testing.Plan") -> "testing.Snapshot":
@@ -263,7 +268,8 @@ def kubeconfig(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Path:
-    """A kubeconfig file for `kube`; under the marker of the same name, KUBECONFIG names it."""
+    """A kubeconfig file for `kube`. With the marker `kubeconfig`, the variable KUBECONFIG contains
+    its path."""
     path = tmp_path / "kubeconfig"
     path.write_text(kube.kubeconfig())
     if request.node.get_closest_marker("kubeconfig"):
@@ -273,5 +279,6 @@ def kubeconfig(
 
 @pytest.fixture
 def world(kube: "testing.Kube") -> "testing.ScriptedWorld":
-    """The outside systems of `kube`: git hosts and GitHub Apps that obey the test."""
+    """The simulated external systems of `kube`: git hosts and GitHub Apps that the
+    test controls."""
     return testing.ScriptedWorld(kube)
