@@ -99,7 +99,7 @@ class Attributes:
     handlers: "Handlers | None" = None
     """The plugins for this write, set by the chain."""
     mutators: "Sequence[Plugin] | None" = None
-    """Those of the plugins whose `mutate` runs."""
+    """The plugins among these whose `mutate` runs."""
 
     @property
     def dry_run(self) -> bool:
@@ -161,11 +161,12 @@ class SideEffects(Plugin):
     is_private = False
 
     def reserve(self, attributes: Attributes) -> "Effect | None":
-        """See Plugin."""
+        """Return the effect of the write, or None in a dry run."""
         return None if attributes.dry_run else self.effect(attributes)
 
     def effect(self, attributes: Attributes) -> "Effect | None":
-        """Return the same as `Plugin.reserve`. Never runs in a dry run."""
+        """Return the writes to other places that must precede this accepted write, or None. Never
+        runs in a dry run."""
         raise NotImplementedError
 
 
@@ -203,7 +204,7 @@ class Handlers(NamedTuple):
 
 
 class Chain:
-    """The plugins in declared order."""
+    """Runs the plugins, in the order in which they were declared."""
 
     def __init__(self, plugins: Sequence[Plugin | LatePlugin]) -> None:
         self._plugins = tuple(plugins)
@@ -231,7 +232,7 @@ class Chain:
             status.add(refusal, await plugin.supplement(attributes, refusal.field_errors))
 
     def reserve(self, attributes: Attributes) -> list[Effect]:
-        """The effects of all plugins, in their order. They precede this write."""
+        """Return the effects of all plugins, in their order. They run before this write."""
         effects: list[Effect] = []
         for plugin in self._handlers(attributes).reservers:
             effect = plugin.reserve(attributes)

@@ -28,15 +28,16 @@ Work = Callable[[Entry | None, Commit], Awaitable[Outcome]]
 
 
 class Attempts:
-    """Attempts on the newest stored state. All methods raise the errors of the work."""
+    """Runs each attempt on the newest stored state. All methods raise the errors of the work."""
 
     def __init__(self, store: BaseStore) -> None:
         self.store = store
 
     async def update(self, call: Call, work: Work, *, repeatable: bool) -> Outcome | None:
-        """Run `work`, which changes the object of the call. None: the caller must begin again.
+        """Run `work`, which changes the object of the call. Returns None if the caller must begin
+        again.
 
-        `repeatable` allows an uncommitted state, and to run `work` a second time.
+        `repeatable` allows an uncommitted state, and allows to run `work` a second time.
         """
         return await work(self.store.get(call.key), self.store.commit)
 
@@ -55,8 +56,9 @@ class Pipelined(Attempts):
         self.queues = Queues()
 
     async def update(self, call: Call, work: Work, *, repeatable: bool) -> Outcome | None:
-        """See Attempts. Begins with the uncommitted state of the previous write, if that is
-        allowed (`_may_begin`)."""
+        """Run `work` in the queue of the object. It begins with the uncommitted state of the
+        previous write, if that is allowed (`_may_begin`). Returns None if the caller must begin
+        again."""
         async with self.queues.turn(call.key) as turn:
             if (
                 repeatable
@@ -71,7 +73,8 @@ class Pipelined(Attempts):
             return await work(entry, partial(self._commit, turn, entry))
 
     async def delete(self, call: Call, work: Work) -> Outcome:
-        """See Attempts."""
+        """Run `work`, which deletes the object, after the previous write of the
+        object has ended."""
         async with self.queues.turn(call.key) as turn:
             await turn.settled()
             return await super().delete(call, work)
@@ -89,8 +92,8 @@ class Pipelined(Attempts):
     ) -> Outcome | None:
         """Run `work` on an uncommitted state.
 
-        None if the work is refused, or if nothing changed and the state is never stored: the
-        response must depend on a stored state only, so the caller repeats the work.
+        Returns None if the work is refused, or if nothing changed and the state is never stored:
+        the response must depend on a stored state only, so the caller repeats the work.
         """
         told = len(call.warnings)
         entry = self._store.uncommitted(state.entry, state.value, state.underway)

@@ -119,8 +119,8 @@ def _of_version(kind: str, body: Any) -> _OfVersion:
 
 
 def _of_steps(steps: list[Any]) -> _OfVersion:
-    """Return the same for a JSON patch. It can have 10,000 operations, so the loop calls no
-    functions."""
+    """Return how a JSON patch depends on the resourceVersion. A patch can have 10,000 operations,
+    so the loop calls no functions."""
     named = read = False
     for step in steps:
         if step.__class__ is not dict:

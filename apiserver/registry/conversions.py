@@ -90,7 +90,8 @@ async def to_storage(resource: Resource, obj: Object) -> Object:
 
 
 def to_storage_at_once(resource: Resource, obj: Object) -> Object:
-    """Do the work of `to_storage` for an object that needs no converter."""
+    """Convert an object to the storage version, like `to_storage`, for a kind without a converter
+    or an object that is already in that version."""
     storage = resource.storage
     if obj.get("apiVersion") == storage.api_version:
         storage.complete(obj)

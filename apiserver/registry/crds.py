@@ -30,7 +30,8 @@ class Installer:
         self._installed: set[tuple[str, str]] = set()
 
     def install(self, definition: Definition, *, since: int = 0, is_removed: bool = False) -> None:
-        """See `controllers.core.crds.Table`."""
+        """Serve the kind of a CRD, or replace its definition. Implements
+        `controllers.core.crds.Table`."""
         place = definition.group, definition.names.plural
         if place not in self._installed and self._resources.get(*place) is not None:
             return  # of a kind that is compiled in, or declared in Python
@@ -45,7 +46,8 @@ class Installer:
         )
 
     def serves(self, resource: GVR) -> bool:
-        """See `controllers.core.crds.Table`."""
+        """Return whether a version of a kind is served. Implements
+        `controllers.core.crds.Table`."""
         found = self._resources.get(resource.group, resource.resource)
         return found is not None and found.served(resource.version) is not None
 

@@ -35,7 +35,7 @@ class _LazySchemas(dict[str, TypedSchema]):
         return api_version in self._served
 
     def get(self, api_version: str, default: Any = None) -> Any:
-        """The view of a served version; `default` for others."""
+        """Return the typed view for a served version, or `default` for other versions."""
         return self[api_version] if api_version in self._served else default
 
 
@@ -78,10 +78,9 @@ def may_wait(write: WriteRequest, chain: Chain) -> bool:
 
 
 def track_first(call: Call, new: Object, time: str) -> bool:
-    """Do the work of `track` for a new object without managedFields, where no other version is
-    involved.
+    """Record the owner of all fields of a new object without managedFields, without other versions.
 
-    Returns False, and changes nothing, if the object is not one.
+    The result equals that of `track`. Returns False, and changes nothing, for other objects.
     """
     typed = call.served.typed
     if not managedfields.is_first(new, typed):

@@ -53,7 +53,7 @@ class Queues:
 
 
 class Turn:
-    """See `Queues.turn`."""
+    """The right to write one key, from `Queues.turn`. At most one write of a key has it."""
 
     __slots__ = ("_held", "_key", "_line", "_lines")
 

@@ -34,8 +34,10 @@ MAX_RETRIES = 100  # each lost race means that another write won
 
 
 class Registry:
-    """The registry of all kinds. The Call names the kind. See `attempts` for `pipelined`, and
-    `repeats` for `patch_cache`."""
+    """The registry of all kinds. The Call contains the kind.
+
+    `attempts` describes the option `pipelined`, and `repeats` the option `patch_cache`.
+    """
 
     def __init__(
         self,
@@ -113,8 +115,11 @@ class Registry:
         raise preparation.stale(call)
 
     async def _try(self, call: Call, change: Update) -> Outcome | None:
-        """Read, change, write. None if another write changed the object meanwhile and the change
-        allows another attempt. Raises StatusError 409 if it does not."""
+        """Read, change, and write an object.
+
+        Returns None if another write changed the object meanwhile and the change allows another
+        attempt. Raises StatusError 409 if it does not.
+        """
         attempts, work = self._attempts_of(call.options), partial(self._update, call, change)
         try:
             return await attempts.update(call, work, repeatable=change.repeatable)

@@ -15,7 +15,7 @@ from inkube.schemas.strategy import Reservation
 from inkube.storage import BaseStore, Entries, Entry, writes
 
 Commit = Callable[[Sequence[writes.Write]], Awaitable[Entries]]
-"""See `BaseStore.commit`."""
+"""Commits writes to a store and returns their entries, as `BaseStore.commit` does."""
 
 
 class Parts(NamedTuple):
@@ -28,7 +28,7 @@ class Parts(NamedTuple):
 
 @dataclass(slots=True)
 class WriteRequest(Attributes):
-    """One attempt to write an object. Each further attempt has its own WriteRequest."""
+    """One attempt to write an object. Each further attempt has a new WriteRequest."""
 
     store: BaseStore = field(kw_only=True)
     """The store that receives the write: the real one, or that of dry runs."""

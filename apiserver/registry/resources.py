@@ -284,7 +284,7 @@ class Resources:
         self._changed()
 
     def _kept(self, group: str, plural: str) -> Resource | None:
-        """The promised resource; None if it is not promised."""
+        """Return a promised resource, created at the first call, or None if it is not promised."""
         if (group, plural) not in self._promise.kinds:
             return None
         made = self._table.setdefault((group, plural), self._promise.make(group, plural))
@@ -341,13 +341,13 @@ class Resources:
             listener()
 
     def get(self, group: str, plural: str) -> Resource | None:
-        """The resource of that group and plural."""
+        """Return the resource of that group and plural, or None."""
         if group in self._deferred:
             self.load()
         return self._table.get((group, plural)) or self._kept(group, plural)
 
     def by_kind(self, group: str, kind: str) -> Resource | None:
-        """The resource that serves a kind."""
+        """Return the resource that serves a kind, or None."""
         if group in self._deferred:
             self.load()
         found = self._kinds.get((group, kind))
@@ -356,11 +356,11 @@ class Resources:
         return found
 
     def installed(self) -> Iterable[Resource]:
-        """The installed resources, without deferred ones, which have no objects yet."""
+        """Return the installed resources, without deferred ones, which have no objects yet."""
         return tuple(self._all().values())
 
     async def definitions(self) -> Sequence[Definition]:
-        """The definition of every kind, without the schema where the kind is not loaded yet."""
+        """Return the definition of every kind, without the schema if the kind is not loaded yet."""
         outline = self._outline()
         if outline is None:
             await self.loaded()
@@ -386,8 +386,8 @@ class Resources:
 
 
 def _unknown() -> None:
-    """Return no outline."""
+    """Return None: the definitions of the deferred groups are not known."""
 
 
 async def _nothing() -> None:
-    """Prepare nothing."""
+    """Do nothing, because no group is deferred."""

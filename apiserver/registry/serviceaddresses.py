@@ -1,11 +1,11 @@
 """Addresses at which a server outside the cluster network reaches a Service.
 
-The options of the server come first, then the Service's EndpointSlices, then its Endpoints. An
-ExternalName is reached by that name. Webhooks and aggregated API servers are
-called there. Follows apiserver/pkg/util/proxy (ResolveEndpoint, ResolveCluster).
+The options of the server have precedence, then the Service's EndpointSlices, then its Endpoints.
+For an ExternalName, the address is that name. Webhooks and aggregated API servers are called at
+these addresses. Follows apiserver/pkg/util/proxy (ResolveEndpoint, ResolveCluster).
 
-Pods are simulated. Their addresses are not theirs on the network of this process, where another
-machine can have them, so requests are never sent there.
+Pods are simulated. On the network of this process, another machine can have the address of a pod,
+so requests are never sent to these addresses.
 """
 
 import random
@@ -33,7 +33,7 @@ class ServiceAddresses:
         self._given = given
 
     def given(self, namespace: str, name: str) -> str | None:
-        """The `HOST:PORT` from the options of the server."""
+        """Return the `HOST:PORT` of a Service in the options of the server, or None."""
         return self._given.get(f"{namespace}/{name}")
 
     def find(self, namespace: str, name: str, port: int) -> str:

@@ -30,7 +30,7 @@ def untyped(objects: Iterable[bytes], api_version: str, kind: str) -> Iterator[b
 
 
 def may_be_bound(data: bytes) -> bool:
-    """Return False only if the object does not have owners and is not being deleted.
+    """Return whether an object can have owners or be in deletion. False is exact.
 
     A member with such a name anywhere in the object also gives True. The caller must then decode
     the object.

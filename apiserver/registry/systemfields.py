@@ -17,7 +17,7 @@ _VARIANTS = "89ab"  # RFC 9562: the two high bits are 10
 
 
 def utc_now() -> datetime:
-    """The wall clock."""
+    """Return the current time of the system clock, in UTC."""
     return datetime.now(UTC)
 
 

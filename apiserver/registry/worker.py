@@ -37,8 +37,11 @@ class Worker:
         return await loop.run_in_executor(self._threads(), lambda: do(*args))
 
     async def finish(self, weight: int, steps: Coroutine[Any, Any, T], *, waits: bool) -> T:
-        """Run a coroutine like `run`. Returns its result, or raises its error. `waits` means that
-        it can await something, so it runs in the event loop."""
+        """Run a coroutine in the thread if `weight` is more than LIGHT bytes and it awaits nothing.
+
+        `waits` means that it can await something, so it runs in the event loop. Returns its result,
+        or raises its error.
+        """
         if weight <= LIGHT or waits:
             return await steps
         try:

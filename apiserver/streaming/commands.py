@@ -180,7 +180,7 @@ class _SocketProcess(_Base):
         await self._channels.send(channel, data)
 
     async def begin(self) -> None:
-        """Send an empty message on the lowest open output, as upstream."""
+        """Send an empty message on the lowest open output. Upstream sends it too."""
         wanted = self.wanted
         await self.send(STDOUT if wanted.stdout else STDERR if wanted.stderr else ERROR, b"")
 

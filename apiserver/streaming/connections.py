@@ -46,7 +46,8 @@ class Tunnel:
         self._buffer = bytearray()
 
     async def readexactly(self, count: int) -> bytes:
-        """See Pipe."""
+        """Return exactly `count` bytes from the next binary or text messages. Raises
+        asyncio.IncompleteReadError if the other side has disconnected."""
         while len(self._buffer) < count:
             message = await self._socket.receive()
             if message.type not in (WSMsgType.BINARY, WSMsgType.TEXT):
@@ -58,7 +59,7 @@ class Tunnel:
         return found
 
     async def write(self, data: bytes) -> None:
-        """See Pipe."""
+        """Send data as one binary message. Raises ConnectionError."""
         await self._socket.send_bytes(data)
 
 

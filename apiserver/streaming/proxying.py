@@ -65,7 +65,7 @@ class Upstream(Protocol):
     """The server to which requests are forwarded."""
 
     def base(self) -> str:
-        """Scheme, host and port. Raises UnreachableError."""
+        """Return scheme, host and port of the server. Raises UnreachableError."""
         ...
 
     def request(self, method: str, base: str, target: str, **options: Any) -> Any:
@@ -163,15 +163,15 @@ async def _while_there(request: web.BaseRequest) -> AsyncIterator[None]:
 
 
 def is_plain(path: str) -> bool:
-    """Whether a path is unambiguous: no segment is empty or leads to another path."""
+    """Return whether a path is unambiguous: no segment is empty or leads to another path."""
     return not {"", ".", ".."}.intersection(path.strip("/").split("/")) and path[:2] != "//"
 
 
 def target(info: RequestInfo) -> str:
     """Return path and query, encoded again from the values that were parsed and authorized.
 
-    As url.URL.EscapedPath and url.Values.Encode. The result is unambiguous, so the other server
-    reads the same values.
+    The encoding equals that of url.URL.EscapedPath and url.Values.Encode. The result is
+    unambiguous, so the other server reads the same values.
     """
     path = quote(info.path, safe=_IN_PATHS)
     names = sorted(set(info.query))
@@ -186,7 +186,7 @@ def query(info: RequestInfo) -> str:
 
 
 def plain(text: str, code: int) -> web.Response:
-    """The response of Go's http.Error."""
+    """Return a response with the text and headers of Go's http.Error."""
     headers = {"X-Content-Type-Options": "nosniff"}
     return web.Response(text=f"{text}\n", status=code, headers=headers)
 

@@ -37,7 +37,7 @@ class Takeover(web.StreamResponse):
         request.protocol.keep_alive(False)
 
     async def readexactly(self, count: int) -> bytes:
-        """See Pipe."""
+        """Return exactly `count` bytes. Raises asyncio.IncompleteReadError at the end."""
         return await self._reader.readexactly(count)
 
     async def read(self, most: int) -> bytes:
@@ -45,7 +45,7 @@ class Takeover(web.StreamResponse):
         return await self._reader.read(most)
 
     async def write(self, data: bytes | bytearray | memoryview) -> None:
-        """See Pipe."""
+        """Send data; waits if the client reads slowly. Raises ConnectionError."""
         request = self._request
         transport = request.transport if request is not None else None
         if request is None or transport is None or transport.is_closing():

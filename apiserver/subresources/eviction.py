@@ -169,14 +169,15 @@ class EvictionHandler:
 
 
 def _needs_no_budget(pod: Object) -> bool:
-    """canIgnorePDB: return whether the pod has ended, has not started or is being deleted, so that
-    its deletion disrupts nothing."""
+    """Return whether the pod has ended, has not started or is being deleted, so that its deletion
+    disrupts nothing (canIgnorePDB)."""
     phase = (pod.get("status") or {}).get("phase")
     return phase in ("Succeeded", "Failed", "Pending") or "deletionTimestamp" in pod["metadata"]
 
 
 def _is_pending(pod: Object) -> bool:
-    """shouldEnforceResourceVersion, for pods that need no budget."""
+    """Return whether a pod that needs no budget is pending and not being deleted. Only such a pod
+    must be deleted in exactly its current state (shouldEnforceResourceVersion)."""
     phase = (pod.get("status") or {}).get("phase")
     return phase == "Pending" and "deletionTimestamp" not in pod["metadata"]
 
@@ -206,7 +207,8 @@ def _charged(budget: Object, pod: str, now: str, *, counts_always: bool) -> Obje
 
 
 def _with_condition(told: Object, now: str) -> list[Object]:
-    """pdbhelper.UpdateDisruptionAllowedCondition, for a budget without remaining disruptions."""
+    """Return the conditions of a budget without remaining disruptions: DisruptionAllowed is False
+    (pdbhelper.UpdateDisruptionAllowedCondition)."""
     conditions: list[Object] = [*(told.get("conditions") or ())]
     made: Object = {
         "type": "DisruptionAllowed",

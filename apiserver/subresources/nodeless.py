@@ -31,7 +31,8 @@ def container_of(call: Call, pod: Object, query: Query) -> str:
 
 
 def log_errors(query: Query) -> list[FieldError]:
-    """ValidatePodLogOptions. Raises StatusError 400 for values that are not numbers."""
+    """Return the errors in the options of a log request (ValidatePodLogOptions). Raises StatusError
+    400 for values that are not numbers."""
     bounds = {"limitBytes": 1, "sinceSeconds": 1, "tailLines": 0}
     errors = []
     for member, least in bounds.items():

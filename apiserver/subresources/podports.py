@@ -57,11 +57,11 @@ class _Side:
         self._reader, self._writer = reader, writer
 
     async def read(self) -> bytes:
-        """See streaming.forwards.Side."""
+        """Return the next bytes of the client, or b"" at the end."""
         return await self._reader.read(_PIECE)
 
     async def write(self, data: bytes) -> None:
-        """See streaming.forwards.Side."""
+        """Send bytes to the client."""
         self._writer.write(data)
         await self._writer.drain()
 
@@ -76,16 +76,17 @@ class _Port:
         """The reason why the pod accepted no connection."""
 
     def base(self) -> str:
-        """See proxying.Upstream."""
+        """Return scheme, host and port of the base URL."""
         return self._base
 
     def request(self, method: str, base: str, target: str, **options: Any) -> Any:
-        """See proxying.Upstream."""
+        """Send a request without redirects; an `async with` over the response."""
         url = URL(base + target, encoded=True)
         return self._session.request(method, url, allow_redirects=False, ssl=False, **options)
 
     def refuse(self, why: str) -> web.StreamResponse:
-        """Raise StatusError 503."""
+        """Raise StatusError 503 with the reason why the pod accepted no connection,
+        or else `why`."""
         raise status.unavailable(self.refusal or why)
 
 

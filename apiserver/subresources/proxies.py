@@ -61,7 +61,7 @@ class Proxies:
         }
 
     async def pod(self, exchange: Exchange) -> web.StreamResponse:
-        """Forward to a pod's address. Raises StatusError."""
+        """Forward a request to the address of a pod. Raises StatusError."""
         scheme, name, port = self._target(exchange)
         pod = self._object(exchange.call, name).value
         address = (pod.get("status") or {}).get("podIP", "")
@@ -71,7 +71,7 @@ class Proxies:
         return await self._pass_on(exchange, name, place)
 
     async def service(self, exchange: Exchange) -> web.StreamResponse:
-        """Forward to an endpoint of a service. Raises StatusError 404 or 503."""
+        """Forward a request to an endpoint of a service. Raises StatusError 404 or 503."""
         scheme, name, port = self._target(exchange)
         call = exchange.call
         service = self._object(call, name).value
@@ -95,7 +95,8 @@ class Proxies:
         return await self._pass_on(exchange, name, place)
 
     async def node(self, exchange: Exchange) -> web.StreamResponse:
-        """Forward to a kubelet. Raises StatusError."""
+        """Reject a request for a node's kubelet, because nothing listens at its address. Raises
+        StatusError."""
         _, name, _ = self._target(exchange)
         node = self._object(exchange.call, name).value
         raise unreachable(node, "")
@@ -188,7 +189,8 @@ def _port_name(service: Object, port: str) -> str | None:
 
 
 def _is_global(address: str) -> bool:
-    """net.IP.IsGlobalUnicast, which is also true for private addresses."""
+    """Return whether an address is a global unicast address, which includes private addresses
+    (net.IP.IsGlobalUnicast)."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:

@@ -97,8 +97,8 @@ class TokenRequestHandler:
         }
 
     def _bound(self, call: Call, reference: Object | None) -> Object:
-        """The object that the token is bound to, as a claim; the token is invalid after its
-        deletion."""
+        """Return the claim for the object that the token is bound to. The token is invalid after
+        its deletion."""
         if reference is None:
             return {}
         kind, name = reference.get("kind", ""), reference.get("name", "")
