@@ -1,9 +1,9 @@
-"""The one writer of this process: every write goes through here, in groups.
+"""The one writer of this process: it commits every write, in groups.
 
     submit() → bounded queue → [lock, catch up, check, append, commit] → publish → answer
 
-No write is answered before its commit. While one group is being committed, the next one collects,
-so with more concurrent clients, more writes share a commit.
+A write completes only after its commit. While one group is committed, the next one collects, so
+with more concurrent clients, more writes share a commit.
 """
 
 import asyncio
@@ -23,24 +23,24 @@ from inkube.storage.loading import Loading
 from inkube.storage.log import Horizon, Log, Missed, Record
 from inkube.storage.pending import PendingBatch
 
-# Rows read at once: of what others wrote, of everything at a start.
+# Rows of one query: for changes of other processes, and for the whole log at a start.
 FOLLOWED, LOADED = 1_000, 5_000
-# Of these, rows worked on before others get their turn.
+# Rows of a start that are processed before other tasks run.
 ADDED = 1_000
-# Writes committed in a row before subscribers get their turn; far below what their queues hold.
+# Writes committed in a row before subscribers run: far fewer than fit into their queues.
 TURN = 256
-# Seconds that a group waits for as many as wrote last time; who writes alone waits for nobody.
+# Seconds that a group waits for as many batches as last time. A single writer does not wait.
 LINGER = 0.003
 
 
-TOLD = 100  # damaged keys that are named in the log
+TOLD = 100  # the most damaged keys that one message contains
 
 logger = logging.getLogger(__name__)
 
 
 class WriterOptions(NamedTuple):
-    """The bounds: writes that may wait (further callers wait outside), writes in one commit; and
-    whether there are any."""
+    """The limits of a writer: `pending` writes wait in the queue (further callers wait outside),
+    and one commit contains at most `group` writes. With `read_only`, all writes are refused."""
 
     pending: int = 4_096
     group: int = 1_024
@@ -48,7 +48,8 @@ class WriterOptions(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How far a start has come: objects held and the revision read so far, and the newest."""
+    """The progress of a start: the objects in memory, the last revision that was read, and the
+    newest one."""
 
     objects: int
     revision: int
@@ -56,12 +57,13 @@ class Progress(NamedTuple):
 
 
 class _Behind(Exception):
-    """Another process compacted changes that this one has not read, or the log lost changes that it
-    has read: everything must be loaded again."""
+    """Another process compacted changes that this process has not read, or the log lost changes
+    that this process has read. The whole log must be loaded again."""
 
 
 class Writer:
-    """Appends to the log and keeps the cache equal to it; `now` gives seconds since 1970."""
+    """Appends to the log, and keeps the cache equal to the log. `now` returns
+    seconds since 1970."""
 
     def __init__(
         self,
@@ -82,33 +84,36 @@ class Writer:
         self._lock = asyncio.Lock()
         self._wanted = asyncio.Event()
         self._expected = 1
-        """How many have to be in the queue before the writer is woken."""
+        """The number of batches in the queue at which the writer is woken."""
         self._closed = False
         self.durations = Durations()
         self.progress: Progress | None = None
-        """While everything is being read: how far that is."""
+        """The progress while the whole log is read, else None."""
         self._task: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop
-        """Its own, from the start on: to ask which one runs is a system call up to Python 3.11."""
+        """The event loop, set at the start: up to Python 3.11, a query for the running loop is a
+        system call."""
 
     async def start(self) -> None:
-        """Fill the cache and begin to serve the queue."""
+        """Fill the cache, and begin to process the queue."""
         self._loop = asyncio.get_running_loop()
         await self._log.open()
         await self._load()
         self._task = asyncio.create_task(self._serve(), name="inkube-storage-writer")
 
     async def close(self) -> None:
-        """Finish what waits in the queue, refuse everything else."""
+        """Complete the writes in the queue, and refuse all others."""
         self._closed = True
         self._wanted.set()
         if self._task is not None:
             await self._task
 
     async def write(self, *batch: writes.Write) -> Entries:
-        """The entries that writes made, once committed together; what one of them refuses refuses
-        all. Raises PreconditionError, ReadOnly, Closed, LogError, and what the fence does that the
-        caller works behind."""
+        """Commit writes together, and return their entries. If one write is refused, all are.
+
+        Raises PreconditionError, ReadOnly, Closed, LogError, and the exceptions of the caller's
+        fence.
+        """
         return await (await self.submit(*batch))
 
     async def submit(self, *batch: writes.Write) -> PendingBatch:
@@ -132,9 +137,10 @@ class Writer:
         return pending
 
     async def catch_up(self, wanted: int = 0) -> bool:
-        """Publish what other processes appended, up to `wanted` at least where it is given.
+        """Publish the changes that other processes appended, if `wanted` is 0 or newer than the
+        cache.
 
-        Whether there was anything. Raises LogError.
+        Returns whether any were published. Raises LogError.
         """
         if not self._log.shared:
             return False
@@ -172,10 +178,11 @@ class Writer:
                     for _ in group:
                         self._places.release()
                 expected = len(group) + len(self._queue)
-                del group  # while nobody writes
+                del group  # so that it is not kept in memory while no client writes
 
     def _take(self) -> list[PendingBatch]:
-        """The next group: at most so many writes, and always one batch."""
+        """Remove the next group from the queue and return it: one batch, and more up to `group`
+        writes."""
         group = [self._queue.popleft()]
         size = len(group[0].batch)
         while self._queue and size + len(self._queue[0].batch) <= self._group:
@@ -200,7 +207,7 @@ class Writer:
         self._expected = 1
 
     async def _answer(self, group: Sequence[PendingBatch]) -> None:
-        # Whoever was cancelled while waiting no longer wants the write.
+        # A client that was cancelled while it waited no longer wants the write.
         wanted = [pending for pending in group if not pending.answer.done()]
         try:
             outcomes: Sequence[Entries | Exception] = await self._commit(wanted)
@@ -246,7 +253,7 @@ class Writer:
     async def _try_commit(self, group: Sequence[PendingBatch]) -> Sequence[Entries | Exception]:
         begun = time.perf_counter()
         if self._log.optimistic:
-            # What is refused may be so only because this process has not seen the newest.
+            # A write can be refused only because this process has not read the newest changes.
             changes, outcomes = self._check(group)
             wanted = sum(len(pending.batch) for pending in group)
             if len(changes) == wanted and await self._append_next(changes):
@@ -273,7 +280,10 @@ class Writer:
     def _check(
         self, group: Sequence[PendingBatch]
     ) -> tuple[list[Change], list[Entries | Exception]]:
-        """The changes and results of a group; each write sees those before it."""
+        """Check the batches of a group in order; each write sees the changes of earlier ones.
+
+        Returns all changes, and for each batch its entries or its error.
+        """
         changes: list[Change] = []
         outcomes: list[Entries | Exception] = []
         changed: dict[str, Entry | None] = {}
@@ -301,8 +311,8 @@ class Writer:
         return changes, outcomes
 
     async def _follow(self, missed: Callable[[int, int], Awaitable[Missed]]) -> None:
-        """Publish the changes that other processes appended. They are committed, whether or not our
-        transaction succeeds."""
+        """Publish the changes that other processes appended. They are committed, even if the
+        transaction of this process fails. Raises _Behind."""
         while True:
             found = await missed(self._cache.revision, FOLLOWED)
             if found.compacted > self._cache.revision:
@@ -336,7 +346,7 @@ class Writer:
                 loading, horizon = await self._read()
                 living = loading.living()
             except _Behind:
-                continue  # compacted by another process under our hands
+                continue  # compacted by another process meanwhile
             if living.damaged:
                 logger.error("damaged and left out: %s", ", ".join(living.damaged[:TOLD]))
             self._cache.load(living.entries, horizon, living.damaged)
@@ -352,7 +362,7 @@ class Writer:
                 found = await reading
                 compacted = found.compacted[0]
                 begun = begun or compacted
-                # A deletion that was forgotten before it was read would leave its object behind.
+                # A deletion may be compacted before it is read: its object would stay.
                 if compacted > max(begun, revision):
                     raise _Behind
                 if found.revisions:
@@ -362,7 +372,7 @@ class Writer:
                     newest = newest or (await self._log.horizon()).newest
                     reading = asyncio.ensure_future(self._log.rows(revision, LOADED))
                 for part in found.parts(ADDED):
-                    await asyncio.sleep(0)  # the next are asked for, and others have their turns
+                    await asyncio.sleep(0)  # the next query runs meanwhile, and so do other tasks
                     loading.add(part)
                 if is_last:
                     break

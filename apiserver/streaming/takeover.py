@@ -41,7 +41,7 @@ class Takeover(web.StreamResponse):
         return await self._reader.readexactly(count)
 
     async def read(self, most: int) -> bytes:
-        """The received bytes, at most this many; b"" at the end."""
+        """Return the received bytes, at most `most`, or b"" at the end."""
         return await self._reader.read(most)
 
     async def write(self, data: bytes | bytearray | memoryview) -> None:

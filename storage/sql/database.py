@@ -99,7 +99,7 @@ class Database(Protocol):
 
     @property
     def optimistic(self) -> bool:
-        """See Log: whether `append_next` exists and costs less than a transaction."""
+        """Whether `append_next` exists and costs less than a transaction."""
         ...
 
     async def connect(self) -> Connection:

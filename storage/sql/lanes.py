@@ -18,7 +18,7 @@ SHORTEST, LONGEST = 0.1, 5.0
 
 
 class Lane:
-    """See the module."""
+    """One connection that is opened at its first use, and again with back-off after a failure."""
 
     def __init__(
         self, database: Database, connect: Callable[[], Awaitable[Connection]] | None = None

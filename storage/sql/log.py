@@ -35,7 +35,7 @@ STEP_SECONDS = 0.02
 
 
 class SqlLog:
-    """See Log."""
+    """The `Log` in a database."""
 
     immediate = False
     shared = True
@@ -51,26 +51,29 @@ class SqlLog:
 
     @property
     def poll(self) -> float:
-        """See Log."""
+        """The longest interval in seconds between two checks for writes of other processes."""
         return self._database.poll
 
     @property
     def often(self) -> float:
-        """See Log."""
+        """The longest interval in seconds between two checks while other processes write."""
         return self._database.often
 
     @property
     def optimistic(self) -> bool:
-        """See Log."""
+        """Whether `append_next` costs less than a transaction."""
         return self._database.optimistic
 
     @property
     def failure(self) -> str:
-        """See Log."""
+        """Why the log cannot be written or queried at the moment, as far as is known, or ""."""
         return self._front.failure or self._database.failure
 
     async def open(self) -> None:
-        """See Log. Raises NotOurs, NewerSchema, Locked, Unavailable."""
+        """Connect to the database, and create or upgrade its tables if necessary.
+
+        Raises NotOurs, NewerSchema, Locked, Unavailable.
+        """
         try:
             async with self._front.held() as connection:
                 await connection.begin_set_up()
@@ -81,19 +84,19 @@ class SqlLog:
             raise
 
     async def close(self) -> None:
-        """See Log."""
+        """Close both connections and the database. Can be called twice."""
         await self._front.close()
         await self._past.close()
         await self._database.close()
 
     @asynccontextmanager
     async def begin(self) -> AsyncIterator[Transaction]:
-        """See Log."""
+        """Take the write lock, and yield a transaction. Raises Locked after the timeout."""
         async with self._transaction() as connection:
             yield _SqlTransaction(connection)
 
     async def append_next(self, after: int, records: Sequence[Record]) -> bool:
-        """See Log."""
+        """Commit records if `after` is the newest revision, and return whether it is."""
         newest = self.glance()
         if newest is not None and newest != after and (await self.horizon()).newest != after:
             return False  # it was written, or it has gone back
@@ -101,40 +104,44 @@ class SqlLog:
             return await connection.append_next(after, records)
 
     def glance(self) -> int | None:
-        """See Log."""
+        """Return the newest committed revision if the database can read it within microseconds,
+        else None."""
         try:
             return self._database.glance()
         except self._database.errors as error:
             raise self._database.translate(error) from error
 
     async def newest(self) -> int:
-        """See Log."""
+        """Return the newest revision that any process committed, with a query if necessary."""
         try:
             return await self._database.newest()
         except self._database.errors as error:
             raise self._database.translate(error) from error
 
     async def news(self, revision: int, within: float) -> int:
-        """See Log."""
+        """Wait for a notification about something newer than `revision`. Returns the revision in
+        it, or 0 after `within` seconds."""
         return await self._database.news(revision, within)
 
     async def horizon(self) -> Horizon:
-        """See Log."""
+        """Return the range of revisions that can be read."""
         ((compacted, newest),) = await self._front.work(_asking(Statement.HORIZON))
         return Horizon(compacted, max(compacted, newest or 0))
 
     async def missed(self, revision: int, limit: int) -> Missed:
-        """See Log."""
+        """Return the first `limit` records after `revision`, without the write lock."""
         return await self._front.work(partial(_missed, revision=revision, limit=limit))
 
     async def rows(self, revision: int, limit: int) -> Rows:
-        """See Log."""
+        """Return the first `limit` records after `revision` as columns, with the lowest cost for
+        each row."""
         return await self._front.work(partial(_rows, revision=revision, limit=limit))
 
     async def changes(
         self, prefix: str, after: int, limit: int
     ) -> Sequence[tuple[Record, Record | None]]:
-        """See Log."""
+        """Return the first `limit` records under `prefix` after a revision, each with the one
+        before it. Raises Compacted."""
         low, high = bounds(prefix)
         parameters = {"after": after, "low": low, "high": high, "limit": limit}
         width = len(Record._fields)
@@ -144,7 +151,7 @@ class SqlLog:
         ]
 
     async def at(self, keys: Range, revision: int) -> Sequence[Record]:
-        """See Log."""
+        """Return the records of the keys at a revision, in the order of keys. Raises Compacted."""
         low, high = keys.interval
         limit = keys.limit or statements.ALL
         parameters = {"low": low, "high": high, "at": revision, "limit": limit}
@@ -153,21 +160,26 @@ class SqlLog:
         ]
 
     async def grown(self, keys: Range, after: int, until: int) -> int:
-        """See Log."""
+        """Return how many more of the keys exist at `until` than at `after`. Ignores the limit of
+        the range. Raises Compacted."""
         low, high = keys.interval
         parameters = {"low": low, "high": high, "after": after, "until": until}
         ((count,),) = await self._fetch_exactly(Statement.GROWN, parameters, after)
         return int(count)
 
     async def before(self, time: int) -> int:
-        """See Log. Reads every row, which is acceptable because calls are rare."""
+        """Return the last revision before the first one that was written after `time`. Reads every
+        row, which is acceptable because calls are rare."""
         rows: Sequence[Row] = await self._past.work(_asking(Statement.FIRST_AFTER, {"time": time}))
         ((first,),) = rows
         return (await self.horizon()).newest if first is None else int(first) - 1
 
     async def compact(self, revision: int) -> int:
-        """See Log. Compacts in steps, and the log is consistent after each step. Does nothing if
-        another process is compacting."""
+        """Remove the states that reads at `revision` or later do not need, in steps.
+
+        The log is consistent after each step. Stops if another process is compacting. Returns the
+        revision up to which the log is compacted.
+        """
         clock = asyncio.get_running_loop().time
         size = COMPACTION_STEP
         done = (await self.horizon()).compacted
@@ -220,8 +232,8 @@ class SqlLog:
     async def _fetch_exactly(
         self, query: Statement, parameters: Mapping[str, Any], revision: int
     ) -> Sequence[Row]:
-        """The result of a query, if every change since `revision` is still in the log. Raises
-        Compacted."""
+        """Return the result of a query, if every change since `revision` is still in the log.
+        Raises Compacted."""
         rows: Sequence[Row] = await self._past.work(_asking(query, parameters))
         # queried last: compaction only advances, so a revision that is not compacted now was not
         # compacted before
@@ -246,17 +258,17 @@ class SqlLog:
 
 
 class _SqlTransaction:
-    """See Transaction."""
+    """A `Transaction` on the connection of the log."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     async def missed(self, revision: int, limit: int) -> Missed:
-        """See Transaction."""
+        """Return the first `limit` records after `revision`."""
         return await _missed(self._connection, revision=revision, limit=limit)
 
     async def append(self, records: Sequence[Record]) -> None:
-        """See Transaction."""
+        """Append records in the order of their revisions, which follow the newest."""
         await self._connection.append(records)
 
 

@@ -70,7 +70,7 @@ def postgresql_log(url: str) -> SqlLog:
 
 
 class PostgresqlDatabase:
-    """See `database.Database`."""
+    """A database of PostgreSQL, with a connection that listens for notifications."""
 
     errors = (
         asyncpg.PostgresError,
@@ -96,7 +96,8 @@ class PostgresqlDatabase:
         self._event = asyncio.Event()
 
     async def connect(self) -> "PostgresqlConnection":
-        """See Database."""
+        """Return a connection. The first one also finds out whether the server has NOTIFY. Raises
+        NotOurs and `errors`."""
         driver = await asyncpg.connect(
             self._url,
             timeout=CONNECT_TIMEOUT,
@@ -113,11 +114,11 @@ class PostgresqlDatabase:
 
     @property
     def failure(self) -> str:
-        """See Database."""
+        """Why the newest revision cannot be queried at the moment, or ""."""
         return self._ear.failure
 
     def translate(self, error: Exception) -> LogError:
-        """See Database."""
+        """Return the LogError for an error of the driver."""
         if isinstance(error, asyncpg.UndefinedColumnError | asyncpg.UndefinedTableError):
             return NotOurs(f"{self.name}: the schema {SCHEMA} is of another application: {error}")
         if isinstance(error, asyncpg.LockNotAvailableError | asyncpg.DeadlockDetectedError):
@@ -130,20 +131,25 @@ class PostgresqlDatabase:
         return Unavailable(f"{self.name}: {error or type(error).__name__}")
 
     def survives(self, error: BaseException) -> bool:
-        """See Database. After an error, a new connection has a known state, and may be one to the
-        server of a failover. The response to an abandoned query stays on the connection."""
+        """Return whether a connection can still be used after an error.
+
+        It cannot after an error of the driver: a new connection has a known state, and may be one
+        to the server of a failover. Nor after a cancellation: the response to the abandoned query
+        stays on the connection.
+        """
         return not isinstance(error, (*self.errors, asyncio.CancelledError))
 
     def glance(self) -> int | None:
-        """See Database. A query to another machine takes longer than microseconds."""
+        """Return None, because a query to another machine takes longer than microseconds."""
         return None
 
     async def newest(self) -> int:
-        """See Database."""
+        """Return the newest committed revision, or 0 for an empty log. Raises LogError."""
         return await self._ear.work(_newest)
 
     async def news(self, revision: int, within: float) -> int:
-        """See Database."""
+        """Wait for a notification about something newer than `revision`. Returns the revision in
+        it, or the newest revision after `within` seconds or if no connection listens."""
         if not self._ear.is_open:
             return await self.newest()  # this also starts to listen
         try:
@@ -163,7 +169,7 @@ class PostgresqlDatabase:
         self._event.set()
 
     async def close(self) -> None:
-        """See Database."""
+        """Close the connection that listens. Can be called twice."""
         await self._ear.close()
 
     async def _connect_ear(self) -> "PostgresqlConnection":
@@ -193,7 +199,7 @@ async def _newest(connection: Connection) -> int:
 
 
 class PostgresqlConnection:
-    """See `database.Connection`."""
+    """One connection to PostgreSQL."""
 
     def __init__(self, driver: Any, *, quiet: bool) -> None:
         self._driver = driver
@@ -201,22 +207,22 @@ class PostgresqlConnection:
 
     @property
     def closed(self) -> bool:
-        """See Connection."""
+        """Whether the connection is known to be closed."""
         return bool(self._driver.is_closed())
 
     async def fetch(self, query: Statement, parameters: Mapping[str, Any]) -> Sequence[Row]:
-        """See Connection."""
+        """Return the rows of a query."""
         compiled = _STATEMENTS.compiled[query]
         arguments = [_text(each) for each in compiled.arguments(parameters)]
         rows: Sequence[Row] = await self._driver.fetch(compiled.text, *arguments)
         return rows
 
     async def joined(self, revision: int, limit: int) -> Rows | None:
-        """See Connection. Returns None, because the driver reads rows as fast."""
+        """Return None, because the driver reads single rows as fast."""
         return None
 
     async def execute(self, statement: Statement, parameters: Mapping[str, Any]) -> None:
-        """See Connection."""
+        """Run a statement. Outside a transaction, it is committed at once."""
         compiled = _STATEMENTS.compiled[statement]
         await self._driver.execute(compiled.text, *compiled.arguments(parameters))
 
@@ -225,7 +231,8 @@ class PostgresqlConnection:
         await self._driver.add_listener(CHANNEL, hear)
 
     async def begin_set_up(self) -> None:
-        """See Connection."""
+        """Begin a transaction without other set-ups or writers, and create missing tables and
+        indexes."""
         await self._driver.execute(f"BEGIN; SELECT pg_advisory_xact_lock({SET_UP_LOCK})")
         await self._driver.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
         for definition in _STATEMENTS.definitions:
@@ -233,17 +240,20 @@ class PostgresqlConnection:
         await self.execute(Statement.ADD_MARK, {"which": "newest", "to": FIRST_REVISION})
 
     async def upgrade(self, schema: int) -> None:
-        """See Connection."""
+        """Upgrade tables of an older schema to this one."""
         for statement in _STATEMENTS.upgrades(schema):
             await self._driver.execute(statement)
 
     async def begin(self) -> None:
-        """See Connection."""
+        """Begin a transaction and take the write lock."""
         await self._driver.execute(f"{_BEGIN}; {_LOCK}")
 
     async def begin_compaction(self) -> bool:
-        """See Connection. Writers are not blocked, because compaction changes none of their
-        rows."""
+        """Begin a transaction that excludes other compactors, or return False if another one is
+        running.
+
+        Writers are not blocked, because compaction changes none of their rows.
+        """
         await self._driver.execute(_BEGIN)
         if await self._driver.fetchval(_LOCK_COMPACTION) is not None:
             return True
@@ -251,27 +261,31 @@ class PostgresqlConnection:
         return False
 
     async def commit(self) -> None:
-        """See Connection."""
+        """Commit the transaction."""
         await self._driver.execute("COMMIT")
 
     async def roll_back(self) -> None:
-        """See Connection."""
+        """Undo the transaction."""
         await self._driver.execute("ROLLBACK")
 
     async def append(self, records: Sequence[Record]) -> None:
-        """See Connection."""
+        """Append rows to the log in a transaction that holds the write lock. Raises Unavailable if
+        the newest revision changed nevertheless."""
         ((newest,),) = await self.fetch(Statement.MARK, {"name": "newest"})
         if not await self.append_next(newest, records):
             raise Unavailable("the newest revision changed under its lock")
 
     async def append_next(self, after: int, records: Sequence[Record]) -> bool:
-        """See Connection. One statement, so that no process falls asleep with the lock."""
+        """Append rows if `after` is the newest revision, and return whether it is.
+
+        This is one statement, so that no process falls asleep with the lock.
+        """
         columns = map(list, zip(*records, strict=True))
         newest = records[-1].revision
         return bool(await self._driver.fetch(self._append, *columns, newest, after))
 
     async def close(self) -> None:
-        """See Connection."""
+        """Close the connection within one second, or terminate it. Never fails."""
         try:
             await self._driver.close(timeout=1.0)
         except PostgresqlDatabase.errors:

@@ -77,12 +77,13 @@ _insertion = lru_cache(maxsize=ROWS)(_STATEMENTS.insertion)
 
 @lru_cache(maxsize=ROWS)
 def _insertion_after(rows: int) -> str:
-    """One statement for this number of rows, which inserts them if the revision bound first is the
-    newest. The first row gets the next revision, which no other process can have.
+    """Return one statement that inserts this number of rows if no other process has written since.
 
-    If another process has taken it, the primary key rejects the row. If this process has not seen
-    the latest compaction, a null key rejects it. A query for the newest revision would take a third
-    more time: a statement that reads the table it writes to first copies all rows aside.
+    The first parameter is the revision of the first row, the second is the revision before it. If
+    another process has appended the first revision, the primary key rejects the row. If this
+    process has not seen the latest compaction, a null key rejects it. A query for the newest
+    revision would take a third more time: a statement that reads the table it writes to first
+    copies all rows aside.
     """
     row = f"({', '.join('?' * len(Record._fields))})"
     first = row.replace("?, ?", f"?, CASE WHEN ({_COMPACTED}) <= ? THEN ? END", 1)
@@ -93,8 +94,8 @@ def _insertion_after(rows: int) -> str:
 
 
 def _cells(records: Sequence[Record]) -> list[Any]:
-    """Return the values to bind, in the types that sqlite3 takes unchanged. For bytes and bools it
-    searches for an adapter each time, which takes a fifth of an insertion."""
+    """Return the values to bind, in the types that sqlite3 binds unchanged. For bytes and bools,
+    sqlite3 searches for an adapter each time, which takes a fifth of an insertion."""
     return [
         cell
         for revision, key, previous, created, deleted, data, time in records
@@ -103,7 +104,7 @@ def _cells(records: Sequence[Record]) -> list[Any]:
 
 
 class SqliteDatabase:
-    """See `database.Database`."""
+    """A database of SQLite in a file."""
 
     errors = (sqlite3.Error,)
     poll, often = POLL, OFTEN
@@ -119,8 +120,8 @@ class SqliteDatabase:
         self._connections: set[SqliteConnection] = set()
 
     async def connect(self) -> "SqliteConnection":
-        """See Database. Changes nothing before the file is known to be empty or to belong to
-        inkube."""
+        """Return a connection. Changes nothing before the file is known to be empty or to belong to
+        inkube. Raises NotOurs and `errors`."""
         # aiosqlite leaves a thread behind if it cannot open a file, so check before
         self._presence.check()
         try:
@@ -142,7 +143,7 @@ class SqliteDatabase:
         return connection
 
     def translate(self, error: Exception) -> LogError:
-        """See Database."""
+        """Return the LogError for an error of the driver."""
         code = _code(error)
         if code == "SQLITE_NOTADB":
             return NotOurs(f"{self.name} is not a database")
@@ -151,11 +152,12 @@ class SqliteDatabase:
         return Unavailable(f"{self.name}: {error}")
 
     def survives(self, error: BaseException) -> bool:
-        """See Database. A failed statement changes nothing, and the file is still open."""
+        """Return True: a failed statement changes nothing, and the file is still open."""
         return True
 
     def glance(self) -> int | None:
-        """See Database."""
+        """Return the newest committed revision (0 for an empty log), or None if the file cannot be
+        read at the moment. Can raise `errors`."""
         if self._glass is None:
             # In WAL mode, a read-only connection never waits for a writer. If it would have to wait
             # (a file that is being recovered), it fails at once. A deleted file is not created
@@ -171,7 +173,10 @@ class SqliteDatabase:
         return newest or 0
 
     async def newest(self) -> int:
-        """See Database. As `glance`, as soon as the file can be read."""
+        """Return the newest committed revision (0: an empty log), once the file can be read.
+
+        Raises Locked after `lock_timeout` seconds. Can raise `errors`.
+        """
         clock = asyncio.get_running_loop().time
         deadline = clock() + self._options.lock_timeout
         while True:
@@ -183,13 +188,15 @@ class SqliteDatabase:
             await asyncio.sleep(WAL_RETRY)
 
     async def news(self, revision: int, within: float) -> int:
-        """See Database."""
+        """Wait `within` seconds. Returns the newest revision if it is newer than `revision`, else
+        0."""
         await asyncio.sleep(within)
         newest = self.glance() or 0
         return newest if newest > revision else 0
 
     async def close(self) -> None:
-        """See Database."""
+        """Release all resources except the connections that `connect` returned. Can be called
+        twice."""
         if self._glass is not None:
             glass, self._glass = self._glass, None
             glass.close()
@@ -205,8 +212,9 @@ class SqliteDatabase:
 
 
 async def _opened(name: str) -> aiosqlite.Connection:
-    """A connection of the driver. A caller who is cancelled waits until it is open, and closes it:
-    its thread reports to this event loop, which must not be closed before."""
+    """Open a connection of the driver. A cancelled caller waits until the connection is open, and
+    closes it: the thread of the driver reports to this event loop, which must not be closed before.
+    """
     opening = asyncio.ensure_future(aiosqlite.connect(name, isolation_level=None))
     try:
         return await asyncio.shield(opening)
@@ -217,7 +225,7 @@ async def _opened(name: str) -> aiosqlite.Connection:
 
 
 class SqliteConnection:
-    """See `database.Connection`."""
+    """One connection to the file, with its own thread of the driver."""
 
     def __init__(
         self,
@@ -270,14 +278,17 @@ class SqliteConnection:
             await asyncio.sleep(WAL_RETRY)
 
     async def fetch(self, query: Statement, parameters: Mapping[str, Any]) -> Sequence[Row]:
-        """See Connection."""
+        """Return the rows of a query."""
         compiled = _STATEMENTS.compiled[query]
         found = await self._driver.execute_fetchall(compiled.text, compiled.arguments(parameters))
         return list(found)
 
     async def joined(self, revision: int, limit: int) -> Rows | None:
-        """See Connection. One step of a statement: SQLite reads a million rows without acquiring
-        the interpreter, so that the event loop can process earlier ones."""
+        """Return the rows joined into few values, or None if the statement must be run row by row.
+
+        This is one step of a statement: SQLite reads a million rows without acquiring the
+        interpreter, so the event loop can process earlier rows meanwhile.
+        """
         try:
             (row,) = await self._driver.execute_fetchall(_JOINED, (JOINED, JOINED, revision, limit))
         except sqlite3.Error:  # invalid text, or a value that is too long
@@ -298,48 +309,52 @@ class SqliteConnection:
         return found if whole else None
 
     async def execute(self, statement: Statement, parameters: Mapping[str, Any]) -> None:
-        """See Connection."""
+        """Run a statement. Outside a transaction, it is committed at once."""
         compiled = _STATEMENTS.compiled[statement]
         await self._driver.execute(compiled.text, compiled.arguments(parameters))
 
     async def begin_set_up(self) -> None:
-        """See Connection."""
+        """Begin a transaction with the write lock, and create missing tables and indexes."""
         await self.begin()
         for definition in _STATEMENTS.definitions:
             await self._driver.execute(definition)
 
     async def upgrade(self, schema: int) -> None:
-        """See Connection."""
+        """Upgrade tables of an older schema to this one."""
         for statement in _STATEMENTS.upgrades(schema):
             await self._driver.execute(statement)
 
     async def begin(self) -> None:
-        """See Connection. Raises Unavailable if the file was deleted."""
+        """Begin a transaction and take the write lock. Raises Unavailable if the
+        file was deleted."""
         self._presence.check()
         await self._driver.execute("BEGIN IMMEDIATE")
 
     async def begin_compaction(self) -> bool:
-        """See Connection. The write lock excludes compactors, too."""
+        """Begin a transaction with the write lock, which also excludes compactors. Returns True."""
         await self.begin()
         return True
 
     async def commit(self) -> None:
-        """See Connection."""
+        """Commit the transaction."""
         await self._driver.execute("COMMIT")
 
     async def roll_back(self) -> None:
-        """See Connection."""
+        """Undo the transaction."""
         await self._driver.execute("ROLLBACK")
 
     async def append(self, records: Sequence[Record]) -> None:
-        """See Connection."""
+        """Append rows to the log, in statements of at most `ROWS` rows."""
         for start in range(0, len(records), ROWS):
             rows = records[start : start + ROWS]
             await self._driver.execute(_insertion(len(rows)), _cells(rows))
 
     async def append_next(self, after: int, records: Sequence[Record]) -> bool:
-        """See Connection. One statement is a transaction, and takes one call to the driver's thread
-        instead of five; a single writer waits for each of these calls."""
+        """Append rows if `after` is the newest revision, and return whether it is.
+
+        One statement is a transaction, and takes one call to the driver's thread instead of five. A
+        single writer waits for each of these calls. More than `ROWS` rows are not appended.
+        """
         if len(records) > ROWS or records[0].revision != after + 1:
             return False
         self._presence.check()
@@ -351,7 +366,7 @@ class SqliteConnection:
         return True
 
     async def close(self) -> None:
-        """See Connection."""
+        """Close the connection. Never fails."""
         with contextlib.suppress(sqlite3.Error):
             await self._driver.close()
         self._closed(self)
