@@ -18,14 +18,14 @@ _WIDEST = f"{NODE_PORTS.start}-{NODE_PORTS.stop - 1}"
 
 
 def uses_node_ports(spec: Object) -> bool:
-    """Whether the ports of a service get node ports without a request for them."""
+    """Return whether each port of a service gets a node port, even if the client requests none."""
     if spec.get("type") == "LoadBalancer":
         return spec.get("allocateLoadBalancerNodePorts") is not False
     return spec.get("type") == "NodePort"
 
 
 def has_health_port(spec: Object) -> bool:
-    """Whether the service has a node port for the checks of its load balancer."""
+    """Return whether the service has a node port for the health checks of its load balancer."""
     return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
 
 
@@ -136,7 +136,8 @@ def _settle_families(spec: Object) -> None:
 
 
 def refused(service: Object, old: Object | None, allocator: Allocator) -> list[FieldError]:
-    """The errors of the first families, address or port that a service requests and cannot have.
+    """Return the errors of the first of IP families, addresses and ports that the service cannot
+    have.
 
     A service can keep the items that it had before.
     """
@@ -183,8 +184,8 @@ def _port_errors(spec: Object, before: Object, allocator: Allocator, key: str) -
 
 
 def _family_errors(spec: Object) -> list[FieldError]:
-    """Errors for IPv6 and for two families, because the only range is IPv4. A service that needs no
-    address can have both."""
+    """Return errors for IPv6 and for two families, because the only range is IPv4. A service that
+    needs no address can have both."""
     if spec.get("type") == "ExternalName":
         return []
     headless = spec.get("clusterIP") == "None" and not spec.get("selector")

@@ -47,7 +47,7 @@ class ServiceRange:
 
     @property
     def first(self) -> str:
-        """The address of the service `kubernetes`."""
+        """The address of the service `kubernetes`: the first one of the range."""
         return str(self.network.network_address + 1)
 
     def addresses(self, seed: int) -> Iterator[str]:
@@ -70,7 +70,7 @@ def _ports(seed: int) -> Iterator[int]:
 
 
 def items(service: Object) -> set[Item]:
-    """The items of a service: its cluster IPs, node ports and the port of its health check."""
+    """Return the items of a service: its cluster IPs, its node ports and its health check port."""
     spec = service.get("spec") or {}
     found: set[Item] = {
         address for address in spec.get("clusterIPs") or [spec.get("clusterIP")] if address
@@ -83,15 +83,15 @@ def items(service: Object) -> set[Item]:
 
 
 def key_of(service: Object) -> Key:
-    """The key of a service in an allocator."""
+    """Return the key of a service in an allocator."""
     meta = service["metadata"]
     return f"{meta.get('namespace', '')}/{meta.get('name', '')}"
 
 
 class Allocator:
-    """The items of stored services and of writes in progress. All threads can call it.
+    """The items of stored services and of writes in progress. Threads can share it.
 
-    The ranges bound it: each write in progress holds an item at most once.
+    The ranges limit its size: each write in progress holds an item at most once.
     """
 
     def __init__(self, cidr: str = RANGE) -> None:
@@ -168,7 +168,7 @@ class Allocator:
                 del self._taken[item]
 
     def is_anothers(self, item: Item, key: Key) -> bool:
-        """Whether another service has an item, or one of its writes holds it."""
+        """Return whether another service has an item, or a write of it holds the item."""
         with self._lock:
             holder, _ = self._taken.get(item, (key, 0))
             return holder != key or bool(self._stored.get(item, set()) - {key})

@@ -8,7 +8,8 @@ from inkube.schemas.strategy import Context
 
 
 class Registrations(BuiltinStrategy):
-    """APIServices. One without another server is available after its creation."""
+    """The strategy of APIServices. One without a service to forward to is available when it is
+    created."""
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
         super().prepare_for_create(context, obj)

@@ -79,12 +79,12 @@ class BuiltinStrategy(Strategy):
         self.prepare_object(context, obj, old)
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
-        """The errors of a new object: those of its metadata, then those of `check`."""
+        """Return the errors of a new object: those of its metadata, then those of `check`."""
         return self._check_metadata(obj["metadata"]) + self.check(obj)
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
-        """The errors of a changed object: those of its metadata, then those of the check for the
-        object or the subresource."""
+        """Return the errors of a changed object: those of its metadata, then those of the check for
+        the object or the subresource."""
         subresource = context.subresource
         errors = self.validate_metadata(obj["metadata"], old["metadata"], subresource)
         if not subresource:
@@ -96,7 +96,8 @@ class BuiltinStrategy(Strategy):
         return errors + self.check_part(subresource, obj, old)
 
     def validate_metadata(self, meta: Object, old: Object, subresource: str) -> list[FieldError]:
-        """The errors of changed metadata: those of rest.BeforeUpdate, then those of the kind."""
+        """Return the errors of changed metadata: those of rest.BeforeUpdate, then those of the
+        kind."""
         changes = objectmeta.validate_changes(meta, old)
         common = objectmeta.validate(
             meta, namespaced=self.definition.namespaced, name_check=names.path_segment
@@ -111,21 +112,21 @@ class BuiltinStrategy(Strategy):
         return errors
 
     def check(self, obj: Object) -> list[FieldError]:
-        """The errors of the object, for creates and updates."""
+        """Return the errors of the object, for creates and updates."""
         return self.rules.of_object(obj, self.gvk)
 
     def check_update(self, obj: Object, old: Object) -> list[FieldError]:
-        """The errors of an update of the object."""
+        """Return the errors of an update of the object."""
         if type(self).check is not BuiltinStrategy.check:
             return self.check(obj)
         return self.rules.update_errors(obj, self.gvk, old)
 
     def check_status(self, obj: Object, old: Object) -> list[FieldError]:
-        """The errors of a write to /status."""
+        """Return the errors of a write to /status."""
         return self.rules.part_errors(obj, self.gvk, old, "status")
 
     def check_part(self, name: str, obj: Object, old: Object) -> list[FieldError]:
-        """The errors of a write to a subresource other than /status."""
+        """Return the errors of a write to a subresource other than /status."""
         return self.rules.part_errors(obj, self.gvk, old, name)
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:

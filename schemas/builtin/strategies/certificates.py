@@ -14,7 +14,8 @@ _DECISIONS = ("Approved", "Denied")
 
 
 class SigningRequests(BuiltinStrategy):
-    """A request for a certificate."""
+    """The strategy of CertificateSigningRequests: who requested a certificate, and
+    immutable specs."""
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})
@@ -61,7 +62,7 @@ def _record(spec: Object, user: User) -> None:
 
 
 def _settle_times(obj: Object, old: Object, now: str) -> None:
-    """populateConditionTimestamps: set missing times of conditions, in place."""
+    """Set missing times of conditions, in place (populateConditionTimestamps)."""
     before = {one.get("type"): one for one in (old.get("status") or {}).get("conditions") or ()}
     for condition in (obj.get("status") or {}).get("conditions") or ():
         if not condition.get("lastUpdateTime"):

@@ -13,7 +13,7 @@ from inkube.schemas.strategy import Context
 
 
 class Definitions(BuiltinStrategy):
-    """The behavior of CRDs that differs from other built-in kinds."""
+    """The strategy of CustomResourceDefinitions."""
 
     @cached_property
     def _warns(self) -> bool:

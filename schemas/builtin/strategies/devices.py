@@ -23,16 +23,18 @@ _NOT_ADMIN = (
 
 
 class _Namespaced(BuiltinStrategy):
-    """A kind whose objects can request admin access to devices, in namespaces with the label."""
+    """The common part of claims and templates, which can request admin access to devices in
+    namespaces with the label for it."""
 
     def __init__(self, definition: Definition, labels_of: LabelsOf | None = None) -> None:
-        """Without `labels_of`, as for offline checks, admin access is not checked."""
+        """Create the strategy. Without `labels_of`, as for offline checks, admin access is not
+        checked."""
         super().__init__(definition)
         self._labels_of = labels_of
 
     def _administers(self, asked: Iterable[Object], obj: Object, path: str) -> list[FieldError]:
-        """AuthorizedForAdmin: the error of the first request for admin access, if the namespace
-        does not have the label."""
+        """Return the error of the first request for admin access, if the namespace does not have
+        the label (AuthorizedForAdmin)."""
         first = next((at for at, one in enumerate(asked) if one.get("adminAccess")), None)
         if first is None or self._labels_of is None:
             return []
@@ -47,7 +49,7 @@ class _Namespaced(BuiltinStrategy):
 
 
 class Claims(_Namespaced):
-    """ResourceClaim."""
+    """The strategy of ResourceClaims."""
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
         return self._asked(obj.get("spec") or {}, obj) + super().validate(context, obj)
@@ -79,7 +81,8 @@ def _results(obj: Object) -> list[Object]:
 
 
 class Templates(_Namespaced):
-    """ResourceClaimTemplate. Errors about admin access name the fields of a claim."""
+    """The strategy of ResourceClaimTemplates. Errors about admin access have the
+    paths of a claim."""
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
         claim = (obj.get("spec") or {}).get("spec") or {}
@@ -87,7 +90,7 @@ class Templates(_Namespaced):
 
 
 class Slices(BuiltinStrategy):
-    """ResourceSlice."""
+    """The strategy of ResourceSlices, which sets the times of new taints."""
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
         super().prepare_for_create(context, obj)

@@ -10,7 +10,7 @@ from inkube.schemas.strategy import Context
 
 
 class Events(BuiltinStrategy):
-    """Events of events.k8s.io."""
+    """The strategy of events.k8s.io, which leaves the check of metadata to the rules."""
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
         return self.check(obj)

@@ -10,7 +10,8 @@ from inkube.schemas.strategy import Context
 
 
 class Jobs(BuiltinStrategy):
-    """Jobs: the selector is generated from the uid, unless `manualSelector` is set."""
+    """The strategy of Jobs: it generates the selector from the uid, unless
+    `manualSelector` is set."""
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
         super().prepare_for_create(context, obj)

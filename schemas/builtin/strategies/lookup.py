@@ -45,7 +45,8 @@ _GROUPS: Mapping[str, _Family] = {
 
 @caches.of_values(512)
 def of(group: str, plural: str, minor: int = releases.NEWEST.minor) -> BuiltinStrategy:
-    """The strategy of a built-in resource in a minor version. Raises KeyError if it is unknown."""
+    """Return the strategy of a built-in resource in a minor version. Raises KeyError for an unknown
+    one."""
     definition = by_name(minor)[group, plural]
     found = _GROUPS.get(group, {}).get(plural)
     return BuiltinStrategy(definition) if found is None else found()(definition)

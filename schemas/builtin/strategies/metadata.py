@@ -65,24 +65,25 @@ _STANDARD = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 
 
 def validate(meta: Object, *, namespaced: bool, check: str) -> list[FieldError]:
-    """The errors of metadata. `check` is a key of `naming.NAME_CHECKS`."""
+    """Return the errors of metadata. `check` is a key of `naming.NAME_CHECKS`."""
     rule = naming.NAME_CHECKS[check]
     errors = objectmeta.validate(meta, namespaced=namespaced, name_check=rule)
     return list(errors)
 
 
 def again(group: str, plural: str) -> tuple[int, int]:
-    """How many times an update of a kind compares its metadata, and validates it like a create."""
+    """Return how many times an update of a kind compares its metadata with the old metadata, and
+    how many times it validates all metadata like a create."""
     return _AGAIN.get((group, plural), (1, 0))
 
 
 def labels(given: dict[str, str], path: str) -> list[FieldError]:
-    """The errors of labels: keys must be qualified names, values must be label values."""
+    """Return the errors of labels: keys must be qualified names, values must be label values."""
     return list(objectmeta.label_errors(given, path))
 
 
 def template(meta: Object, path: str) -> list[FieldError]:
-    """The errors of the labels and annotations of a pod template."""
+    """Return the errors of the labels and annotations of a pod template."""
     errors = labels(meta.get("labels") or {}, f"{path}.labels")
     for key in meta.get("annotations") or {}:
         wrong = names.label_key(key.lower())
@@ -98,8 +99,10 @@ _OF_TEMPLATES = (
 
 
 def only_labels(meta: Object, path: str) -> list[FieldError]:
-    """Errors for members of a claim template's metadata other than labels and annotations. An empty
-    list also counts as set (ValidateTemplateObjectMeta, which writes uid as uID)."""
+    """Return errors for members of a claim template's metadata other than labels and annotations.
+
+    An empty list also counts as set (ValidateTemplateObjectMeta, which writes uid as uID).
+    """
     return [
         fielderrors.forbidden(f"{path}.{'uID' if member == 'uid' else member}", "cannot be set")
         for member in _OF_TEMPLATES
@@ -108,15 +111,15 @@ def only_labels(meta: Object, path: str) -> list[FieldError]:
 
 
 def unknown_finalizer(name: str, path: str) -> list[FieldError]:
-    """An error for a finalizer that is neither standard nor has a domain."""
+    """Return an error for a finalizer that is neither standard nor has a domain."""
     if "/" in name or name in _STANDARD:
         return []
     return [fielderrors.invalid(path, name, _UNQUALIFIED)]
 
 
 def unqualified(group: str, plural: str, meta: Object) -> list[FieldError]:
-    """Errors for finalizers without a domain, which core validation requires. Some groups use no
-    core validation."""
+    """Return errors for finalizers without a domain, which core validation requires. Some groups
+    use no core validation."""
     if group in _PLAIN or (group, plural) in _PLAIN_KINDS:
         return []
     return [

@@ -13,7 +13,8 @@ FINALIZER = "kubernetes"
 
 
 class Namespaces(BuiltinStrategy):
-    """Only /finalize changes `spec.finalizers`, and only /status changes the status."""
+    """The strategy of Namespaces: only /finalize changes `spec.finalizers`, and only /status the
+    status."""
 
     def default(self, obj: Object) -> None:
         meta = obj["metadata"]
@@ -51,8 +52,8 @@ class Namespaces(BuiltinStrategy):
         return not (obj.get("spec") or {}).get("finalizers")
 
     def check(self, obj: Object) -> list[FieldError]:
-        """The errors of the object. A start writes namespaces, and must not load the table of
-        rules, which only validates finalizers of clients."""
+        """Return the errors of the object. The start of a server writes namespaces, and must not
+        load the table of rules, which is needed only for finalizers other than the usual one."""
         found = (obj.get("spec") or {}).get("finalizers")
         return [] if found == [FINALIZER] else super().check(obj)
 

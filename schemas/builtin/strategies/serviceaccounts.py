@@ -1,4 +1,7 @@
-"""ServiceAccounts, whose references to secrets contain only names."""
+"""ServiceAccounts: their references to secrets contain only names.
+
+Follows pkg/registry/core/serviceaccount/strategy.go.
+"""
 
 from inkube.schemas.builtin.strategies.base import BuiltinStrategy
 from inkube.schemas.objects import Object
@@ -6,7 +9,7 @@ from inkube.schemas.strategy import Context
 
 
 class Accounts(BuiltinStrategy):
-    """Follows pkg/registry/core/serviceaccount/strategy.go."""
+    """The strategy of ServiceAccounts."""
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
         super().prepare_for_create(context, obj)
@@ -18,7 +21,8 @@ class Accounts(BuiltinStrategy):
 
 
 def _clean(obj: Object) -> None:
-    """cleanSecretReferences: keep only the names in references to secrets, in place."""
+    """Remove all members except the names from references to secrets, in place
+    (cleanSecretReferences)."""
     if obj.get("secrets"):
         obj["secrets"] = [
             {"name": secret["name"]} if "name" in secret else {} for secret in obj["secrets"]

@@ -21,10 +21,11 @@ _FAMILY_FIELDS = (
 
 
 class Services(BuiltinStrategy):
-    """Services: their types, ports and addresses."""
+    """The strategy of Services: it sets types, ports and addresses."""
 
     def __init__(self, definition: Definition, allocator: Allocator | None = None) -> None:
-        """Without an `allocator`, each service gets addresses as the only service."""
+        """Create the strategy. Without an `allocator`, each service gets addresses as the only
+        service."""
         super().__init__(definition)
         self._allocator = allocator
 
@@ -60,7 +61,7 @@ class Services(BuiltinStrategy):
         return errors if errors or context.subresource else self._refused(obj, old)
 
     def _refused(self, obj: Object, old: Object | None = None) -> list[FieldError]:
-        """The error of the first address or port that the service cannot have."""
+        """Return the errors of the first families, address or port that the service cannot have."""
         if self._allocator is None:
             return []
         return allocation.refused(obj, old, self._allocator)
@@ -100,7 +101,8 @@ def _identity(port: Object) -> tuple[Any, Any]:
 
 
 class EndpointSlices(BuiltinStrategy):
-    """EndpointSlices: parts of a service's addresses, each with one address type."""
+    """The strategy of EndpointSlices: each is a part of a service's addresses, with one address
+    type."""
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
         super().prepare_for_create(context, obj)
@@ -112,9 +114,9 @@ class EndpointSlices(BuiltinStrategy):
 
 
 def _drop_topology(obj: Object, old: Object) -> None:
-    """dropTopologyOnV1: remove the topology of earlier versions if the endpoints change, in place.
+    """Remove the topology of earlier versions if the endpoints change, in place (dropTopologyOnV1).
 
-    A valid hostname in it, which an old endpoint also has, becomes the nodeName.
+    A valid hostname in it that an old endpoint also has becomes the nodeName.
     """
     endpoints, before = obj.get("endpoints") or [], old.get("endpoints") or []
     if same(endpoints, before):

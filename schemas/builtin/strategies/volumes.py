@@ -11,7 +11,7 @@ _SOURCES_OF_DATA = frozenset({
 
 
 class Claims(BuiltinStrategy):
-    """Persistent volume claims."""
+    """The strategy of PersistentVolumeClaims: it sets their phase, and copies data sources."""
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
         super().prepare_for_create(context, obj)
@@ -26,7 +26,7 @@ class Claims(BuiltinStrategy):
 
 
 class Volumes(BuiltinStrategy):
-    """Persistent volumes."""
+    """The strategy of PersistentVolumes: it sets the phase of new ones."""
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
         super().prepare_for_create(context, obj)

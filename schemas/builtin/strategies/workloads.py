@@ -11,7 +11,7 @@ from inkube.schemas.strategy import Context
 
 
 class Deployments(BuiltinStrategy):
-    """A change of annotations also increases the generation."""
+    """The strategy of Deployments: a change of annotations also increases the generation."""
 
     def prepare_object(self, context: Context, obj: Object, old: Object) -> None:
         super().prepare_object(context, obj, old)
@@ -23,7 +23,7 @@ class Deployments(BuiltinStrategy):
 
 
 class DaemonSets(BuiltinStrategy):
-    """DaemonSets: an annotation contains the generation of the template."""
+    """The strategy of DaemonSets: an annotation contains the generation of the template."""
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
         super().prepare_for_create(context, obj)
