@@ -16,7 +16,8 @@ _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 def parse(text: str) -> _Address | None:
-    """net.ParseIP, but accepts leading zeros in IPv4 (netutils.ParseIPSloppy). None if invalid."""
+    """Return the IP address in a text, or None if it is invalid. Leading zeros in IPv4 are valid
+    (netutils.ParseIPSloppy, unlike net.ParseIP)."""
     try:
         return ipaddress.ip_address(_without_zeros(text)) if "%" not in text else None
     except ValueError:
@@ -30,8 +31,11 @@ def _without_zeros(text: str) -> str:
 
 
 def check(text: str, path: str, *, strict: bool = True) -> list[FieldError]:
-    """The errors of an IP address (IsValidIP). Without `strict`, unusual forms are valid, like
-    without the gate StrictIPCIDRValidation."""
+    """Return the errors of an IP address (IsValidIP).
+
+    Without `strict`, leading zeros and IPv4-mapped addresses are valid, as without the gate
+    StrictIPCIDRValidation.
+    """
     found = parse(text)
     if found is None:
         return [fielderrors.invalid(path, text, _ADDRESS)]
@@ -47,7 +51,8 @@ def check(text: str, path: str, *, strict: bool = True) -> list[FieldError]:
 
 
 def block(text: str) -> tuple[_Address, int] | None:
-    """net.ParseCIDR: the address and the length of the prefix; None if the text is invalid."""
+    """Return the address and the length of the prefix, or None if the text is invalid
+    (net.ParseCIDR)."""
     address, slash, length = text.partition("/")
     found = parse(address)
     if found is None or not slash or not length.isdecimal() or not length.isascii():
@@ -56,7 +61,7 @@ def block(text: str) -> tuple[_Address, int] | None:
 
 
 def check_block(text: str, path: str, *, strict: bool = True) -> list[FieldError]:
-    """The errors of a CIDR (IsValidCIDR). For `strict`, see `check`."""
+    """Return the errors of a CIDR (IsValidCIDR). `check` describes `strict`."""
     parsed = block(text)
     if parsed is None:
         return [fielderrors.invalid(path, text, _BLOCK)]
@@ -78,7 +83,8 @@ def check_block(text: str, path: str, *, strict: bool = True) -> list[FieldError
 
 
 def check_reachable(text: str, path: str) -> list[FieldError]:
-    """The errors of an address of an endpoint, which must be reachable (ValidateEndpointIP)."""
+    """Return the errors of an address of an endpoint, which must be reachable
+    (ValidateEndpointIP)."""
     found = parse(text)
     if found is None:
         return [fielderrors.invalid(path, text, "must be a valid IP address")]
@@ -105,8 +111,8 @@ def _is_link_local_multicast(found: _Address) -> bool:
 
 
 def of_pod(told: Object, member: str) -> list[FieldError]:
-    """The errors of `podIPs` or `hostIPs` in a pod's status: at most one address of each family,
-    and the first of `hostIPs` must equal `hostIP`."""
+    """Return the errors of `podIPs` or `hostIPs` in a pod's status: at most one address of each
+    family, and the first of `hostIPs` must equal `hostIP`."""
     many = told.get(f"{member}s") or []
     path = f"status.{member}s"
     errors = []

@@ -87,7 +87,8 @@ _ENV_LETTERS = "[-._a-zA-Z][-._a-zA-Z0-9]*"
 
 
 def env_name_of_letters(text: str) -> list[str]:
-    """The same check without the gate RelaxedEnvironmentVariableValidation (IsEnvVarName)."""
+    """Check that the text is a name of an environment variable of letters, digits, `_`, `-` and
+    `.`, as without the gate RelaxedEnvironmentVariableValidation (IsEnvVarName)."""
     problems = []
     if not re.fullmatch(_ENV_LETTERS, text):
         what = (

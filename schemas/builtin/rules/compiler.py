@@ -19,9 +19,9 @@ from inkube.schemas.objects import Object
 from inkube.schemas.objects import semantically_same as same
 
 Findings = list[Any]
-"""FieldErrors, or texts in a paragraph of warnings."""
+"""The results of a check: FieldErrors, or texts in a paragraph of warnings."""
 Step = Callable[[Frame, Findings], bool | None]
-"""Adds findings. True ends the paragraph."""
+"""A step of a paragraph, which adds findings. Returns True if it ends the paragraph."""
 PerList = Callable[[Frame], Check]
 """Makes a check of items that keeps state between items. Called once for each list."""
 
@@ -68,8 +68,8 @@ class Rules:
         return findings
 
     def _is_later(self, line: Line) -> bool:
-        """Whether the line is for a field of a later minor, or only controls the removal of fields
-        of items."""
+        """Return whether the line is for a field of a later minor, or only controls the removal of
+        fields of items."""
         return "[]." in line.field or shapes.is_later(self._name, line.path, self._minor)
 
     def _step(self, line: Line) -> tuple[str, Step] | None:
@@ -81,7 +81,8 @@ class Rules:
 
 
 _MADE: Final[caches.Table[tuple[str, str, int], Rules]] = caches.Table(__name__, "_MADE", 8192)
-"""The rules of types on their occasions: fewer than 600, in each of six minors."""
+"""The rules of types on their occasions. The limit is high enough for fewer than 600 types in each
+of six minors."""
 
 
 def rules(name: str, occasion: str = "", minor: int = table.NEWEST) -> Rules:
@@ -167,7 +168,8 @@ class _LineCompiler:
             yield from self._descent(value.struct, self._occasion)
 
     def _only_gates(self) -> bool:
-        """Whether the line contains only the gate of the field, which other lines validate."""
+        """Return whether the line contains only the gate of the field, which other
+        lines validate."""
         said = self._line.words
         gated = any(word.name == "gate" for word in said)
         return gated and all(word.name in table.SILENT for word in said)
@@ -202,7 +204,7 @@ class _LineCompiler:
         return Part(check, unset=rule.unset, ends=rule.ends)
 
     def _value(self) -> Shape:
-        """The type that the words apply to: that of the field, or of its items or values."""
+        """Return the type that the words apply to: that of the field, or of its items or values."""
         if self._element == "{keys}":
             return Shape("string", "", "", pointer=False, keys=())
         if self._element:
@@ -222,16 +224,17 @@ class _LineCompiler:
             yield Part(_valid(inner, self._path))
 
     def _keys(self) -> tuple[str, ...]:
-        """The members that identify an item in the list before an update."""
+        """Return the members that identify an item in the list before an update."""
         word = self._line.find("set")
         own = word is not None and word.value and not word.value.startswith("@")
         return (word.value,) if word is not None and own else self._shape.keys
 
     def _union(self, word: Word) -> Check:
-        """For `self`: check the first member that is set, and refuse each one after it.
+        """Return a check for `self` that checks the first member that is set, and refuses each one
+        after it.
 
-        `cephfs>cephFS` is refused under another name, `disk@persistentDisk` is checked under one.
-        `flexVolume+` is allowed next to an earlier member.
+        `cephfs>cephFS` is refused under another name, `disk@persistentDisk` is checked under
+        another name. `flexVolume+` is allowed next to an earlier member.
         """
         known = shapes.fields(self._name, self._minor)
         members: dict[str, tuple[Rules, str, str, bool]] = {}

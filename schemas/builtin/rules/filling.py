@@ -67,7 +67,7 @@ class Filler:
 
 
 _FILLERS: Final[caches.Table[tuple[str, int], Filler]] = caches.Table(__name__, "_FILLERS", 4096)
-"""Fewer than 600 types, in each of six minors."""
+"""The fillers of types. The limit is high enough for fewer than 600 types in each of six minors."""
 
 
 def filler(name: str, minor: int = table.NEWEST) -> Filler:
@@ -78,7 +78,7 @@ def filler(name: str, minor: int = table.NEWEST) -> Filler:
 
 @caches.of_values(2048 * len(releases.RECORDED))
 def _reaches(name: str, minor: int) -> bool:
-    """Whether the table has a default for the type or a type inside it."""
+    """Return whether the table has a default for the type or a type inside it."""
     for each in _held(name, minor):
         said = table.paragraphs(table.package_of(each)).get((each, ""), [])
         if any(" default" in text for paragraph in said for _, text in paragraph.body):
@@ -227,7 +227,7 @@ class Dropper:
 
 
 _DROPPERS: Final[caches.Table[tuple[str, int], Dropper]] = caches.Table(__name__, "_DROPPERS", 4096)
-"""With the same limit as `_FILLERS`."""
+"""The droppers of types, with the same limit as `_FILLERS`."""
 
 
 def dropper(name: str, minor: int = table.NEWEST) -> Dropper:
@@ -267,5 +267,5 @@ def _dropping(name: str, minor: int) -> list[Callable[[Object, Object | None], N
 
 @caches.of_values(4096)
 def _reaches_off(name: str, minor: int) -> bool:
-    """Whether a disabled gate removes fields of the type or of types inside it."""
+    """Return whether a disabled gate removes fields of the type or of types inside it."""
     return any(_gated(each, minor) for each in _held(name, minor))

@@ -23,13 +23,14 @@ def _no_backsteps(text: str) -> list[str]:
 
 
 def _descending_path(text: str) -> list[str]:
-    """validateLocalDescendingPath: a relative path that does not leave its start."""
+    """Check that a path is relative and does not leave its start (validateLocalDescendingPath)."""
     rooted = ["must be a relative path"] if text.startswith("/") else []
     return rooted + _no_backsteps(text)
 
 
 def _local_path(text: str) -> list[str]:
-    """ValidateLocalNonReservedPath: such a path that does not begin with two dots."""
+    """Check that a path is relative, does not leave its start, and does not begin with two dots
+    (ValidateLocalNonReservedPath)."""
     reserved = text.startswith("..") and not text.startswith("../")
     return _descending_path(text) + (["must not start with '..'"] if reserved else [])
 

@@ -16,11 +16,11 @@ def _stages() -> dict[str, list[tuple[int, bool]]]:
 
 
 def _stage(text: str) -> tuple[int, bool]:
-    """`1.34:on` → (34, True)."""
+    """Return the minor and the state of a text: `1.34:on` → (34, True)."""
     version, _, state = text.partition(":")
     return int(version.removeprefix("1.")), state == "on"
 
 
 def is_on(name: str, minor: int) -> bool:
-    """Whether a gate is on by default in a minor. Raises KeyError for an unknown one."""
+    """Return whether a gate is on by default in a minor. Raises KeyError for an unknown one."""
     return next((on for since, on in _stages()[name] if minor >= since), False)

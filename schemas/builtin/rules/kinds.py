@@ -66,12 +66,12 @@ def book(minor: int = releases.NEWEST.minor) -> Rulebook:
 
 
 def errors(name: str, value: Any, path: str = "", old: Any = None) -> list[FieldError]:
-    """Return the errors of a struct by the newest rules; see Rulebook."""
+    """Return the errors of a struct by the newest rules, as `Rulebook.errors` does."""
     return book().errors(name, value, path, old)
 
 
 def fill(name: str, value: Object) -> None:
-    """Set the newest defaults of a struct; see Rulebook."""
+    """Set the newest defaults of a struct in place, as `Rulebook.fill` does."""
     book().fill(name, value)
 
 

@@ -35,7 +35,7 @@ ANYTHING = Shape("raw", "", "", pointer=False, keys=())
 
 
 def full_name(short: str) -> str:
-    """`core.v1.PodSpec` → its name in `gotypes`."""
+    """Return the name of a type in `gotypes` for its short name, such as `core.v1.PodSpec`."""
     package, _, rest = short.partition(".")
     return f"{_PREFIXES.get(package, f'io.k8s.api.{package}')}.{rest}"
 
@@ -65,7 +65,7 @@ def at(short: str, path: list[str], minor: int = releases.NEWEST.minor) -> Shape
 
 
 def is_later(short: str, path: list[str], minor: int) -> bool:
-    """Whether a type, or a field at a path in it, exists in the newest minor but not in this
+    """Return whether a type, or a field at a path in it, exists in the newest minor but not in this
     one."""
     return not _has(short, path, minor) and _has(short, path, releases.NEWEST.minor)
 

@@ -88,7 +88,7 @@ class Paragraph(NamedTuple):
 
 
 def holds(said: tuple[Word, ...], minor: int) -> bool:
-    """Whether `since=1.34` and `until=1.35` (both inclusive) include a minor."""
+    """Return whether `since=1.34` and `until=1.35` (both inclusive) include a minor."""
     for word in said:
         if word.name in _RANGES:
             found = _SPOKEN.fullmatch(word.value)
@@ -190,7 +190,8 @@ def read(text: str, file: str) -> Iterator[Paragraph]:
 
 
 def _head(text: str, package: str, where: str) -> tuple[str, str, tuple[Word, ...]]:
-    """`Pod update since=1.34` → its type, occasion and other words."""
+    """Return the type, occasion and other words of the first line of a paragraph, such as `Pod
+    update since=1.34`."""
     name, *others = words(text, where)
     occasion = ""
     if others and not others[0].value:
@@ -199,12 +200,12 @@ def _head(text: str, package: str, where: str) -> tuple[str, str, tuple[Word, ..
 
 
 def qualified(name: str, package: str) -> str:
-    """A type's name with its package: `LeaseSpec` → `coordination.v1.LeaseSpec`."""
+    """Return a type's name with its package: `LeaseSpec` → `coordination.v1.LeaseSpec`."""
     return name if "." in name else f"{package}.{name}"
 
 
 def package_of(name: str) -> str:
-    """`core.v1.PodSpec` → `core.v1`."""
+    """Return the package of a type's name: `core.v1.PodSpec` → `core.v1`."""
     return name.rpartition(".")[0]
 
 

@@ -49,7 +49,7 @@ class Rule(NamedTuple):
 
 
 def is_set(value: Any, shape: Shape) -> bool:
-    """Whether Go code treats the value as set: not the zero value and not nil."""
+    """Return whether Go code treats the value as set: not the zero value and not nil."""
     if value is None:
         return False
     return bool(value) or shape.pointer or shape.kind == "struct"
@@ -255,7 +255,8 @@ def at(obj: Any, path: list[str]) -> Any:
 
 
 def _one_of(word: Word, _subject: Subject) -> Check:
-    """For `self`: one of these members is required. The text is the error without any."""
+    """Return a check for `self` that one of the named members is set. Its error has the text of the
+    word."""
     members = word.value.split("|")
 
     def check(value: Any, path: str, _frame: Frame) -> Iterable[FieldError] | None:
@@ -267,7 +268,7 @@ def _one_of(word: Word, _subject: Subject) -> Check:
 
 
 def _at_most_one(word: Word, _subject: Subject) -> Check:
-    """For `self`: every member after the first is forbidden."""
+    """Return a check for `self` that forbids every member that is set after the first one."""
     members = word.value.split("|")
 
     def check(value: Any, _path: str, frame: Frame) -> Iterable[FieldError] | None:

@@ -43,7 +43,7 @@ crowds = flowcontrol.crowds
 
 
 def json_path(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """validateFieldRef: the path of an expression in a policy's spec."""
+    """Check that a field reference is not blank and is a valid JSONPath (validateFieldRef)."""
     if not value.strip():
         return [fielderrors.required(path)]
     try:
@@ -73,7 +73,7 @@ def names_apart(value: list[Object], path: str, _frame: Frame) -> list[FieldErro
 
 
 def qualified_name(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """`IsFullyQualifiedName`: check that a name has at least three segments."""
+    """Check that a name has at least three segments (IsFullyQualifiedName)."""
     if not value:
         return [fielderrors.required(path)]
     problems = names.dns1123_subdomain(value)

@@ -236,8 +236,8 @@ def data(value: Any, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def whole_storage(value: list[Object], path: str, frame: Frame) -> list[str]:
-    """Warnings about storage of claim templates that is not a whole number of bytes. The path
-    differs between creates and updates, as upstream."""
+    """Return warnings about storage of claim templates that is not a whole number of bytes. The
+    path differs between creates and updates, as upstream."""
     inner = ".Spec" if frame.updates else ""
     found: list[str] = []
     for index, claim in enumerate(value):

@@ -31,8 +31,8 @@ def idles_without_events(frame: Frame) -> bool:
 
 
 def target_group(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """ValidateAPIVersion: only a ReplicationController is in the core group. An update can keep an
-    invalid version."""
+    """Check that the target has an API group, unless it is a ReplicationController
+    (ValidateAPIVersion). An update can keep an invalid version."""
     why = _version_problem(value)
     before = (frame.old or {}).get("scaleTargetRef") or {}
     if not why or (frame.updates and _version_problem(before)):

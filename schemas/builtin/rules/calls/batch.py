@@ -210,7 +210,8 @@ def _chosen(pod: Object) -> Object:
 
 
 def success_policy(spec: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """validateSuccessPolicy: check the rules. Only indexed jobs can have a success policy."""
+    """Check the rules of a success policy, which only indexed jobs can have
+    (validateSuccessPolicy)."""
     policy, place = spec.get("successPolicy"), f"{path}.successPolicy"
     if policy is None:
         return []
@@ -387,7 +388,7 @@ def short_name(value: str, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def time_zone(zone: str, path: str, _frame: Frame) -> list[FieldError]:
-    """validateTimeZone: check that the time zone is in the IANA database and is not `Local`."""
+    """Check that the time zone is in the IANA database and is not `Local` (validateTimeZone)."""
     if not zone:
         return [fielderrors.invalid(path, zone, "timeZone must be nil or non-empty string")]
     if zone.lower() == "local":
@@ -447,8 +448,8 @@ def _field_problem(field: str, least: int, most: int, named: dict[str, int]) -> 
 
 
 def _range_problem(part: str, least: int, most: int, named: dict[str, int]) -> str:
-    """getRange: return the error of `*`, `?`, `a` or `a-b`, each with an optional `/step`, or
-    ""."""
+    """Return the error of `*`, `?`, `a` or `a-b`, each with an optional `/step`, or
+    "" (getRange)."""
     whole, *steps = part.split("/")
     ends = whole.split("-")
     try:
@@ -493,30 +494,31 @@ def _number(text: str, named: dict[str, int]) -> int:
 
 
 def _truths(status: Object | None) -> set[str]:
-    """The types of conditions that are True; `finished` if Complete or Failed is."""
+    """Return the types of conditions that are True; `finished` if Complete or Failed is."""
     conditions = (status or {}).get("conditions") or ()
     found = {one.get("type", "") for one in conditions if one.get("status") == "True"}
     return found | {"finished"} if found & {"Complete", "Failed"} else found
 
 
 def is_true(kind: str, frame: Frame) -> bool:
-    """Whether a condition is True."""
+    """Return whether a condition is True."""
     return kind in _truths(frame.obj)
 
 
 def was_true(kind: str, frame: Frame) -> bool:
-    """Whether a condition was True before the update."""
+    """Return whether a condition was True before the update."""
     return kind in _truths(frame.old)
 
 
 def is_finished(frame: Frame) -> bool:
-    """Whether the job is complete or failed (IsJobFinished)."""
+    """Return whether the job is complete or failed (IsJobFinished)."""
     return is_true("finished", frame)
 
 
 def changes(names: str, frame: Frame) -> bool:
-    """Whether an update changes one of several conditions or fields, which are joined by `+`. Rules
-    for statuses apply only to changes, because the controller follows the spec with a delay."""
+    """Return whether an update changes one of several conditions or fields, which are joined by
+    `+`. Rules for statuses apply only to changes, because the controller follows the spec with a
+    delay."""
     old = frame.old or {}
     turned = _truths(frame.obj) ^ _truths(old)
     return any(
@@ -526,7 +528,7 @@ def changes(names: str, frame: Frame) -> bool:
 
 
 def counted_once(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """An error for an empty or repeated uid in `uncountedTerminatedPods`."""
+    """Return an error for an empty or repeated uid in `uncountedTerminatedPods`."""
     if not value:
         return [fielderrors.invalid(path, value, "must not be empty")]
     seen: set[str] = frame.facts.setdefault("counted", set())
@@ -536,7 +538,7 @@ def counted_once(value: str, path: str, frame: Frame) -> list[FieldError]:
 
 
 def nothing_uncounted(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """An error if pods of a finished job are not counted."""
+    """Return an error if pods of a finished job are not counted."""
     if not value.get("failed") and not value.get("succeeded"):
         return []
     shown = internal.value("batch.UncountedTerminatedPods", value)
@@ -545,7 +547,7 @@ def nothing_uncounted(value: Object, path: str, _frame: Frame) -> list[FieldErro
 
 
 def completes_before_start(frame: Frame) -> bool:
-    """Whether the completion time is before the start time."""
+    """Return whether the completion time is before the start time."""
     start, end = frame.obj.get("startTime"), frame.obj.get("completionTime")
     return bool(start and end and end < start)
 
@@ -556,17 +558,17 @@ def _spec(frame: Frame) -> Object:
 
 
 def has_no_limit_per_index(frame: Frame) -> bool:
-    """Whether the job does not limit the failures of each index."""
+    """Return whether the job does not limit the failures of each index."""
     return _spec(frame).get("backoffLimitPerIndex") is None
 
 
 def completed_indexes(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """An error if the completed indexes do not have their form, or are too large."""
+    """Return an error if the completed indexes do not have their form, or are too large."""
     return _parsed(value, path, frame, "completedIndexes")
 
 
 def failed_indexes(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """An error if the failed indexes do not have their form, or are too large."""
+    """Return an error if the failed indexes do not have their form, or are too large."""
     return _parsed(value, path, frame, "failedIndexes")
 
 
@@ -579,7 +581,7 @@ def _parsed(value: str, path: str, frame: Frame, name: str) -> list[FieldError]:
 
 
 def indexes_apart(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """An error for the first index that is both failed and completed
+    """Return an error for the first index that is both failed and completed
     (validateFailedIndexesNotOverlapCompleted)."""
     count = _spec(frame)["completions"]
     failed = _intervals(value, count)
@@ -594,7 +596,7 @@ def indexes_apart(value: str, path: str, frame: Frame) -> list[FieldError]:
 
 
 def _intervals(text: str, completions: int) -> deque[tuple[int, int]]:
-    """The intervals of a list of indexes that can be read."""
+    """Return the intervals of a list of indexes that can be read."""
     found: deque[tuple[int, int]] = deque()
     for interval in text.split(",") if text else ():
         with contextlib.suppress(ValueError):  # another check reports them
@@ -603,31 +605,31 @@ def _intervals(text: str, completions: int) -> deque[tuple[int, int]]:
 
 
 def has_more_ready(frame: Frame) -> bool:
-    """Whether more pods are ready than active."""
+    """Return whether more pods are ready than active."""
     return bool((frame.obj.get("ready") or 0) > (frame.obj.get("active") or 0))
 
 
 def decreases(member: str, frame: Frame) -> bool:
-    """Whether an update decreases a count."""
+    """Return whether an update decreases a count."""
     return bool((frame.obj.get(member) or 0) < ((frame.old or {}).get(member) or 0))
 
 
 def is_elastic(frame: Frame) -> bool:
-    """Whether the job is indexed, with as many completions as pods at the same time, and can be
-    scaled down."""
+    """Return whether the job is indexed, with as many completions as pods at the same time, and can
+    be scaled down."""
     spec = _spec(frame)
     is_indexed = spec.get("completionMode") == "Indexed"
     return is_indexed and spec.get("completions") == spec.get("parallelism")
 
 
 def moves_completion(frame: Frame) -> bool:
-    """Whether an update changes a completion time."""
+    """Return whether an update changes a completion time."""
     new, old = (one.get("completionTime") for one in (frame.obj, frame.old or {}))
     return bool(new and old and new != old)
 
 
 def start_kept(value: str | None, path: str, frame: Frame) -> list[FieldError]:
-    """An error for a changed start time of a job that is not suspended. Upstream calls it
+    """Return an error for a changed start time of a job that is not suspended. Upstream calls it
     required."""
     old = (frame.old or {}).get("startTime")
     if not old or value == old or _spec(frame).get("suspend"):

@@ -1,4 +1,4 @@
-"""What is irregular in certificate signing requests: PEM, and conditions that exclude others."""
+"""Irregular rules of certificate signing requests: PEM, and conditions that exclude others."""
 
 import base64
 from collections.abc import Callable
@@ -24,7 +24,8 @@ _FORM = "must be a fully qualified domain and path of the form 'example.com/sign
 
 
 def signer_name(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """ValidateSignerName: a domain with a dot, and a path of one part."""
+    """Check that a signer's name is a domain with a dot and a path of one part
+    (ValidateSignerName)."""
     parts = value.split("/")
     if len(parts) != 2:
         return [fielderrors.invalid(path, value, _FORM)]
@@ -41,7 +42,7 @@ def signer_name(value: str, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def _segment(text: str, path: str, check: Callable[[str], list[str]]) -> list[FieldError]:
-    """The errors of the first invalid part of a signer's domain or path."""
+    """Return the errors of the first invalid part of a signer's domain or path."""
     for part in text.split("."):
         problems = check(part)
         if problems:
@@ -54,7 +55,7 @@ def _segment(text: str, path: str, check: Callable[[str], list[str]]) -> list[Fi
 
 
 def request(value: str | None, path: str, _frame: Frame) -> list[FieldError]:
-    """Errors for a text that is not a signed certificate request in PEM."""
+    """Return errors for a text that is not a signed certificate request in PEM."""
     why = _request_problem(value)
     return [fielderrors.invalid(path, value, why)] if why else []
 
@@ -73,7 +74,7 @@ def _request_problem(value: str | None) -> str:
 
 
 def _is_signed_with_sha1(request: x509.CertificateSigningRequest) -> bool:
-    """Whether a request has a valid signature by RSA with SHA-1. Go accepts it for requests,
+    """Return whether a request has a valid signature by RSA with SHA-1. Go accepts it for requests,
     `cryptography` rejects it."""
     key, algorithm = request.public_key(), request.signature_hash_algorithm
     if not isinstance(key, rsa.RSAPublicKey) or not isinstance(algorithm, hashes.SHA1):
@@ -86,7 +87,7 @@ def _is_signed_with_sha1(request: x509.CertificateSigningRequest) -> bool:
 
 
 def certificate(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """Errors for a text that is not one or more certificates in PEM, or has other blocks
+    """Return errors for a text that is not one or more certificates in PEM, or has other blocks
     (validateCertificate)."""
     why = _certificate_problem(value)
     return [fielderrors.invalid(path, _SHOWN, why)] if why else []
@@ -113,7 +114,7 @@ def _certificate_problem(encoded: str) -> str:
 
 
 def type_once(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """An error for a repeated type. Stores the types before this one for `contradicts`."""
+    """Return an error for a repeated type. Stores the types before this one for `contradicts`."""
     seen: set[str] = (frame.up or frame).facts.setdefault("types", set())
     frame.facts["types before"] = frozenset(seen)
     repeated = value in seen
@@ -122,7 +123,7 @@ def type_once(value: str, path: str, frame: Frame) -> list[FieldError]:
 
 
 def contradicts(frame: Frame) -> bool:
-    """Whether a condition before this one is the opposite decision."""
+    """Return whether a condition before this one is the opposite decision."""
     kind = frame.obj.get("type")
     return kind in _DECISIONS and bool(frame.facts["types before"] & (_DECISIONS - {kind}))
 
@@ -132,15 +133,15 @@ def _has(status: Object | None, kind: str) -> bool:
 
 
 def loses(kind: str, frame: Frame) -> bool:
-    """Whether an update removes a condition."""
+    """Return whether an update removes a condition."""
     return _has(frame.old, kind) and not _has(frame.obj, kind)
 
 
 def gains(kind: str, frame: Frame) -> bool:
-    """Whether an update adds a condition."""
+    """Return whether an update adds a condition."""
     return _has(frame.obj, kind) and not _has(frame.old, kind)
 
 
 def had_certificate(frame: Frame) -> bool:
-    """Whether the request had a certificate before the update."""
+    """Return whether the request had a certificate before the update."""
     return bool((frame.old or {}).get("certificate"))

@@ -131,7 +131,7 @@ def limits(item: Object) -> None:
 
 
 def limit_type(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """validateLimitRangeTypeName: check the type of a limit. Each type can occur one time."""
+    """Check the type of a limit (validateLimitRangeTypeName). Each type can occur one time."""
     errors = [fielderrors.invalid(path, value, why) for why in names.label_key(value)]
     standard = ("Container", "Pod", "PersistentVolumeClaim")
     if not errors and "/" not in value and value not in standard:
@@ -257,8 +257,8 @@ def quota(value: dict[str, str], path: str, _frame: Frame) -> list[FieldError]:
 
 
 def _fits(scope: str, name: str) -> bool:
-    """IsResourceQuotaScopeValidForResource. Names that are not standard are valid for every
-    scope."""
+    """Return whether a scope supports a resource (IsResourceQuotaScopeValidForResource). Every
+    scope supports names that are not standard."""
     if name not in resourcenames.OF_QUOTAS and not resourcenames.is_huge(name):
         return True
     if scope == "BestEffort":
@@ -302,7 +302,8 @@ def scopes_kept(value: list[str] | None, path: str, frame: Frame) -> list[FieldE
 
 
 def scope_selector(value: list[Object], path: str, frame: Frame) -> list[FieldError]:
-    """validateScopedResourceSelectorRequirement. As upstream, its paths have no index."""
+    """Check the requirements of a scope selector (validateScopedResourceSelectorRequirement). As
+    upstream, the paths of errors have no index."""
     errors: list[FieldError] = []
     shown = internal.value("core.ScopeSelector", frame.obj["scopeSelector"])
     for one in value:
@@ -460,19 +461,20 @@ def has_siblings(member: str, frame: Frame) -> bool:
 
 
 def endpoint_address(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """IsValidIPForLegacyField: an update can keep an invalid address of the old object."""
+    """Check an address of Endpoints. An update can keep an invalid address of the old object
+    (IsValidIPForLegacyField)."""
     return [] if value in _known_addresses(frame.root.old) else addresses.check(value, path)
 
 
 def lenient_endpoint_address(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """`endpoint_address` with Go's older, lenient parser, before the gate StrictIPCIDRValidation
-    was on."""
+    """Check an address of Endpoints with Go's older, lenient parser, as before the gate
+    StrictIPCIDRValidation was on."""
     known = _known_addresses(frame.root.old)
     return [] if value in known else addresses.check(value, path, strict=False)
 
 
 def endpoint_reachable(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """ValidateEndpointIP: refuse unspecified, loopback and link-local addresses."""
+    """Refuse unspecified, loopback and link-local addresses (ValidateEndpointIP)."""
     return addresses.check_reachable(value, path)
 
 
@@ -489,13 +491,13 @@ def _known_addresses(old: Object | None) -> set[str]:
 
 
 def known_finalizer(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """ValidateFinalizerName: an error for one that is neither standard nor has a domain."""
+    """Check that a finalizer is standard or has a domain (ValidateFinalizerName)."""
     return metadata.unknown_finalizer(value, path)
 
 
 def is_elsewhere(member: str, frame: Frame) -> bool:
-    """Whether the namespace of an event is not that of its object. Events about objects without a
-    namespace are in some system namespaces."""
+    """Return whether an event has another namespace than its object. Events about objects without a
+    namespace must be in some system namespaces."""
     namespace = frame.obj["metadata"].get("namespace", "")
     about = (frame.obj.get(member) or {}).get("namespace", "")
     if frame.obj.get("eventTime"):

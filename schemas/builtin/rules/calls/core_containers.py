@@ -152,7 +152,7 @@ def only_ephemeral(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def untrimmed(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """Check an image; the name in the table."""
+    """Refuse spaces around an image. The table calls `blanks` by this name."""
     return blanks(value, path)
 
 
@@ -223,7 +223,8 @@ def one_list_of_variables(value: Object, path: str, _frame: Frame) -> list[Field
 
 
 def mounts(value: list[Object], path: str, frame: Frame) -> list[FieldError]:
-    """ValidateVolumeMounts. As upstream, some paths have no index."""
+    """Check the volume mounts of a container (ValidateVolumeMounts). As upstream, some paths have
+    no index."""
     known = spec_of(frame).facts.get("volumes", {})
     container = frame.obj
     devices = {each.get("name"): each.get("devicePath") for each in _devices_of(container)}
@@ -355,7 +356,8 @@ def claims_of(spec: Object) -> list[str]:
 
 
 def resize(value: list[Object], path: str, frame: Frame) -> list[FieldError]:
-    """validateResizePolicy. As upstream, most errors have the path of the whole list."""
+    """Check the resize policies of a container (validateResizePolicy). As upstream, most errors
+    have the path of the whole list."""
     errors: list[FieldError] = []
     never = spec_of(frame).obj.get("restartPolicy") == "Never"
     seen: set[str] = set()
@@ -413,7 +415,7 @@ def _restart_rule(rule: Object, path: str) -> list[FieldError]:
 
 
 def within_grace_period(value: int, path: str, frame: Frame) -> list[FieldError]:
-    """validateSleepAction: check that a hook sleeps at most for the pod's grace period."""
+    """Check that a hook sleeps at most for the pod's grace period (validateSleepAction)."""
     grace = spec_of(frame).obj.get("terminationGracePeriodSeconds")
     if grace is None or 0 <= value <= grace:
         return []
@@ -422,7 +424,7 @@ def within_grace_period(value: int, path: str, frame: Frame) -> list[FieldError]
 
 
 def stop_signal(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """validateStopSignal: the permitted signals depend on the operating system."""
+    """Check that the operating system of the pod supports a stop signal (validateStopSignal)."""
     system = spec_of(frame).obj.get("os")
     if system is None:
         why = "may not be set for containers with empty `spec.os.name`"
@@ -465,7 +467,8 @@ def escalation(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def seccomp_profile(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """validateSeccompProfileField: only the type Localhost has a file."""
+    """Check that a seccomp profile has a valid file if its type is Localhost, and none otherwise
+    (validateSeccompProfileField)."""
     place, local = f"{path}.localhostProfile", value.get("localhostProfile")
     if value.get("type") == "Localhost":
         if local is not None:

@@ -100,7 +100,7 @@ def host_ports(spec: Object) -> None:
 def select_by_label_keys(spec: Object, labels: dict[str, str]) -> None:
     """Add the values of a new pod's labels with the given keys to its selectors.
 
-    podStrategy mutatePodAffinity, mutateTopologySpreadConstraints.
+    Follows podStrategy mutatePodAffinity, mutateTopologySpreadConstraints.
     """
     for term in affinity.pod_terms(spec):
         _select(term, "matchLabelKeys", "In", labels)
@@ -160,8 +160,8 @@ def _annotations(given: dict[str, str], spec: Object, path: str) -> list[FieldEr
 
 
 def _is_int32(text: str) -> bool:
-    """helper.GetDeletionCostFromPodAnnotations: return whether a text is an int32 as Go prints it,
-    without a plus sign and leading zeros."""
+    """Return whether a text is an int32 as Go prints it, without a plus sign and leading zeros
+    (helper.GetDeletionCostFromPodAnnotations)."""
     digits = text.removeprefix("-")
     if not digits.isascii() or not digits.isdecimal() or (digits[0] == "0" and digits != "0"):
         return False
@@ -308,7 +308,7 @@ def claim_once(value: str, path: str, frame: Frame) -> list[FieldError]:
 
 
 def one_claim(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """validatePodResourceClaim: check that exactly one of claim and template is named."""
+    """Check that exactly one of claim and template is named (validatePodResourceClaim)."""
     members = ("resourceClaimName", "resourceClaimTemplateName")
     given = sum(1 for member in members if value.get(member) is not None)
     if given == 1:
@@ -322,12 +322,12 @@ def one_claim(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def overhead(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """validateOverhead: check the overhead as limits of a container."""
+    """Check the overhead as limits of a container (validateOverhead)."""
     return core_requirements.of_container({"limits": value}, path) if value else []
 
 
 def pod_resources(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """validatePodResources: check that a pod's own resources are enough for its containers."""
+    """Check that a pod's own resources are enough for its containers (validatePodResources)."""
     spec = frame.obj
     if (spec.get("os") or {}).get("name") == "windows":
         return [fielderrors.forbidden(path, "may not be set for a windows pod")]
@@ -397,7 +397,8 @@ def _add(total: dict[str, Quantity], container: Object, member: str) -> None:
 
 
 def ports_of_host(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """validatePodHostNetworkDeps. Templates can omit the port of the host."""
+    """Check that ports of the host equal the ports of containers in the network of the host
+    (validatePodHostNetworkDeps). Templates can omit the port of the host."""
     whole = pod_of(frame) is not None
     why = "must match `containerPort` when `hostNetwork` is true"
     return [
@@ -527,8 +528,8 @@ def sysctl(value: Object, path: str, frame: Frame) -> list[FieldError]:
 
 
 def user_namespace(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """validateHostUsers: a pod in its own user namespace cannot share other namespaces of the
-    host."""
+    """Check that a pod in its own user namespace shares no other namespaces of the host, and uses
+    no block devices (validateHostUsers)."""
     why = "when `hostUsers` is false"
     shown = (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC"))
     errors = [
@@ -542,7 +543,8 @@ def user_namespace(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def windows_processes(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """validateWindowsHostProcessPod: either all containers are host processes, or none is."""
+    """Check that either all containers or no containers are host processes, which need the network
+    of the host (validateWindowsHostProcessPod)."""
     whole = _host_process(value)
     every = list(_visited(value, path))
     errors: list[FieldError] = []
@@ -574,7 +576,7 @@ def _host_process(owner: Object) -> bool | None:
 
 
 def operating_system(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """validateOS: check the name, and refuse fields that this operating system does not have."""
+    """Check the operating system, and refuse fields that it does not have (validateOS)."""
     name = value["os"].get("name", "")
     if not name:
         return [fielderrors.required(f"{path}.os.name")]

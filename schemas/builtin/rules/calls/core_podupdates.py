@@ -32,7 +32,8 @@ _GRACE = "terminationGracePeriodSeconds"
 
 
 def kept_annotations(value: dict[str, str] | None, path: str, frame: Frame) -> Iterator[FieldError]:
-    """Errors for changed AppArmor and mirror annotations (ValidatePodSpecificAnnotationUpdates)."""
+    """Yield errors for changed AppArmor and mirror annotations
+    (ValidatePodSpecificAnnotationUpdates)."""
     new, before = value or {}, _annotations_before(frame)
     for key in sorted({*new, *before}):
         if new.get(key) == before.get(key):
@@ -52,35 +53,35 @@ def _annotations_before(frame: Frame) -> dict[str, str]:
 
 
 def _before(frame: Frame) -> Object:
-    """The pod before the update. Rules for updates always have it."""
+    """Return the pod before the update, which rules for updates always have."""
     return frame.root.old or {}
 
 
 def _pairs(frame: Frame, member: str) -> tuple[list[Object], list[Object]]:
-    """The items of a list, and those before the update."""
+    """Return the items of a list, and its items before the update."""
     return frame.obj.get(member) or [], (frame.old or {}).get(member) or []
 
 
 def changes_length(member: str, frame: Frame) -> bool:
-    """Whether an update changes the number of items in a list."""
+    """Return whether an update changes the number of items in a list."""
     new, before = _pairs(frame, member)
     return len(new) != len(before)
 
 
 def has_later_deadline(frame: Frame) -> bool:
-    """Whether an update increases the deadline."""
+    """Return whether an update increases the deadline."""
     before = (frame.old or {}).get("activeDeadlineSeconds")
     return before is not None and bool(frame.obj.get("activeDeadlineSeconds", 0) > before)
 
 
 def loses_deadline(frame: Frame) -> bool:
-    """Whether an update removes the deadline."""
+    """Return whether an update removes the deadline."""
     before = (frame.old or {}).get("activeDeadlineSeconds")
     return before is not None and frame.obj.get("activeDeadlineSeconds") is None
 
 
 def loses_tolerations(frame: Frame) -> bool:
-    """Whether an update removes or changes tolerations, except their tolerationSeconds."""
+    """Return whether an update removes or changes tolerations, except their tolerationSeconds."""
     new, before = _pairs(frame, "tolerations")
     kept = [_identity(toleration) for toleration in new]
     return not all(_identity(toleration) in kept for toleration in before)
@@ -91,7 +92,7 @@ def _identity(toleration: Object) -> Object:
 
 
 def known_gate(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """An error for an added scheduling gate (validateOnlyDeletedSchedulingGates)."""
+    """Return an error for an added scheduling gate (validateOnlyDeletedSchedulingGates)."""
     name = value.get("name", "")
     if any(gate.get("name", "") == name for gate in (frame.old or {}).get("schedulingGates") or ()):
         return []
@@ -100,7 +101,8 @@ def known_gate(value: Object, path: str, frame: Frame) -> list[FieldError]:
 
 
 def fixed(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """Errors for changes of other fields. Gated pods can restrict their selection of nodes."""
+    """Return errors for changes of all other fields. A pod with scheduling gates can restrict its
+    selection of nodes further."""
     before = frame.old or {}
     if same(value, before):
         return []
@@ -113,7 +115,7 @@ def fixed(value: Object, path: str, frame: Frame) -> list[FieldError]:
 
 
 def _fixed_part(spec: Object, before: Object) -> Object:
-    """A spec without the fields that can change."""
+    """Return a spec without the fields that can change."""
     kept = {member: value for member, value in spec.items() if member not in _FREE}
     for member in ("containers", "initContainers"):
         if kept.get(member):
@@ -130,7 +132,8 @@ def _without_image(container: Object) -> Object:
 
 
 def _munged(spec: Object, before: Object) -> Object:
-    """A spec with the old values of the fields that can change, for the text of the differences."""
+    """Return a spec with the old values of the fields that can change, for the text of the
+    differences."""
     made: Object = {**spec}
     for member in _FREE:
         _keep(made, before, member)
@@ -149,7 +152,8 @@ def _munged(spec: Object, before: Object) -> Object:
 
 
 def _gated(fixed: Object, before: Object) -> list[FieldError]:
-    """Errors for a gated pod whose selection of nodes changes except by further restrictions.
+    """Return errors for a gated pod whose selection of nodes changes except by further
+    restrictions.
 
     Removes nodeSelector and nodeAffinity from both specs, in place.
     """
@@ -170,7 +174,8 @@ def _gated(fixed: Object, before: Object) -> list[FieldError]:
 
 
 def _narrower(new: Object, old: Object) -> list[FieldError]:
-    """validateNodeAffinityMutation: a change can only add expressions to non-empty terms."""
+    """Check that a change only adds expressions to non-empty terms
+    (validateNodeAffinityMutation)."""
     required = "requiredDuringSchedulingIgnoredDuringExecution"
     path = f"spec.affinity.nodeAffinity.{required}.nodeSelectorTerms"
     terms = (old.get(required) or {}).get("nodeSelectorTerms") or []
@@ -211,12 +216,12 @@ def _keep(obj: Object, old: Object, member: str) -> None:
 
 
 def is_mirror(frame: Frame) -> bool:
-    """Whether the pod is a static pod of a node."""
+    """Return whether the pod is a static pod of a node."""
     return _MIRROR in _annotations_before(frame)
 
 
 def kept_containers(value: list[Object] | None, path: str, frame: Frame) -> Iterator[FieldError]:
-    """Errors for ephemeral containers that an update removes or changes."""
+    """Yield errors for ephemeral containers that an update removes or changes."""
     known = {one.get("name"): one for one in value or ()}
     for container in _before(frame)["spec"].get("ephemeralContainers") or ():
         name = container["name"]
@@ -234,25 +239,25 @@ def kept_containers(value: list[Object] | None, path: str, frame: Frame) -> Iter
 
 
 def has_own_resources(frame: Frame) -> bool:
-    """Whether the pod as a whole requests or limits resources, or did."""
+    """Return whether the pod as a whole has requests or limits, now or before the update."""
     specs = (frame.root.obj["spec"], _before(frame)["spec"])
     return any(amounts for spec in specs for amounts in (spec.get("resources") or {}).values())
 
 
 def is_windows(frame: Frame) -> bool:
-    """Whether the pod runs on Windows."""
+    """Return whether the pod runs on Windows."""
     return bool((_before(frame)["spec"].get("os") or {}).get("name") == "windows")
 
 
 def changes_quality(frame: Frame) -> bool:
-    """Whether an update changes the quality of service."""
+    """Return whether an update changes the quality of service."""
     before = _before(frame)
     known = (before.get("status") or {}).get("qosClass") or podqos.of_spec(before["spec"])
     return bool(podqos.of_spec(frame.obj["spec"]) != known)
 
 
 def changes_names(member: str, frame: Frame) -> bool:
-    """Whether an update changes the names of containers, or their order."""
+    """Return whether an update changes the names of containers, or their order."""
     new, before = _pairs(frame, member)
     return [one.get("name") for one in new] != [one.get("name") for one in before]
 
@@ -263,13 +268,14 @@ def _amounts(container: Object | None, member: str) -> dict[str, str]:
 
 
 def loses_resources(member: str, frame: Frame) -> bool:
-    """Whether an update removes cpu or memory from requests or limits."""
+    """Return whether an update removes cpu or memory from requests or limits."""
     gone = _amounts(frame.old, member).keys() - _amounts(frame.obj, member).keys()
     return not gone.isdisjoint(_RESIZABLE)
 
 
 def lowers_memory(frame: Frame) -> bool:
-    """Whether an update decreases the limit of memory of a container that does not restart."""
+    """Return whether an update decreases the limit of memory of a container that
+    does not restart."""
     new, old = (_amounts(one, "limits").get("memory") for one in (frame.obj, frame.old))
     if new is None or old is None or _restarts(frame.obj):
         return False
@@ -277,7 +283,7 @@ def lowers_memory(frame: Frame) -> bool:
 
 
 def bounds_memory(frame: Frame) -> bool:
-    """Whether an update adds a limit of memory to a container that does not restart."""
+    """Return whether an update adds a limit of memory to a container that does not restart."""
     new, old = (_amounts(one, "limits").get("memory") for one in (frame.obj, frame.old))
     return new is not None and old is None and not _restarts(frame.obj)
 
@@ -288,14 +294,14 @@ def _restarts(container: Object) -> bool:
 
 
 def resizable(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """An error for changes of other resources of a container than cpu and memory."""
+    """Return an error if resources of a container other than cpu and memory change."""
     if same(*map(_without_resizable, (value, _old_of(value, "containers", frame)))):
         return []
     return [fielderrors.forbidden(path, "only cpu and memory resources are mutable")]
 
 
 def init_resizable(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """An error for changes of other resources of a sidecar than cpu and memory, or of any resources
+    """Return an error if resources of a sidecar other than cpu and memory change, or any resources
     of another init container."""
     before = _old_of(value, "initContainers", frame)
     if before.get("restartPolicy") == "Always":
@@ -307,7 +313,7 @@ def init_resizable(value: Object, path: str, frame: Frame) -> list[FieldError]:
 
 
 def _old_of(container: Object, member: str, frame: Frame) -> Object:
-    """The container of that name before the update."""
+    """Return the container with the same name before the update."""
     old = (frame.old or {}).get(member) or ()
     return next(one for one in old if one.get("name") == container.get("name"))
 
@@ -328,7 +334,8 @@ def _without_resizable(container: Object) -> Object:
 
 
 def condition_types(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
-    """Errors for types of conditions that are not qualified names (validatePodConditions)."""
+    """Return errors for types of conditions that are not qualified names
+    (validatePodConditions)."""
     return [
         fielderrors.invalid(f"{path}[{index}].Type", kind, why)
         for index, kind in enumerate(one.get("type", "") for one in value)
@@ -338,14 +345,14 @@ def condition_types(value: list[Object], path: str, _frame: Frame) -> list[Field
 
 
 def ended(value: list[Object] | None, path: str, frame: Frame) -> Iterator[FieldError]:
-    """Errors for terminated containers that run again, unless the policy restarts them."""
+    """Yield errors for terminated containers that run again, unless the policy restarts them."""
     policy = _before(frame)["spec"].get("restartPolicy")
     return _transitions(value, path, frame, policy)
 
 
 def init_ended(value: list[Object] | None, path: str, frame: Frame) -> Iterator[FieldError]:
-    """Errors for terminated init containers that run again, except sidecars and those that the
-    policy restarts."""
+    """Yield errors for terminated init containers that run again, except sidecars and those that
+    the policy restarts."""
     spec = _before(frame)["spec"]
     containers = spec.get("initContainers") or ()
     sidecars = {one["name"] for one in containers if one.get("restartPolicy") == "Always"}
@@ -353,7 +360,8 @@ def init_ended(value: list[Object] | None, path: str, frame: Frame) -> Iterator[
 
 
 def ephemeral_ended(value: list[Object] | None, path: str, frame: Frame) -> Iterator[FieldError]:
-    """Errors for terminated ephemeral containers that run again, because they never restart."""
+    """Yield errors for terminated ephemeral containers that run again, because they
+    never restart."""
     return _transitions(value, path, frame, "Never")
 
 
@@ -380,13 +388,13 @@ def _transitions(
 
 
 def is_claimed(frame: Frame) -> bool:
-    """Whether the pod has a claim with the name of a claim's status."""
+    """Return whether the pod has a claim with the name in a claim's status."""
     claims = frame.root.obj["spec"].get("resourceClaims") or ()
     return any(claim.get("name") == frame.obj.get("name", "") for claim in claims)
 
 
 def claim_status_once(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """An error for the second status of a claim."""
+    """Return an error for the second status of the same claim."""
     seen: set[str] = (frame.up or frame).facts.setdefault("statuses of claims", set())
     repeated = value in seen
     seen.add(value)

@@ -29,7 +29,8 @@ _WITH_ITEMS = (
     ("configMap", "ConfigMap", "name"), ("secret", "Secret", "secretName"),
     ("downwardAPI", "DownwardAPI", ""),
 )  # fmt: skip
-"""Members of volumes with files, the kinds in warnings, and the members of their names."""
+"""Members of volumes that contain files, their kinds in warnings, and the members
+with their names."""
 _IN_BYTES = ("memory", "ephemeral-storage")
 
 
@@ -37,12 +38,12 @@ _IN_BYTES = ("memory", "ephemeral-storage")
 
 
 def host_name(value: str, _path: str, _frame: Frame) -> list[str]:
-    """A warning about the name of a pod that is not a DNS label."""
+    """Return a warning if the name of a pod, its default hostname, is not a DNS label."""
     return _of_name(value, "the Pod's hostname")
 
 
 def name_of_pods(value: str, _path: str, _frame: Frame) -> list[str]:
-    """A warning about the name of an owner, with which the names of its pods start."""
+    """Return a warning if a name that is the start of the names of pods is not a DNS label."""
     return _of_name(value, "Pod names and hostnames")
 
 
@@ -56,8 +57,8 @@ def _of_name(name: str, where: str) -> list[str]:
 
 
 def old_template(_value: Object, _path: str, frame: Frame) -> list[str]:
-    """Warnings about the old template of a ReplicationController, which upstream checks in place of
-    the new one."""
+    """Return warnings about the old template of a ReplicationController, because upstream checks it
+    in place of the new template."""
     template = ((frame.old or {}).get("spec") or {}).get("template") or {}
     inner = Frame(template, "spec.template.", None, None, updates=False, minor=frame.minor)
     found: list[str] = compiler.rules("core.v1.PodTemplateSpec", "warnings", frame.minor).run(inner)
@@ -73,19 +74,19 @@ def _use_instead(label: str) -> str:
 
 
 def node_labels(value: dict[str, str], path: str, _frame: Frame) -> Iterator[str]:
-    """Warnings about deprecated labels in a nodeSelector."""
+    """Yield warnings about deprecated labels in a nodeSelector."""
     return (
         f"{path}[{label}]: {_use_instead(label)}" for label in sorted(value) if label in _LABELS
     )
 
 
 def deprecated_label(value: str, path: str, _frame: Frame) -> list[str]:
-    """A warning about a deprecated label of nodes."""
+    """Return a warning about a deprecated label of nodes."""
     return [f"{path}: {value} is {_use_instead(value)}"] if value in _LABELS else []
 
 
 def annotations(value: dict[str, str], path: str, _frame: Frame) -> Iterator[str]:
-    """Warnings about annotations that fields replace."""
+    """Yield warnings about annotations that fields replace."""
     for key in sorted(value):
         if key.startswith(_APP_ARMOR):
             yield f'{path}[{key}]: deprecated since v1.30; use the "appArmorProfile" field instead'
@@ -100,7 +101,7 @@ def annotations(value: dict[str, str], path: str, _frame: Frame) -> Iterator[str
 
 
 def addresses_apart(value: list[Object], path: str, _frame: Frame) -> Iterator[str]:
-    """Warnings about repeated addresses of hostAliases."""
+    """Yield warnings about repeated addresses of hostAliases."""
     seen: set[str] = set()
     for index, alias in enumerate(value):
         address = alias.get("ip", "")
@@ -110,7 +111,7 @@ def addresses_apart(value: list[Object], path: str, _frame: Frame) -> Iterator[s
 
 
 def secrets_apart(value: list[Object], path: str, _frame: Frame) -> Iterator[str]:
-    """Warnings about empty and repeated names of imagePullSecrets."""
+    """Yield warnings about empty and repeated names of imagePullSecrets."""
     seen: set[str] = set()
     for index, secret in enumerate(value):
         name, place = secret.get("name", ""), f"{path}[{index}].name"
@@ -122,17 +123,17 @@ def secrets_apart(value: list[Object], path: str, _frame: Frame) -> Iterator[str
 
 
 def whole_storage(value: Object, path: str, _frame: Frame) -> list[str]:
-    """A warning about storage that is not a whole number of bytes."""
+    """Return a warning about storage that is not a whole number of bytes."""
     return fractions(value, "storage", path)
 
 
 def whole_bytes(value: Object, path: str, _frame: Frame) -> list[str]:
-    """Warnings about amounts of a container that are not whole numbers of bytes."""
+    """Return warnings about amounts of a container that are not whole numbers of bytes."""
     return [text for name in _IN_BYTES for text in fractions(value, name, path)]
 
 
 def fractions(amounts: Object, name: str, path: str) -> list[str]:
-    """A warning about an amount that is not a whole number of bytes."""
+    """Return a warning about an amount that is not a whole number of bytes."""
     amount = amounts.get(name)
     if amount is None or resourcenames.is_whole(quantity.parse(amount)):
         return []
@@ -141,7 +142,8 @@ def fractions(amounts: Object, name: str, path: str) -> list[str]:
 
 
 def variables_apart(value: list[Object], path: str, _frame: Frame) -> Iterator[str]:
-    """Warnings about repeated variables. A definition that refers to another variable is valid."""
+    """Yield warnings about repeated variables. A definition that refers to another variable is
+    valid."""
     seen: set[str] = set()
     for index, variable in enumerate(value):
         name = variable.get("name", "")
@@ -158,7 +160,7 @@ def variables_apart(value: list[Object], path: str, _frame: Frame) -> Iterator[s
 
 
 def ports_apart(value: list[Object], path: str, _frame: Frame) -> Iterator[str]:
-    """Warnings about duplicate and overlapping ports of containers."""
+    """Yield warnings about duplicate and overlapping ports of containers."""
     known: dict[tuple[int, str], list[tuple[str, Object]]] = {}
     for index, container in enumerate(value):
         for at, port in enumerate(container.get("ports") or ()):
@@ -175,7 +177,7 @@ def ports_apart(value: list[Object], path: str, _frame: Frame) -> Iterator[str]:
 
 
 def _shown(port: Object) -> str:
-    """A ContainerPort as Go's %+v prints it."""
+    """Return a ContainerPort in the format of Go's %+v."""
     members = ("name", "hostPort", "containerPort", "protocol", "hostIP")
     numbers = ("hostPort", "containerPort")
     values = (port.get(member, 0 if member in numbers else "") for member in members)
@@ -184,7 +186,7 @@ def _shown(port: Object) -> str:
 
 
 def paths_apart(value: list[Object], _path: str, _frame: Frame) -> Iterator[str]:
-    """Warnings about files of a volume with equal or nested paths
+    """Yield warnings about files of a volume with equal or nested paths
     (warningsForOverlappingVirtualPaths)."""
     for volume in value:
         for member, kind, key in _WITH_ITEMS:

@@ -22,8 +22,9 @@ def of_container(
     *,
     whole_pod: bool = False,
 ) -> list[FieldError]:
-    """The errors of requests, limits and claims of a container, or of a pod as a whole, which
-    supports fewer resources. A request must not exceed its limit. `claims`: the pod's claims."""
+    """Return the errors of requests, limits and claims of a container, or of a pod as a whole,
+    which supports fewer resources. A request must not exceed its limit. `claims`: the pod's claims.
+    """
     bounds, requests = given.get("limits") or {}, given.get("requests") or {}
     errors: list[FieldError] = []
     for member, amounts in (("limits", bounds), ("requests", requests)):
@@ -60,7 +61,7 @@ def _within(requests: Object, bounds: Object, path: str) -> list[FieldError]:
 
 
 def _check_of_pod(name: str, path: str) -> list[FieldError]:
-    """validatePodResourceName: the errors of the name of a resource of a whole pod."""
+    """Return the errors of the name of a resource of a whole pod (validatePodResourceName)."""
     errors = resourcenames.check(name, path)
     known = name in _OF_PODS or name.startswith(resourcenames.HUGE)
     return errors if errors or known else [fielderrors.not_supported(path, name, _OF_PODS)]

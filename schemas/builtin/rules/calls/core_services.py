@@ -243,7 +243,8 @@ def external_address(value: str, path: str, frame: Frame) -> list[FieldError]:
 
 
 def lenient_external_address(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """`external_address` with a lenient parser, before the gate StrictIPCIDRValidation was on."""
+    """Check an address outside the cluster with a lenient parser, as before the gate
+    StrictIPCIDRValidation was on."""
     return _external_address(value, path, frame, strict=False)
 
 
@@ -264,7 +265,8 @@ def source_ranges(value: Object, path: str, frame: Frame) -> list[FieldError]:
 
 
 def lenient_source_ranges(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """`source_ranges` with a lenient parser, before the gate StrictIPCIDRValidation was on."""
+    """Check the permitted source ranges of a load balancer with a lenient parser, as before the
+    gate StrictIPCIDRValidation was on."""
     return _source_ranges(value, path, frame, strict=False)
 
 
@@ -302,7 +304,7 @@ def balancer_class(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def external_policy(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """validateServiceExternalTrafficPolicy: check the policy and the health check node port."""
+    """Check the policy and the health check node port (validateServiceExternalTrafficPolicy)."""
     policy, place = value.get("externalTrafficPolicy") or "", f"{path}.externalTrafficPolicy"
     errors: list[FieldError] = []
     if not is_reached_from_outside(value):
@@ -399,7 +401,8 @@ def _kept_families(spec: Object, before: Object) -> list[FieldError]:
 
 
 def ignored_and_deprecated(value: Object, _path: str, _frame: Frame) -> list[str]:
-    """pkg/api/service/warnings.go, GetWarningsForService."""
+    """Return the warnings about fields of a Service that are ignored or deprecated
+    (pkg/api/service/warnings.go, GetWarningsForService)."""
     spec = value["spec"]
     found = []
     if _HINTS in (value["metadata"].get("annotations") or {}):

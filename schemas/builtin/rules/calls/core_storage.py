@@ -79,7 +79,8 @@ def capacity(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def _amount(amount: str, path: str) -> list[FieldError]:
-    """validateBasicResource, ValidatePositiveQuantityValue."""
+    """Check that an amount is valid and positive (validateBasicResource,
+    ValidatePositiveQuantityValue)."""
     found = quantity.parse(amount)
     errors: list[FieldError] = []
     if found.sign < 0:
@@ -210,7 +211,8 @@ def _same_requirement(now: Object, was: Object) -> bool:
 
 
 def volume_warnings(value: Object, _path: str, _frame: Frame) -> list[str]:
-    """pkg/api/persistentvolume, GetWarningsForPersistentVolume."""
+    """Return the warnings about a volume (pkg/api/persistentvolume,
+    GetWarningsForPersistentVolume)."""
     spec = value["spec"]
     found = _class_warnings(value)
     if _MOUNT_OPTIONS in (value["metadata"].get("annotations") or {}):
@@ -331,7 +333,8 @@ def _class_kept(spec: Object, old: Object) -> list[FieldError]:
 
 
 def claim_warnings(value: Object, _path: str, _frame: Frame) -> list[str]:
-    """pkg/api/persistentvolumeclaim, GetWarningsForPersistentVolumeClaim."""
+    """Return the warnings about a claim (pkg/api/persistentvolumeclaim,
+    GetWarningsForPersistentVolumeClaim)."""
     requests = _requests(value["spec"])
     found = core_podwarnings.fractions(requests, "storage", "spec.resources.requests")
     return [*_class_warnings(value), *found]
@@ -341,7 +344,7 @@ def claim_warnings(value: Object, _path: str, _frame: Frame) -> list[str]:
 
 
 def valid_amount(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """validateBasicResource: an amount, rounded up, must not be negative."""
+    """Check that an amount, rounded up, is not negative (validateBasicResource)."""
     parsed = quantity.parse(value)
     if parsed.compare(_MINUS_ONE) > 0:
         return []
@@ -351,7 +354,8 @@ def valid_amount(value: str, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def resizes(value: dict[str, str], path: str, _frame: Frame) -> Iterator[FieldError]:
-    """The errors of `allocatedResourceStatuses`: resources, and the states of their resizes."""
+    """Yield the errors of `allocatedResourceStatuses`: resources, and the states of
+    their resizes."""
     for name, state in sorted(value.items()):
         yield from _claimed(name, path)
         if state not in _RESIZES:
@@ -359,7 +363,7 @@ def resizes(value: dict[str, str], path: str, _frame: Frame) -> Iterator[FieldEr
 
 
 def allocated(value: dict[str, str], path: str, frame: Frame) -> Iterator[FieldError]:
-    """The errors of `allocatedResources`: resources, and amounts of storage."""
+    """Yield the errors of `allocatedResources`: resources, and amounts of storage."""
     for name, amount in sorted(value.items()):
         place = f"{path}[{name}]"
         yield from (
@@ -370,7 +374,8 @@ def allocated(value: dict[str, str], path: str, frame: Frame) -> Iterator[FieldE
 
 
 def _claimed(name: str, path: str) -> list[FieldError]:
-    """validatePersistentVolumeClaimResourceKey: storage, or a resource of another domain."""
+    """Check that a resource of a claim is storage or has another domain
+    (validatePersistentVolumeClaimResourceKey)."""
     errors = [fielderrors.invalid(path, name, why) for why in names.label_key(name)]
     if not errors and resourcenames.is_native(name) and name != "storage":
         return [fielderrors.not_supported(path, name, ("storage",))]

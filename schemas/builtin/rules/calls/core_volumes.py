@@ -41,7 +41,7 @@ _NOT_IN_CLAIMS = (
 
 
 def empty_directory(volume: Object) -> None:
-    """A volume without a source is an empty directory (SetDefaults_Volume)."""
+    """Make a volume without a source an empty directory, in place (SetDefaults_Volume)."""
     if volume.keys() <= {"name"}:
         volume["emptyDir"] = {}
 
@@ -65,8 +65,8 @@ def size_limit(value: str, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def portal_length(value: Object, _path: str, frame: Frame) -> list[FieldError]:
-    """validateVolumeSource: initiators name their targets by volume and portal, so the length of
-    both together is limited."""
+    """Check the length of a volume's name and portal together, because initiators name their
+    targets by both (validateVolumeSource)."""
     name = frame.obj.get("name", "")
     if fits_portal(name, value.get("targetPortal", "")):
         return []
@@ -139,7 +139,7 @@ def name_problem(value: str) -> str:
 
 
 def flocker(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """validateFlockerVolumeSource: check that exactly one of name and UUID is set."""
+    """Check that exactly one of name and UUID is set (validateFlockerVolumeSource)."""
     name, uuid = value.get("datasetName"), value.get("datasetUUID")
     if not name and not uuid:
         return [fielderrors.required(path, "one of datasetName and datasetUUID is required")]
@@ -155,7 +155,7 @@ def no_slash(value: str, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def quobyte(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """validateQuobyteVolumeSource: check the registries and the tenant."""
+    """Check the registries and the tenant (validateQuobyteVolumeSource)."""
     registry = value.get("registry", "")
     if not registry:
         return [fielderrors.required(f"{path}.registry", _PAIRS)]
@@ -183,7 +183,8 @@ def unreserved_option(value: str, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def disk_address(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """validateAzureDisk: check the address, whose form is different for managed disks and blobs."""
+    """Check the address, whose form is different for managed disks and blobs
+    (validateAzureDisk)."""
     kind = frame.obj.get("kind")
     if kind is None:
         return []
@@ -194,7 +195,7 @@ def disk_address(value: str, path: str, frame: Frame) -> list[FieldError]:
 
 
 def claim_metadata(value: Object, path: str, _frame: Frame) -> Iterator[FieldError]:
-    """ValidateTemplateObjectMeta: check labels and annotations, and refuse all other members."""
+    """Check labels and annotations, and refuse all other members (ValidateTemplateObjectMeta)."""
     yield from objectmeta.annotation_errors(value.get("annotations") or {}, f"{path}.annotations")
     yield from objectmeta.label_errors(value.get("labels") or {}, f"{path}.labels")
     for member in _NOT_IN_CLAIMS:
@@ -204,7 +205,7 @@ def claim_metadata(value: Object, path: str, _frame: Frame) -> Iterator[FieldErr
 
 
 def downward_source(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """validateDownwardAPIVolumeFile: check that exactly one of the two references is set."""
+    """Check that exactly one of the two references is set (validateDownwardAPIVolumeFile)."""
     field, resource = value.get("fieldRef"), value.get("resourceFieldRef")
     if field is not None:
         errors = core_references.field(field, f"{path}.fieldRef", core_references.IN_VOLUMES)
@@ -281,7 +282,7 @@ def _projected_token(given: Object, path: str, frame: Frame) -> list[FieldError]
 
 
 def image_volumes(spec: Object, old: Object | None) -> None:
-    """dropImageVolumes: remove image volumes, and the mounts that use them."""
+    """Remove image volumes, and the mounts that use them (dropImageVolumes)."""
     if any(each.get("image") for each in (old or {}).get("volumes") or ()):
         return
     volumes = spec.get("volumes") or []

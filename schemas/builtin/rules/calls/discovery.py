@@ -12,7 +12,8 @@ def address(value: str, path: str, frame: Frame) -> list[FieldError]:
 
 
 def lenient_address(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """`address` with a lenient parser, before the gate StrictIPCIDRValidation was on."""
+    """Check that an address has the slice's type with a lenient parser, as before the gate
+    StrictIPCIDRValidation was on."""
     return _address(value, path, frame, strict=False)
 
 
@@ -48,7 +49,7 @@ def _address(value: str, path: str, frame: Frame, *, strict: bool) -> list[Field
 
 
 def _domain(value: str, path: str) -> list[FieldError]:
-    """IsFullyQualifiedDomainName: check that a name has at least two labels."""
+    """Check that a name has at least two labels (IsFullyQualifiedDomainName)."""
     if not value:
         return [fielderrors.required(path)]
     name = value.removesuffix(".")

@@ -1,4 +1,4 @@
-"""What is irregular in events of events.k8s.io."""
+"""Irregular rules of events of events.k8s.io."""
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.rules.frames import Frame
@@ -8,10 +8,10 @@ from inkube.schemas.objects import Object
 
 
 def object_metadata(value: Object, _path: str, _frame: Frame) -> list[FieldError]:
-    """The errors of the metadata, which upstream reports after those of the basic fields."""
+    """Return the errors of the metadata, which upstream reports after those of the basic fields."""
     return metadata.validate(value, namespaced=True, check="subdomain")
 
 
 def no_source(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """An error for a source that is not empty."""
+    """Return an error for a source that is not empty."""
     return [fielderrors.invalid(path, "", "needs to be unset")] if value else []

@@ -64,7 +64,8 @@ _URL_TESTS: Sequence[tuple[Callable[[str], bool], str]] = (
 
 
 def url_path(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """ValidateNonResourceURLPath: only the first error is reported."""
+    """Check a path or a pattern of paths, and return only the first error
+    (ValidateNonResourceURLPath)."""
     why = next((why for is_wrong, why in _URL_TESTS if is_wrong(value)), "")
     return [fielderrors.invalid(path, value, why)] if why else []
 
@@ -77,8 +78,8 @@ def is_misnamed(frame: Frame) -> bool:
 
 
 def is_altered(plural: str, frame: Frame) -> bool:
-    """Whether a spec differs from that of the mandatory object of the same name. Only `exempt` of
-    the level for exempt requests can change."""
+    """Return whether a spec differs from that of the mandatory object of the same name. Only
+    `exempt` of the level for exempt requests can change."""
     fixed = flowcontrol.specs()[plural][frame.root.obj["metadata"]["name"]]
     given = {**frame.obj, "exempt": fixed["exempt"]} if "exempt" in fixed else frame.obj
     return not same(given, fixed)

@@ -22,8 +22,8 @@ def is_readable(selector: Object | None) -> bool:
 
 
 def count_or_percent(value: int | str, path: str, _frame: Frame) -> list[FieldError]:
-    """ValidatePositiveIntOrPercent: check that a value is a number that is not negative, or a
-    percentage."""
+    """Check that a value is a number that is not negative, or a percentage
+    (ValidatePositiveIntOrPercent)."""
     if isinstance(value, str):
         if value[:-1].isdecimal() and value.endswith("%"):
             return []
@@ -38,7 +38,7 @@ def count_or_percent(value: int | str, path: str, _frame: Frame) -> list[FieldEr
 
 
 def at_most_all(value: int | str, path: str, _frame: Frame) -> list[FieldError]:
-    """IsNotMoreThan100Percent: check that a percentage is at most 100%."""
+    """Check that a percentage is at most 100% (IsNotMoreThan100Percent)."""
     if isinstance(value, str) and value[:-1].isdecimal() and int(value[:-1]) > 100:
         return [fielderrors.invalid(path, value, "must not be greater than 100%")]
     return []

@@ -105,7 +105,7 @@ def address(value: str, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def domain_prefixed_path(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """IsDomainPrefixedPath: `acme.io/foo`."""
+    """Check a path with a domain, such as `acme.io/foo` (IsDomainPrefixedPath)."""
     if not value:
         return [fielderrors.required(path)]
     domain, slash, rest = value.partition("/")
@@ -150,7 +150,8 @@ def has_selector(frame: Frame) -> bool:
 
 
 def port_range(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """ValidateNetworkPolicyPort: a port number can have an endPort, a port name cannot."""
+    """Check the ports of a rule: a number can have an endPort, a name cannot
+    (ValidateNetworkPolicyPort)."""
     first, last, place = value.get("port"), value.get("endPort"), f"{path}.endPort"
     if first is None:
         why = "may not be specified when `port` is not specified"
@@ -176,7 +177,7 @@ def block(value: str, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def lenient_block(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """`block` with a lenient parser, before the gate StrictIPCIDRValidation was on."""
+    """Check a CIDR with a lenient parser, as before the gate StrictIPCIDRValidation was on."""
     return addresses.check_block(value, path, strict=False)
 
 
@@ -186,7 +187,8 @@ def exception(value: str, path: str, frame: Frame) -> list[FieldError]:
 
 
 def lenient_exception(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """`exception` with a lenient parser, before the gate StrictIPCIDRValidation was on."""
+    """Check that an exception is a smaller CIDR in the block with a lenient parser, as before the
+    gate StrictIPCIDRValidation was on."""
     return _exception(value, path, frame, strict=False)
 
 

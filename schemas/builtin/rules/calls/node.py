@@ -17,8 +17,8 @@ def pod_fixed(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def tolerations(value: list[Object], path: str, frame: Frame) -> list[FieldError]:
-    """validateTolerations: check that each toleration is unique, apart from its
-    tolerationSeconds."""
+    """Check that each toleration is unique, apart from its tolerationSeconds
+    (validateTolerations)."""
     rules = compiler.rules("core.v1.Toleration")
     errors = [
         error

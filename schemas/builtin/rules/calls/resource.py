@@ -46,7 +46,7 @@ _EACH_WHERE: Final = (
 
 
 def pool_name(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """validatePoolName: check that a pool name consists of subdomains, separated by slashes."""
+    """Check that a pool name consists of subdomains, separated by slashes (validatePoolName)."""
     too_long = len(value.encode()) > _MAX_POOL
     errors = [fielderrors.too_long(path, _MAX_POOL)] if too_long else []
     for part in value.split("/"):
@@ -55,7 +55,7 @@ def pool_name(value: str, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def share(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """validateUID: check that the id of a share is a UUID in its canonical form."""
+    """Check that the id of a share is a UUID in its canonical form (validateUID)."""
     try:
         uuid.UUID(value)
     except ValueError:
@@ -70,7 +70,7 @@ def share(value: str, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def qualified_name(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """validateQualifiedName: check an identifier with an optional domain. As upstream, a name with
+    """Check an identifier with an optional domain (validateQualifiedName). As upstream, a name with
     more than one slash is accepted."""
     domain, slash, name = value.partition("/")
     if not slash:
@@ -89,7 +89,7 @@ def qualified_name(value: str, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def full_name(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """validateFullyQualifiedName: the same with a required domain."""
+    """Check an identifier with a required domain (validateFullyQualifiedName)."""
     errors = qualified_name(value, path, frame)
     if "/" not in value:
         why = "a fully qualified name must be a domain and a name separated by a slash"
@@ -126,8 +126,8 @@ def extended_resource(value: str, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def small_object(value: Any, path: str, frame: Frame) -> list[FieldError]:
-    """validateRawExtension: check that a value is a JSON object of at most _MAX_PARAMETERS
-    bytes."""
+    """Check that a value is a JSON object of at most _MAX_PARAMETERS bytes
+    (validateRawExtension)."""
     if value is not None and len(orjson.dumps(value)) > _MAX_PARAMETERS:
         return [fielderrors.too_long(path, _MAX_PARAMETERS)]
     return json_object(value, path, frame)
@@ -157,7 +157,7 @@ def template_metadata(value: Object, path: str, _frame: Frame) -> list[FieldErro
 
 
 def exactly_or_first(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """validateDeviceRequest: check that exactly one of `exactly` and `firstAvailable` is set."""
+    """Check that exactly one of `exactly` and `firstAvailable` is set (validateDeviceRequest)."""
     exactly, alternatives = value.get("exactly"), value.get("firstAvailable")
     if exactly is None and not alternatives:
         return [fielderrors.required(path, _EXACTLY_ONE)]
@@ -168,7 +168,7 @@ def exactly_or_first(value: Object, path: str, _frame: Frame) -> list[FieldError
 
 
 def no_count(value: int, path: str, _frame: Frame) -> list[FieldError]:
-    """validateDeviceAllocationMode: refuse a count for all devices."""
+    """Refuse a count for all devices (validateDeviceAllocationMode)."""
     if not value:
         return []
     why = "must not be specified when allocationMode is 'All'"
@@ -176,8 +176,8 @@ def no_count(value: int, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def request_reference(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """validateRequestNameRef: check that `request` or `request/alternative` exists in the same
-    claim."""
+    """Check that `request` or `request/alternative` exists in the same claim
+    (validateRequestNameRef)."""
     parts = value.split("/")
     if len(parts) > 2:
         return [fielderrors.invalid(path, value, _NO_REQUEST)]
@@ -240,8 +240,8 @@ def allocated_devices(status: Object) -> set[tuple[str, ...]]:
 
 
 def allocated(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """validateDeviceStatus: check that the device of a driver's report is allocated to the
-    claim."""
+    """Check that the device of a driver's report is allocated to the claim
+    (validateDeviceStatus)."""
     if identity(value) in allocated_devices(frame.root.obj.get("status") or {}):
         return []
     why = "must be an allocated device in the claim"
@@ -340,7 +340,7 @@ def few_entries(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def one_value(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """validateDeviceAttribute: check that an attribute has exactly one value."""
+    """Check that an attribute has exactly one value (validateDeviceAttribute)."""
     found = [member for member in value if value[member] is not None]
     if len(found) == 1:
         return []
@@ -360,7 +360,7 @@ def fails_apart(value: str, path: str, frame: Frame) -> list[FieldError]:
 
 
 def request_policy(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """validateRequestPolicy: check the amounts of a capacity that a claim can request."""
+    """Check the amounts of a capacity that a claim can request (validateRequestPolicy)."""
     options, bounds = value.get("validValues"), value.get("validRange")
     if options and bounds is not None:
         why = (

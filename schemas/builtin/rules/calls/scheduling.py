@@ -14,8 +14,8 @@ SYSTEM_PRIORITIES = {
 
 
 def name_and_value(value: Object, _path: str, _frame: Frame) -> list[FieldError]:
-    """IsKnownSystemPriorityClass: check that a name with the prefix `system-` is known and has its
-    value."""
+    """Check that a name with the prefix `system-` is known and has its value
+    (IsKnownSystemPriorityClass)."""
     name, number = value["metadata"].get("name", ""), value.get("value", 0)
     if name.startswith("system-"):
         why = _reserved(name, value)

@@ -16,8 +16,8 @@ _ONE_SOURCE = "must specify exactly one of inlineVolumeSpec and persistentVolume
 
 
 def parameters(value: dict[str, str], path: str, _frame: Frame) -> list[FieldError]:
-    """validateParameters: check the number of parameters, that names are not empty, and the total
-    size."""
+    """Check the number of parameters, that names are not empty, and the total size
+    (validateParameters)."""
     if len(value) > _MOST_PARAMETERS:
         return [fielderrors.too_long(path, _MOST_PARAMETERS)]
     errors = [fielderrors.invalid(path, "", "field can not be empty.")] if "" in value else []
@@ -37,8 +37,8 @@ def driver_name(value: str, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def topologies(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
-    """validateAllowedTopologies: check that no two terms are equal. A repeated term is reported one
-    time; upstream reports it one time for each earlier equal term."""
+    """Check that no two terms are equal (validateAllowedTopologies). A repeated term is reported
+    one time; upstream reports it one time for each earlier equal term."""
     errors: list[FieldError] = []
     known: set[frozenset[tuple[str, frozenset[str]]]] = set()
     for index, term in enumerate(value):
@@ -72,7 +72,8 @@ def _requirement(one: Object, path: str) -> list[FieldError]:
 
 
 def attachment_source(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """validateVolumeAttachmentSource, and the rule of storage.k8s.io/v1 for names."""
+    """Check that an attachment has exactly one source, with a valid name
+    (validateVolumeAttachmentSource, and the rule of storage.k8s.io/v1 for names)."""
     name, inline = value.get("persistentVolumeName"), value.get("inlineVolumeSpec")
     if name is None and inline is None:
         return [fielderrors.required(path, _ONE_SOURCE)]
@@ -93,8 +94,8 @@ def attachment_metadata(value: dict[str, str], path: str, _frame: Frame) -> list
 
 
 def volume_error(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """validateVolumeError. As upstream, the error names another limit than the one that is
-    checked."""
+    """Check the message and the code of an error (validateVolumeError). As upstream, the error
+    about the message names another limit than the one that is checked."""
     errors: list[FieldError] = []
     if len(value.get("message", "").encode()) > _MESSAGE_SIZE:
         errors.append(fielderrors.too_long(f"{path}.message", _METADATA_SIZE))
@@ -106,8 +107,8 @@ def volume_error(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 
 def drivers_kept(value: list[Object], path: str, frame: Frame) -> list[FieldError]:
-    """ValidateCSINodeUpdate: drivers can be added and removed, and their allocatable counts can
-    change. Other changes of a driver are refused."""
+    """Refuse changes of a driver other than its allocatable counts. Drivers can be added and
+    removed (ValidateCSINodeUpdate)."""
     before = ((frame.old or {}).get("spec") or {}).get("drivers") or []
     after: dict[str, list[Object]] = {}
     for each in value:
