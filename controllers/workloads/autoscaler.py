@@ -167,7 +167,7 @@ class Autoscaler:
         await self._write(owner, before)
 
     async def _target(self, owner: Object) -> Target:
-        """The current state of the target. Raises StatusError."""
+        """Return the current state of the target. Raises StatusError."""
         reference = owner["spec"]["scaleTargetRef"]
         version, name = reference.get("apiVersion", "v1"), reference["kind"]
         kind = self._cluster.server.find_kind(version, name)
@@ -306,7 +306,8 @@ class Autoscaler:
         self, metric: Object, source: Object, found: list[Object], used: dict[str, float],
         current: int,
     ) -> Proposal:  # fmt: skip
-        """GetResourceReplicas: pods that are not ready or not measured reduce the change."""
+        """Propose replicas for a metric of resources. Pods that are not ready or not measured
+        reduce the change (GetResourceReplicas)."""
         name, only = source["name"], source.get("container")
         target = source["target"]
         living = [pod for pod in found if pods.is_active(pod)]
@@ -359,7 +360,8 @@ class Autoscaler:
         return Proposal(replicas, words, {"type": metric["type"], member: own})
 
     def _counts(self, pod: Object, name: str) -> bool:
-        """Whether a pod's usage counts. The cpu of a pod that starts and is not ready does not."""
+        """Return whether a pod's usage counts. The cpu of a pod that starts and is not ready does
+        not."""
         if name != "cpu" or pods.is_ready(pod):
             return True
         ready = pods.condition(pod, "Ready")
@@ -436,8 +438,8 @@ _DOWN: Object = {"policies": [{"type": "Percent", "value": 100}], "selectPolicy"
 
 
 def _rate(current: int, rules: Object, *, up: bool) -> int:
-    """The limit of one scaling step: calculateScaleUpLimitWithScalingRules, and the same for
-    scaling down."""
+    """Return the limit of one scaling step, up or down (calculateScaleUpLimitWithScalingRules,
+    calculateScaleDownLimitWithBehaviors)."""
     if rules.get("selectPolicy") == "Disabled":
         return current
     sign = 1 if up else -1
@@ -453,7 +455,7 @@ def _rate(current: int, rules: Object, *, up: bool) -> int:
 
 
 def _request(pod: Object, name: str, only: str | None) -> float:
-    """The pod's request of a resource. Raises _NoMetric if a container has no request."""
+    """Return the pod's request of a resource. Raises _NoMetric if a container has no request."""
     total = 0
     for container in pod["spec"].get("containers") or ():
         if only not in (None, container["name"]):

@@ -16,7 +16,7 @@ Labels = dict[str, str]
 
 
 def controller_of(obj: Object) -> Object | None:
-    """The owner reference of the object's controller; None without a controller."""
+    """Return the owner reference of the object's controller, or None without one."""
     for reference in obj["metadata"].get("ownerReferences") or ():
         if reference.get("controller"):
             found: Object = reference
@@ -25,7 +25,7 @@ def controller_of(obj: Object) -> Object | None:
 
 
 def named_owners(change: Change, kind: str) -> Iterator[Key]:
-    """The controllers of one kind that an object names, before and after a change."""
+    """Yield the controllers of one kind that an object names, before and after a change."""
     for state in (change.old, change.new):
         reference = controller_of(state) if state is not None else None
         if reference is not None and reference["kind"] == kind:
@@ -35,7 +35,7 @@ def named_owners(change: Change, kind: str) -> Iterator[Key]:
 def adopters(
     change: Change, owners: Informer, selector: Callable[[Object], Object]
 ) -> Iterator[Object]:
-    """The owners that can adopt a changed object without a controller.
+    """Yield the owners that can adopt a changed object without a controller.
 
     `selector` returns the LabelSelector of an owner.
     """
@@ -55,7 +55,8 @@ def own_selector(owner: Object) -> Object:
 
 
 def matcher(selector: Object) -> Callable[[Labels], bool]:
-    """The selector as a function of labels. It is fast for selectors with only matchLabels."""
+    """Return the selector as a function of labels. It is fast for selectors with
+    only matchLabels."""
     if selector.get("matchExpressions"):
         return lambda labels: selectors.selects(selector, labels)
     wanted = (selector.get("matchLabels") or {}).items()
@@ -63,7 +64,7 @@ def matcher(selector: Object) -> Callable[[Labels], bool]:
 
 
 def is_controlled_by(obj: Object, owner: Object) -> bool:
-    """Whether the owner with this uid controls the object."""
+    """Return whether the owner with this uid controls the object."""
     reference = controller_of(obj)
     return reference is not None and reference["uid"] == owner["metadata"]["uid"]
 
@@ -79,8 +80,8 @@ class Claims:
     async def claim(
         self, owner: Object, selector: Object, candidates: Iterable[Object]
     ) -> list[Object]:
-        """The objects that the owner controls. Adopts matching objects without a controller, and
-        releases controlled objects that no longer match."""
+        """Return the objects that the owner controls. Adopts matching objects without a controller,
+        and releases controlled objects that no longer match."""
         kept = []
         may_adopt: bool | None = None
         uid, leaving = owner["metadata"]["uid"], "deletionTimestamp" in owner["metadata"]

@@ -49,38 +49,38 @@ class Cluster:
         self._clients: dict[str, Client] = {}
 
     def runs(self, name: str) -> bool:
-        """Whether the controller with this name runs."""
+        """Return whether the controller with this name runs."""
         return self.config.runs(name)
 
     def client(self, manager: str = MANAGER) -> Client:
-        """The client for the writes of a field manager."""
+        """Return the client for the writes of a field manager."""
         if manager not in self._clients:
             self._clients[manager] = self.server.client_as(manager)
         return self._clients[manager]
 
     def recorder(self, component: str, manager: str = MANAGER) -> Recorder:
-        """The recorder of a component's events."""
+        """Return the recorder of a component's events."""
         return Recorder(self.client(manager), self.clock, component)
 
     def informer(self, resource: str) -> Informer:
-        """The shared cache of a resource."""
+        """Return the shared cache of a resource."""
         return self.manager.informers.of(resource)
 
     def owned(self, resource: str) -> Index:
-        """The objects of a resource by the uid of their controller. Objects without a controller
-        are at `none/NAMESPACE`."""
+        """Return the objects of a resource by the uid of their controller. Objects without a
+        controller are at `none/NAMESPACE`."""
         return self.informer(resource).index(_controller_uid)
 
     def rosters(self) -> Rosters:
-        """The rosters of pods by controller."""
+        """Return the rosters of pods by controller."""
         return self.informer(PODS).summary("rosters", Rosters, Rosters)
 
     def pods_on(self) -> Index:
-        """The pods by the name of the node to which they are bound."""
+        """Return the pods by the name of the node to which they are bound."""
         return self.informer(PODS).index(_node)
 
     def in_namespace(self, resource: str) -> Index:
-        """The objects of a resource by namespace."""
+        """Return the objects of a resource by namespace."""
         return self.informer(resource).index(_namespace)
 
 

@@ -79,7 +79,7 @@ class Workloads:
             raise ValueError(f"no such controllers: {', '.join(unknown)}; there are {known}")
 
     def runs(self, name: str) -> bool:
-        """Whether the controller with this name runs."""
+        """Return whether the controller with this name runs."""
         wanted = self.controllers
         return wanted is None or name in wanted or _short(name) in wanted
 

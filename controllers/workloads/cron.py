@@ -42,7 +42,8 @@ class Schedule(NamedTuple):
     every: float = 0.0
 
     def after(self, moment: datetime, zone: tzinfo) -> datetime | None:
-        """The first time after a moment, in a time zone; None if the schedule has no such time."""
+        """Return the first time after a moment, in a time zone, or None if the schedule has no such
+        time."""
         if self.every:
             return moment.replace(microsecond=0) + timedelta(seconds=self.every)
         local = moment.astimezone(zone).replace(tzinfo=None, second=0, microsecond=0)

@@ -37,7 +37,11 @@ class Times(NamedTuple):
 
 
 def times(schedule: cron.Schedule, zone: tzinfo, since: datetime, now: datetime) -> Times:
-    """mostRecentScheduleTime: after `_MANY` steps, it searches backward from `now`."""
+    """Return the missed times between `since` and `now`, and the next time
+    (mostRecentScheduleTime).
+
+    After `_MANY` missed times, the latest one is searched backward from `now`.
+    """
     latest, missed = None, 0
     upcoming = schedule.after(since, zone)
     while upcoming is not None and upcoming <= now and missed <= _MANY:
@@ -69,7 +73,7 @@ class CronJobController:
         self._owned = cluster.owned(JOBS)
 
     def of_job(self, change: Change) -> Iterator[Key]:
-        """The CronJob of a Job."""
+        """Yield the CronJob of a Job."""
         yield from named_owners(change, "CronJob")
 
     async def reconcile(self, key: Key) -> Result | None:
@@ -242,7 +246,8 @@ def _set_active(status: Object, active: list[Object]) -> None:
 
 
 def _since(owner: Object, now: datetime) -> datetime:
-    """The time since which missed times count: the last schedule, the creation or the deadline."""
+    """Return the time since which missed times count: the last schedule, the creation or the
+    deadline."""
     last = (owner.get("status") or {}).get("lastScheduleTime")
     since = pods.moment(last or owner["metadata"]["creationTimestamp"])
     deadline = owner["spec"].get("startingDeadlineSeconds")
@@ -254,7 +259,7 @@ def _rfc1123(moment: datetime) -> str:
 
 
 def _job(owner: Object, name: str, due: datetime) -> Object:
-    """getJobFromTemplate2: the Job for a scheduled time."""
+    """Return the Job for a scheduled time (getJobFromTemplate2)."""
     template = templates.copy(owner["spec"]["jobTemplate"])
     meta = template.get("metadata") or {}
     annotations = {**(meta.get("annotations") or {}), _SCHEDULED: _timestamp(due)}
@@ -270,7 +275,7 @@ def _job(owner: Object, name: str, due: datetime) -> Object:
 
 
 def _timestamp(due: datetime) -> str:
-    """A time in RFC 3339, in the time zone of the schedule."""
+    """Return a time in RFC 3339, in the time zone of the schedule."""
     text = due.isoformat(timespec="seconds")
     return text.removesuffix("+00:00") + "Z" if text.endswith("+00:00") else text
 

@@ -43,7 +43,7 @@ class DaemonState(NamedTuple):
 
 
 def tolerations(spec: Object) -> list[Object]:
-    """The tolerations of the template, and the default tolerations of daemon pods."""
+    """Return the tolerations of the template, and the default tolerations of daemon pods."""
     found = list(spec.get("tolerations") or ())
     wanted = list(_TOLERATED)
     if spec.get("hostNetwork"):
@@ -56,7 +56,7 @@ def tolerations(spec: Object) -> list[Object]:
 
 
 def standing(owner: Object, node: Object) -> DaemonState:
-    """NodeShouldRunDaemonPod: the standing of a node for a DaemonSet."""
+    """Return the standing of a node for a DaemonSet (NodeShouldRunDaemonPod)."""
     spec = owner["spec"]["template"]["spec"]
     wanted = spec.get("nodeName")
     if wanted and wanted != node["metadata"]["name"]:
@@ -71,7 +71,7 @@ def standing(owner: Object, node: Object) -> DaemonState:
 
 
 def target(pod: Object) -> str:
-    """The node of a pod, or the node that its affinity names; "" without one."""
+    """Return the node of a pod, or the node that its affinity names, or "" without one."""
     name = pod["spec"].get("nodeName")
     if name:
         return str(name)
@@ -101,12 +101,12 @@ class DaemonSetController:
         """
 
     def of_pod(self, change: Change) -> Iterator[Key]:
-        """The set of a pod, or the sets that can adopt it."""
+        """Yield the set of a pod, or the sets that can adopt it."""
         yield from named_owners(change, "DaemonSet")
         yield from map(Key.of, adopters(change, self._sets, own_selector))
 
     def of_node(self, change: Change) -> Iterator[Key]:
-        """The sets for which the standing of a node changed."""
+        """Yield the sets for which the standing of a node changed."""
         for owner in self._sets.items():
             before = standing(owner, change.old) if change.old is not None else None
             after = standing(owner, change.new) if change.new is not None else None
@@ -201,7 +201,8 @@ class DaemonSetController:
     async def _judge(
         self, owner: Object, node: str, there: list[Object], digest: str
     ) -> tuple[list[Object], float]:
-        """The pods on one node to delete, and seconds until a failed pod can be deleted, or 0."""
+        """Return the pods on one node to delete, and seconds until a failed pod can be deleted, or
+        0."""
         gone: list[Object] = []
         living: list[Object] = []
         wait = 0.0
@@ -226,7 +227,8 @@ class DaemonSetController:
         return gone, wait
 
     def _wait_for(self, owner: Object, node: str) -> float:
-        """Seconds until a failed pod on the node can be deleted. If it is 0, counts the failure."""
+        """Return seconds until a failed pod on the node can be deleted. If it is 0, counts the
+        failure."""
         key, now = (owner["metadata"]["uid"], node), self._clock.monotonic()
         count, until = self._failures.get(key, (0, now))
         if until > now:
@@ -236,8 +238,12 @@ class DaemonSetController:
         return 0.0
 
     def _doubles(self, owner: Object, living: list[Object], digest: str) -> list[Object]:
-        """All living pods except the first by: scheduled, running, ready, oldest. With maxSurge,
-        all except the first of the set's template and the first of other templates."""
+        """Return all living pods except the first one in the order scheduled, running, ready,
+        oldest.
+
+        With maxSurge, return all except the first pod with the set's template and the first pod
+        with another template.
+        """
         ordered = sorted(
             living,
             key=lambda pod: (
@@ -261,7 +267,7 @@ class DaemonSetController:
     # --- updates
 
     async def _update(self, owner: Object, found: list[Object], digest: str) -> bool:
-        """rollingUpdate: create or delete pods of an update. Returns whether it did."""
+        """Create or delete pods of an update (rollingUpdate). Returns whether it did."""
         by_node = self._by_node(found)
         wanted = [
             node["metadata"]["name"]
@@ -305,8 +311,8 @@ class DaemonSetController:
         surge: int,
         digest: str,
     ) -> bool:
-        """A rolling update with maxSurge: create new pods, and delete an old pod when the new pod
-        on its node is available."""
+        """Take one step of a rolling update with maxSurge: create new pods, and delete an old pod
+        when the new pod on its node is available. Returns whether it acted."""
         used, at_once, candidates, gone = 0, [], [], []
         for name in wanted:
             if not old[name]:
@@ -421,7 +427,7 @@ class DaemonSetController:
 
 
 def _is_of(owner: Object, pod: Object, digest: str) -> bool:
-    """IsPodUpdated: whether the pod has the template of its set."""
+    """Return whether the pod has the template of its set (IsPodUpdated)."""
     labels = pod["metadata"].get("labels") or {}
     generation = (owner["metadata"].get("annotations") or {}).get(_GENERATION)
     same = generation is not None and labels.get(_POD_GENERATION) == generation

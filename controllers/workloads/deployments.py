@@ -42,7 +42,8 @@ class DeploymentController:
         self._claims = Claims(self._client, REPLICA_SETS, DEPLOYMENTS)
 
     def of_set(self, change: Change) -> Iterator[Key]:
-        """The Deployment of a ReplicaSet; all of the namespace for one without a controller."""
+        """Yield the Deployment of a ReplicaSet; all of the namespace for one
+        without a controller."""
         namespace = change.object["metadata"]["namespace"]
         yield from named_owners(change, "Deployment")
         if change.new is not None and controller_of(change.new) is None:
@@ -50,8 +51,8 @@ class DeploymentController:
                 yield Key.of(deployment)
 
     def of_pod(self, change: Change) -> Iterator[Key]:
-        """The Deployment with strategy Recreate of a pod that is no longer active: it can wait for
-        the end of its last pod."""
+        """Yield the Deployment with strategy Recreate of a pod that is no longer active: it can
+        wait for the end of its last pod."""
         if change.new is not None and pods.is_active(change.new):
             return
         pod = change.object
@@ -103,7 +104,8 @@ class DeploymentController:
         return await self._claims.claim(deployment, deployment["spec"]["selector"], candidates)
 
     def _is_scaled(self, deployment: Object, sets: list[Object]) -> bool:
-        """isScalingEvent: whether an active ReplicaSet has its size for other desired replicas."""
+        """Return whether an active ReplicaSet has its size for other desired replicas
+        (isScalingEvent)."""
         wanted = deployment["spec"]["replicas"]
         return any(
             rollouts.number(each, "desired-replicas") not in (None, wanted)
@@ -112,7 +114,7 @@ class DeploymentController:
         )
 
     async def _check_paused(self, deployment: Object) -> None:
-        """checkPausedConditions: set Progressing if the Deployment was paused or resumed."""
+        """Set Progressing if the Deployment was paused or resumed (checkPausedConditions)."""
         if not rollouts.has_deadline(deployment):
             return
         present = pods.condition(deployment, "Progressing")
@@ -146,7 +148,7 @@ class DeploymentController:
         return await self._sync_status(deployment, new, old)
 
     async def _roll(self, deployment: Object, sets: list[Object]) -> Result | None:
-        """rolloutRolling: one step of a rolling update."""
+        """Take one step of a rolling update, and write the status (rolloutRolling)."""
         new, old = await self._revisions(deployment, sets, create=True)
         assert new is not None, "it was made"
         goal = rollouts.new_size(deployment, [new, *old], new)
@@ -161,8 +163,8 @@ class DeploymentController:
     async def _shrink_old(
         self, deployment: Object, new: Object, old: list[Object]
     ) -> tuple[bool, list[Object]]:
-        """reconcileOldReplicaSets: scale down old sets, unhealthy pods first, within
-        maxUnavailable. Returns whether a size changed, and the old sets."""
+        """Scale down old sets, unhealthy pods first, within maxUnavailable
+        (reconcileOldReplicaSets). Returns whether a size changed, and the old sets."""
         if not any(map(size, old)):
             return False, old
         replicas = deployment["spec"]["replicas"]
@@ -197,8 +199,8 @@ class DeploymentController:
         return changed != old, changed
 
     async def _recreate(self, deployment: Object, sets: list[Object]) -> Result | None:
-        """rolloutRecreate: scale down old sets, wait for the end of their pods, then create new
-        pods."""
+        """Scale down old sets, wait for the end of their pods, then create new pods
+        (rolloutRecreate)."""
         new, old = await self._revisions(deployment, sets, create=False)
         active = [each for each in old if size(each)]
         if active:
@@ -217,7 +219,8 @@ class DeploymentController:
         return await self._sync_rollout(deployment, new, old)
 
     def _has_pods(self, sets: list[Object]) -> bool:
-        """oldPodsRunning: whether the sets have pods that are not terminal, also in deletion."""
+        """Return whether the sets have pods that are not terminal, also in deletion
+        (oldPodsRunning)."""
         for each in sets:
             for key in self._owned_pods.keys(each["metadata"]["uid"]):
                 pod = self._pods.get(key)
@@ -230,7 +233,8 @@ class DeploymentController:
     async def _revisions(
         self, deployment: Object, sets: list[Object], *, create: bool
     ) -> tuple[Object | None, list[Object]]:
-        """getAllReplicaSetsAndSyncRevision: the set with the Deployment's template, and the others.
+        """Return the set with the Deployment's template, and the others
+        (getAllReplicaSetsAndSyncRevision).
 
         With `create`, a missing set is created.
         """
@@ -310,7 +314,7 @@ class DeploymentController:
         await self._events.warning(deployment, "ReplicaSetCreateError", message)
 
     async def _resize(self, deployment: Object, found: Object, goal: int) -> Object:
-        """scaleReplicaSet: write a new size, and an event about it."""
+        """Write a new size, and an event about it (scaleReplicaSet)."""
         changed = templates.copy(found)
         before = size(found)
         changed["spec"]["replicas"] = goal
@@ -348,7 +352,7 @@ class DeploymentController:
         return (changed[new["metadata"]["uid"]] if new is not None else None), left
 
     async def _clean_up(self, deployment: Object, old: list[Object]) -> None:
-        """cleanupDeployment: delete the oldest empty ReplicaSets beyond revisionHistoryLimit."""
+        """Delete the oldest empty ReplicaSets beyond revisionHistoryLimit (cleanupDeployment)."""
         limit = deployment["spec"].get("revisionHistoryLimit")
         candidates = [each for each in old if not pods.is_deleting(each)]
         if limit is None or len(candidates) <= limit:
@@ -365,14 +369,14 @@ class DeploymentController:
     async def _sync_status(
         self, deployment: Object, new: Object | None, old: list[Object]
     ) -> Result | None:
-        """syncDeploymentStatus: write the status."""
+        """Write the status (syncDeploymentStatus)."""
         await self._write(deployment, self._status(deployment, new, old))
         return None
 
     async def _sync_rollout(
         self, deployment: Object, new: Object | None, old: list[Object]
     ) -> Result | None:
-        """syncRolloutStatus: write the status with Progressing, again at the deadline."""
+        """Write the status with Progressing, again at the deadline (syncRolloutStatus)."""
         status = self._status(deployment, new, old)
         if not rollouts.has_deadline(deployment):
             writes.remove_condition(status, "Progressing")
@@ -415,7 +419,7 @@ class DeploymentController:
             self._note(status, "Progressing", "False", "ProgressDeadlineExceeded", message)
 
     def _is_late(self, deployment: Object) -> bool:
-        """DeploymentTimedOut: whether the rollout exceeded its progress deadline."""
+        """Return whether the rollout exceeded its progress deadline (DeploymentTimedOut)."""
         present = pods.condition(deployment, "Progressing")
         if present is None or present.get("reason") == "NewReplicaSetAvailable":
             return False
@@ -424,13 +428,14 @@ class DeploymentController:
         return self._left(deployment, present) < 0
 
     def _left(self, deployment: Object, present: Object) -> float:
-        """Seconds until the deadline, counted from the last progress."""
+        """Return seconds until the deadline, counted from the last progress."""
         deadline = timedelta(seconds=deployment["spec"]["progressDeadlineSeconds"])
         end = pods.moment(present["lastUpdateTime"]) + deadline
         return (end - self._clock.now()).total_seconds()
 
     def _deadline(self, deployment: Object) -> Result | None:
-        """requeueStuckDeployment: reconcile again one second after the progress deadline."""
+        """Return a result that reconciles again one second after the progress deadline, or None if
+        no deadline can expire (requeueStuckDeployment)."""
         present = pods.condition(deployment, "Progressing")
         if (
             present is None
@@ -442,7 +447,8 @@ class DeploymentController:
         return Result(requeue_after=max(self._left(deployment, present), 0.0) + 1.0)
 
     def _status(self, deployment: Object, new: Object | None, old: list[Object]) -> Object:
-        """calculateStatus: the numbers, and the condition Available."""
+        """Return the status with the current numbers and the condition Available
+        (calculateStatus)."""
         status = rollouts.counted(deployment, new, old)
         least = deployment["spec"]["replicas"] - rollouts.max_unavailable(deployment)
         if status.get("availableReplicas", 0) >= least:

@@ -56,13 +56,13 @@ class Disruption:
         }
 
     def of_pod(self, change: Change) -> Iterator[Key]:
-        """The budgets that select a pod, before or after its change."""
+        """Yield the budgets that select a pod, before or after its change."""
         for budget in self._budgets.items(change.object["metadata"]["namespace"]):
             if any(_selects(budget, pod) for pod in change if pod is not None):
                 yield Key.of(budget)
 
     def of_owner(self, change: Change) -> Iterator[Key]:
-        """The budgets of the namespace, if the number of replicas of an owner changes."""
+        """Yield the budgets of the namespace, if the number of replicas of an owner changes."""
         counts = {each["spec"].get("replicas") for each in change if each is not None}
         if None not in change and len(counts) == 1:
             return
@@ -133,8 +133,8 @@ class Disruption:
         await writes.write_status(self._client, budget, {**status, "conditions": [*others, made]})
 
     async def _expected(self, budget: Object, found: list[Object]) -> tuple[int, int, bool]:
-        """getExpectedPodCount: the expected pods, the desired healthy pods, and whether some pods
-        have no controller. Raises _NoExpectedCount."""
+        """Return the expected pods, the desired healthy pods, and whether some pods have no
+        controller (getExpectedPodCount). Raises _NoExpectedCount."""
         spec = budget["spec"]
         least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
         if least is not None and not isinstance(least, str):
@@ -149,8 +149,8 @@ class Disruption:
         return expected, max(desired, 0), unmanaged
 
     async def _scale(self, found: list[Object]) -> tuple[int, bool]:
-        """getExpectedScale: the total replicas of the pods' controllers, and whether some pods have
-        no controller. Raises _NoExpectedCount."""
+        """Return the total replicas of the pods' controllers, and whether some pods have no
+        controller (getExpectedScale). Raises _NoExpectedCount."""
         scales: dict[str, int] = {}
         unmanaged = False
         for pod in found:

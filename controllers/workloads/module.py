@@ -10,7 +10,7 @@ from inkube.controllers.workloads.stages import kinds
 
 
 class SimulatedWorkloads:
-    """See `controllers.modules.Module`."""
+    """The module of simulated workloads: the kinds of stages, and the controllers of workloads."""
 
     groups: Sequence[str] = (kinds.KWOK, kinds.OWN)
     needs: Sequence[str] = ()

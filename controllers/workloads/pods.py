@@ -15,7 +15,7 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 def condition(obj: Object, kind: str) -> Object | None:
-    """The condition of a type; None without one."""
+    """Return the condition of a type, or None without one."""
     for each in (obj.get("status") or {}).get("conditions") or ():
         if each["type"] == kind:
             found: Object = each
@@ -24,12 +24,13 @@ def condition(obj: Object, kind: str) -> Object | None:
 
 
 def phase(pod: Object) -> str:
-    """The phase of a pod; "" if it has no phase yet."""
+    """Return the phase of a pod, or "" if it has no phase yet."""
     return (pod.get("status") or {}).get("phase") or ""
 
 
 def unstarted(pod: Object, state: Object) -> list[Object]:
-    """The containerStatuses of containers that never ran or are lost. All have the same state."""
+    """Return the containerStatuses of containers that never ran or are lost. All have the same
+    state."""
     return [
         {
             "name": one["name"],
@@ -45,44 +46,44 @@ def unstarted(pod: Object, state: Object) -> list[Object]:
 
 
 def is_deleting(obj: Object) -> bool:
-    """Whether the object is in deletion."""
+    """Return whether the object is in deletion."""
     return "deletionTimestamp" in obj["metadata"]
 
 
 def is_terminal(pod: Object) -> bool:
-    """Whether the pod is Succeeded or Failed: its containers do not run again."""
+    """Return whether the pod is Succeeded or Failed: its containers do not run again."""
     return phase(pod) in TERMINAL
 
 
 def is_active(pod: Object) -> bool:
-    """Whether the pod counts as a replica: it is neither terminal nor in deletion."""
+    """Return whether the pod counts as a replica: it is neither terminal nor in deletion."""
     return not is_terminal(pod) and not is_deleting(pod)
 
 
 def is_terminating(pod: Object) -> bool:
-    """Whether the pod is in deletion, but not terminal."""
+    """Return whether the pod is in deletion, but not terminal."""
     return is_deleting(pod) and not is_terminal(pod)
 
 
 def is_ready(pod: Object) -> bool:
-    """Whether the condition Ready of the pod is True."""
+    """Return whether the condition Ready of the pod is True."""
     found = condition(pod, "Ready")
     return found is not None and found["status"] == "True"
 
 
 def moment(text: str | None) -> datetime:
-    """A timestamp of an object; the earliest datetime for None or ""."""
+    """Return a timestamp of an object; the earliest datetime for None or ""."""
     return datetime.fromisoformat(text) if text else _LONG_AGO
 
 
 def ready_since(pod: Object) -> datetime:
-    """The time at which the pod became ready; the earliest datetime if it is not ready."""
+    """Return the time at which the pod became ready; the earliest datetime if it is not ready."""
     found = condition(pod, "Ready")
     return moment(found.get("lastTransitionTime")) if found and is_ready(pod) else _LONG_AGO
 
 
 def available_in(pod: Object, min_ready: int, now: datetime) -> float | None:
-    """Seconds until the pod is available: 0 if it is available, None if it is not ready."""
+    """Return seconds until the pod is available: 0 if it is available, None if it is not ready."""
     if not is_ready(pod):
         return None
     if not min_ready:
@@ -110,7 +111,7 @@ class Tally:
 
 
 def deletion_cost(pod: Object) -> int:
-    """The pod's deletion cost from its annotation; 0 if that is missing or not a number."""
+    """Return the pod's deletion cost from its annotation; 0 if that is missing or not a number."""
     text = (pod["metadata"].get("annotations") or {}).get(DELETION_COST, "")
     try:
         return int(text)
@@ -119,7 +120,7 @@ def deletion_cost(pod: Object) -> int:
 
 
 def restarts(pod: Object) -> int:
-    """The largest number of restarts of a container of the pod."""
+    """Return the largest number of restarts of a container of the pod."""
     statuses = (pod.get("status") or {}).get("containerStatuses") or ()
     return max((each.get("restartCount", 0) for each in statuses), default=0)
 

@@ -65,13 +65,13 @@ class ReplicaController:
         """Owner → number of consecutive refusals of a pod. A change of a quota causes a retry."""
 
     def selector(self, owner: Object) -> Object:
-        """The owner's selector as a LabelSelector."""
+        """Return the owner's selector as a LabelSelector."""
         selector: Object = owner["spec"].get("selector") or {}
         is_map = self._sort.kind == "ReplicationController"
         return {"matchLabels": selector} if is_map else selector
 
     def of_pod(self, change: Change) -> Iterator[Key]:
-        """The owners of a pod before and after a change, or those that can adopt it."""
+        """Yield the owners of a pod before and after a change, or those that can adopt it."""
         for key in named_owners(change, self._sort.kind):
             owner = self._sets.get(key)
             if owner is None or not self._counts_alike(owner, change):
@@ -79,7 +79,8 @@ class ReplicaController:
         yield from map(Key.of, adopters(change, self._sets, self.selector))
 
     def _counts_alike(self, owner: Object, change: Change) -> bool:
-        """Whether a change of a pod does not matter to its owner, for example a binding to a node.
+        """Return whether a change of a pod does not matter to its owner, for example a binding to a
+        node.
 
         A change of a pod that does not match the selector matters: the release is attempted again.
         """
@@ -90,7 +91,7 @@ class ReplicaController:
         return Facts.of(old) == facts and self._fits(owner)(facts)
 
     def of_quota(self, change: Change) -> Iterable[Key]:
-        """The owners in the quota's namespace to which a pod was refused."""
+        """Return the owners in the quota's namespace to which a pod was refused."""
         namespace = change.object["metadata"]["namespace"]
         return [key for key in self._refused if key.namespace == namespace]
 
@@ -118,12 +119,13 @@ class ReplicaController:
         return Result(requeue_after=min(waits)) if waits else None
 
     def _fits(self, owner: Object) -> Callable[[Facts], bool]:
-        """A function that returns whether the owner's selector matches pods with such facts."""
+        """Return a function that returns whether the owner's selector matches pods
+        with such facts."""
         selects = matcher(self.selector(owner))
         return lambda facts: selects(dict(facts.labels))
 
     def _roster(self, owner: Object) -> Roster:
-        """The pods that name the owner as their controller."""
+        """Return the pods that name the owner as their controller."""
         return self._rosters.of(owner["metadata"]["uid"])
 
     def _found(self, keys: list[Key]) -> list[Object]:
@@ -190,7 +192,8 @@ class ReplicaController:
         return nodes
 
     def _related(self, owner: Object) -> list[Object]:
-        """The sets with the same controller as the owner; the owner alone without a controller."""
+        """Return the sets with the same controller as the owner; the owner alone without a
+        controller."""
         reference = controller_of(owner)
         if reference is None:
             return [owner]
@@ -198,7 +201,7 @@ class ReplicaController:
         return [each for each in found if each is not None]
 
     def _status(self, owner: Object, failure: StatusError | None) -> tuple[Object, float]:
-        """The status, and seconds until the next pod becomes available, or 0."""
+        """Return the status, and seconds until the next pod becomes available, or 0."""
         before: Object = owner.get("status") or {}
         labels = (owner["spec"]["template"].get("metadata") or {}).get("labels") or {}
         wanted, fits, roster = labels.items(), self._fits(owner), self._roster(owner)

@@ -19,7 +19,7 @@ _TRIES = 10
 
 
 def data_of(owner: Object) -> Object:
-    """The data of a revision: a patch that replaces the template of its owner."""
+    """Return the data of a revision: a patch that replaces the template of its owner."""
     template = orjson.loads(orjson.dumps(owner["spec"]["template"]))
     return {"spec": {"template": {**template, "$patch": "replace"}}}
 
@@ -35,7 +35,7 @@ class Revisions:
         self._claims = Claims(client, REVISIONS, owners)
 
     async def of(self, owner: Object) -> list[Object]:
-        """All revisions of an owner, sorted by number."""
+        """Return all revisions of an owner, sorted by number."""
         meta = owner["metadata"]
         keys = self._owned.keys(meta["uid"]) + self._owned.keys(f"none/{meta['namespace']}")
         found = [each for each in map(self._cache.get, keys) if each is not None]
@@ -45,7 +45,7 @@ class Revisions:
     async def current(
         self, owner: Object, known: list[Object], collisions: int, annotations: Object | None = None
     ) -> tuple[Object, int]:
-        """The revision of the owner's template and the number of collisions.
+        """Return the revision of the owner's template and the number of collisions.
 
         Creates the revision, or makes an existing one the newest. Raises RuntimeError after
         `_TRIES` names that other revisions have.

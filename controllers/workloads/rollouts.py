@@ -24,24 +24,26 @@ _NO_DEADLINE = 2**31 - 1
 
 
 def size(replica_set: Object) -> int:
-    """The wanted number of replicas of a ReplicaSet."""
+    """Return the wanted number of replicas of a ReplicaSet."""
     return replica_set["spec"].get("replicas") or 0
 
 
 def age(replica_set: Object) -> tuple[str, str]:
-    """A sort key by creation time, then by name."""
+    """Return a sort key by creation time, then by name."""
     meta = replica_set["metadata"]
     return meta.get("creationTimestamp", ""), meta["name"]
 
 
 def number(obj: Object, name: str) -> int | None:
-    """A number from an annotation of the Deployment controller; None without such a number."""
+    """Return a number from an annotation of the Deployment controller, or None without such a
+    number."""
     text = (obj["metadata"].get("annotations") or {}).get(ANNOTATION + name, "")
     return int(text) if text.isdecimal() else None
 
 
 def scaled_value(value: Any, total: int, *, up: bool) -> int:
-    """An IntOrString as a number; percentages are of a total (GetScaledValueFromIntOrPercent).
+    """Return an IntOrString as a number; percentages are of a total
+    (GetScaledValueFromIntOrPercent).
 
     `up` selects the rounding of percentages. A missing value is 0.
     """
@@ -52,8 +54,8 @@ def scaled_value(value: Any, total: int, *, up: bool) -> int:
 
 
 def _fenceposts(deployment: Object) -> tuple[int, int]:
-    """ResolveFenceposts: maxSurge, maxUnavailable; (0, 1) if both are 0, which would stop the
-    rollout."""
+    """Return maxSurge and maxUnavailable, or (0, 1) if both are 0, which would stop the rollout
+    (ResolveFenceposts)."""
     replicas = deployment["spec"]["replicas"]
     rolling = deployment["spec"]["strategy"].get("rollingUpdate") or {}
     surge = scaled_value(rolling.get("maxSurge"), replicas, up=True)
@@ -66,12 +68,12 @@ def _is_rolling(deployment: Object) -> bool:
 
 
 def max_surge(deployment: Object) -> int:
-    """The number of pods that can exist in addition to the wanted replicas."""
+    """Return the number of pods that can exist in addition to the wanted replicas."""
     return _fenceposts(deployment)[0] if _is_rolling(deployment) else 0
 
 
 def max_unavailable(deployment: Object) -> int:
-    """The number of wanted replicas that can be unavailable."""
+    """Return the number of wanted replicas that can be unavailable."""
     replicas = deployment["spec"]["replicas"]
     if not _is_rolling(deployment) or not replicas:
         return 0
@@ -79,32 +81,34 @@ def max_unavailable(deployment: Object) -> int:
 
 
 def has_deadline(deployment: Object) -> bool:
-    """Whether the Deployment has a progress deadline."""
+    """Return whether the Deployment has a progress deadline."""
     deadline = deployment["spec"].get("progressDeadlineSeconds")
     return deadline is not None and deadline != _NO_DEADLINE
 
 
 def _plain(template: Object) -> Object:
-    """The template without the label of its hash."""
+    """Return the template without the label of its hash."""
     meta = template.get("metadata") or {}
     labels = {key: value for key, value in (meta.get("labels") or {}).items() if key != HASH}
     return {**template, "metadata": {**meta, "labels": labels}}
 
 
 def is_of(deployment: Object, replica_set: Object) -> bool:
-    """EqualIgnoreHash: whether the ReplicaSet has the Deployment's template, without the hash."""
+    """Return whether the ReplicaSet has the Deployment's template, without the hash
+    (EqualIgnoreHash)."""
     wanted = _plain(deployment["spec"]["template"])
     return _plain(replica_set["spec"]["template"]) == wanted
 
 
 def split(deployment: Object, sets: list[Object]) -> tuple[Object | None, list[Object]]:
-    """The oldest ReplicaSet with the Deployment's template, if any, and all other ReplicaSets."""
+    """Return the oldest ReplicaSet with the Deployment's template, if any, and all other
+    ReplicaSets."""
     new = next((each for each in sorted(sets, key=age) if is_of(deployment, each)), None)
     return new, [each for each in sets if each is not new]
 
 
 def replica_set(deployment: Object, collisions: int | None) -> Object:
-    """A new ReplicaSet with the Deployment's template and 0 replicas."""
+    """Return a new ReplicaSet with the Deployment's template and 0 replicas."""
     meta, spec = deployment["metadata"], deployment["spec"]
     template: Object = orjson.loads(orjson.dumps(spec["template"]))
     digest = templates.hashed(template, collisions)
@@ -151,7 +155,7 @@ def annotate(deployment: Object, found: Object, revision: int) -> bool:
 
 
 def set_sizes(deployment: Object, found: Object) -> bool:
-    """SetReplicasAnnotations: record the replicas of the Deployment for which a set has its size.
+    """Record the replicas of the Deployment for which a set has its size (SetReplicasAnnotations).
 
     Returns whether an annotation changed.
     """
@@ -175,7 +179,7 @@ def set_revision(deployment: Object, revision: str) -> bool:
 
 
 def new_size(deployment: Object, everything: list[Object], new: Object) -> int:
-    """NewRSNewReplicas: the size that maxSurge permits, at most the wanted replicas."""
+    """Return the size that maxSurge permits, at most the wanted replicas (NewRSNewReplicas)."""
     wanted: int = deployment["spec"]["replicas"]
     if not _is_rolling(deployment) or size(new) >= wanted:
         return wanted
@@ -227,7 +231,7 @@ def _proportions(deployment: Object, active: list[Object]) -> dict[str, int]:
 
 
 def _share(deployment: Object, each: Object) -> int:
-    """getReplicaSetFraction: the change of one set in proportion to its size."""
+    """Return the change of one set in proportion to its size (getReplicaSetFraction)."""
     wanted = deployment["spec"]["replicas"]
     if not wanted:
         return -size(each)
@@ -237,7 +241,8 @@ def _share(deployment: Object, each: Object) -> int:
 
 
 def counted(deployment: Object, new: Object | None, old: list[Object]) -> Object:
-    """The numbers of calculateStatus, with the previous conditions."""
+    """Return the status with the numbers of a Deployment's pods, and the previous conditions
+    (calculateStatus)."""
     everything = ([new] if new is not None else []) + old
 
     def total(member: str) -> int:
@@ -263,7 +268,8 @@ def counted(deployment: Object, new: Object | None, old: list[Object]) -> Object
 
 
 def is_complete(deployment: Object, status: Object) -> bool:
-    """DeploymentComplete: all replicas are updated and available, and no old ones exist."""
+    """Return whether all replicas are updated and available, and no old ones exist
+    (DeploymentComplete)."""
     wanted: int = deployment["spec"]["replicas"]
     members = ("updatedReplicas", "replicas", "availableReplicas")
     return (
@@ -273,7 +279,8 @@ def is_complete(deployment: Object, status: Object) -> bool:
 
 
 def is_progressing(before: Object, after: Object) -> bool:
-    """DeploymentProgressing: more new pods, fewer old ones, more that are ready."""
+    """Return whether the status has more new pods, fewer old pods, or more ready or available pods
+    than before (DeploymentProgressing)."""
 
     def of(status: Object, member: str) -> int:
         return int(status.get(member) or 0)
@@ -289,7 +296,8 @@ def is_progressing(before: Object, after: Object) -> bool:
 def set_condition(
     status: Object, kind: str, value: str, reason: str, message: str, *, now: str
 ) -> None:
-    """SetDeploymentCondition: a changed condition moves to the end of the list."""
+    """Set a condition of the status in place. A changed condition moves to the end of the list
+    (SetDeploymentCondition)."""
     present = pods.condition({"status": status}, kind)
     if present is not None and (present["status"], present["reason"]) == (value, reason):
         return

@@ -27,7 +27,7 @@ class Facts(NamedTuple):
 
     @classmethod
     def of(cls, pod: Object) -> "Facts":
-        """The current facts of a pod."""
+        """Return the current facts of a pod."""
         labels = pod["metadata"].get("labels") or {}
         deleting, terminal = pods.is_deleting(pod), pods.is_terminal(pod)
         return cls(
@@ -47,11 +47,11 @@ class Roster:
         """Node → number of active pods on it."""
 
     def count(self, wanted: Callable[[Facts], bool]) -> int:
-        """The number of pods with wanted facts. Calls `wanted` once for each group."""
+        """Return the number of pods with wanted facts. Calls `wanted` once for each group."""
         return sum(len(keys) for facts, keys in self._groups.items() if wanted(facts))
 
     def keys(self, wanted: Callable[[Facts], bool]) -> list[Key]:
-        """The keys of the pods with wanted facts, sorted."""
+        """Return the keys of the pods with wanted facts, sorted."""
         return sorted(key for facts, keys in self._groups.items() if wanted(facts) for key in keys)
 
     def add(self, key: Key, facts: Facts, node: str) -> None:
@@ -95,15 +95,16 @@ class Rosters:
         self._places: dict[Key, _Membership] = {}
 
     def of(self, uid: str) -> Roster:
-        """The current roster of an owner. Do not change it."""
+        """Return the current roster of an owner. Do not change it."""
         return self._rosters.get(uid, _EMPTY)
 
     def strays(self, namespace: str) -> Roster:
-        """The roster of the pods in a namespace that have no controller."""
+        """Return the roster of the pods in a namespace that have no controller."""
         return self.of(_strays(namespace))
 
     def update(self, change: Change) -> None:
-        """See `informer.Summary`."""
+        """Move the pod of a change to its current owner and facts. Implements
+        `informer.Summary`."""
         key = Key.of(change.object)
         before, now = self._places.get(key), _place(change.new) if change.new is not None else None
         if before == now:

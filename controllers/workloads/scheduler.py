@@ -36,7 +36,7 @@ _NO_NODES = "no nodes available to schedule pods"
 
 
 def is_waiting(pod: Object) -> bool:
-    """Whether the pod waits for a node from this scheduler."""
+    """Return whether the pod waits for a node from this scheduler."""
     spec = pod["spec"]
     return (
         not spec.get("nodeName")
@@ -101,14 +101,14 @@ class Scheduler:
         self._nodes.remove(uid)
 
     def _near_ones(self) -> Iterator[Key]:
-        """The waiting pods with pod affinity."""
+        """Yield the waiting pods with pod affinity."""
         for key in self._waiting:
             pod = self._pods.get(key)
             if pod is not None and (pod["spec"].get("affinity") or {}).get("podAffinity"):
                 yield key
 
     def of_node(self, change: Change) -> Iterable[Key]:
-        """All waiting pods, if a node is new or a relevant part of it changed."""
+        """Return all waiting pods, if a node is new or a relevant part of it changed."""
         if change.new is None:
             self._nodes.forget(change.object["metadata"]["name"])
             return ()
@@ -118,7 +118,7 @@ class Scheduler:
         return () if is_same else list(self._waiting)
 
     def of_volume(self, change: Change) -> Iterable[Key]:
-        """The waiting pods with claims."""
+        """Return the waiting pods with claims."""
         return [
             key
             for key in self._waiting
@@ -221,7 +221,7 @@ class Scheduler:
         return await self._unplaced(key, pod, message, nominated=victims.node.name)
 
     def _is_promised(self, pod: Object) -> bool:
-        """Whether a pod with a lower priority is in deletion on the pod's nominated node."""
+        """Return whether a pod with a lower priority is in deletion on the pod's nominated node."""
         node = self._nodes.get((pod.get("status") or {}).get("nominatedNodeName") or "")
         if node is None:
             return False
@@ -253,7 +253,7 @@ class Scheduler:
             )
 
     def _budgets_of(self, pod: Object) -> list[tuple[str, int]]:
-        """The disruption budgets that select a pod: uid and allowed disruptions."""
+        """Return the disruption budgets that select a pod: uid and allowed disruptions."""
         labels = pod["metadata"].get("labels") or {}
         return [
             (budget["metadata"]["uid"], (budget.get("status") or {}).get("disruptionsAllowed") or 0)
@@ -266,7 +266,8 @@ def _with_condition(
     status: Object, kind: str, value: str, reason: str, message: str,
     *, now: str, generation: int | None,
 ) -> list[Object]:  # fmt: skip
-    """The conditions of a pod with this one, and with the pod's generation (UpdatePodCondition)."""
+    """Return the conditions of a pod with this one, and with the pod's generation
+    (UpdatePodCondition)."""
     made: Object = {
         "type": kind,
         "status": value,
@@ -287,7 +288,8 @@ def _with_condition(
 
 
 def _is_placed_anew(old: Object, new: Object) -> bool:
-    """Whether the scheduler must record a placed pod again: node, labels, generation or phase."""
+    """Return whether the scheduler must record a placed pod again: node, labels, generation or
+    phase."""
     return (
         old["spec"].get("nodeName") != new["spec"].get("nodeName")
         or old["metadata"].get("labels") != new["metadata"].get("labels")
@@ -297,7 +299,8 @@ def _is_placed_anew(old: Object, new: Object) -> bool:
 
 
 def _matters(old: Object, new: Object) -> bool:
-    """Whether a change of a waiting pod can let it be placed. A change of its status cannot."""
+    """Return whether a change of a waiting pod can let it be placed. A change of
+    its status cannot."""
     parts = ("labels", "annotations", "deletionTimestamp")
     return old["spec"] != new["spec"] or any(
         old["metadata"].get(part) != new["metadata"].get(part) for part in parts

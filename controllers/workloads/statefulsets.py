@@ -29,7 +29,7 @@ _ORDINAL = re.compile(r"(.*)-([0-9]+)")
 
 
 def ordinal(pod: Object) -> int:
-    """The number at the end of the pod's name; -1 without a number."""
+    """Return the number at the end of the pod's name, or -1 without a number."""
     found = _ORDINAL.fullmatch(pod["metadata"]["name"])
     return int(found[2]) if found else -1
 
@@ -40,7 +40,7 @@ def _is_member(owner: Object, pod: Object) -> bool:
 
 
 class Pair(NamedTuple):
-    """The names of the current revision of pods, and of the revision of the update."""
+    """The names of two revisions: the current one of the pods, and the one of the update."""
 
     current: str
     update: str
@@ -61,7 +61,7 @@ class StatefulSetController:
         self._revisions = Revisions(cluster, self._client, SETS, label=OWN_HASH)
 
     def of_pod(self, change: Change) -> Iterator[Key]:
-        """The set of a pod, or the sets that can adopt it."""
+        """Yield the set of a pod, or the sets that can adopt it."""
         yield from named_owners(change, "StatefulSet")
         for owner in adopters(change, self._sets, own_selector):
             if _is_member(owner, change.object):
@@ -114,7 +114,8 @@ class StatefulSetController:
     # --- one step
 
     async def _step(self, owner: Object, found: list[Object], pair: Pair, current: Object) -> bool:
-        """updateStatefulSet until the first action or wait. Returns whether it acted."""
+        """Take the steps of updateStatefulSet until the first action or wait. Returns whether it
+        acted."""
         spec = owner["spec"]
         first = (spec.get("ordinals") or {}).get("start", 0)
         numbers = range(first, first + spec["replicas"])
@@ -176,10 +177,8 @@ class StatefulSetController:
         return acted
 
     async def _update(self, owner: Object, replicas: list[Object], pair: Pair, first: int) -> bool:
-        """RollingUpdate: delete pods of another revision, the last first, within maxUnavailable.
-
-        Returns whether it acted.
-        """
+        """Delete pods of another revision for the strategy RollingUpdate, the last first, within
+        maxUnavailable. Returns whether it acted."""
         rolling = owner["spec"]["updateStrategy"].get("rollingUpdate") or {}
         partition = rolling.get("partition") or 0
         most = scaled_value(rolling.get("maxUnavailable") or 1, owner["spec"]["replicas"], up=True)
@@ -235,7 +234,7 @@ class StatefulSetController:
             await self._events.normal(owner, "SuccessfulDelete", message)
 
     def _pod(self, owner: Object, number: int, pair: Pair, current: Object) -> Object:
-        """newVersionedStatefulSetPod: a new pod with the template of its revision."""
+        """Return a new pod with the template of its revision (newVersionedStatefulSetPod)."""
         spec = owner["spec"]
         first = (spec.get("ordinals") or {}).get("start", 0)
         rolling = spec["updateStrategy"].get("rollingUpdate") or {}
@@ -371,7 +370,7 @@ class StatefulSetController:
 
 
 def _claim_owners(owner: Object, pod: Object, claim: Object, *, condemned: bool) -> list[Object]:
-    """updateClaimOwnerRefForSetAndPod: the owner references that the claim must have."""
+    """Return the owner references that the claim must have (updateClaimOwnerRefForSetAndPod)."""
     policy = owner["spec"].get("persistentVolumeClaimRetentionPolicy") or {}
     uids = {owner["metadata"]["uid"], pod["metadata"]["uid"]}
     owners = [

@@ -17,7 +17,8 @@ _OFFSET, _PRIME = 2166136261, 16777619  # FNV-1a of 32 bits
 
 
 def hashed(value: Any, collisions: int | None = None) -> str:
-    """A hash of at most ten characters; equal values have equal hashes. `collisions` varies it."""
+    """Return a hash of at most ten characters; equal values have equal hashes. `collisions` varies
+    it."""
     data = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     if collisions is not None:
         data += collisions.to_bytes(8, "little")
@@ -28,7 +29,7 @@ def hashed(value: Any, collisions: int | None = None) -> str:
 
 
 def pod(template: Object, owner: Object) -> Object:
-    """A new pod from a copy of the template, named after its owner and controlled by it."""
+    """Return a new pod from a copy of the template, named after its owner and controlled by it."""
     made: Object = orjson.loads(orjson.dumps(template))
     meta = made.get("metadata") or {}
     metadata: Object = {
@@ -43,6 +44,6 @@ def pod(template: Object, owner: Object) -> Object:
 
 
 def copy(obj: Object) -> Object:
-    """A deep copy of a cached object, which the caller can change."""
+    """Return a deep copy of a cached object, which the caller can change."""
     made: Object = orjson.loads(orjson.dumps(obj))
     return made

@@ -18,7 +18,8 @@ AT_MOST = 500
 
 
 def patient(reconcile: Reconcile) -> Reconcile:
-    """A reconcile that ignores errors of a namespace in deletion, which accepts no new objects."""
+    """Return `reconcile` without the errors of a namespace in deletion, which accepts no new
+    objects."""
 
     async def attempt(key: Key) -> Result | None:
         try:
@@ -76,7 +77,8 @@ async def write_status(client: Client, obj: Object, status: Object) -> Object | 
 
 
 async def update(client: Client, obj: Object, *, subresource: str = "") -> Object | None:
-    """Replace an object and return it; None if it was deleted or changed: an event follows."""
+    """Replace an object and return it, or None if it was deleted or changed meanwhile: an event
+    follows."""
     try:
         return await client.update(obj, subresource=subresource)
     except StatusError as error:

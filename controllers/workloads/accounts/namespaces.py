@@ -23,7 +23,7 @@ _DESCRIPTION = (
 
 
 def _named(name: str) -> Callable[[Change], Iterator[Key]]:
-    """A function from a change of an object with this name to the key of its namespace."""
+    """Return a function from a change of an object with this name to the key of its namespace."""
 
     def keys(change: Change) -> Iterator[Key]:
         metadata = change.object["metadata"]

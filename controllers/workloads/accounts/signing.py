@@ -48,7 +48,8 @@ def add(cluster: Cluster) -> None:
 
 
 def is_due(request: Object) -> bool:
-    """Whether a request is approved, has one of SIGNERS, and no certificate, denial or failure."""
+    """Return whether a request is approved, has one of SIGNERS, and no certificate, denial or
+    failure."""
     status = request.get("status") or {}
     told = {each["type"] for each in status.get("conditions") or () if each["status"] == "True"}
     return (

@@ -45,7 +45,8 @@ class JobController:
         self._claims = Claims(self._client, PODS, JOBS)
 
     def of_pod(self, change: Change) -> Iterator[Key]:
-        """The Jobs of a pod, or those that can adopt it; the pod itself if it has the finalizer."""
+        """Yield the Jobs of a pod, or those that can adopt it; the pod itself if it has the
+        finalizer."""
         namespace = change.object["metadata"]["namespace"]
         new = change.new
         yield from named_owners(change, "Job")
@@ -54,7 +55,7 @@ class JobController:
         yield from map(Key.of, adopters(change, self._jobs, own_selector))
 
     def of_job(self, change: Change) -> Iterator[Key]:
-        """The Job of a change, and the pods of a deleted Job."""
+        """Yield the Job of a change, and the pods of a deleted Job."""
         yield Key.of(change.object)
         if change.new is None:
             for key in self._owned.keys(change.object["metadata"]["uid"]):
@@ -81,7 +82,7 @@ class JobController:
         return await self._claims.claim(job, job["spec"].get("selector") or {}, candidates)
 
     async def _let_go(self, key: Key) -> None:
-        """syncOrphanPod: remove the finalizer of a pod without a Job that would count it."""
+        """Remove the finalizer of a pod without a Job that would count it (syncOrphanPod)."""
         pod = self._pods.get(Key(key.namespace, key.name))
         if pod is None or not state.is_tracked(pod):
             return
@@ -130,8 +131,8 @@ class JobController:
     # --- pods
 
     async def _manage(self, job: Object, look: State) -> tuple[list[Object], float]:
-        """manageJob: create or delete pods. Returns the active pods after it, and seconds until the
-        next check (0: no check)."""
+        """Create or delete pods (manageJob). Returns the active pods after it, and seconds until
+        the next check (0: no check)."""
         active, wanted = look.active, look.wanted_active()
         surplus = look.surplus(active) if not look.is_suspended else list(active)
         names = {pod["metadata"]["uid"] for pod in surplus}
@@ -255,7 +256,7 @@ class JobController:
     async def _track(
         self, job: Object, look: State, ending: Ending | None, *, changed: bool
     ) -> None:
-        """trackJobStatusAndRemoveFinalizers: count finished pods, and write the status."""
+        """Count finished pods, and write the status (trackJobStatusAndRemoveFinalizers)."""
         status = job["status"]
         now = format_time(self._clock.now())
         uncounted: dict[str, list[str]] = {
@@ -364,7 +365,7 @@ def _set(status: Object, kind: str, value: str, reason: str, message: str, *, no
 def _count(
     status: Object, uncounted: dict[str, list[str]], tracked: set[str], *, is_indexed: bool
 ) -> bool:
-    """cleanUncountedPodsWithoutFinalizers: count the pods without a finalizer, in place.
+    """Count the pods without a finalizer, in place (cleanUncountedPodsWithoutFinalizers).
 
     Returns whether a pod was counted.
     """

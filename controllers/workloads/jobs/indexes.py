@@ -13,17 +13,17 @@ IGNORED = "batch.kubernetes.io/job-index-ignored-failure-count"
 
 
 def of(pod: Object) -> int | None:
-    """The pod's index; None if it is missing or not a number."""
+    """Return the pod's index, or None if it is missing or not a number."""
     return _number(pod, INDEX)
 
 
 def failures(pod: Object) -> int:
-    """The number of counted failures of the pod's index before its creation."""
+    """Return the number of counted failures of the pod's index before its creation."""
     return _number(pod, FAILURES) or 0
 
 
 def ignored(pod: Object) -> int:
-    """The number of ignored failures of the pod's index before its creation."""
+    """Return the number of ignored failures of the pod's index before its creation."""
     return _number(pod, IGNORED) or 0
 
 

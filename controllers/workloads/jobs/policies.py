@@ -23,8 +23,8 @@ class Verdict(NamedTuple):
 
 
 def judge(job: Object, pod: Object) -> Verdict:
-    """The verdict of the first rule of podFailurePolicy that matches a failed pod; `Count` if no
-    rule matches."""
+    """Return the verdict of the first rule of podFailurePolicy that matches a failed pod; `Count`
+    if no rule matches."""
     policy = job["spec"].get("podFailurePolicy") or {}
     for number, rule in enumerate(policy.get("rules") or ()):
         action = rule["action"]
@@ -67,8 +67,8 @@ def _by_condition(rule: Object, pod: Object) -> str:
 
 
 def is_met(job: Object, succeeded: set[int]) -> str:
-    """A message about the first rule of successPolicy that the succeeded indexes meet; "" if they
-    meet no rule."""
+    """Return a message about the first rule of successPolicy that the succeeded indexes meet, or ""
+    if they meet no rule."""
     rules = (job["spec"].get("successPolicy") or {}).get("rules") or ()
     for number, rule in enumerate(rules):
         chosen = succeeded

@@ -18,7 +18,7 @@ Ending = tuple[str, str, str]
 
 
 def is_finished(job: Object) -> bool:
-    """Whether the Job is Complete or Failed."""
+    """Return whether the Job is Complete or Failed."""
     return any(
         found is not None and found["status"] == "True"
         for found in (pods.condition(job, kind) for kind in FINAL.values())
@@ -26,13 +26,13 @@ def is_finished(job: Object) -> bool:
 
 
 def is_tracked(pod: Object) -> bool:
-    """Whether the pod has the finalizer, so that the Job must still count it."""
+    """Return whether the pod has the finalizer, so that the Job must still count it."""
     return FINALIZER in (pod["metadata"].get("finalizers") or ())
 
 
 def finished_at(pod: Object) -> datetime:
-    """The end of the pod's last container. If no container ended: the time of its deletion, of
-    the last transition of Ready, or of its creation."""
+    """Return the end of the pod's last container. If no container ended, return the time of its
+    deletion, of the last transition of Ready, or of its creation."""
     status = pod.get("status") or {}
     ends = [
         pods.moment(ended["finishedAt"])
@@ -71,8 +71,8 @@ class State:
         self._count()
 
     def is_failed(self, pod: Object) -> bool:
-        """isPodFailed: whether the pod failed, or is in deletion with podReplacementPolicy other
-        than Failed."""
+        """Return whether the pod failed, or is in deletion with podReplacementPolicy other than
+        Failed (isPodFailed)."""
         if pods.phase(pod) == "Failed":
             return True
         if self.waits_for_failed:
@@ -126,7 +126,7 @@ class State:
                 self.failed_indexes.add(index)
 
     def ending(self) -> Ending | None:
-        """The interim condition with which the Job ends; None while it continues."""
+        """Return the interim condition with which the Job ends, or None while the Job continues."""
         for kind in FINAL:
             found = pods.condition(self.job, kind)
             if found is not None and found["status"] == "True":
@@ -176,21 +176,21 @@ class State:
         return restarts > 0 if limit == 0 else restarts >= limit
 
     def seconds_left(self) -> float | None:
-        """Seconds until activeDeadlineSeconds end; None without a deadline, a start time or if the
-        Job is suspended."""
+        """Return seconds until activeDeadlineSeconds end, or None if the Job has no deadline, has
+        no start time or is suspended."""
         deadline, start = self.spec.get("activeDeadlineSeconds"), self.status.get("startTime")
         if deadline is None or start is None or self.is_suspended:
             return None
         return (pods.moment(start) + timedelta(seconds=deadline) - self.now).total_seconds()
 
     def is_complete(self, active: int) -> bool:
-        """Whether enough pods succeeded and `active`, the number of active pods, is 0."""
+        """Return whether enough pods succeeded and `active`, the number of active pods, is 0."""
         wanted = self.completions
         enough = self.succeeded > 0 if wanted is None else self.succeeded >= wanted
         return enough and active == 0
 
     def wanted_active(self) -> int:
-        """The number of pods that must be active now."""
+        """Return the number of pods that must be active now."""
         if self.is_suspended:
             return 0
         if self.completions is None:
@@ -199,7 +199,7 @@ class State:
         return max(min(left, self.parallelism), 0)
 
     def retry_in(self) -> float:
-        """Seconds by which failures delay new pods; 0 without a delay."""
+        """Return seconds by which failures delay new pods; 0 without a delay."""
         if self.per_index is not None or not self.failed_pods:
             return 0.0
         last = max(
@@ -230,8 +230,8 @@ class State:
         return found
 
     def pending(self, count: int) -> tuple[list[int], float]:
-        """The first `count` indexes that need a pod now, and seconds until a delayed index needs
-        one (0: no such index)."""
+        """Return the first `count` indexes that need a pod now, and seconds until a delayed index
+        needs one (0: no such index)."""
         assert self.completions is not None, "an Indexed Job has completions"
         busy = {indexes.of(pod) for pod in self.active} | self.done_indexes | self.failed_indexes
         if self.waits_for_failed:
@@ -253,7 +253,7 @@ class State:
         return chosen, wait
 
     def surplus(self, active: list[Object]) -> list[Object]:
-        """The active pods with a finished, invalid or duplicate index."""
+        """Return the active pods with a finished, invalid or duplicate index."""
         if not self.is_indexed or self.completions is None:
             return []
         seen: set[int] = set()
@@ -268,7 +268,7 @@ class State:
         return found
 
     def may_be_counted(self, pod: Object, *, is_ending: bool) -> bool:
-        """canRemoveFinalizer: whether the pod can be counted, and its finalizer removed."""
+        """Return whether the pod can be counted, and its finalizer removed (canRemoveFinalizer)."""
         if "deletionTimestamp" in self.job["metadata"] or is_ending:
             return True
         if pods.phase(pod) == "Succeeded":

@@ -23,11 +23,12 @@ class _Pool:
         self._taken: set[str] = set()
 
     def known(self, owner: str) -> str | None:
-        """The owner's address, if it has one."""
+        """Return the owner's address, if it has one."""
         return self._by_owner.get(owner)
 
     def of(self, owner: str) -> str:
-        """The owner's address, assigned at the first call. Raises ValueError if all are in use."""
+        """Return the owner's address, assigned at the first call. Raises ValueError if all are in
+        use."""
         found = self._by_owner.get(owner)
         return found if found is not None else self.take(owner, self._unused())
 
@@ -65,14 +66,14 @@ class Addresses:
         self._nodes = _Pool(NODES, skip=256)
 
     def node(self, name: str) -> str:
-        """The address of a node; that of `kube-node-1` is 172.18.0.11."""
+        """Return the address of a node; that of `kube-node-1` is 172.18.0.11."""
         number = name.removeprefix(FIRST_NODE)
         if number != name and number.isdecimal() and 0 < int(number) < 240:
             return str(NODES[10 + int(number)])
         return self._nodes.of(name)
 
     def pod(self, node: str, *, host_network: bool, uid: str) -> str:
-        """The address of a pod: its own, or its node's."""
+        """Return the address of a pod: its own, or its node's."""
         return self.node(node) if host_network else self._pods.of(uid)
 
     def hear_pod(self, change: Change) -> None:

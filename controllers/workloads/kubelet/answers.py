@@ -30,7 +30,8 @@ class Answers:
         self._cluster = cluster
 
     async def scripts(self, pod: Object, container: str) -> list[Object]:
-        """The specs of scripts for a container: Scripts, then ClusterScripts, each by name."""
+        """Return the specs of scripts for a container: Scripts, then
+        ClusterScripts, each by name."""
         namespace = pod["metadata"]["namespace"]
         found = await self._objects(SCRIPTS, namespace)
         found += await self._objects(CLUSTER_SCRIPTS, "")
@@ -43,7 +44,8 @@ class Answers:
         return [spec for spec in fitting if spec is not None]
 
     async def first(self, plural: str, member: str, pod: Object, container: str) -> Object | None:
-        """The group of a kind of KWOK that applies. `container` is "" for pods as a whole."""
+        """Return the group of a kind of KWOK that applies. `container` is "" for
+        pods as a whole."""
         own = pod["metadata"]
         for obj in await self._objects(f"{GROUP}/{plural}", own["namespace"]):
             if obj["metadata"]["name"] == own["name"]:
@@ -69,7 +71,7 @@ class Answers:
 
 
 def lines(specs: Iterable[Object], start: datetime, *, previous: bool) -> list[Line]:
-    """The log lines that scripts define for a container, in order of time."""
+    """Return the log lines that scripts define for a container, in order of time."""
     found, room = [], LARGEST
     for spec in specs:
         for entry in spec.get("logs") or ():
@@ -104,7 +106,7 @@ async def run(
 
 
 def files(specs: Iterable[Object]) -> Files | None:
-    """The files that scripts define for a container; None if no script has `files`."""
+    """Return the files that scripts define for a container, or None if no script has `files`."""
     found: dict[str, bytes] = {}
     given = False
     for spec in specs:

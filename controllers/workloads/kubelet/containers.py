@@ -29,7 +29,8 @@ _STATUSES = ("initContainerStatuses", "containerStatuses", "ephemeralContainerSt
 
 
 class Containers:
-    """See `apiserver.subresources.containers.Kubelet`."""
+    """Serves logs and commands of simulated containers, as
+    `apiserver.subresources.containers.Kubelet`."""
 
     def __init__(
         self, cluster: Cluster, manages: Callable[[Object], bool], functions: Functions
@@ -42,7 +43,7 @@ class Containers:
         cluster.informer(PODS).subscribe(self._hear)
 
     def answers(self, pod: Object) -> bool:
-        """Whether a simulated kubelet serves the pod."""
+        """Return whether a simulated kubelet serves the pod."""
         return self._manages(pod)
 
     async def logs(self, pod: Object, container: str, query: Any) -> AsyncGenerator[bytes, None]:
@@ -160,7 +161,8 @@ class Containers:
     async def _book(
         self, pod: Object, container: str, told: Object, *, previous: bool
     ) -> AsyncIterator[LogBook]:
-        """The log of a container: of its function, of scripts, of a file, or an empty log."""
+        """Return the log of a container: of its function, of scripts, of a file, or
+        an empty log."""
         known = self._functions.book(pod, container, previous=previous)
         if known is not None:
             yield known
@@ -237,7 +239,8 @@ class Containers:
             informer.unsubscribe(hear)
 
     def _files_of(self, pod: Object, container: str, specs: list[Object]) -> Files | None:
-        """The files of a container: those of its scripts, and those that were copied to it."""
+        """Return the files of a container: those of its scripts, and those that
+        were copied to it."""
         by_container = self._files.setdefault(pod["metadata"]["uid"], {})
         if container not in by_container:
             made = answers.files(specs)

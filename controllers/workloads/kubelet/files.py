@@ -19,7 +19,7 @@ class Process(Protocol):
     """The streams of a command."""
 
     async def read(self) -> bytes:
-        """The next bytes of stdin; b"" at its end."""
+        """Return the next bytes of stdin, or b"" at its end."""
         ...
 
     async def write(self, data: bytes, *, is_error: bool = False) -> None:
@@ -56,12 +56,12 @@ class Files:
         return iter(sorted(self._contents))
 
     def is_folder(self, path: str) -> bool:
-        """Whether the path contains files."""
+        """Return whether the path contains files."""
         head = _absolute(path).rstrip("/") + "/"
         return head == "/" or any(name.startswith(head) for name in self._contents)
 
     def below(self, path: str) -> list[str]:
-        """The absolute path of a file, or of all files below a folder, sorted."""
+        """Return the absolute path of a file, or of all files below a folder, sorted."""
         path = _absolute(path)
         if path in self._contents:
             return [path]
@@ -70,7 +70,7 @@ class Files:
 
 
 def find(command: list[str]) -> "Callable[[Files, list[str], Process], Awaitable[int]] | None":
-    """The coroutine function for a command; None if the command is unknown."""
+    """Return the coroutine function for a command, or None if the command is unknown."""
     return _COMMANDS.get(posixpath.basename(command[0])) if command else None
 
 

@@ -79,16 +79,17 @@ class PodFunction:
     command: Exec | None = None
 
     def fits(self, image: str) -> bool:
-        """Whether the pattern of this function matches the image."""
+        """Return whether the pattern of this function matches the image."""
         return fnmatch.fnmatchcase(image, self.image)
 
     def exec(self, function: Exec) -> Exec:
-        """Decorator: answer `kubectl exec` by this coroutine of container and command."""
+        """Decorate a coroutine of container and command, which answers `kubectl exec`."""
         self.command = function
         return function
 
     def port(self, number: int) -> Callable[[Serve], Serve]:
-        """Decorator: answer connections to a port by this coroutine of container and connection."""
+        """Return a decorator for a coroutine of container and connection, which answers connections
+        to a port."""
 
         def keep(function: Serve) -> Serve:
             self.ports[number] = function
@@ -98,7 +99,8 @@ class PodFunction:
 
 
 def pod(*, image: str) -> Callable[[Main], PodFunction]:
-    """Decorator: run this function for containers with a matching image (`*`, `?`, `[…]`).
+    """Return a decorator for a function that runs containers with a matching image (`*`, `?`,
+    `[…]`).
 
     A function runs only if `Workloads(pods=[…])` contains it.
     """
@@ -110,7 +112,7 @@ def pod(*, image: str) -> Callable[[Main], PodFunction]:
 
 
 def wanted(sources: Iterable[PodFunction | Path | str]) -> list[PodFunction]:
-    """The functions of all sources: a function itself, or the functions in a Python file.
+    """Return the functions of all sources: a function itself, or the functions in a Python file.
 
     Raises ValueError if a file cannot be run or contains no function, OSError if a file does not
     exist.
@@ -237,7 +239,8 @@ class Running:
             self.book.end()
 
     def state(self) -> Object | None:
-        """The `terminated` state for the container's status; None while the function runs."""
+        """Return the `terminated` state for the container's status, or None while the function
+        runs."""
         if self.ended is None:
             return None
         reason = "Completed" if self.exit_code == 0 else "Error"
@@ -279,24 +282,26 @@ class Functions:
         self._cluster.manager.add(controller)
 
     def matches(self, pod: Object) -> bool:
-        """Whether a function runs at least one container of the pod."""
+        """Return whether a function runs at least one container of the pod."""
         return bool(self._functions) and any(
             self._of(one) is not None for one in pod["spec"].get("containers") or ()
         )
 
     def running(self, pod: Object, container: str) -> Running | None:
-        """The current run of a container; None if no function runs it."""
+        """Return the current run of a container, or None if no function runs it."""
         return self._pods.get(pod["metadata"]["uid"], {}).get(container)
 
     def book(self, pod: Object, container: str, *, previous: bool) -> LogBook | None:
-        """The log of a container's current run or of its previous run; None without such a run."""
+        """Return the log of a container's current run or of its previous run, or None without such
+        a run."""
         if previous:
             return self._before.get((pod["metadata"]["uid"], container))
         running = self.running(pod, container)
         return running.book if running is not None else None
 
     def listening(self, pod: Object, port: int) -> Running | None:
-        """The run whose function serves a port of the pod; None if no function serves it."""
+        """Return the run whose function serves a port of the pod, or None if no
+        function serves it."""
         for running in self._pods.get(pod["metadata"]["uid"], {}).values():
             if port in running.function.ports:
                 return running
@@ -410,7 +415,8 @@ class Functions:
             await asyncio.sleep(0)
 
     def _told(self, pod: Object, runs: Mapping[str, Running]) -> Object | None:
-        """A patch of the status with newly ended containers; None if the status has all ends."""
+        """Return a patch of the status with newly ended containers, or None if the status has all
+        ends."""
         changed = False
         statuses = []
         for one in pod["status"].get("containerStatuses") or ():
@@ -473,7 +479,7 @@ class Functions:
 
 
 def _lost(pod: Object, now: str) -> Object:
-    """The status of a pod whose functions ended because their server ended."""
+    """Return the status of a pod whose functions ended because their server ended."""
     containers = [
         {
             **one,

@@ -91,14 +91,14 @@ class Kubelets:
         self._cluster.server.serve_metrics()
 
     def manages(self, node: Object) -> bool:
-        """Whether a node is simulated."""
+        """Return whether a node is simulated."""
         if self._cluster.config.manage_all_nodes:
             return True
         notes = node["metadata"].get("annotations") or {}
         return bool(notes.get(ANNOTATION) == "fake")
 
     def manages_pod(self, pod: Object) -> bool:
-        """Whether a pod is bound to a simulated node."""
+        """Return whether a pod is bound to a simulated node."""
         name = (pod.get("spec") or {}).get("nodeName")
         node = self._cluster.informer(NODES).get(Key("", name)) if name else None
         return node is not None and self.manages(node)
@@ -124,7 +124,7 @@ class Kubelets:
         return self._cluster
 
     def now(self) -> str:
-        """The time of the server's clock, formatted for objects."""
+        """Return the time of the server's clock, formatted for objects."""
         return meta.format_time(self._cluster.clock.now())
 
 
@@ -153,7 +153,7 @@ class _Pods(engine.Everything):
         return (Watch(NODES, keys=self._of_node),)
 
     def _of_node(self, change: Change) -> Iterable[Key]:
-        """The pods of a node that became simulated, or is no longer simulated."""
+        """Return the pods of a node that became simulated or is no longer simulated."""
         before = change.old is not None and self._kubelets.manages(change.old)
         after = change.new is not None and self._kubelets.manages(change.new)
         if before == after:
@@ -193,7 +193,7 @@ class _Pods(engine.Everything):
 
 
 def ended(pod: Object, now: str) -> Object:
-    """The status of a pod after its running and waiting containers were killed.
+    """Return the status of a pod after its running and waiting containers were killed.
 
     Follows pkg/kubelet/status/status_manager.go (TerminatePod).
     """
@@ -208,7 +208,7 @@ def ended(pod: Object, now: str) -> Object:
 
 
 def _killed(container: Object, now: str) -> Object:
-    """The status of a container that was killed; unchanged if it had already ended."""
+    """Return the status of a container after it was killed; an ended one does not change."""
     state = container.get("state") or {}
     if "terminated" in state:
         return container

@@ -35,7 +35,7 @@ class Leases:
         self._cluster.manager.add(Controller("kubelet-leases", self._reconcile, (watch,)))
 
     def _keys(self, change: Change) -> Iterable[Key]:
-        """The node of a change, if it became simulated."""
+        """Return the node of a change if it became simulated."""
         before = change.old is not None and self._manages(change.old)
         after = change.new is not None and self._manages(change.new)
         return (Key.of(change.object),) if after and not before else ()

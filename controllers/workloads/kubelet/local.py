@@ -13,7 +13,7 @@ PIECE = 32 * 1024
 
 
 def tail(path: Path) -> bytes:
-    """The last MiB (LARGEST) of a file. Raises StatusError 404 if it cannot be read."""
+    """Return the last MiB (LARGEST) of a file. Raises StatusError 404 if it cannot be read."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)

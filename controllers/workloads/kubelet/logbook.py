@@ -99,7 +99,7 @@ class LogBook:
         self._wake()
 
     def text(self) -> bytes:
-        """All lines in the log, joined."""
+        """Return all lines in the log, joined."""
         return b"".join(line.data for line in self._lines)
 
     async def read(self, query: Query) -> AsyncGenerator[bytes, None]:
@@ -124,7 +124,7 @@ class LogBook:
                 yield b""
 
     def _first(self, query: Query) -> int:
-        """The index of the first requested line."""
+        """Return the index of the first requested line."""
         lines = list(self._lines)
         first = 0
         since = _since(query, self._clock.now())

@@ -9,7 +9,7 @@ from inkube.controllers.client import Object
 
 
 def gates(pod: Object) -> list[str]:
-    """The condition types that must be True."""
+    """Return the condition types that must be True."""
     found = pod["spec"].get("readinessGates") or ()
     return [gate["conditionType"] for gate in found]
 
@@ -27,7 +27,7 @@ def adjust(pod: Object, status: Object) -> None:
 
 
 def due(pod: Object, now: str) -> Object | None:
-    """The patch of the status after a gate changed Ready; None if Ready is right."""
+    """Return the patch of the status after a gate changed Ready, or None if Ready is right."""
     wanted = gates(pod)
     status = pod.get("status") or {}
     conditions = status.get("conditions")
@@ -52,7 +52,7 @@ def _refused(messages: list[str]) -> Object:
 
 
 def _messages(wanted: list[str], conditions: list[Any]) -> list[str]:
-    """A message for each gate that is missing or not True."""
+    """Return a message for each gate that is missing or not True."""
     found = []
     for kind in wanted:
         condition = _find(conditions, kind)

@@ -64,7 +64,7 @@ class Reports:
 
 
 def of_change(old: Object | None, pod: Object) -> Iterator[Report]:
-    """The reports of a kubelet about a change; a pod without an old state has no reports."""
+    """Yield the reports of a kubelet about a change; a pod without an old state has no reports."""
     if old is None:
         return
     for member in _MEMBERS:
@@ -105,7 +105,8 @@ def _start(place: str, spec: Object) -> Iterator[Report]:
 
 
 def _starts(before: Object, now: Object) -> bool:
-    """Whether a container has started since the previous status; it can have ended already."""
+    """Return whether a container has started since the previous status; it can have
+    ended already."""
     state, was = now.get("state") or {}, before.get("state") or {}
     if "running" in state:
         return "running" not in was or now.get("restartCount") != before.get("restartCount")
@@ -113,6 +114,6 @@ def _starts(before: Object, now: Object) -> bool:
 
 
 def _waits(container: Object) -> bool:
-    """Whether the container waits for a restart."""
+    """Return whether the container waits for a restart."""
     waiting = (container.get("state") or {}).get("waiting") or {}
     return bool(waiting.get("reason") == _BACK_OFF)

@@ -16,7 +16,8 @@ _BACK_OFF = "CrashLoopBackOff"
 
 
 def due(pod: Object, now: datetime) -> tuple[Object | None, float]:
-    """The patch of the status that is due, if any, and the seconds until the next restart, or 0."""
+    """Return the patch of the status that is due, if any, and the seconds until the next restart,
+    or 0."""
     status = pod.get("status") or {}
     containers = status.get("containerStatuses") or []
     if status.get("phase") != "Running" or pods.is_deleting(pod):
@@ -43,12 +44,12 @@ def due(pod: Object, now: datetime) -> tuple[Object | None, float]:
 
 
 def backoff(restarts: int) -> float:
-    """Seconds before the next start of a container after a number of restarts."""
+    """Return seconds before the next start of a container after a number of restarts."""
     return min(FIRST * 2.0 ** min(restarts - 1, 30), LONGEST) if restarts else 0.0
 
 
 def finished(pod: Object, containers: list[Object], now: str) -> Object:
-    """The status of a pod after all containers have ended without a restart."""
+    """Return the status of a pod after all containers have ended without a restart."""
     failed = any(_code(one) for one in containers)
     why = "PodFailed" if failed else "PodCompleted"
     told = {"status": "False", "reason": why, "lastTransitionTime": now}
@@ -60,7 +61,7 @@ def finished(pod: Object, containers: list[Object], now: str) -> Object:
 
 
 def _ended(one: Object) -> Object | None:
-    """The `terminated` state of an ended container, also of one in back-off; else None."""
+    """Return the `terminated` state of an ended container, also of one in back-off; else None."""
     state = one.get("state") or {}
     if (state.get("waiting") or {}).get("reason") == _BACK_OFF:
         return (one.get("lastState") or {}).get("terminated")
@@ -76,7 +77,7 @@ def _may_run_again(one: Object, policy: str) -> bool:
 
 
 def _again(one: Object, policy: str, now: datetime) -> tuple[Object, float]:
-    """The status of the container now, and the seconds until its restart, or 0."""
+    """Return the status of the container now, and the seconds until its restart, or 0."""
     ended = _ended(one)
     if ended is None or not _may_run_again(one, policy):
         return one, 0.0

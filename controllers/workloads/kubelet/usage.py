@@ -60,7 +60,8 @@ class Usages:
         return found
 
     def _spec(self, pod: Object, container: str) -> Object | None:
-        """The usage of the pod's ResourceUsage, otherwise of the first ClusterResourceUsage."""
+        """Return the usage of the pod's ResourceUsage, otherwise of the first
+        ClusterResourceUsage."""
         own = pod["metadata"]
         obj = self._own.get(Key(own["namespace"], own["name"]))
         if obj is not None and (found := _group(obj, container)) is not None:
@@ -110,7 +111,8 @@ class Usages:
 
 
 def _with_maps(obj: Object) -> Object:
-    """The object with labels and annotations, even if they are empty, like KWOK's Go struct."""
+    """Return the object with labels and annotations, even if they are empty, like
+    KWOK's Go struct."""
     return {**obj, "metadata": {"annotations": {}, "labels": {}, **obj.get("metadata", {})}}
 
 

@@ -77,7 +77,7 @@ def _plain(text: str) -> str:
 
 
 def expanded(text: str, known: Mapping[str, str]) -> str:
-    """The text with `$(NAME)` replaced by known values. Unknown names are not replaced."""
+    """Return the text with `$(NAME)` replaced by known values. Unknown names are not replaced."""
     for name, value in known.items():
         text = text.replace(f"$({name})", value)
     return text

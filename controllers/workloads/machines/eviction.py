@@ -18,7 +18,8 @@ _MESSAGE = "Taint manager: deleting due to NoExecute taint"
 
 
 def stay(pod: Object, taints: list[Object]) -> float | None:
-    """Seconds for which the pod tolerates the taints; None: no limit (GetMinTolerationTime)."""
+    """Return seconds for which the pod tolerates the taints; None: no limit
+    (GetMinTolerationTime)."""
     tolerations = pod["spec"].get("tolerations") or []
     seconds: list[float] = []
     for taint in taints:
@@ -34,7 +35,7 @@ def stay(pod: Object, taints: list[Object]) -> float | None:
 
 
 def disrupted(pod: Object, reason: str, message: str, now: str) -> Object:
-    """The pod's status with a new condition DisruptionTarget."""
+    """Return the pod's status with a new condition DisruptionTarget."""
     made: Object = {
         "type": "DisruptionTarget",
         "status": "True",
@@ -63,14 +64,14 @@ class Eviction:
         """uid of a pod that tolerates its taints for a time → the monotonic time of the start."""
 
     def of_node(self, change: Change) -> Iterator[Key]:
-        """The pods on a node whose taints changed."""
+        """Yield the pods on a node whose taints changed."""
         before = _taints(change.old) if change.old is not None else []
         after = _taints(change.new) if change.new is not None else []
         if before != after:
             yield from self._pods_on.keys(change.object["metadata"]["name"])
 
     def of_pod(self, change: Change) -> Iterator[Key]:
-        """The pod, if it is new on a node with taints, or has other tolerations."""
+        """Yield the pod, if it is new on a node with taints, or has other tolerations."""
         old, new = change.old, change.new
         if new is None:
             self._since.pop(change.object["metadata"]["uid"], None)

@@ -35,7 +35,7 @@ class PodGarbage:
         """Terminal pods, in the order in which they ended."""
 
     def of_node(self, change: Change) -> Iterator[Key]:
-        """The pods of a deleted node."""
+        """Yield the pods of a deleted node."""
         name = change.object["metadata"]["name"]
         if change.new is not None:
             self._gone.pop(name, None)
@@ -43,7 +43,7 @@ class PodGarbage:
             yield from self._pods_on.keys(name)
 
     def of_pod(self, change: Change) -> Iterator[Key]:
-        """The pod, if it can be garbage; the oldest terminal pod if there are too many."""
+        """Yield the pod, if it can be garbage; the oldest terminal pod if there are too many."""
         key, new = Key.of(change.object), change.new
         if new is None:
             self._ended.pop(key, None)

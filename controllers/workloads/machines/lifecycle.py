@@ -44,7 +44,7 @@ _NEVER = "Kubelet never posted node status."
 
 
 def wanted_taints(node: Object) -> list[tuple[str, str]]:
-    """The taints of this controller that the node must have, (key, effect), in order."""
+    """Return the taints of this controller that the node must have, (key, effect), in order."""
     found = []
     ready = pods.condition(node, "Ready")
     if ready is not None and ready["status"] != "True":
@@ -75,7 +75,7 @@ class Lifecycle:
         """uid → the newest heartbeat, and the monotonic time of its arrival."""
 
     def of_lease(self, change: Change) -> Iterator[Key]:
-        """The node of a lease."""
+        """Yield the node of a lease."""
         if change.object["metadata"]["namespace"] == _LEASES_IN:
             yield Key("", change.object["metadata"]["name"])
 
@@ -100,7 +100,8 @@ class Lifecycle:
         return Result(requeue_after=left) if left is not None else None
 
     def _left(self, node: Object) -> float | None:
-        """Seconds until the node counts as lost; None for a node of a simulated kubelet."""
+        """Return seconds until the node counts as lost, or None for a node of a
+        simulated kubelet."""
         uid, now = node["metadata"]["uid"], self._clock.monotonic()
         lease = self._leases.get(Key(_LEASES_IN, node["metadata"]["name"]))
         renewed = ((lease or {}).get("spec") or {}).get("renewTime")
@@ -136,7 +137,7 @@ class Lifecycle:
         return node
 
     async def _unready_pods(self, name: str) -> None:
-        """MarkPodsNotReady: set Ready of the pods on a node to False."""
+        """Set Ready of the pods on a node to False (MarkPodsNotReady)."""
         now = format_time(self._clock.now())
         for key in self._pods_on.keys(name):
             pod = self._pods.get(key)

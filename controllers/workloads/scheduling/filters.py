@@ -69,7 +69,7 @@ class PendingPod:
         """Identity of a term or constraint → domain → number of matching pods."""
 
     def refusal(self, node: Node) -> Refusal | None:
-        """The first refusal of the node; None if the pod fits."""
+        """Return the first refusal of the node, or None if the pod fits."""
         return (
             self._unschedulable(node)
             or self._named(node)
@@ -143,7 +143,7 @@ class PendingPod:
         return None
 
     def _domains(self, constraint: Object, node: Node) -> Counter[str]:
-        """The number of pods that match a spread constraint, by eligible domain."""
+        """Return the number of pods that match a spread constraint, by eligible domain."""
         counts = self._counts.get(id(constraint))
         key = constraint["topologyKey"]
         if counts is None:
@@ -162,7 +162,8 @@ class PendingPod:
         return counts
 
     def _missing(self, node: Node) -> list[PodOnNode]:
-        """The pods that a hypothetical node lacks (`Node.without`); empty for a real node."""
+        """Return the pods that a hypothetical node lacks (`Node.without`); empty
+        for a real node."""
         real = self._nodes.get(node.name)
         if real is None or real is node:
             return []
@@ -206,8 +207,8 @@ class PendingPod:
         return None
 
     def _is_near(self, term: Object, node: Node) -> bool:
-        """Whether the node's domain has a pod that matches the affinity term. Without any such pod,
-        a pod that matches its own term can be the first."""
+        """Return whether the node's domain has a pod that matches the affinity term. Without any
+        such pod, a pod that matches its own term can be the first."""
         if node.labels.get(term["topologyKey"]) is None:
             return False
         if self._has_match(term, self.placed, node):
@@ -216,7 +217,7 @@ class PendingPod:
         return not anywhere and self._concerns(term, self.placed, self.placed)
 
     def _has_match(self, term: Object, holder: PodOnNode, node: Node) -> bool:
-        """Whether the node's domain has a pod that matches the term."""
+        """Return whether the node's domain has a pod that matches the term."""
         domain = node.labels.get(term["topologyKey"])
         if domain is None:
             return False
@@ -224,7 +225,7 @@ class PendingPod:
         return self._matches(term)[domain] > gone
 
     def _matches(self, term: Object) -> Counter[str]:
-        """The number of pods that match one of this pod's terms, by domain."""
+        """Return the number of pods that match one of this pod's terms, by domain."""
         counts = self._counts.get(id(term))
         if counts is None:
             counts = self._counts[id(term)] = Counter()
@@ -237,7 +238,7 @@ class PendingPod:
         return counts
 
     def _concerns(self, term: Object, holder: PodOnNode, other: PodOnNode) -> bool:
-        """Whether a pod affinity term of `holder` matches the other pod."""
+        """Return whether a pod affinity term of `holder` matches the other pod."""
         selector = term.get("labelSelector")
         if selector is None or not selectors.selects(selector, other.labels):
             return False
@@ -254,8 +255,8 @@ class PendingPod:
     # --- scores of nodes that fit
 
     def score(self, node: Node) -> float:
-        """The score of a node; higher is better. It considers free resources, pods with the same
-        owner, preferences and taints with PreferNoSchedule."""
+        """Return the score of a node; higher is better. It considers free resources, pods with the
+        same owner, preferences and taints with PreferNoSchedule."""
         shares = []
         for name in (CPU, "memory"):
             has = node.allocatable.get(name, 0)
@@ -287,7 +288,8 @@ class PendingPod:
 
 
 _UNSAID = {CPU: 100, "memory": 200 * 2**20}
-"""The assumed requests of a pod without requests, so that such pods spread (GetNonzeroRequests)."""
+"""The assumed requests of a pod without requests, so that such pods are distributed
+(GetNonzeroRequests)."""
 
 
 def _clash(mine: tuple[str, str, int], other: tuple[str, str, int]) -> bool:
@@ -313,14 +315,16 @@ def find(wish: PendingPod, nodes: Nodes) -> FittingNodes:
 
 
 def best(wish: PendingPod, candidates: list[Node]) -> Node:
-    """The node with the highest score; among equal scores, fewest pods, then the first name."""
+    """Return the node with the highest score; among equal scores, fewest pods, then
+    the first name."""
     return min(
         candidates, key=lambda node: (-round(wish.score(node), 6), len(node.there), node.name)
     )
 
 
 def explain(count: int, refusals: Iterable[Refusal], after: str) -> str:
-    """FitError: a message with the reasons and the number of nodes of each, sorted as strings."""
+    """Return a message with the reasons and the number of nodes of each, sorted as strings
+    (FitError)."""
     reasons = Counter(reason for refused in refusals for reason in refused.reasons)
     told = ", ".join(sorted(f"{n} {reason}" for reason, n in reasons.items()))
     head = f"0/{count} nodes are available:"

@@ -12,12 +12,12 @@ Labels = dict[str, str]
 
 
 def tolerates(tolerations: Iterable[Object], taint: Object) -> bool:
-    """Whether a toleration tolerates the taint."""
+    """Return whether a toleration tolerates the taint."""
     return any(is_tolerated(each, taint) for each in tolerations)
 
 
 def is_tolerated(toleration: Object, taint: Object) -> bool:
-    """ToleratesTaint: whether one toleration tolerates the taint."""
+    """Return whether one toleration tolerates the taint (ToleratesTaint)."""
     effect, key = toleration.get("effect"), toleration.get("key")
     if effect and effect != taint.get("effect"):
         return False
@@ -39,7 +39,7 @@ def is_tolerated(toleration: Object, taint: Object) -> bool:
 def untolerated(
     tolerations: list[Object], taints: Iterable[Object], effects: tuple[str, ...]
 ) -> Object | None:
-    """The first taint with one of the effects that is not tolerated; None without one."""
+    """Return the first taint with one of the effects that is not tolerated, or None without one."""
     for taint in taints:
         if taint.get("effect") in effects and not tolerates(tolerations, taint):
             return taint
@@ -47,7 +47,7 @@ def untolerated(
 
 
 def fits_node(spec: Object, node: Object) -> bool:
-    """Whether nodeSelector and required node affinity of a pod accept the node."""
+    """Return whether nodeSelector and required node affinity of a pod accept the node."""
     labels: Labels = node["metadata"].get("labels") or {}
     selector = spec.get("nodeSelector") or {}
     if any(labels.get(key) != value for key, value in selector.items()):
@@ -58,12 +58,12 @@ def fits_node(spec: Object, node: Object) -> bool:
 
 
 def fits_terms(terms: Iterable[Object], node: Object) -> bool:
-    """Whether a term of a NodeSelector accepts the node."""
+    """Return whether a term of a NodeSelector accepts the node."""
     return any(fits_term(term, node) for term in terms)
 
 
 def fits_term(term: Object, node: Object) -> bool:
-    """Whether a NodeSelectorTerm accepts the node. An empty term accepts no node."""
+    """Return whether a NodeSelectorTerm accepts the node. An empty term accepts no node."""
     labels: Labels = node["metadata"].get("labels") or {}
     expressions = term.get("matchExpressions") or ()
     fields = term.get("matchFields") or ()

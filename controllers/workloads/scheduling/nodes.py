@@ -19,20 +19,23 @@ Amounts = dict[str, int]
 
 @caches.of_texts(4096)
 def amount(name: str, text: str) -> int:
-    """The quantity of a resource as an integer, rounded up; cpu in thousandths of cores."""
+    """Return the quantity of a resource as an integer, rounded up; cpu in thousandths of cores."""
     found = quantity.parse(text)
     value, scale = found.value, found.scale + (3 if name == CPU else 0)
     return int(value * 10**scale) if scale >= 0 else int(-(-value // 10**-scale))
 
 
 def amounts(texts: Object | None) -> Amounts:
-    """Quantities as integers."""
+    """Return the quantities of resources as integers (`amount`)."""
     return {name: amount(name, str(text)) for name, text in (texts or {}).items()}
 
 
 def requests(spec: Object) -> Amounts:
-    """The requests of a pod: the larger one of the sum of its containers, and the maximum during
-    its init containers. Requests of the pod itself replace them. The overhead is added."""
+    """Return the requests of a pod: the larger one of the sum of its containers, and the maximum
+    during its init containers.
+
+    Requests of the pod itself replace them. The overhead is added.
+    """
     total: Counter[str] = Counter()
     for container in spec.get("containers") or ():
         total.update(_asked(container))
@@ -62,7 +65,7 @@ def _asked(container: Object) -> Amounts:
 
 
 def ports(spec: Object) -> frozenset[tuple[str, str, int]]:
-    """Host ports as (address, protocol, port)."""
+    """Return the host ports of a pod as (address, protocol, port)."""
     found = set()
     for member in ("containers", "initContainers"):
         for container in spec.get(member) or ():
@@ -144,7 +147,7 @@ class Node:
                 del self.owners[placed.owner]
 
     def without(self, uids: set[str]) -> "Node":
-        """A copy of the node without some pods."""
+        """Return a copy of the node without some pods."""
         return Node(self.object, (each for uid, each in self.there.items() if uid not in uids))
 
     @property
@@ -166,7 +169,7 @@ class Nodes:
         """Pods with required anti-affinity, by uid. The filters check these few for every pod."""
 
     def exclusive(self) -> Iterator[tuple[Node, PodOnNode]]:
-        """The pods with required anti-affinity on known nodes, with their nodes."""
+        """Yield the pods with required anti-affinity on known nodes, with their nodes."""
         for uid, placed in self._exclusive.items():
             node = self._nodes.get(self._places[uid])
             if node is not None:
@@ -181,7 +184,7 @@ class Nodes:
         return len(self._nodes)
 
     def get(self, name: str) -> Node | None:
-        """The node with a name; None if it is unknown."""
+        """Return the node with a name, or None if it is unknown."""
         return self._nodes.get(name)
 
     def show(self, obj: Object) -> None:

@@ -24,7 +24,7 @@ class Victims(NamedTuple):
     violations: int
 
     def cost(self) -> tuple[object, ...]:
-        """A sort key. The node with the lowest cost is chosen (pickOneNodeForPreemption)."""
+        """Return a sort key. The node with the lowest cost is chosen (pickOneNodeForPreemption)."""
         priorities = sorted((each.priority for each in self.pods), reverse=True)
         return self.violations, priorities[:1], sum(priorities), len(priorities), self.node.name
 
@@ -36,7 +36,7 @@ Budgets = Callable[[Object], list[tuple[str, int]]]
 def find(
     wish: PendingPod, nodes: Nodes, fit: FittingNodes, budgets: Budgets
 ) -> tuple[Victims | None, str]:
-    """The victims and "", or None and a message with the reason."""
+    """Return the victims and "", or None and a message with the reason."""
     if wish.spec.get("preemptionPolicy") == "Never":
         return None, f"{PREFIX}not eligible due to preemptionPolicy=Never."
     found, why = [], []
@@ -57,7 +57,7 @@ def find(
 
 
 def _on(wish: PendingPod, node: Node, budgets: Budgets) -> Victims | None:
-    """selectVictimsOnNode: remove all pods with a lower priority, then keep as many as possible.
+    """Remove all pods with a lower priority, then keep as many as possible (selectVictimsOnNode).
 
     Returns None if the pod does not fit even without them.
     """
@@ -87,7 +87,7 @@ def _on(wish: PendingPod, node: Node, budgets: Budgets) -> Victims | None:
 
 
 def _importance(each: PodOnNode) -> tuple[int, str]:
-    """MoreImportantPod: a sort key by priority (the highest first), then by start time."""
+    """Return a sort key by priority (the highest first), then by start time (MoreImportantPod)."""
     return -each.priority, (each.pod.get("status") or {}).get("startTime") or "~"
 
 

@@ -31,7 +31,8 @@ class Volumes:
         self._classes = cluster.informer(CLASSES)
 
     def problem(self, pod: Object) -> str:
-        """The reason why the claims prevent scheduling on all nodes; "" if they do not."""
+        """Return the reason why the claims prevent scheduling on all nodes, or ""
+        if they do not."""
         unbound = False
         for name, claim in self._of(pod):
             if claim is None:
@@ -102,11 +103,11 @@ class Volumes:
         return self._classes.get(Key("", matches.class_of(claim)))
 
     def _waits(self, claim: Object) -> bool:
-        """Whether the class of the claim has WaitForFirstConsumer."""
+        """Return whether the class of the claim has WaitForFirstConsumer."""
         found = self._class(claim)
         return found is not None and found.get("volumeBindingMode") == "WaitForFirstConsumer"
 
     def _is_provisioned(self, claim: Object) -> bool:
-        """Whether the class of the claim has a provisioner that can create a volume."""
+        """Return whether the class of the claim has a provisioner that can create a volume."""
         found = self._class(claim)
         return found is not None and found["provisioner"] != _NO_PROVISIONER

@@ -16,7 +16,7 @@ ZONE = "topology.kubernetes.io/zone"
 
 
 class Port(NamedTuple):
-    """A port of an address, for Endpoints and EndpointSlices."""
+    """A port of the addresses in Endpoints and EndpointSlices."""
 
     name: str
     number: int
@@ -24,7 +24,7 @@ class Port(NamedTuple):
     app_protocol: str = ""
 
     def dump(self, *, named: bool) -> Object:
-        """The port as JSON. `named`: also write an empty name."""
+        """Return the port as JSON. With `named`, it contains an empty name, too."""
         made: Object = {"port": self.number, "protocol": self.protocol}
         if self.name or named:
             made["name"] = self.name
@@ -34,26 +34,26 @@ class Port(NamedTuple):
 
 
 def is_selected(service: Object, pod: Object) -> bool:
-    """Whether the Service's selector matches the pod."""
+    """Return whether the Service's selector matches the pod."""
     selector = (service.get("spec") or {}).get("selector") or {}
     labels = pod["metadata"].get("labels") or {}
     return bool(selector) and selector.items() <= labels.items()
 
 
 def is_headless(service: Object) -> bool:
-    """Whether the Service is headless: it has no cluster IP."""
+    """Return whether the Service is headless: it has no cluster IP."""
     return bool(service["spec"].get("clusterIP") == "None")
 
 
 def is_wanted(service: Object) -> bool:
-    """Whether controllers write the Service's addresses: it has a selector, and its type is not
-    ExternalName."""
+    """Return whether controllers write the Service's addresses: it has a selector, and its type is
+    not ExternalName."""
     spec = service["spec"]
     return bool(spec.get("selector")) and spec.get("type") != "ExternalName"
 
 
 def selected(service: Object, candidates: Informer) -> list[Object]:
-    """The selected pods that have an address and are not terminal, sorted by name."""
+    """Return the selected pods that have an address and are not terminal, sorted by name."""
     found = [
         pod
         for pod in candidates.items(service["metadata"]["namespace"])
@@ -63,25 +63,25 @@ def selected(service: Object, candidates: Informer) -> list[Object]:
 
 
 def addresses(pod: Object) -> list[str]:
-    """All IPs of a pod."""
+    """Return all IPs of a pod."""
     status = pod.get("status") or {}
     many = [each["ip"] for each in status.get("podIPs") or () if each.get("ip")]
     return many or ([status["podIP"]] if status.get("podIP") else [])
 
 
 def family(address: str) -> str:
-    """`IPv4` or `IPv6`."""
+    """Return the family of an IP address: `IPv4` or `IPv6`."""
     return "IPv6" if ":" in address else "IPv4"
 
 
 def families(service: Object) -> list[str]:
-    """The families of a Service's addresses."""
+    """Return the families of a Service's addresses."""
     found: list[str] = service["spec"].get("ipFamilies") or ["IPv4"]
     return found
 
 
 def ports(service: Object, pod: Object) -> tuple[Port, ...]:
-    """The Service's ports on this pod, without named ports that the pod lacks (FindPort)."""
+    """Return the Service's ports on this pod, without named ports that the pod lacks (FindPort)."""
     found = []
     for each in service["spec"].get("ports") or ():
         protocol = each.get("protocol", "TCP")
@@ -106,7 +106,8 @@ def _number(target: int | str, protocol: str, pod: Object) -> int:
 
 
 def hostname(service: Object, pod: Object) -> str:
-    """The pod's hostname in the Service's domain; "" if the Service is not its subdomain."""
+    """Return the pod's hostname in the Service's domain, or "" if the Service is
+    not its subdomain."""
     spec = pod["spec"]
     if spec.get("hostname") and spec.get("subdomain") == service["metadata"]["name"]:
         return str(spec["hostname"])
@@ -114,7 +115,7 @@ def hostname(service: Object, pod: Object) -> str:
 
 
 def target(pod: Object) -> Object:
-    """The reference of an address to its pod."""
+    """Return the reference of an address to its pod."""
     meta = pod["metadata"]
     return {
         "kind": "Pod",
@@ -125,7 +126,7 @@ def target(pod: Object) -> Object:
 
 
 def of_pod(change: Change, services: Informer) -> Iterator[Key]:
-    """The Services that select a pod, before or after a change of a relevant part."""
+    """Yield the Services that select a pod, before or after a change of a relevant part."""
     old, new = change.old, change.new
     if old is not None and new is not None and _parts(old) == _parts(new):
         return

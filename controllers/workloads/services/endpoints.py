@@ -18,7 +18,7 @@ _US = "endpoint-controller"
 
 
 def subsets(service: Object, found: list[Object]) -> list[Object]:
-    """The addresses of the pods, grouped by ports (RepackSubsets)."""
+    """Return the addresses of the pods, grouped by ports (RepackSubsets)."""
     by_port: dict[Port | None, tuple[list[Object], list[Object]]] = {}
     publishes = service["spec"].get("publishNotReadyAddresses")
     for pod in found:
@@ -68,7 +68,7 @@ def _address(service: Object, pod: Object) -> Object | None:
 
 
 def add(cluster: Cluster) -> None:
-    """Run the controller."""
+    """Run the controller that writes the Endpoints of Services."""
     client = cluster.client()
     services, known = cluster.informer(SERVICES), cluster.informer(ENDPOINTS)
     candidates = cluster.informer(PODS)

@@ -22,7 +22,7 @@ _NOT_COPIED = (
     "endpoints.kubernetes.io/last-change-trigger-time",
 )
 _AT_MOST = 1000
-"""Addresses of one subset that are copied, at most."""
+"""The maximum number of addresses of one subset that are copied."""
 
 
 def _is_mirrored(endpoints: Object) -> bool:
@@ -56,7 +56,7 @@ def _groups(endpoints: Object) -> dict[tuple[str, tuple[Port, ...]], list[Object
 
 
 def add(cluster: Cluster) -> None:
-    """Run the controller."""
+    """Run the controller that copies Endpoints to EndpointSlices."""
     known, services = cluster.informer(ENDPOINTS), cluster.informer(SERVICES)
     client, cache = cluster.client(), cluster.informer(SLICES)
     writer = slices.Writer(client, cache, slices.indexed(cluster), _US)

@@ -22,11 +22,11 @@ MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
 _US = "endpointslice-controller.k8s.io"
 _AT_MOST = 100
 DesiredSlice = tuple[str, tuple[Port, ...], list[Object]]
-"""Family of the addresses, their ports, the endpoints."""
+"""A wanted slice: the family of its addresses, their ports, and the endpoints."""
 
 
 def indexed(cluster: Cluster) -> Index:
-    """An index of slices by namespace, Service and manager (see `place`)."""
+    """Return an index of slices by namespace, Service and manager (see `place`)."""
     return cluster.informer(SLICES).index(_place)
 
 
@@ -37,7 +37,8 @@ def _place(obj: Object) -> Iterable[str]:
 
 
 def managed_by(manager: str) -> Callable[[Change], Iterator[Key]]:
-    """A function from a change of a slice of this manager to the key of the slice's Service."""
+    """Return a function from a change of a slice of this manager to the key of the
+    slice's Service."""
 
     def of_slice(change: Change) -> Iterator[Key]:
         labels = change.object["metadata"].get("labels") or {}
@@ -48,12 +49,12 @@ def managed_by(manager: str) -> Callable[[Change], Iterator[Key]]:
 
 
 def place(namespace: str, service: str, manager: str) -> str:
-    """The value of a slice in the index."""
+    """Return the value in the index for the slices of a Service by a manager."""
     return f"{namespace}/{service}/{manager}"
 
 
 class Writer:
-    """Writes the wanted slices of an owner, with few writes."""
+    """Writes the slices of an owner with few requests."""
 
     def __init__(self, client: Client, cache: Informer, index: Index, manager: str) -> None:
         self._client = client
@@ -62,7 +63,7 @@ class Writer:
         self._manager = manager
 
     def present(self, namespace: str, service: str) -> list[Object]:
-        """The manager's slices of a Service that are not in deletion."""
+        """Return the manager's slices of a Service that are not in deletion."""
         keys = self._index.keys(place(namespace, service, self._manager))
         found = (self._cache.get(key) for key in keys)
         return [each for each in found if each is not None and not pods.is_deleting(each)]
@@ -130,7 +131,7 @@ def in_chunks(groups: dict[tuple[str, tuple[Port, ...]], list[Object]]) -> list[
 
 
 def endpoint(service: Object, pod: Object, address: str, node: Object | None) -> Object:
-    """podToEndpoint: the endpoint for an address of a pod."""
+    """Return the endpoint for an address of a pod (podToEndpoint)."""
     serving, terminating = pods.is_ready(pod), pods.is_deleting(pod)
     publishes = bool(service["spec"].get("publishNotReadyAddresses"))
     made: Object = {
@@ -153,7 +154,7 @@ def endpoint(service: Object, pod: Object, address: str, node: Object | None) ->
 
 
 def add(cluster: Cluster) -> None:
-    """Run the controller."""
+    """Run the controller that writes the EndpointSlices of Services."""
     services, candidates = cluster.informer(SERVICES), cluster.informer(PODS)
     nodes, cache = cluster.informer(NODES), cluster.informer(SLICES)
     writer = Writer(cluster.client(), cache, indexed(cluster), _US)

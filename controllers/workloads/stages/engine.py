@@ -51,7 +51,7 @@ class Life(Protocol):
     """The behavior of a kind next to its stages. `Everything` is for kinds with only stages."""
 
     def handles(self, obj: Object) -> bool:
-        """Whether stages can change the object."""
+        """Return whether stages can change the object."""
         ...
 
     def watches(self) -> tuple[Watch, ...]:
@@ -63,7 +63,7 @@ class Life(Protocol):
         ...
 
     def adjust(self, obj: Object, patch: Any) -> Any:
-        """The patch of a stage, adjusted to the rules of the kind."""
+        """Return the patch of a stage, adjusted to the rules of the kind."""
         ...
 
     async def delete(self, obj: Object) -> None:
@@ -79,23 +79,23 @@ class Everything:
         self._resource = resource
 
     def handles(self, obj: Object) -> bool:
-        """See Life."""
+        """Return True: stages can change every object."""
         return True
 
     def watches(self) -> tuple[Watch, ...]:
-        """See Life."""
+        """Return no watches, because only the object itself matters."""
         return ()
 
     async def before(self, obj: Object) -> Before:
-        """See Life."""
+        """Change nothing."""
         return NOTHING
 
     def adjust(self, obj: Object, patch: Any) -> Any:
-        """See Life."""
+        """Return the patch unchanged."""
         return patch
 
     async def delete(self, obj: Object) -> None:
-        """See Life."""
+        """Delete the object immediately, without a grace period."""
         await delete_now(self._client, self._resource, obj)
 
 
@@ -210,7 +210,7 @@ class Engine:
 
 
 class _Waiting(NamedTuple):
-    """A chosen stage, and its due time, in seconds of the monotonic clock."""
+    """A chosen stage and its due time in seconds of the monotonic clock."""
 
     uid: str
     stage: Stage
@@ -234,7 +234,7 @@ class _Player:
         self._add: Callable[[Key], None] = lambda key: None
 
     def controller(self) -> Controller:
-        """The controller for the manager."""
+        """Return the controller for the manager."""
         watch = Watch(self._resource, keys=self._keys)
         return Controller(
             self.name,
@@ -314,7 +314,8 @@ class _Player:
         return found
 
     def _is_restless(self, key: Key) -> bool:
-        """Whether the object had CHANGES stages within PERIOD seconds; if not, count one more."""
+        """Return whether the object had CHANGES stages within PERIOD seconds; if not, count one
+        more."""
         now = self._clock.monotonic()
         times = [time for time in self._changes.get(key, ()) if now - time < PERIOD]
         if len(times) >= CHANGES:

@@ -22,7 +22,7 @@ class ExpressionError(ValueError):
 
 
 def of_jq(text: str) -> Outputs:
-    """The outputs of a jq query. Raises ExpressionError."""
+    """Return the outputs of a jq query. Raises ExpressionError."""
     try:
         return jq.compile(text).outputs
     except jq.QueryError as error:
@@ -31,7 +31,7 @@ def of_jq(text: str) -> Outputs:
 
 @caches.of_texts(256)
 def of_cel(text: str) -> Outputs:
-    """The one output of a CEL expression over `self`. Raises ExpressionError."""
+    """Return the one output of a CEL expression over `self`. Raises ExpressionError."""
     try:
         program = cel.compile(text)
     except cel.CelError as error:
@@ -56,7 +56,8 @@ _NAMES = (
 
 @caches.of_texts(256)
 def of_usage(text: str) -> Callable[[Mapping[str, Any]], float | None]:
-    """An amount computed from `pod`, `node`, `container`, `rand` and `since`; None if it fails.
+    """Return an amount computed from `pod`, `node`, `container`, `rand` and `since`, or None if it
+    fails.
 
     KWOK's `Quantity(text)`, `Rand()` and `pod.SinceSecond()` are supported. Quantities cannot be
     multiplied: `quantity("1Mi").asApproximateFloat()` is a number. Raises ExpressionError.

@@ -28,16 +28,16 @@ class Addresses(Protocol):
     """The addresses of pods and nodes, for templates."""
 
     def node(self, name: str) -> str:
-        """The address of a node."""
+        """Return the address of a node."""
         ...
 
     def pod(self, node: str, *, host_network: bool, uid: str) -> str:
-        """The address of a pod; it does not change while the pod exists."""
+        """Return the address of a pod; it does not change while the pod exists."""
         ...
 
 
 def helpers(clock: Clock, addresses: Addresses) -> Mapping[str, Function]:
-    """All functions by name."""
+    """Return all functions by name."""
     started = meta.format_time(clock.now())
 
     def pod_address(node: Any, host_network: Any = False, uid: Any = "", *names: Any) -> str:
@@ -60,7 +60,8 @@ def helpers(clock: Clock, addresses: Addresses) -> Mapping[str, Function]:
 
 
 def checking() -> Mapping[str, Function]:
-    """Functions with the same names that do nothing, to compile a template only for a check."""
+    """Return functions with the same names that do nothing, to compile a template
+    only for a check."""
     return dict.fromkeys(helpers(_NoClock(), _NoAddresses()), lambda *values: None)
 
 
@@ -74,7 +75,7 @@ CONDITIONS = (
 
 
 def node_conditions(now: str) -> list[dict[str, Any]]:
-    """The conditions of a healthy node."""
+    """Return the conditions of a healthy node."""
     return [
         {
             "type": kind,
@@ -112,7 +113,7 @@ def _text(value: Any) -> str:
 
 
 def _yaml(value: Any, indent: Any = 0) -> str:
-    """The value as JSON, which is YAML in one line, so that `indent` has no effect."""
+    """Return the value as JSON, which is YAML in one line, so that `indent` has no effect."""
     return json.dumps(value)
 
 

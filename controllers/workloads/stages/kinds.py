@@ -156,7 +156,7 @@ _CLUSTER_SCRIPT = {
 
 
 def check_usage(obj: Object) -> list[FieldError]:
-    """Errors for amounts that cannot be parsed."""
+    """Return errors for amounts that cannot be parsed."""
     errors = []
     for number, group in enumerate((obj.get("spec") or {}).get("usages") or ()):
         for resource, amount in (group.get("usage") or {}).items():
@@ -175,7 +175,7 @@ def check_usage(obj: Object) -> list[FieldError]:
 
 
 def check_script(obj: Object) -> list[FieldError]:
-    """Errors for patterns and durations that cannot be parsed."""
+    """Return errors for patterns and durations that cannot be parsed."""
     errors = []
     spec = obj.get("spec") or {}
     for member, time in (("exec", "delay"), ("logs", "after")):
@@ -201,7 +201,7 @@ def _check_nothing(obj: Object) -> list[FieldError]:
 
 
 def schema_kinds() -> list[SchemaKind]:
-    """All kinds, with their rules."""
+    """Return all kinds, with their rules."""
     checking = functions.checking()
 
     def check_stage(obj: Object) -> list[FieldError]:

@@ -28,7 +28,7 @@ class Native(NamedTuple):
     status: Callable[[Object], Object] | None
 
     def fits(self, obj: Object) -> bool:
-        """Whether the object is selected."""
+        """Return whether the object is selected."""
         return self.select(obj)
 
 
@@ -177,7 +177,7 @@ class Natives:
 
 
 def condition_status(obj: Object, kind: str) -> str:
-    """The status of a condition; "" without such a condition."""
+    """Return the status of a condition, or "" without such a condition."""
     for each in (obj.get("status") or {}).get("conditions") or ():
         if each.get("type") == kind:
             return str(each.get("status", ""))
@@ -249,8 +249,8 @@ def _is_to_complete(pod: Object) -> bool:
 
 
 def _is_bare(pod: Object) -> bool:
-    """Whether a running pod has no owner, no annotation about its end, and restartPolicy Never or
-    OnFailure."""
+    """Return whether a running pod has no owner, no annotation about its end, and restartPolicy
+    Never or OnFailure."""
     notes = _notes(pod)
     return (
         _runs(pod)
@@ -262,7 +262,8 @@ def _is_bare(pod: Object) -> bool:
 
 
 def _is_named(pod: Object) -> bool | None:
-    """Whether the annotation of failing indexes contains the pod's index; None without it."""
+    """Return whether the annotation of failing indexes contains the pod's index, or None without
+    it."""
     named = _notes(pod).get(f"{FAIL}/index")
     return None if named is None else _notes(pod).get(INDEX, "none") in named.split(",")
 

@@ -19,7 +19,7 @@ class StagesError(ValueError):
 
 
 def wanted(sources: Iterable[Path | str | Mapping[str, Any]]) -> list[Object]:
-    """The first stages of a server: those of the default set, then those of the sources.
+    """Return the first stages of a server: those of the default set, then those of the sources.
 
     A later object replaces an earlier object of the same kind, namespace and name. Raises
     StagesError.
@@ -36,7 +36,7 @@ def wanted(sources: Iterable[Path | str | Mapping[str, Any]]) -> list[Object]:
 
 @caches.of_values(4)
 def builtin(name: str) -> tuple[Object, ...]:
-    """The objects of a built-in set. Do not change them."""
+    """Return the objects of a built-in set. Do not change them."""
     return tuple(read(FOLDER / f"{name}.yaml"))
 
 
@@ -55,7 +55,7 @@ def _objects(source: Path | str | Mapping[str, Any]) -> Iterable[Object]:
 
 
 def read(path: Path) -> list[Object]:
-    """The objects of a file. Raises StagesError if it cannot be decoded."""
+    """Return the objects of a file. Raises StagesError if it cannot be decoded."""
     found = []
     for document in documents.split(str(path), path.read_bytes()):
         try:

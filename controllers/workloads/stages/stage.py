@@ -39,7 +39,7 @@ class Requirement(NamedTuple):
     values: frozenset[str]
 
     def fits(self, obj: Object) -> bool:
-        """Whether the object meets the requirement."""
+        """Return whether the object meets the requirement."""
         found = [output for output in self.outputs(obj) if output is not None]
         if self.operator == "Exists":
             return bool(found)
@@ -55,7 +55,7 @@ class Holds(NamedTuple):
     outputs: Outputs
 
     def fits(self, obj: Object) -> bool:
-        """Whether the expression is true for the object."""
+        """Return whether the expression is true for the object."""
         return self.outputs(obj) == [True]
 
 
@@ -63,7 +63,7 @@ class StageSelector(Protocol):
     """The selector of a stage."""
 
     def fits(self, obj: Object) -> bool:
-        """Whether the object is selected."""
+        """Return whether the object is selected."""
         ...
 
 
@@ -75,7 +75,7 @@ class Selector(NamedTuple):
     requirements: tuple[Requirement | Holds, ...] = ()
 
     def fits(self, obj: Object) -> bool:
-        """Whether the object is selected."""
+        """Return whether the object is selected."""
         meta = obj["metadata"]
         return (
             _has_all(meta.get("labels"), self.labels)
@@ -85,7 +85,8 @@ class Selector(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A number of the stage, or the first usable output of an expression about the object."""
+    """A number of a stage, and an expression about the object whose first usable output replaces
+    it."""
 
     number: float | None
     outputs: Outputs | None = None
@@ -98,7 +99,8 @@ class Delay(NamedTuple):
     jitter: Source = Source(None)
 
     def seconds(self, obj: Object, now: datetime, chance: random.Random) -> float:
-        """A uniform random number between duration and jitter; the jitter if it is smaller."""
+        """Return a uniform random number between duration and jitter; the jitter if
+        it is smaller."""
         shortest = _seconds(self.duration, obj, now) or 0.0
         longest = _seconds(self.jitter, obj, now)
         if longest is None:
@@ -129,7 +131,7 @@ class Delete(NamedTuple):
 
 
 def _rendered(template: Template) -> Renderer:
-    """A renderer that decodes the text of a template as YAML."""
+    """Return a renderer that decodes the text of a template as YAML."""
 
     def render(obj: Object) -> Any:
         text = template.render(obj)
@@ -177,7 +179,7 @@ class Stage:
     spec: Object = field(default_factory=dict)
 
     def weight_of(self, obj: Object) -> int | None:
-        """The weight of the stage for an object; None if the stage cannot be chosen."""
+        """Return the weight of the stage for an object, or None if the stage cannot be chosen."""
         if self.weight_from is None:
             return self.weight
         for output in self.weight_from(obj):
@@ -211,7 +213,8 @@ def choose(stages: Sequence[Stage], obj: Object, chance: random.Random) -> Stage
 
 
 def read(obj: Object, functions: Mapping[str, Function]) -> Stage:
-    """The stage that an object defines. Raises ValueError with all errors that `check` finds."""
+    """Return the stage that an object defines. Raises ValueError with all errors that `check`
+    finds."""
     reader = _Reader(functions)
     stage = reader.stage(obj)
     if reader.errors:
@@ -220,14 +223,15 @@ def read(obj: Object, functions: Mapping[str, Function]) -> Stage:
 
 
 def check(obj: Object, functions: Mapping[str, Function]) -> list[FieldError]:
-    """The errors of an object that defines a stage."""
+    """Return the errors of an object that defines a stage."""
     reader = _Reader(functions)
     reader.stage(obj)
     return reader.errors
 
 
 def with_native(stage: Stage, select: StageSelector, status: Renderer | None) -> Stage:
-    """The same stage with functions in place of its expressions and templates (see `native`)."""
+    """Return a copy of the stage with functions in place of its expressions and templates (see
+    `native`)."""
     steps = stage.steps
     if status is not None:
         steps = tuple(
@@ -336,7 +340,8 @@ class _Reader:
         )
 
     def _next(self, following: Object, about: tuple[str, str]) -> Iterator[Step]:
-        """The steps of the older form `next`: event, finalizers, delete, patches, in this order."""
+        """Yield the steps of the older form `next`: event, finalizers, delete, patches, in this
+        order."""
         place = "spec.next"
         if following.get("event") is not None:
             yield self._event(following["event"])
@@ -435,8 +440,8 @@ def _finalizers(finalizers: Object) -> Finalizers:
 
 
 def _seconds(source: Source, obj: Object, now: datetime) -> float | None:
-    """The first output of the expression that is a Go duration or a time, in seconds from now.
-    Otherwise, the number of the stage."""
+    """Return the first output of the expression that is a Go duration or a time, in seconds from
+    now. Otherwise, return the number of the stage."""
     if source.outputs is not None:
         for output in source.outputs(obj):
             if isinstance(output, str) and (found := _period(output, now)) is not None:

@@ -36,14 +36,15 @@ _FIRST_CONSUMER = "waiting for first consumer to be created before binding"
 
 
 def default_class(classes: Iterable[Object]) -> Object | None:
-    """The default class: the newest, then the first by name; None without a default class."""
+    """Return the newest default class, of several the last by name, or None without a default
+    class."""
     defaults = [each for each in classes if annotations(each).get(DEFAULT_CLASS) == "true"]
     defaults.sort(key=lambda each: str(each["metadata"]["name"]))
     return max(defaults, key=lambda each: str(each["metadata"]["creationTimestamp"]), default=None)
 
 
 class Binder:
-    """Binds one claim or volume at a time."""
+    """Reconciles one claim or one volume at a time."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._clock = cluster.clock
@@ -56,14 +57,14 @@ class Binder:
     # --- keys of changes
 
     def of_claim(self, change: Change) -> Iterator[Key]:
-        """The claim, and the volumes with a claimRef to it."""
+        """Yield the claim, and the volumes with a claimRef to it."""
         yield Key.of(change.object)
         for volume in self._volumes.items():
             if matches.is_for(volume, change.object):
                 yield Key("", volume["metadata"]["name"], _VOLUME)
 
     def of_volume(self, change: Change) -> Iterator[Key]:
-        """The volume, its claim, and all unbound claims."""
+        """Yield the volume, its claim, and all unbound claims."""
         yield Key("", change.object["metadata"]["name"], _VOLUME)
         for claim in self._claims.items():
             if (
@@ -73,7 +74,7 @@ class Binder:
                 yield Key.of(claim)
 
     def of_class(self, change: Change) -> Iterator[Key]:
-        """All unbound claims."""
+        """Yield all unbound claims."""
         for claim in self._claims.items():
             if not matches.is_bound(claim):
                 yield Key.of(claim)
@@ -99,7 +100,7 @@ class Binder:
             await self._find_volume(claim)
 
     async def _find_volume(self, claim: Object) -> None:
-        """syncUnboundClaim: bind the claim to a matching volume, or set its phase to Pending."""
+        """Bind the claim to a matching volume, or set its phase to Pending (syncUnboundClaim)."""
         wanted = claim["spec"].get("volumeName")
         if wanted:
             volume = self._volumes.get(Key("", wanted))
@@ -158,7 +159,7 @@ class Binder:
         await self._events.normal(claim, "ExternalProvisioning", text)
 
     async def _bind(self, volume: Object, claim: Object) -> None:
-        """bind: write the volume and the claim, in upstream's order."""
+        """Write the volume and the claim of a new binding, in upstream's order (bind)."""
         reference = volume["spec"].get("claimRef") or {}
         if reference.get("uid") != claim["metadata"]["uid"]:
             changed = templates.copy(volume)
@@ -183,7 +184,8 @@ class Binder:
         await self._claims.caught_up()
 
     async def _check_bound(self, claim: Object) -> None:
-        """syncBoundClaim: the claim is Lost if its volume is missing or has another claim."""
+        """Check a bound claim: it becomes Lost if its volume is missing or has another claim
+        (syncBoundClaim)."""
         volume = self._volumes.get(Key("", claim["spec"]["volumeName"]))
         if volume is None:
             if await self._write_claim_phase(claim, "Lost", None):
@@ -202,7 +204,8 @@ class Binder:
             await self._events.warning(claim, "ClaimMisbound", text)
 
     async def _write_claim_phase(self, claim: Object, phase: str, volume: Object | None) -> bool:
-        """updateClaimStatus. Returns whether the status changed."""
+        """Write the phase of a claim and the values of its volume. Returns whether the status
+        changed (updateClaimStatus)."""
         status: Object = dict(claim.get("status") or {})
         status["phase"] = phase
         if volume is None:
@@ -220,7 +223,7 @@ class Binder:
     # --- volumes
 
     async def _sync_volume(self, volume: Object) -> None:
-        """syncVolume: write the phase of a volume by the state of its claim."""
+        """Write the phase of a volume by the state of its claim (syncVolume)."""
         reference = volume["spec"].get("claimRef")
         if not reference or not reference.get("uid"):
             await self._write_volume_phase(volume, "Available")
@@ -262,7 +265,7 @@ class Binder:
 
 
 def add(cluster: Cluster) -> None:
-    """Run the binder."""
+    """Run the controller that binds claims to volumes."""
     binder = Binder(cluster)
     cluster.manager.add(
         Controller(

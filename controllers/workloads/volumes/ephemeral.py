@@ -20,7 +20,7 @@ _COMPONENT = "ephemeral_volume"
 
 
 def add(cluster: Cluster) -> None:
-    """Run the controller."""
+    """Run the controller that creates claims for ephemeral volumes."""
     known, claims = cluster.informer(PODS), cluster.informer(CLAIMS)
     client, events = cluster.client(), cluster.recorder(_COMPONENT)
 
@@ -62,7 +62,7 @@ def add(cluster: Cluster) -> None:
             await make(pod, volume)
 
     def of_pod(change: Change) -> Iterator[Key]:
-        """The pod of a change, if it has ephemeral volumes. Most pods do not."""
+        """Yield the pod of a change, if it has ephemeral volumes. Most pods do not."""
         pod = change.new
         if pod is not None and not pods.is_deleting(pod) and any(_ephemeral(pod)):
             yield Key.of(pod)
@@ -72,7 +72,7 @@ def add(cluster: Cluster) -> None:
 
 
 def _ephemeral(pod: Object) -> Iterator[Object]:
-    """The volumes of a pod that have a template for a claim."""
+    """Yield the volumes of a pod that have a template for a claim."""
     for volume in pod["spec"].get("volumes") or ():
         if (volume.get("ephemeral") or {}).get("volumeClaimTemplate"):
             yield volume

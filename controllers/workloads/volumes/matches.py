@@ -14,29 +14,29 @@ OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
 
 
 def annotations(obj: Object) -> dict[str, str]:
-    """The annotations of an object; {} without annotations."""
+    """Return the annotations of an object, or {} without annotations."""
     found: dict[str, str] = obj["metadata"].get("annotations") or {}
     return found
 
 
 def class_of(obj: Object) -> str:
-    """The storage class of a claim or a volume; "" without one."""
+    """Return the storage class of a claim or a volume, or "" without one."""
     old = annotations(obj).get(OLD_CLASS)
     return old if old is not None else obj["spec"].get("storageClassName") or ""
 
 
 def has_class(claim: Object) -> bool:
-    """Whether a claim names a class; the name can be empty."""
+    """Return whether a claim names a class; the name can be empty."""
     return OLD_CLASS in annotations(claim) or claim["spec"].get("storageClassName") is not None
 
 
 def is_bound(claim: Object) -> bool:
-    """Whether the binding of the claim is complete."""
+    """Return whether the binding of the claim is complete."""
     return bool(claim["spec"].get("volumeName")) and BIND_COMPLETED in annotations(claim)
 
 
 def is_for(volume: Object, claim: Object) -> bool:
-    """Whether the claimRef of the volume is this claim (IsVolumeBoundToClaim)."""
+    """Return whether the claimRef of the volume is this claim (IsVolumeBoundToClaim)."""
     reference = volume["spec"].get("claimRef")
     if not reference:
         return False
@@ -49,18 +49,19 @@ def is_for(volume: Object, claim: Object) -> bool:
 
 
 def capacity(volume: Object) -> Quantity:
-    """The storage capacity of a volume."""
+    """Return the storage capacity of a volume."""
     return quantity.parse((volume["spec"].get("capacity") or {}).get("storage", "0"))
 
 
 def requested(claim: Object) -> Quantity:
-    """The requested storage of a claim."""
+    """Return the requested storage of a claim."""
     requests = (claim["spec"].get("resources") or {}).get("requests") or {}
     return quantity.parse(requests.get("storage", "0"))
 
 
 def why_not(volume: Object, claim: Object) -> str:
-    """The reason why a volume does not satisfy a claim (checkVolumeSatisfyClaim); "" if it does."""
+    """Return the reason why a volume does not satisfy a claim (checkVolumeSatisfyClaim), or "" if
+    it does."""
     if capacity(volume) < requested(claim):
         return "requested PV is too small"
     if class_of(volume) != class_of(claim):
@@ -75,7 +76,8 @@ def why_not(volume: Object, claim: Object) -> str:
 
 
 def best(claim: Object, volumes: Iterable[Object], node: Object | None = None) -> Object | None:
-    """The volume with a claimRef to the claim, or the smallest available volume that satisfies it.
+    """Return the volume with a claimRef to the claim, or the smallest available volume that
+    satisfies it.
 
     With a node, the volume must accept this node. Returns None without such a volume.
     """
@@ -106,7 +108,7 @@ def _order(volume: Object) -> tuple[Quantity, str]:
 
 
 def may_be_on(volume: Object, node: Object) -> bool:
-    """Whether a volume's node affinity accepts the node."""
+    """Return whether a volume's node affinity accepts the node."""
     required = (volume["spec"].get("nodeAffinity") or {}).get("required")
     return required is None or matching.fits_terms(required.get("nodeSelectorTerms") or (), node)
 

@@ -78,7 +78,8 @@ _VERB = re.compile(r"%([-+# 0]*)(\d*)(?:\.(\d+))?([a-zA-Z%])")
 
 
 def _printf(form: Any, *values: Any) -> str:
-    """fmt.Sprintf for the verbs that templates use: v s d q t f g x T %."""
+    """Return the text of fmt.Sprintf. It supports the verbs that templates use: v s d q t f g x T
+    %."""
     if not isinstance(form, str):
         raise RunError("printf takes a text first")
     left = list(values)
@@ -128,7 +129,8 @@ def _println(*values: Any) -> str:
 
 
 def _print(*values: Any) -> str:
-    """fmt.Sprint: adds a space between two adjacent values if neither is a string."""
+    """Return the text of fmt.Sprint, with a space between two adjacent values if neither is a
+    string."""
     found, previous = "", None
     for number, value in enumerate(values):
         if number and not isinstance(value, str) and not isinstance(previous, str):

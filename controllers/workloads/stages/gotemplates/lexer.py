@@ -61,7 +61,7 @@ def pieces(text: str) -> Iterator[tuple[str, str]]:
 
 
 def lexed(text: str) -> list[Lexeme]:
-    """The lexemes of an action, without spaces. Raises TemplateError."""
+    """Return the lexemes of an action, without spaces. Raises TemplateError."""
     found: list[Lexeme] = []
     at, glued = 0, False
     while at < len(text):

@@ -47,7 +47,8 @@ class State:
         self.output.append(text)
 
     def find(self, name: str) -> Any:
-        """The value of the innermost variable with a name. Raises RunError if it is undefined."""
+        """Return the value of the innermost variable with a name. Raises RunError if it is
+        undefined."""
         for scope in reversed(self.scopes):
             if name in scope:
                 return scope[name]
@@ -63,7 +64,7 @@ class State:
 
 
 class Node:
-    """A part of a template. `dot` is the value of `.` in this part."""
+    """A part of a template that can be written. `dot` is the value of `.` in this part."""
 
     def write(self, state: State, dot: Any) -> None:
         """Add the text of this part to the output. Raises RunError."""
@@ -71,7 +72,7 @@ class Node:
 
 
 class Nodes(Node):
-    """Parts, one after the other."""
+    """Parts that are written one after the other."""
 
     def __init__(self, nodes: list[Node]) -> None:
         self._nodes = nodes
@@ -91,7 +92,7 @@ class Nodes(Node):
 
 
 class Text(Node):
-    """Text between actions."""
+    """The text between actions, which is written unchanged."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -101,7 +102,7 @@ class Text(Node):
 
 
 class Jump(Node):
-    """`break` or `continue`."""
+    """The action `break` or `continue`, which ends or continues the innermost loop."""
 
     def __init__(self, signal: type[Exception]) -> None:
         self._signal = signal
@@ -199,7 +200,7 @@ class Range(If):
 
 
 def _items(over: Any) -> Iterator[tuple[Any, Any]]:
-    """Pairs of index or key and value. Maps are sorted by key, like `range` does it in Go."""
+    """Yield pairs of index or key and value. Maps are sorted by key, like `range` does it in Go."""
     if over is None:
         return iter(())
     if isinstance(over, dict):

@@ -55,7 +55,8 @@ class Parser:
         return nodes
 
     def _nodes(self) -> tuple[Nodes, str]:
-        """The nodes before the next `end` or `else …`, and its text ("" at the end of the text)."""
+        """Return the nodes before the next `end` or `else …`, and its text ("" at the end of the
+        text)."""
         found: list[Node] = []
         while self._at < len(self._pieces):
             kind, text = self._pieces[self._at]
@@ -172,7 +173,8 @@ class Expression:
         return found
 
     def _command(self, last: Value | None) -> Value:
-        """A function with its arguments, or a value. `last` is the value before `|`, if any."""
+        """Return a function with its arguments, or a value. `last` is the value
+        before `|`, if any."""
         lexeme = self._peek()
         if lexeme is None or lexeme.text in (")", "|"):
             raise TemplateError(f"missing value in {self._text!r}")
@@ -249,7 +251,8 @@ class Expression:
 
 
 def _weight(value: Any) -> int:
-    """The steps that a result costs, by its size, so that a few calls cannot fill the memory."""
+    """Return the steps that a result costs, by its size, so that a few calls cannot fill the
+    memory."""
     if isinstance(value, str):
         return len(value) // 64
     total, left = 0, [value]
@@ -290,7 +293,7 @@ def _literal(kind: str, text: str) -> Any:
 
 
 def _field(base: Value, name: str) -> Value:
-    """The value of a member of a map. A member of nil is an error, like in Go."""
+    """Return the value of a member of a map. A member of nil is an error, like in Go."""
 
     def run(state: State, dot: Any) -> Any:
         value = base(state, dot)
@@ -304,7 +307,8 @@ def _field(base: Value, name: str) -> Value:
 
 
 def _shortcut(arguments: list[Value], *, ends: bool, text: str) -> Value:
-    """`and` and `or`: the first argument that decides the result, otherwise the last one."""
+    """Return a value for `and` or `or`: the first argument that decides the result, otherwise the
+    last one. `ends` is the truth that decides."""
     if not arguments:
         raise TemplateError(f"wrong number of args for {'or' if ends else 'and'} in {text!r}")
 

@@ -17,7 +17,7 @@ class Template:
         self._root = root
 
     def render(self, value: Any) -> str:
-        """The text for a JSON value. Raises RunError."""
+        """Return the text for a JSON value. Raises RunError."""
         state = State(value)
         try:
             self._root.write(state, value)

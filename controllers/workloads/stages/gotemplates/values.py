@@ -21,12 +21,12 @@ class RunError(Exception):
 
 
 def is_true(value: Any) -> bool:
-    """The truth of a value in Go's templates: empty values, zero and nil are false."""
+    """Return the truth of a value in Go's templates: empty values, zero and nil are false."""
     return bool(value)
 
 
 def printed(value: Any) -> str:
-    """The text that `fmt.Print` writes for a value of JSON; nil is `<no value>`."""
+    """Return the text that `fmt.Print` writes for a value of JSON; nil is `<no value>`."""
     if isinstance(value, str):
         return value
     if value is None:
@@ -42,10 +42,10 @@ def printed(value: Any) -> str:
 
 
 def inside(value: Any) -> str:
-    """The text of a value within another value, or of an argument; nil is `<nil>`."""
+    """Return the text of a value within another value, or of an argument; nil is `<nil>`."""
     return "<nil>" if value is None else printed(value)
 
 
 def is_int(value: Any) -> bool:
-    """Whether a value is an int. A bool, which is an int in Python, is not."""
+    """Return whether a value is an int. A bool, which is an int in Python, is not."""
     return isinstance(value, int) and not isinstance(value, bool)

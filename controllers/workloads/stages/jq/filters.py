@@ -32,12 +32,12 @@ Filter = Callable[[Any, Scope], Iterator[Any]]
 
 
 def identity(value: Any, scope: Scope) -> Iterator[Any]:
-    """The filter `.`: the value itself."""
+    """Yield the value itself, as the filter `.` does."""
     yield value
 
 
 def constant_of(constant: Any) -> Filter:
-    """A filter with a constant output."""
+    """Return a filter with a constant output."""
 
     def run(value: Any, scope: Scope) -> Iterator[Any]:
         yield constant
@@ -46,7 +46,7 @@ def constant_of(constant: Any) -> Filter:
 
 
 def variable_of(name: str) -> Filter:
-    """`$name`. The filter raises RunError if the variable is not defined."""
+    """Return the filter `$name`, which raises RunError if the variable is not defined."""
 
     def run(value: Any, scope: Scope) -> Iterator[Any]:
         if name not in scope.variables:
@@ -57,7 +57,7 @@ def variable_of(name: str) -> Filter:
 
 
 def member_of(name: str) -> Filter:
-    """The filter `.name`: the member of an object."""
+    """Return the filter `.name`, which yields the member of an object."""
 
     def run(value: Any, scope: Scope) -> Iterator[Any]:
         scope.spend()
@@ -72,7 +72,7 @@ def member_of(name: str) -> Filter:
 
 
 def each_of(value: Any, scope: Scope) -> Iterator[Any]:
-    """`.[]`."""
+    """Yield the items of an array, or the values of an object, as the filter `.[]` does."""
     if isinstance(value, dict):
         items: Any = value.values()
     elif isinstance(value, list):
@@ -85,7 +85,7 @@ def each_of(value: Any, scope: Scope) -> Iterator[Any]:
 
 
 def recursed(value: Any, scope: Scope) -> Iterator[Any]:
-    """The filter `..`: the value, and all values inside it."""
+    """Yield the value and all values inside it, as the filter `..` does."""
     scope.spend()
     yield value
     if isinstance(value, (dict, list)):
@@ -94,7 +94,7 @@ def recursed(value: Any, scope: Scope) -> Iterator[Any]:
 
 
 def piped(left: Filter, right: Filter) -> Filter:
-    """`left | right`."""
+    """Return the filter `left | right`, which gives each output of left to right."""
 
     def run(value: Any, scope: Scope) -> Iterator[Any]:
         for item in left(value, scope):
@@ -105,7 +105,7 @@ def piped(left: Filter, right: Filter) -> Filter:
 
 
 def joined(left: Filter, right: Filter) -> Filter:
-    """`left, right`."""
+    """Return the filter `left, right`, which yields the outputs of both."""
 
     def run(value: Any, scope: Scope) -> Iterator[Any]:
         yield from left(value, scope)
@@ -115,7 +115,8 @@ def joined(left: Filter, right: Filter) -> Filter:
 
 
 def quiet(inner: Filter) -> Filter:
-    """`inner?`: an error ends the outputs, except the error about too many steps."""
+    """Return the filter `inner?`: an error ends its outputs, except the error about
+    too many steps."""
 
     def run(value: Any, scope: Scope) -> Iterator[Any]:
         try:
@@ -128,8 +129,8 @@ def quiet(inner: Filter) -> Filter:
 
 
 def alternative_to(left: Filter, right: Filter) -> Filter:
-    """`left // right`: the true outputs of left, or the outputs of right if left has no such
-    output."""
+    """Return the filter `left // right`: the true outputs of left, or the outputs of right if left
+    has no such output."""
 
     def run(value: Any, scope: Scope) -> Iterator[Any]:
         found = False
@@ -144,7 +145,8 @@ def alternative_to(left: Filter, right: Filter) -> Filter:
 
 
 def logical(left: Filter, right: Filter, *, ends: bool) -> Filter:
-    """`and`, `or`: `ends` is the truth of left that decides without right."""
+    """Return the filter `left and right` or `left or right`. `ends` is the truth of left that
+    decides without right."""
 
     def run(value: Any, scope: Scope) -> Iterator[Any]:
         for first in left(value, scope):
@@ -158,7 +160,7 @@ def logical(left: Filter, right: Filter, *, ends: bool) -> Filter:
 
 
 def binary(left: Filter, right: Filter, function: Callable[[Any, Any], Any]) -> Filter:
-    """An operator on every pair of outputs."""
+    """Return a filter that applies an operator to every pair of outputs."""
 
     def run(value: Any, scope: Scope) -> Iterator[Any]:
         for second in right(value, scope):
@@ -170,7 +172,7 @@ def binary(left: Filter, right: Filter, function: Callable[[Any, Any], Any]) -> 
 
 
 def indexed(found: Filter, index: Filter) -> Filter:
-    """`found[index]`."""
+    """Return the filter `found[index]`, for every pair of outputs."""
 
     def run(value: Any, scope: Scope) -> Iterator[Any]:
         for item in found(value, scope):
@@ -182,7 +184,8 @@ def indexed(found: Filter, index: Filter) -> Filter:
 
 
 def item_at(value: Any, key: Any) -> Any:
-    """An item of an array or a member of an object; None if it is missing. Raises RunError."""
+    """Return an item of an array or a member of an object, or None if it is missing. Raises
+    RunError."""
     if value is None and (isinstance(key, str) or is_number(key)):
         return None
     if isinstance(value, dict) and isinstance(key, str):
@@ -194,7 +197,7 @@ def item_at(value: Any, key: Any) -> Any:
 
 
 def sliced(found: Filter, start: Filter | None, end: Filter | None) -> Filter:
-    """`found[start:end]`."""
+    """Return the filter `found[start:end]`, for all outputs."""
     none = constant_of(None)
 
     def run(value: Any, scope: Scope) -> Iterator[Any]:
@@ -218,7 +221,7 @@ def _bound_of(value: Any) -> int | None:
 
 
 def bound_to(source: Filter, name: str, body: Filter) -> Filter:
-    """`source as $name | body`."""
+    """Return the filter `source as $name | body`: the outputs of body for each output of source."""
 
     def run(value: Any, scope: Scope) -> Iterator[Any]:
         for item in source(value, scope):
@@ -233,7 +236,7 @@ def bound_to(source: Filter, name: str, body: Filter) -> Filter:
 
 
 def _with(scope: Scope, variables: dict[str, Any], outputs: Iterator[Any]) -> Iterator[Any]:
-    """The outputs, each computed with these variables."""
+    """Yield the outputs, each computed with these variables."""
     while True:
         scope.variables = variables
         try:
@@ -244,7 +247,7 @@ def _with(scope: Scope, variables: dict[str, Any], outputs: Iterator[Any]) -> It
 
 
 def collected(inner: Filter) -> Filter:
-    """`[inner]`."""
+    """Return the filter `[inner]`, which collects all outputs in one array."""
 
     def run(value: Any, scope: Scope) -> Iterator[Any]:
         yield list(inner(value, scope))
@@ -253,7 +256,7 @@ def collected(inner: Filter) -> Filter:
 
 
 def built(members: list[tuple[Filter, Filter]]) -> Filter:
-    """`{key: value, …}`."""
+    """Return the filter `{key: value, …}`, with one output for each combination of outputs."""
 
     def run(value: Any, scope: Scope) -> Iterator[Any]:
         made: list[dict[str, Any]] = [{}]
@@ -273,7 +276,7 @@ def built(members: list[tuple[Filter, Filter]]) -> Filter:
 
 
 def chosen(test: Filter, yes: Filter, no: Filter) -> Filter:
-    """`if test then yes else no end`."""
+    """Return the filter `if test then yes else no end`, for each output of test."""
 
     def run(value: Any, scope: Scope) -> Iterator[Any]:
         for answer in test(value, scope):

@@ -31,7 +31,7 @@ from inkube.schemas.golang import regexp
 
 
 def _mapping(function: Callable[[Any], Any]) -> Callable[[], Filter]:
-    """A function of the input alone."""
+    """Return a function of the input alone."""
 
     def make() -> Filter:
         def run(value: Any, scope: Scope) -> Iterator[Any]:
@@ -44,7 +44,7 @@ def _mapping(function: Callable[[Any], Any]) -> Callable[[], Filter]:
 
 
 def _with_argument(function: Callable[[Any, Any], Any]) -> Callable[[Filter], Filter]:
-    """A function of the input and one argument."""
+    """Return a function of the input and one argument."""
 
     def make(argument: Filter) -> Filter:
         def run(value: Any, scope: Scope) -> Iterator[Any]:

@@ -58,7 +58,7 @@ class Query(NamedTuple):
         return self.run(value, Scope())
 
     def outputs(self, value: Any) -> list[Any]:
-        """The outputs for a JSON value before the first error."""
+        """Return the outputs for a JSON value before the first error."""
         found: list[Any] = []
         try:
             found.extend(self(value))
@@ -122,7 +122,8 @@ def _tokens(text: str) -> list[_Token]:
 
 
 class _Parser:
-    """Recursive descent, loosest binding first: pipe, comma, `//`, or, and, compare, add, mul."""
+    """A recursive descent parser, loosest binding first: pipe, comma, `//`, or, and, compare, add,
+    mul."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -236,14 +237,14 @@ class _Parser:
                 return found
 
     def _after_dot(self, found: Filter) -> Filter:
-        """`."name"` or `.[…]` after a term."""
+        """Parse `."name"` or `.[…]` after a term."""
         if self._peek().kind == "string":
             return piped(found, member_of(self._string()))
         self._expect("[")
         return self._bracket(found)
 
     def _bracket(self, found: Filter) -> Filter:
-        """`[…]` after a term: empty, an index or a slice."""
+        """Parse `[…]` after a term: empty, an index or a slice."""
         if self._takes("]"):
             return piped(found, each_of)
         start: Filter | None = None

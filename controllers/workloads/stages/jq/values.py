@@ -13,17 +13,17 @@ class RunError(Exception):
 
 
 def is_true(value: Any) -> bool:
-    """Whether a value is true in jq: all values except null and false."""
+    """Return whether a value is true in jq: all values except null and false."""
     return value is not None and value is not False
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is an int or a float, but not a bool."""
+    """Return whether a value is an int or a float, but not a bool."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def type_of(value: Any) -> str:
-    """The name of a value's type in jq."""
+    """Return the name of a value's type in jq."""
     kinds: dict[type, str] = {str: "string", list: "array", dict: "object"}
     if value is None:
         return "null"
@@ -38,7 +38,7 @@ _ORDER = {"null": 0, "boolean": 1, "number": 3, "string": 4, "array": 5, "object
 
 
 def rank_of(value: Any) -> tuple[Any, ...]:
-    """The key by which jq sorts values: first the type, then the value."""
+    """Return the key by which jq sorts values: first the type, then the value."""
     kind = type_of(value)
     if kind == "array":
         return (_ORDER[kind], [rank_of(item) for item in value])
@@ -49,31 +49,31 @@ def rank_of(value: Any) -> tuple[Any, ...]:
 
 
 def equals(left: Any, right: Any) -> bool:
-    """`==`."""
+    """Return whether two values are equal, as the operator `==` does."""
     return bool(rank_of(left) == rank_of(right))
 
 
 def text_of(value: Any) -> str:
-    """A string unchanged, any other value as JSON."""
+    """Return a string unchanged, any other value as JSON."""
     return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
 
 
 def list_of(value: Any) -> list[Any]:
-    """The value, if it is an array. Raises RunError otherwise."""
+    """Return the value, if it is an array. Raises RunError otherwise."""
     if not isinstance(value, list):
         raise RunError(f"{type_of(value)} is not an array")
     return value
 
 
 def string_of(value: Any) -> str:
-    """The value, if it is a string. Raises RunError otherwise."""
+    """Return the value, if it is a string. Raises RunError otherwise."""
     if not isinstance(value, str):
         raise RunError(f"{type_of(value)} is not a string")
     return value
 
 
 def added(left: Any, right: Any) -> Any:
-    """`+` of numbers, strings, arrays or objects; null is neutral. Raises RunError."""
+    """Return the sum of numbers, strings, arrays or objects; null is neutral. Raises RunError."""
     if left is None or right is None:
         return right if left is None else left
     if is_number(left) and is_number(right):
@@ -99,7 +99,7 @@ def _times(left: Any, right: Any) -> Any:
 
 
 def divided(left: Any, right: Any) -> Any:
-    """`/`: divides numbers, or splits a string by another. Raises RunError."""
+    """Return the quotient of numbers, or split a string by another. Raises RunError."""
     if isinstance(left, str) and isinstance(right, str):
         return left.split(right) if right else list(left)
     if right == 0 and is_number(right):
@@ -121,7 +121,7 @@ def _numbers(left: Any, right: Any, word: str, function: Callable[[Any, Any], An
 
 
 def as_whole(value: float) -> int | float:
-    """A float without a fraction as an int, any other value unchanged."""
+    """Return a float without a fraction as an int, any other value unchanged."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
