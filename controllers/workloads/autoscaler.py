@@ -439,7 +439,7 @@ _DOWN: Object = {"policies": [{"type": "Percent", "value": 100}], "selectPolicy"
 
 def _rate(current: int, rules: Object, *, up: bool) -> int:
     """Return the limit of one scaling step, up or down (calculateScaleUpLimitWithScalingRules,
-    calculateScaleDownLimitWithBehaviors)."""
+    and its counterpart for scaling down)."""
     if rules.get("selectPolicy") == "Disabled":
         return current
     sign = 1 if up else -1

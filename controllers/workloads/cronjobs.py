@@ -37,10 +37,10 @@ class Times(NamedTuple):
 
 
 def times(schedule: cron.Schedule, zone: tzinfo, since: datetime, now: datetime) -> Times:
-    """Return the missed times between `since` and `now`, and the next time
-    (mostRecentScheduleTime).
+    """Return the latest missed time between `since` and `now`, the number of missed times, and the
+    next time (mostRecentScheduleTime).
 
-    After `_MANY` missed times, the latest one is searched backward from `now`.
+    Stops to count after `_MANY` missed times, and then searches the latest one from `now` backward.
     """
     latest, missed = None, 0
     upcoming = schedule.after(since, zone)

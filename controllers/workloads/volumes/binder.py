@@ -36,8 +36,8 @@ _FIRST_CONSUMER = "waiting for first consumer to be created before binding"
 
 
 def default_class(classes: Iterable[Object]) -> Object | None:
-    """Return the newest default class, of several the last by name, or None without a default
-    class."""
+    """Return the newest default class, of several equally new ones the first by name, or None
+    without a default class."""
     defaults = [each for each in classes if annotations(each).get(DEFAULT_CLASS) == "true"]
     defaults.sort(key=lambda each: str(each["metadata"]["name"]))
     return max(defaults, key=lambda each: str(each["metadata"]["creationTimestamp"]), default=None)

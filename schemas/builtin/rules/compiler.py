@@ -233,8 +233,9 @@ class _LineCompiler:
         """Return a check for `self` that checks the first member that is set, and refuses each one
         after it.
 
-        `cephfs>cephFS` is refused under another name, `disk@persistentDisk` is checked under
-        another name. `flexVolume+` is allowed next to an earlier member.
+        The error for a refused `cephfs>cephFS` has the path `cephFS`, and errors in
+        `disk@persistentDisk` have paths in `persistentDisk`. `flexVolume+` is allowed next to an
+        earlier member.
         """
         known = shapes.fields(self._name, self._minor)
         members: dict[str, tuple[Rules, str, str, bool]] = {}

@@ -494,7 +494,7 @@ def _number(text: str, named: dict[str, int]) -> int:
 
 
 def _truths(status: Object | None) -> set[str]:
-    """Return the types of conditions that are True; `finished` if Complete or Failed is."""
+    """Return the types of conditions that are True, and `finished` for Complete or Failed."""
     conditions = (status or {}).get("conditions") or ()
     found = {one.get("type", "") for one in conditions if one.get("status") == "True"}
     return found | {"finished"} if found & {"Complete", "Failed"} else found
