@@ -12,9 +12,9 @@
     [project.entry-points."inkube.modules"]
     greenhouse = "greenhouse:Greenhouse"
 
-The composition root builds the modules that are wanted, each after those that it needs, when one
-of their groups is first asked for, or at the start if they ask for it. The modules that come with
-inkube use nothing else.
+The composition root builds the selected modules, each after the modules that it needs. It builds a
+module at the first request for one of its groups, or at the start if `builds_at_start` is true. The
+modules of inkube use this interface only.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -187,20 +187,21 @@ class Module(Protocol):
 
     @property
     def groups(self) -> Sequence[str]:
-        """The API groups of its kinds; they are discovered without building the module."""
+        """The API groups of the module's kinds. Discovery lists them without
+        building the module."""
         ...
 
     @property
     def needs(self) -> Sequence[str]:
-        """The names of modules that are served and built before it."""
+        """The names of modules that are served and built before this one."""
         ...
 
     @property
     def options(self) -> Sequence[ModuleOption]:
-        """The options that the module understands."""
+        """The options that the module has."""
         ...
 
     def build(self, host: ModuleHost) -> ModuleParts:
-        """Build the parts that it adds to a server; called once for each server. It must return
-        quickly, because the event loop waits for it."""
+        """Return the parts that the module adds to a server. Called once for each server. It must
+        return quickly, because the event loop waits for it."""
         ...

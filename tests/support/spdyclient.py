@@ -1,4 +1,4 @@
-"""A client of SPDY/3.1, as kubectl is one: it upgrades a request and opens streams."""
+"""A client of SPDY/3.1 like kubectl's: it upgrades a request and opens streams."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -10,7 +10,7 @@ from inkube.apiserver.streaming import spdy
 
 
 class Client:
-    """One session. `streams` are the numbers of open streams by type."""
+    """One session. `streams` maps the type of each open stream to its number."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -20,7 +20,7 @@ class Client:
         self._next = 1
 
     async def open(self, name: str, **headers: str) -> int:
-        """Open a stream of a type."""
+        """Open a stream with this value of the header `streamtype`, and return its number."""
         number, self._next = self._next, self._next + 2
         self.streams[name] = number
         await self.send(self._headers.open(number, {"streamtype": name, **headers}))
@@ -34,7 +34,8 @@ class Client:
         await self._writer.drain()
 
     async def frames(self) -> AsyncIterator[tuple[spdy.Head, bytes]]:
-        """Every frame of the server, until it ends the connection."""
+        """Yield every frame of the server as its head and payload, until the server ends the
+        connection."""
         while True:
             try:
                 head = spdy.read_head(await self._reader.readexactly(spdy.HEAD))
@@ -43,7 +44,7 @@ class Client:
                 return
 
     async def read_all(self) -> dict[str, bytes]:
-        """The data of each stream, until the server has ended all streams."""
+        """Return the data of each stream by its type, after the server has ended all streams."""
         names = {number: name for name, number in self.streams.items()}
         found, ended = dict.fromkeys(self.streams, b""), set[int]()
         async for head, payload in self.frames():
@@ -60,7 +61,7 @@ class Client:
 async def connected(
     url: str, protocols: Sequence[str] = ("v4.channel.k8s.io",)
 ) -> AsyncIterator[tuple[int, Client]]:
-    """The code of the response to the upgrade, and the session."""
+    """Send the upgrade, and yield the code of the response and the session."""
     address = URL(url)
     reader, writer = await asyncio.open_connection(address.host, address.port)
     lines = [

@@ -1,4 +1,4 @@
-"""A server whose only address runs a command, with the streams that a test asks for."""
+"""A server that runs a command at its only path, with the streams that a test selects."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -15,7 +15,8 @@ Serving = Callable[..., AbstractAsyncContextManager[str]]
 
 @pytest.fixture
 def serving() -> Serving:
-    """`async with serving(run, stdin=True)`: the URL of a server that runs the command."""
+    """Return `served`: `async with serving(run, stdin=True)` yields the URL of a server that runs
+    the command."""
 
     @asynccontextmanager
     async def served(run: commands.Run, **wanted: bool) -> AsyncIterator[str]:

@@ -1,4 +1,5 @@
-"""Frames of SPDY/3.1: headers survive, and frames that cannot be read end the session."""
+"""Tests of SPDY/3.1 frames: headers are the same after decoding, and invalid frames end the
+session."""
 
 import struct
 

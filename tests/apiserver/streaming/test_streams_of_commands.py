@@ -1,4 +1,4 @@
-"""What a command reads and writes, over every subprotocol of WebSocket and over SPDY."""
+"""Tests of the input and output of commands, with every subprotocol of WebSocket and with SPDY."""
 
 import asyncio
 import base64
@@ -22,7 +22,8 @@ OUTPUT = {"stdout": True, "stderr": True}
 
 
 class Session:
-    """A WebSocket whose messages are channels and bytes, however they are written."""
+    """A WebSocket whose messages are read and written as a channel and bytes, in
+    each subprotocol."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self.socket = socket
@@ -51,7 +52,7 @@ def connected(client: aiohttp.ClientSession, url: str, protocol: str) -> Any:
 
 
 async def talks(process: commands.Process) -> int:
-    """Writes to both outputs and fails."""
+    """Write to both outputs, and return the exit code 3."""
     await process.write(b"one")
     await process.write(b"two", is_error=True)
     await process.write(b"three")
@@ -67,7 +68,7 @@ async def is_quiet(process: commands.Process) -> int:
 
 
 async def run(serving: Any, protocol: str, command: commands.Run) -> tuple[bytes, bytes, bytes]:
-    """The outputs of a command and what the error channel says."""
+    """Return stdout and stderr of a command, and the content of the error channel."""
     async with serving(command, **OUTPUT) as url, within():
         if protocol == SPDY:
             async with spdyclient.connected(url) as (code, client):
@@ -122,7 +123,7 @@ async def test_an_output_that_is_not_asked_for_is_not_sent(serving, wanted):
 
 
 async def echoes(process: commands.Process) -> int:
-    """Writes back every input, then the word `end`."""
+    """Write every input back, then the word `end`. Returns the exit code 0."""
     while data := await process.read():
         await process.write(data)
     await process.write(b"end")
