@@ -79,7 +79,7 @@ class ServerAccess:
     """Returns the certificate for a CertificateSigningRequest, as base64 of PEM. Raises ValueError
     with the reason if the signer refuses the request."""
     find_kind: Callable[[str, str], Kind | None]
-    """(apiVersion, kind) → the served kind; None if it is not served now."""
+    """(apiVersion, kind) → the served kind, or None if it is not served now."""
     serve_metrics: Callable[[], None]
     """Serves metrics.k8s.io from now on, from the usage of `ModuleParts.pods`."""
 

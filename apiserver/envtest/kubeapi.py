@@ -1,9 +1,9 @@
-"""The kube-apiserver that envtest starts: its arguments, its certificate, its run.
+"""The kube-apiserver that envtest starts: its arguments, its certificate, and its run.
 
-It serves Kubernetes' own kinds alone and runs none of kube-controller-manager's controllers, as
-there are none in envtest. No kubeconfig is written, because the caller has client certificates of
-its own authority. The code for first requests is loaded before the server is ready, because envtest
-waits only five seconds for the namespace `default`.
+It serves only Kubernetes' own kinds, and runs no controllers of kube-controller-manager, because
+envtest does not run them. It writes no kubeconfig, because the caller has client certificates from
+its own certificate authority. The code for first requests is loaded before the server is ready,
+because envtest waits only five seconds for the namespace `default`.
 """
 
 import asyncio

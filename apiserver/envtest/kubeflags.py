@@ -46,7 +46,7 @@ HARMLESS: Mapping[str, Flag] = {
     "endpoint-reconciler-type": _TEXT,
     "v": _TEXT,
 }
-"""Flags whose usual values have no effect, because inkube behaves like that anyway."""
+"""Flags whose usual values have no effect, because inkube always behaves like that."""
 
 BARE = (
     "aggregator-reject-forwarding-redirect", "anonymous-auth", "audit-log-batch-throttle-enable",

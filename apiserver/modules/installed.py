@@ -37,7 +37,7 @@ def load(name: str) -> Declared:
         made = entry.load()
         if callable(made):  # a class, or a function that makes one
             made = made()
-    except Exception as error:  # whatever the package's own code raises
+    except Exception as error:  # the code of the package can raise any error
         raise ValueError(
             f"the module {name!r} cannot be loaded from {entry.value}: "
             f"{type(error).__name__}: {error}"

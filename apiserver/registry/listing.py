@@ -146,7 +146,7 @@ async def _page(
                 left += max(0, len(stored) - (limit - len(shown)))
                 stored = stored[: limit - len(shown)]
         entries = await registry.shown(call, stored)
-        if matches is None and not shown and len(entries) == limit:  # use the list as it is
+        if matches is None and not shown and len(entries) == limit:  # use the list without a copy
             return _ended(entries, prefix, revision, left)
         for seen, entry in enumerate(entries, 1):
             if matches is None or call.resource.is_view or matches(call.view(entry)):

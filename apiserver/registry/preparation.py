@@ -189,8 +189,8 @@ def _unconditional(call: Call) -> bool:
 
 
 def stale(call: Call) -> status.StatusError:
-    """The error for a write based on an older state: the kind's own error (`Definition.stale`) or
-    409."""
+    """Return the error for a write based on an older state: the kind's own error
+    (`Definition.stale`) or 409."""
     resource = call.resource
     if resource.definition.stale is not None:
         return resource.definition.stale(call.name)
@@ -198,13 +198,13 @@ def stale(call: Call) -> status.StatusError:
 
 
 def wrong_uid(call: Call, uid: str, current: str) -> status.StatusError:
-    """The error for an object whose uid differs from the stored uid. `current` is "" if no object
-    is stored."""
+    """Return the error for an object whose uid differs from the stored uid. `current` is "" if no
+    object is stored."""
     resource = call.resource
     return status.wrong_uid(resource.group, resource.plural, call.name, call.key, uid, current)
 
 
 def uid_without_object(call: Call, uid: str) -> status.StatusError:
-    """The error 409 for an apply that names a uid although no object is stored."""
+    """Return the error 409 for an apply that names a uid although no object is stored."""
     why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
     return status.conflict(call.resource.group, call.resource.plural, call.name, why)

@@ -1,9 +1,9 @@
-"""Logs over WebSocket: what a container writes, as messages of bytes or of base64.
+"""Logs over WebSocket: the output of a container in messages of bytes or of base64.
 
 Follows apimachinery/pkg/util/httpstream/wsstream/stream.go: an empty message comes first.
 
-    binary.k8s.io, none     bytes
-    base64.binary.k8s.io    text, the bytes in base64: for browsers
+    binary.k8s.io, or no subprotocol    bytes
+    base64.binary.k8s.io                text, the bytes in base64: for browsers
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The checks before a kubelet is called, and the rejection if there is none.
+"""The checks before a kubelet is called, and the rejection of requests without a kubelet.
 
 Follows pkg/registry/core/{pod,node} (LogLocation, streamLocation) and pkg/registry/core/pod/rest.
 """

@@ -30,7 +30,7 @@ _HTTP = 80
 
 
 class _PodPort(NamedTuple):
-    """A port of a pod."""
+    """The target of a forwarded request: a port of a pod."""
 
     scheme: str
     pod: Object
@@ -200,7 +200,7 @@ def _is_global(address: str) -> bool:
 
 
 def _no_network(call: Call, name: str) -> status.StatusError:
-    """Return the error 503: there is no cluster network through which the request could be
+    """Return the error 503, because no cluster network exists through which the request could be
     forwarded."""
     kind = call.resource.plural
     text = f"error trying to reach {kind} {gotext.quote(name)}: this server has no cluster network"

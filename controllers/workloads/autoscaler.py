@@ -476,7 +476,7 @@ def _amount_text(name: str, value: float) -> str:
 
 
 def add(cluster: Cluster) -> None:
-    """Run the controller."""
+    """Run the controller of HorizontalPodAutoscalers."""
     autoscaler = Autoscaler(cluster)
     watches = (Watch(AUTOSCALERS), Watch(PODS, lambda change: ()))
     cluster.manager.add(Controller(NAME, autoscaler.reconcile, watches))

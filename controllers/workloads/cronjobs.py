@@ -281,7 +281,7 @@ def _timestamp(due: datetime) -> str:
 
 
 def add(cluster: Cluster) -> None:
-    """Run the controller."""
+    """Run the controller of CronJobs."""
     controller = CronJobController(cluster)
     watches = (Watch(CRON_JOBS), Watch(JOBS, controller.of_job))
     cluster.manager.add(Controller(NAME, writes.patient(controller.reconcile), watches))

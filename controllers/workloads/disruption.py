@@ -220,7 +220,7 @@ def _selects(budget: Object, pod: Object) -> bool:
 
 
 def add(cluster: Cluster) -> None:
-    """Run the controller."""
+    """Run the controller that writes the status of PodDisruptionBudgets."""
     disruption = Disruption(cluster)
     owners = tuple(Watch(resource, disruption.of_owner) for resource in _SCALED.values())
     watches = (Watch(BUDGETS), Watch(PODS, disruption.of_pod), *owners)

@@ -324,7 +324,7 @@ def _has_claims(pod: Object) -> bool:
 
 
 def add(cluster: Cluster) -> None:
-    """Run the scheduler."""
+    """Run the controller that assigns pods to nodes."""
     scheduler = Scheduler(cluster)
     watches = [Watch(NODES, scheduler.of_node), Watch(PODS, scheduler.of_pod)]
     watches += [Watch(each, scheduler.of_volume) for each in VOLUME_KINDS]

@@ -70,7 +70,8 @@ class Connection(Protocol):
 
 
 class Database(Protocol):
-    """One kind of database."""
+    """A database that contains a log: its connections, its errors, and how it reports new
+    revisions."""
 
     @property
     def name(self) -> str:

@@ -186,7 +186,7 @@ class PostgresqlDatabase:
         try:
             await driver.execute(f"LISTEN {CHANNEL}; UNLISTEN {CHANNEL}; SELECT pg_notify('', '')")
         except asyncpg.InvalidParameterValueError:
-            return False  # the function knows it: a channel must have a name
+            return False  # pg_notify exists, and rejects the empty channel
         except asyncpg.PostgresError as error:
             logger.warning("%s has no NOTIFY and is asked once a second: %s", self.name, error)
             return True

@@ -22,7 +22,7 @@ SIGNERS = frozenset(
 
 
 def add(cluster: Cluster) -> None:
-    """Run the controller."""
+    """Run the controller that signs approved CertificateSigningRequests."""
     requests, client = cluster.informer(REQUESTS), cluster.client()
 
     async def reconcile(key: Key) -> None:

@@ -29,7 +29,7 @@ def _annotations(secret: Object) -> dict[str, str]:
 
 
 def add(cluster: Cluster) -> None:
-    """Run the controller."""
+    """Run the controller that writes the data of Secrets of type service-account-token."""
     secrets, accounts = cluster.informer(SECRETS), cluster.informer(ACCOUNTS)
     client, server = cluster.client(), cluster.server
 

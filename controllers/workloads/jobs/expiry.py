@@ -16,7 +16,7 @@ NAME = "ttl-after-finished-controller"
 
 
 def add(cluster: Cluster) -> None:
-    """Run the controller."""
+    """Run the controller that deletes finished Jobs."""
     jobs, client, clock = cluster.informer(JOBS), cluster.client(), cluster.clock
 
     async def reconcile(key: Key) -> Result | None:

@@ -23,12 +23,12 @@ class Process(Protocol):
         ...
 
     async def write(self, data: bytes, *, is_error: bool = False) -> None:
-        """Send output."""
+        """Send bytes to stdout, or to stderr if `is_error`."""
         ...
 
 
 class FilesTooLargeError(Exception):
-    """The files are too large, or there are too many files."""
+    """Too many files, or too many bytes in all files."""
 
 
 class Files:

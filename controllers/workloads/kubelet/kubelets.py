@@ -129,7 +129,7 @@ class Kubelets:
 
 
 class _Nodes(engine.Everything):
-    """Simulated nodes."""
+    """The behavior of nodes next to their stages: stages change only simulated nodes."""
 
     def __init__(self, kubelets: Kubelets) -> None:
         super().__init__(kubelets.cluster.client(NAME), GVR.parse(NODES))

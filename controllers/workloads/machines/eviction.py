@@ -121,7 +121,7 @@ def _taints(node: Object) -> list[Object]:
 
 
 def add(cluster: Cluster) -> None:
-    """Run the controller."""
+    """Run the controller that deletes pods on nodes with taints that they do not tolerate."""
     eviction = Eviction(cluster)
     watches = (Watch(NODES, eviction.of_node), Watch(PODS, eviction.of_pod))
     cluster.manager.add(Controller(NAME, eviction.reconcile, watches))

@@ -43,7 +43,7 @@ class PodGarbage:
             yield from self._pods_on.keys(name)
 
     def of_pod(self, change: Change) -> Iterator[Key]:
-        """Yield the pod, if it can be garbage; the oldest terminal pod if there are too many."""
+        """Yield the pod if it can be garbage, and the oldest terminal pod if too many exist."""
         key, new = Key.of(change.object), change.new
         if new is None:
             self._ended.pop(key, None)
@@ -88,7 +88,7 @@ class PodGarbage:
 
 
 def add(cluster: Cluster) -> None:
-    """Run the controller."""
+    """Run the controller that deletes pods of deleted nodes and too many terminal pods."""
     garbage = PodGarbage(cluster)
     watches = (Watch(NODES, garbage.of_node), Watch(PODS, garbage.of_pod))
     cluster.manager.add(Controller(NAME, garbage.reconcile, watches))

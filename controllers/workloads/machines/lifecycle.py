@@ -208,7 +208,7 @@ def _make_unknown(status: Object, kind: str, now: str) -> None:
 
 
 def add(cluster: Cluster) -> None:
-    """Run the controller."""
+    """Run the controller that taints nodes by their conditions."""
     lifecycle = Lifecycle(cluster)
     watches = (Watch(NODES), Watch(LEASES, lifecycle.of_lease), Watch(PODS, lambda change: ()))
     cluster.manager.add(Controller(NAME, lifecycle.reconcile, watches))

@@ -87,7 +87,7 @@ class Everything:
         return ()
 
     async def before(self, obj: Object) -> Before:
-        """Change nothing."""
+        """Return NOTHING, without any change."""
         return NOTHING
 
     def adjust(self, obj: Object, patch: Any) -> Any:

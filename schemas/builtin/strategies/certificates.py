@@ -14,8 +14,7 @@ _DECISIONS = ("Approved", "Denied")
 
 
 class SigningRequests(BuiltinStrategy):
-    """The strategy of CertificateSigningRequests: who requested a certificate, and
-    immutable specs."""
+    """The strategy of CertificateSigningRequests, which keeps the requester and the spec."""
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})

@@ -183,7 +183,7 @@ def _contains(value: Any, part: Any) -> bool:
 
 def _number(value: Any) -> int | float:
     if is_number(value):
-        return value  # type: ignore[no-any-return] # asked just now
+        return value  # type: ignore[no-any-return] # checked above
     try:
         return as_whole(float(string_of(value)))
     except ValueError as error:

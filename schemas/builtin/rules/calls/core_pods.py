@@ -708,5 +708,5 @@ def tolerated_value(value: Object, path: str, _frame: Frame) -> list[FieldError]
     if operator == "Exists":
         why = "value must be empty when `operator` is 'Exists'"
         return [fielderrors.invalid(place, text, why)] if text else []
-    compares = ("Lt", "Gt") if operator in ("Lt", "Gt") else ()  # whose gate is off
+    compares = ("Lt", "Gt") if operator in ("Lt", "Gt") else ()  # the gate of Lt and Gt is off
     return [fielderrors.not_supported(place, operator, ("Equal", "Exists", *compares))]

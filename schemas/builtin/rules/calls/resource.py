@@ -223,7 +223,7 @@ def is_allocated(frame: Frame) -> bool:
 
 
 def identity(device: Object) -> tuple[str, ...]:
-    """Return what identifies a device: driver, pool, name and share."""
+    """Return the identity of a device: driver, pool, name and share."""
     return tuple(device.get(member) or "" for member in ("driver", "pool", "device", "shareID"))
 
 

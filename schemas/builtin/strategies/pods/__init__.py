@@ -1,5 +1,5 @@
-"""Pods as stored objects: `pods` is their strategy, `updates` the parts of a pod that writes to its
-subresources change."""
+"""Pods as stored objects: `pods` contains their strategy, `updates` the changes by writes to
+subresources."""
 
 from inkube.schemas import lazy
 

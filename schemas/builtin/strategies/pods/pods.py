@@ -1,4 +1,5 @@
-"""Pods, as stored objects. core.pods.rules and its siblings contain the rules for fields.
+"""Pods, as stored objects. core.pods.rules, core.containers.rules, core.volumes.rules and
+core.podupdates.rules contain the rules for fields.
 
 Follows pkg/registry/core/pod/strategy.go.
 """
@@ -13,15 +14,16 @@ from inkube.schemas.objects import semantically_same as same
 from inkube.schemas.strategy import Context
 
 _CLASS_STAYS = 32
-"""The minor since which the QoS class of a status is kept and may not change."""
+"""The minor since which a status keeps its QoS class, which must not change."""
 
 
 class Pods(BuiltinStrategy):
-    """Pods. Images, deadlines and tolerations of a spec can change, other fields cannot."""
+    """The strategy of Pods. Images, deadlines and tolerations of a spec can change, other fields
+    cannot."""
 
     @cached_property
     def _keeps_class(self) -> bool:
-        """Whether the QoS class of a status stays as it is."""
+        """Whether a status keeps its QoS class in this minor version."""
         return self.definition.minor >= _CLASS_STAYS
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
@@ -54,8 +56,8 @@ class Pods(BuiltinStrategy):
             obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
     def check_graceful_delete(self, obj: Object, asked: int | None) -> int | None:
-        """podStrategy.CheckGracefulDelete: the grace period in seconds; 0 for a pod that has no
-        node or is terminal."""
+        """Return the grace period in seconds, or 0 for a pod that has no node or is terminal
+        (podStrategy.CheckGracefulDelete)."""
         spec = obj["spec"]
         if not spec.get("nodeName") or obj["status"].get("phase") in ("Succeeded", "Failed"):
             return 0
@@ -70,7 +72,7 @@ def _end_in_time(spec: Object) -> None:
 
 
 def _gated(now: str) -> Object:
-    """The condition of a pod with scheduling gates (applySchedulingGatedCondition)."""
+    """Return the condition of a pod with scheduling gates (applySchedulingGatedCondition)."""
     return {
         "type": "PodScheduled",
         "status": "False",

@@ -34,7 +34,8 @@ def _ephemeral(spec: Object, old: Object) -> Object | None:
 
 
 def _resized(spec: Object, old: Object) -> Object | None:
-    """The old spec with new resources; None if the names or order of containers changed."""
+    """Return the old spec with new resources, or None if the names or the order of containers
+    changed."""
     made = dict(old)
     for member in ("containers", "initContainers"):
         new, present = spec.get(member) or [], old.get(member) or []
@@ -57,5 +58,5 @@ PARTS: dict[str, Callable[[Object, Object], Object | None]] = {
     "ephemeralcontainers": _ephemeral,
     "resize": _resized,
 }
-"""Subresource → a function from the new and the old spec to the spec to store. None keeps the new
-spec."""
+"""Subresource → a function from the new and the old spec to the spec to store. If the function
+returns None, the new spec is stored."""
