@@ -20,7 +20,8 @@ ADMIN = User("system:admin", groups=("system:masters", "system:authenticated"))
 
 
 class WriteOptions(NamedTuple):
-    """CreateOptions, UpdateOptions and PatchOptions in one; `validation` is fieldValidation."""
+    """The members of CreateOptions, UpdateOptions and PatchOptions. `validation` is
+    fieldValidation."""
 
     dry_run: bool = False
     field_manager: str = ""
@@ -110,6 +111,6 @@ class Call:
         self.warnings[text] = None
 
     def take_back(self, kept: int) -> None:
-        """Forget the warnings after the first `kept`."""
+        """Remove the warnings after the first `kept`."""
         while len(self.warnings) > kept:
             self.warnings.popitem()

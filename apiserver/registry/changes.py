@@ -102,7 +102,7 @@ _WITH_VERSION = ("", "/metadata", _VERSION)
 
 
 class _OfVersion(NamedTuple):
-    """How a patch depends on the resourceVersion."""
+    """Whether a patch sets the resourceVersion, and whether its result depends on it."""
 
     named: bool
     """Whether the patch sets the resourceVersion. A lost race is then a conflict."""

@@ -202,7 +202,7 @@ async def _transact(parts: Parts, write: WriteRequest, pending: Pending) -> Outc
 
 
 async def _own_write(parts: Parts, write: WriteRequest, pending: Pending) -> writes.Write | None:
-    """The write of the transaction's own object; None if nothing differs from the stored state."""
+    """Return the write of the transaction's own object, or None if it equals the stored state."""
     call, entry = write.call, pending.entry
     state = pending.record if pending.record is not None else pending.obj
     stored = state
@@ -295,6 +295,9 @@ def _fitting(stored: Object, obj: Object, size: int) -> Object:
 
 
 def _owned(obj: Object) -> int:
-    """Bytes of managedFields. They do not count, because clients do not send them: the reference
-    accepts 60,000 labels, although managedFields make such an object too large."""
+    """Return the number of bytes of managedFields.
+
+    They do not count toward MAX_OBJECT, because clients do not send them: the reference accepts
+    60,000 labels, although managedFields make such an object too large.
+    """
     return len(orjson.dumps(obj["metadata"].get("managedFields")))

@@ -1,7 +1,7 @@
-"""Continue tokens: where a list in pages goes on, and at which revision.
+"""Continue tokens: the key and the revision at which a list in pages continues.
 
-Base64url JSON `{"v":"meta.k8s.io/v1","rv":REVISION,"start":KEY}`, as apiserver/pkg/storage reads it
-(continue.go), so that tokens made by hand behave as they do there.
+They are base64url of JSON `{"v":"meta.k8s.io/v1","rv":REVISION,"start":KEY}`, in the format of
+apiserver/pkg/storage (continue.go), so that tokens made by hand behave as they do there.
 """
 
 import base64

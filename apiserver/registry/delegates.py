@@ -23,13 +23,15 @@ class Delegate(Protocol):
         ...
 
     def discovered(self) -> Object | None:
-        """An APIVersionDiscovery, marked Stale if the server did not respond lately."""
+        """Return an APIVersionDiscovery, marked Stale if the server did not respond lately."""
         ...
 
     def openapi_paths(self) -> dict[str, str]:
-        """The entries of the server's OpenAPI v3 index for this version: path → relative URL."""
+        """Return the entries of the server's OpenAPI v3 index for this version: path → relative
+        URL."""
         ...
 
     async def openapi_v2(self) -> Object | None:
-        """The parts of its OpenAPI v2 document for this group; None without a document."""
+        """Return the parts of its OpenAPI v2 document for this group, or None
+        without a document."""
         ...

@@ -1,10 +1,10 @@
-"""From a request's body to an object fit for the registry.
+"""From a request's body to an object that the registry accepts.
 
 Decodes, checks apiVersion and kind against the address, gives metadata its types, prunes and
 defaults, and ignores, reports or refuses unknown and duplicate fields, as `fieldValidation`
 requires. Patched objects pass the same steps. Follows
-apiserver/pkg/endpoints/handlers/{create,update,patch}.go and
-apiextensions-apiserver's schemaCoercingDecoder.
+apiserver/pkg/endpoints/handlers/{create,update,patch}.go and apiextensions-apiserver's
+schemaCoercingDecoder.
 """
 
 from collections.abc import Callable

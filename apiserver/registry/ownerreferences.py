@@ -1,4 +1,5 @@
-"""Repeated owner references, equal in every member: the first stays, and the client is warned.
+"""Repeated owner references, equal in every member: the first remains, and the client gets a
+warning.
 
 Follows apiserver/pkg/endpoints/handlers/create.go (dedupOwnerReferencesAndAddWarning).
 """

@@ -26,7 +26,7 @@ class UncommittedState(NamedTuple):
 
 
 class _Line:
-    """The writes of one key."""
+    """The running and waiting writes of one key."""
 
     __slots__ = ("held", "uncommitted", "waiting")
 

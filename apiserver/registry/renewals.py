@@ -1,4 +1,5 @@
-"""Objects stored under an older schema, in the form of today's: a bounded cache of results."""
+"""A bounded cache of objects that were stored under an older schema, in the form of
+today's schema."""
 
 from collections.abc import Callable
 

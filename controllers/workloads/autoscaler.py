@@ -207,9 +207,10 @@ class Autoscaler:
     async def _wanted(
         self, owner: Object, target: Target, current: int
     ) -> tuple[int, str, list[Object]]:
-        """computeReplicasForMetrics and its bounds: the replicas, the reason, the metrics' status.
+        """Return the wanted replicas within all bounds, the reason, and the statuses of the
+        metrics.
 
-        Raises _NotScaled.
+        Follows computeReplicasForMetrics. Raises _NotScaled.
         """
         selector = await self._selector(owner, target)
         found = [
@@ -241,7 +242,8 @@ class Autoscaler:
         return desired, word, [each.status for each in proposals]
 
     async def _selector(self, owner: Object, target: Target) -> tuple[selectors.Requirement, ...]:
-        """validateAndParseSelector. Raises _NotScaled."""
+        """Return the parsed selector of the target, or raise _NotScaled if it is missing or invalid
+        (validateAndParseSelector)."""
         if not target.selector:
             text = "the HPA target's scale is missing a selector"
             self._say(owner, "ScalingActive", "False", "InvalidSelector", text)
@@ -284,7 +286,8 @@ class Autoscaler:
         return self._of_resource(metric, source, found, usage, current)
 
     def _usage(self, found: list[Object], name: str, only: str | None) -> dict[str, float]:
-        """uid → usage of a pod, in thousandths of cores or bytes."""
+        """Return uid → usage of a pod, in thousandths of cores or bytes. Pods without a measurement
+        are omitted."""
         measure = self._cluster.usage
         if measure is None:
             return {}
@@ -372,7 +375,8 @@ class Autoscaler:
     # --- bounds
 
     def _bounded(self, owner: Object, current: int, wished: int) -> int:
-        """normalizeDesiredReplicas and the stabilization: the replicas within all bounds."""
+        """Return the wished replicas within all bounds, after the stabilization
+        (normalizeDesiredReplicas)."""
         uid, now = owner["metadata"]["uid"], self._clock.monotonic()
         behavior = owner["spec"].get("behavior") or {}
         windows = {

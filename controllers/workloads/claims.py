@@ -49,7 +49,7 @@ def adopters(
 
 
 def own_selector(owner: Object) -> Object:
-    """`spec.selector`, a LabelSelector."""
+    """Return `spec.selector`, if it is a LabelSelector."""
     found: Object = owner["spec"].get("selector") or {}
     return found
 

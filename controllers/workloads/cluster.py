@@ -24,7 +24,8 @@ class Usage(Protocol):
     """The usage of pods, as the simulated kubelets measure it."""
 
     def of(self, pod: Object) -> dict[str, dict[str, float]] | None:
-        """Container → resource → amount (cores, bytes); None for a pod without measured usage."""
+        """Return container → resource → amount (cores, bytes), or None for a pod without measured
+        usage."""
         ...
 
 

@@ -230,7 +230,7 @@ def _name(job: Object) -> str:
 
 
 def _end(job: Object) -> str:
-    """`Complete`, `Failed`, or "" while the Job runs."""
+    """Return `Complete` or `Failed` for a finished Job, or "" while the Job runs."""
     for kind in state.FINAL.values():
         found = pods.condition(job, kind)
         if found is not None and found["status"] == "True":

@@ -140,7 +140,8 @@ class DeploymentController:
     # --- rollouts
 
     async def _scale_only(self, deployment: Object, sets: list[Object]) -> Result | None:
-        """sync: scale existing ReplicaSets, and create no new one."""
+        """Scale existing ReplicaSets without the creation of a new one, and write the status
+        (sync)."""
         new, old = await self._revisions(deployment, sets, create=False)
         new, old = await self._scale(deployment, new, old)
         if deployment["spec"].get("paused"):
@@ -339,8 +340,9 @@ class DeploymentController:
     async def _scale(
         self, deployment: Object, new: Object | None, old: list[Object]
     ) -> tuple[Object | None, list[Object]]:
-        """scale: a single active set gets all replicas. After a complete rollout, old sets get 0.
-        Otherwise, the sets are scaled in proportion."""
+        """Scale the ReplicaSets to the wanted replicas (scale): a single active set gets all
+        replicas. After a complete rollout, old sets get 0. Otherwise, the sets are scaled in
+        proportion."""
         everything = ([new] if new is not None else []) + old
         goals = rollouts.scaled(deployment, new, old)
         changed = {}

@@ -192,8 +192,8 @@ class Disruption:
         return found["metadata"]["uid"], replicas
 
     async def _disrupted(self, budget: Object, found: list[Object]) -> tuple[dict[str, str], float]:
-        """Evicted pods that are not in deletion yet, by name, and seconds until the first of them
-        is late (0: no such pod)."""
+        """Return evicted pods that are not in deletion yet, by name, and seconds until the first of
+        them is late (0: no such pod)."""
         told = (budget.get("status") or {}).get("disruptedPods") or {}
         left: dict[str, str] = {}
         later = 0.0

@@ -139,7 +139,8 @@ def replica_set(deployment: Object, collisions: int | None) -> Object:
 
 
 def annotate(deployment: Object, found: Object, revision: int) -> bool:
-    """SetNewReplicaSetAnnotations. Returns whether an annotation changed."""
+    """Write the revision and the annotations of a Deployment to a set, in place
+    (SetNewReplicaSetAnnotations). Returns whether an annotation changed."""
     before = dict(found["metadata"].get("annotations") or {})
     given = deployment["metadata"].get("annotations") or {}
     after = before | {key: value for key, value in given.items() if key not in _NOT_COPIED}
@@ -170,7 +171,8 @@ def set_sizes(deployment: Object, found: Object) -> bool:
 
 
 def set_revision(deployment: Object, revision: str) -> bool:
-    """SetDeploymentRevision. Returns whether the revision changed."""
+    """Write the revision to the annotations of a Deployment, in place (SetDeploymentRevision).
+    Returns whether the revision changed."""
     annotations = deployment["metadata"].get("annotations") or {}
     if annotations.get(f"{ANNOTATION}revision") == revision:
         return False
@@ -188,7 +190,8 @@ def new_size(deployment: Object, everything: list[Object], new: Object) -> int:
 
 
 def scaled(deployment: Object, new: Object | None, old: list[Object]) -> dict[str, int]:
-    """scale: uid → new size, for the ReplicaSets that a changed number of replicas resizes."""
+    """Return uid → new size, for the ReplicaSets that a changed number of replicas
+    resizes (scale)."""
     wanted = deployment["spec"]["replicas"]
     everything = old + ([new] if new is not None else [])
     active = [each for each in everything if size(each)]

@@ -333,7 +333,8 @@ def _kept(before: list[Object], after: list[Object]) -> int:
 
 
 def _counts(job: Object, failed: Object | None) -> dict[str, str]:
-    """Annotations of a new pod: the failures of its index (addIndexFailureCountAnnotation)."""
+    """Return the annotations of a new pod with the failures of its index
+    (addIndexFailureCountAnnotation)."""
     if failed is None:
         return {indexes.FAILURES: "0"}
     counted, ignored = indexes.failures(failed), indexes.ignored(failed)

@@ -218,7 +218,7 @@ class State:
     # --- indexes
 
     def last_failed(self) -> dict[int, Object]:
-        """Index → its last failed pod. The next pod of the index continues its count."""
+        """Return index → its last failed pod. The next pod of the index continues its count."""
         found: dict[int, Object] = {}
         for pod in self.failed_pods:
             index = indexes.of(pod)

@@ -59,7 +59,8 @@ class _Pool:
 
 
 class Addresses:
-    """`stages.functions.Addresses`, which follows the changes of pods and nodes."""
+    """The addresses of all nodes and pods (`stages.functions.Addresses`). It
+    follows their changes."""
 
     def __init__(self) -> None:
         self._pods = _Pool(PODS, skip=2)

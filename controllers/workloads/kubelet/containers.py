@@ -261,7 +261,7 @@ class Containers:
 
 
 class _Following:
-    """A query for all new lines."""
+    """A query for all lines that are added from now on."""
 
     follow = True
     timestamps = False

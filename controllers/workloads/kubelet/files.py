@@ -120,7 +120,7 @@ async def _echo(files: Files, arguments: list[str], process: Process) -> int:
 
 
 async def _tar(files: Files, arguments: list[str], process: Process) -> int:
-    """`tar cf - PATH…` and `tar -xmf - [-C FOLDER]`."""
+    """Run `tar cf - PATH…` or `tar -xmf - [-C FOLDER]`. Returns the exit code."""
     flags = [one for one in arguments if not one.startswith("--")]
     mode = flags.pop(0).lstrip("-") if flags else ""
     folder = "/"

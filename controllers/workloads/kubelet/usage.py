@@ -22,7 +22,8 @@ RESOURCES = {"cpu": CPU, "memory": MEMORY}
 
 
 class Usages:
-    """`cluster.Usage` over shared caches. The first declared usage causes a call of `on_first`."""
+    """Reads the declared usage of pods from shared caches (`cluster.Usage`). The first declared
+    usage causes a call of `on_first`."""
 
     def __init__(self, cluster: Cluster, on_first: Callable[[], None]) -> None:
         self._cluster = cluster
@@ -35,7 +36,8 @@ class Usages:
         cluster.informer(PODS).subscribe(self._hear_pod)
 
     def of(self, pod: Object) -> dict[str, dict[str, float]] | None:
-        """Container → resource → amount (cores, bytes); None for a pod without measured usage."""
+        """Return container → resource → amount (cores, bytes), or None for a pod without measured
+        usage."""
         if pods.phase(pod) != "Running":
             return None
         found = {}

@@ -19,7 +19,8 @@ _OF_POD = {
 
 
 async def of_container(client: Client, pod: Object, container: Object) -> dict[str, str]:
-    """Names and values. Raises StatusError when a ConfigMap or Secret is missing."""
+    """Return the names and values of a container's variables. Raises StatusError if a ConfigMap or
+    Secret is missing."""
     found: dict[str, str] = {}
     for source in container.get("envFrom") or ():
         prefix = source.get("prefix") or ""

@@ -118,7 +118,7 @@ def _yaml(value: Any, indent: Any = 0) -> str:
 
 
 def _int(value: Any) -> int:
-    """sprig's `int`: 0 for a value that is not a number."""
+    """Return an integer like sprig's `int`: 0 for a value that is not a number."""
     if isinstance(value, (bool, int, float)):
         return int(value)
     try:
