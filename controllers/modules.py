@@ -139,7 +139,7 @@ class PodRunner(Protocol):
         ...
 
     def runs(self, name: str) -> bool:
-        """Whether the component with this name runs, such as `kube-scheduler`."""
+        """Return whether the component with this name runs, such as `kube-scheduler`."""
         ...
 
 

@@ -61,7 +61,8 @@ def write(folder: Path, kubernetes_version: str = "") -> None:
 
 
 def default_folder(kubernetes_version: str = "") -> Path:
-    """The default folder of the programs: a cache of the user, with a folder for each version."""
+    """Return the default folder of the programs: a cache of the user, with a folder for each
+    version."""
     caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = Path(caches) / "inkube" / "envtest"
     return folder.with_name(f"envtest-{kubernetes_version}") if kubernetes_version else folder

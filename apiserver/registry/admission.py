@@ -49,7 +49,7 @@ class Invoked:
         self._output = orjson.dumps(obj)
 
     def asks(self, whom: Hashable) -> bool:
-        """Whether the plugin calls this hook in this round."""
+        """Return whether the plugin calls this hook in this round."""
         return not self._rounds.again or whom in self._due
 
     def asked(self, whom: Hashable) -> None:
@@ -75,7 +75,7 @@ class Rounds:
         self._invoked: dict[str, Invoked] = {}
 
     def of(self, plugin: str) -> Invoked:
-        """The `Invoked` of the plugin with that name."""
+        """Return the `Invoked` of the plugin with that name."""
         found = self._invoked.get(plugin)
         if found is None:
             found = self._invoked[plugin] = Invoked(self)
@@ -107,7 +107,7 @@ class Attributes:
         return self.options.dry_run
 
     def invoked(self, plugin: str) -> Invoked:
-        """The `Invoked` of a plugin for this write."""
+        """Return the `Invoked` of a plugin for this write."""
         if self.rounds is None:
             self.rounds = Rounds()
         return self.rounds.of(plugin)
@@ -129,7 +129,7 @@ class Plugin:
         return False
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
-        """Whether it handles an operation on a resource; called once for each pair."""
+        """Return whether it handles an operation on a resource; called once for each pair."""
         return True
 
     async def mutate(self, attributes: Attributes) -> None:
@@ -241,16 +241,16 @@ class Chain:
         return effects
 
     def is_private(self, resource: Resource, operation: Operation) -> bool:
-        """Whether all active plugins for such a write are private (`Plugin.is_private`)."""
+        """Return whether all active plugins for such a write are private (`Plugin.is_private`)."""
         handling = self._chosen(resource, operation).all
         return all(plugin.is_private or plugin.is_idle for plugin in handling)
 
     def is_idle(self, resource: Resource, operation: Operation) -> bool:
-        """Whether all plugins for such a write are idle."""
+        """Return whether all plugins for such a write are idle."""
         return all(plugin.is_idle for plugin in self._chosen(resource, operation).all)
 
     def only_refuses(self, attributes: Attributes) -> bool:
-        """Whether no mutator changes this write or reads its managedFields."""
+        """Return whether no mutator changes this write or reads its managedFields."""
         return False not in [plugin.only_refuses for plugin in self._mutators(attributes)]
 
     def _mutators(self, attributes: Attributes) -> Sequence[Plugin]:

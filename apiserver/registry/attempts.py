@@ -80,8 +80,8 @@ class Pipelined(Attempts):
             return await super().delete(call, work)
 
     def _may_begin(self, call: Call, state: UncommittedState) -> bool:
-        """Whether a write may begin with an uncommitted state: no other process and no other write
-        sees the state, and the object is not being deleted."""
+        """Return whether a write may begin with an uncommitted state: no other process and no other
+        write sees the state, and the object is not being deleted."""
         resource = call.resource
         alone = resource.converter is None and resource.transactor is None
         lives = "deletionTimestamp" not in state.value["metadata"]

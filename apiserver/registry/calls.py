@@ -91,11 +91,12 @@ class Call:
         return HEAVY if self.served.is_costly else self.weight
 
     def view(self, entry: Entry) -> Object:
-        """The stored object in the version of the call; shared, not to be changed."""
+        """Return the stored object in the version of the call. It is shared: do not change it."""
         return self.resource.view(entry, self.served)
 
     def copy(self, entry: Entry) -> Object:
-        """A copy of the stored object in the version of the call, which the caller can change."""
+        """Return a copy of the stored object in the version of the call, which the caller can
+        change."""
         data = entry.data
         if not self.resource.shows(entry, self.served):
             data = orjson.dumps(self.view(entry))

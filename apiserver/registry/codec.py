@@ -23,7 +23,7 @@ class JSONCodec:
         return orjson.loads(data)  # type: ignore[no-any-return] # every stored value is an object
 
     def names_revision(self, value: Object) -> bool:
-        """Whether the object has a resourceVersion other than 0. One that is not a number is
+        """Return whether the object has a resourceVersion other than 0. One that is not a number is
         ignored (storage.Versioner, ObjectResourceVersion)."""
         text = value["metadata"].get("resourceVersion")
         if not text:
@@ -40,7 +40,7 @@ class JSONCodec:
         metadata.pop("selfLink", None)
 
     def is_sound(self, data: bytes, revision: int) -> bool:
-        """Whether the bytes are an object whose resourceVersion is that revision."""
+        """Return whether the bytes are an object whose resourceVersion is that revision."""
         try:
             value = orjson.loads(data)
             version = value["metadata"]["resourceVersion"]
@@ -49,7 +49,7 @@ class JSONCodec:
         return bool(version == str(revision))
 
     def are_sound(self, data: Sequence[bytes], revisions: Sequence[int]) -> bool:
-        """Whether all of them are sound (`is_sound`), in one call."""
+        """Return whether all objects are sound (`is_sound`), in one call."""
         loads = orjson.loads
         try:
             versions = [loads(each)["metadata"]["resourceVersion"] for each in data]

@@ -259,7 +259,7 @@ async def _stored(parts: Parts, call: Call, obj: Object) -> Object:
 
 
 def _same_state(new: Object, stored: Object) -> bool:
-    """Whether both states are equal, apart from the stored resourceVersion."""
+    """Return whether both states are equal, apart from the stored resourceVersion."""
     old_meta, new_meta = stored["metadata"], new["metadata"]
     if len(new) != len(stored) or len(new_meta) + ("resourceVersion" not in new_meta) != len(
         old_meta

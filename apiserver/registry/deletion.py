@@ -80,8 +80,8 @@ def plan(call: Call, obj: Object, options: DeleteOptions, system_fields: SystemF
 
 
 def _is_shorter(meta: Object, asked: int | None) -> bool:
-    """Whether the requested period is shorter than the pending one, in seconds. A negative period
-    counts as one second."""
+    """Return whether the requested period is shorter than the pending one, in seconds. A negative
+    period counts as one second."""
     return asked is not None and (asked if asked >= 0 else 1) < meta["deletionGracePeriodSeconds"]
 
 
@@ -151,7 +151,7 @@ def _finalizers(call: Call, present: list[str], options: DeleteOptions) -> list[
 
 
 def is_finished(call: Call, obj: Object, stored: Object) -> bool:
-    """Whether an update removed the last finalizer of an object that is being deleted."""
+    """Return whether an update removed the last finalizer of an object that is being deleted."""
     before = stored["metadata"]
     return (
         "deletionTimestamp" in before

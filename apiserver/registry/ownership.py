@@ -60,12 +60,12 @@ _NEVER_FIRST = frozenset({"managedFields", *NOT_AT_FIRST})
 
 
 def may_wait(write: WriteRequest, chain: Chain) -> bool:
-    """Whether the ownership of a new object can be recorded after its validation: the result is
-    the same, and no mutator changes the object or reads its managedFields.
+    """Return whether the ownership of a new object can be recorded after its validation: the result
+    is the same, and no mutator changes the object or reads its managedFields.
 
-    False for an object with managedFields, because errors in them are reported before other
-    errors, and with members of NOT_AT_FIRST, because preparation removes them, although their
-    sender owns them.
+    Returns False for an object with managedFields, because errors in them are reported before other
+    errors. Returns False for members of NOT_AT_FIRST, because preparation removes them, although
+    their sender owns them.
     """
     obj = write.object
     return (

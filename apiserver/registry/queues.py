@@ -140,5 +140,5 @@ class Turn:
 
 
 def _was_given(turn: asyncio.Future[None]) -> bool:
-    """Whether the turn was given just before the wait for it ended."""
+    """Return whether the turn was given just before the wait for it ended."""
     return turn.done() and not turn.cancelled()

@@ -79,13 +79,13 @@ class Repeats:
             objects.popitem(last=False)
 
     def count(self, resource: Resource) -> int:
-        """The number of cached patches of a kind."""
+        """Return the number of cached patches of a kind."""
         return sum(len(each.warnings) for each in _of(resource).values())
 
     def _repeats(self, resource: Resource) -> bool:
-        """Whether the outcome of an update depends on the patch and the object only: no plugins
-        (webhooks, policies and others) handle it, and the kind has no converter, transactor or
-        shared resources."""
+        """Return whether the outcome of an update depends on the patch and the object only: no
+        plugins (webhooks, policies and others) handle it, and the kind has no converter, transactor
+        or shared resources."""
         return (
             resource.converter is None
             and resource.transactor is None
@@ -102,6 +102,6 @@ def _digest(call: Call, kind: str, body: bytes) -> bytes:
 
 
 def _of(resource: Resource) -> OrderedDict[str, Unchanged]:
-    """The cache of a kind, by key. It ends with this Resource, when another definition is
-    served."""
+    """Return the cache of a kind, by key. It belongs to this Resource, which another definition
+    replaces."""
     return resource.once(Repeats, OrderedDict[str, Unchanged])

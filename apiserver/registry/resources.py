@@ -179,7 +179,7 @@ class Resource:
         return served.converted(current)
 
     def shows(self, entry: Entry, served: Served) -> bool:
-        """Whether the entry's bytes are the object in that version."""
+        """Return whether the entry's bytes are the object in that version."""
         if self.converter is not None:
             return True
         return served is self.storage and (
@@ -187,7 +187,8 @@ class Resource:
         )
 
     def shows_all(self, entries: Sequence[Entry], served: Served) -> bool:
-        """A quick check of all entries together. True is exact; False can be wrong (`shows`)."""
+        """Return whether the bytes of all entries are the objects in that version. This check is
+        quick: True is exact, False can be wrong (`shows`)."""
         return served is self.storage and columns.oldest(entries) > self.since
 
     def _renewed(self, entry: Entry) -> Object | None:
@@ -292,7 +293,7 @@ class Resources:
         return made
 
     def _all(self) -> dict[tuple[str, str], Resource]:
-        """The table with all promised resources, in the order of the promise."""
+        """Return the table with all promised resources, in the order of the promise."""
         kinds = self._promise.kinds
         if kinds:
             made = {name: self._table.get(name) or self._kept(*name) for name in kinds}
@@ -367,7 +368,7 @@ class Resources:
         return (*(each.definition for each in self._all().values()), *(outline or ()))
 
     def is_deferred(self, group: str) -> bool:
-        """Whether the kinds of a group are not loaded yet."""
+        """Return whether the kinds of a group are not loaded yet."""
         return group in self._deferred
 
     def __iter__(self) -> Iterator[Resource]:
@@ -375,13 +376,13 @@ class Resources:
         return iter(tuple(self._all().values()))
 
     def group(self, name: str) -> list[Resource]:
-        """Every resource of one group."""
+        """Return every resource of one group."""
         if name in self._deferred:
             self.load()
         return [resource for resource in self._all().values() if resource.group == name]
 
     def wording(self, group: str) -> Wording:
-        """The wording of a group's responses for resources that it does not serve."""
+        """Return the wording of a group's responses for resources that it does not serve."""
         return next((resource.wording for resource in self.group(group)), wordings.EXTENSIONS)
 
 

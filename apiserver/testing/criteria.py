@@ -110,7 +110,8 @@ def _unlike(name: str, wanted: str | None, found: str) -> list[str]:
 
 
 def _lacks(path: str, wanted: Any, found: Any) -> list[str]:
-    """The paths at which a value differs from the expected one; lists must have the same length."""
+    """Return the paths at which a value differs from the expected one; lists must have the same
+    length."""
     if isinstance(wanted, Mapping):
         if not isinstance(found, Mapping):
             return [f"{path} is {found!r}"]

@@ -66,7 +66,7 @@ class Kube:
         self._thread = thread
 
     def kubeconfig(self) -> str:
-        """A kubeconfig for this server, as YAML text."""
+        """Return a kubeconfig for this server, as YAML text."""
         return self.server.kubeconfig()
 
     def install(self, *sources: Source) -> None:
@@ -217,7 +217,7 @@ class KubeNamespace:
                 raise
 
     def kubeconfig(self) -> str:
-        """A kubeconfig whose context is in the namespace."""
+        """Return a kubeconfig whose context is in the namespace."""
         return self.kube.server.kubeconfig(self.name)
 
     def delete(self) -> None:

@@ -131,8 +131,8 @@ class TestLog:
         return [watch for watch in self.open_watches() if not wanted.misses_watch(watch)]
 
     def expect(self, times: int | None = None, **criteria: Any) -> Requests:
-        """The matching requests: at least one, or exactly `times`. Raises AssertionError with the
-        most similar requests."""
+        """Return the matching requests: at least one, or exactly `times`. Raises AssertionError
+        with the most similar requests."""
         __tracebackhide__ = True
         wanted = Criteria.of(criteria)
         every = Requests(self.requests)
@@ -221,7 +221,8 @@ _TIMES = frozenset({"lastTransitionTime", "lastHeartbeatTime", "lastProbeTime", 
 
 
 def _content(obj: Object) -> bytes:
-    """The content of an object without metadata that changes with each write, in a fixed order."""
+    """Return the content of an object without metadata that changes with each write, in a fixed
+    order."""
     meta = {name: value for name, value in obj["metadata"].items() if name not in _UNCOUNTED}
     shown = _without_times({**obj, "metadata": meta})
     return orjson.dumps(shown, option=orjson.OPT_SORT_KEYS)

@@ -33,10 +33,9 @@ def default(config: pytest.Config) -> Options:
 
 
 def of(item: Node, folder: Callable[[], Path]) -> Plan:
-    """The plan that the markers of an item describe, from the outermost to the innermost. Raises
-    pytest.UsageError.
+    """Return the plan that the markers of an item describe, from the outermost to the innermost.
 
-    `folder` makes the folder for files of the test.
+    `folder` creates the folder for files of the test. Raises pytest.UsageError.
     """
     options = default(item.config)
     modules: list[KindModule[Any]] = []

@@ -22,8 +22,8 @@ class Connection(Protocol):
         ...
 
     async def joined(self, revision: int, limit: int) -> Rows | None:
-        """The result of Statement.ROWS, if the database can join the rows into few values at a
-        lower cost; None if the statement must be run row by row."""
+        """Return the result of Statement.ROWS, if the database can join the rows into few values at
+        a lower cost, or None if the statement must be run row by row."""
         ...
 
     async def execute(self, statement: Statement, parameters: Mapping[str, Any]) -> None:

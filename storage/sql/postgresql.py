@@ -65,7 +65,7 @@ _QUIETLY = "SELECT value FROM head"
 
 
 def postgresql_log(url: str) -> SqlLog:
-    """The log in a database. The first `open` creates its schema."""
+    """Return the log in a database. The first `open` creates its schema."""
     return SqlLog(PostgresqlDatabase(url))
 
 
