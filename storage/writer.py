@@ -127,7 +127,7 @@ class Writer:
         if self._read_only:
             raise ReadOnly(self._cache.revision)
         pending = PendingBatch(batch, fences.current(), self._loop.create_future())
-        await self._places.acquire()  # until the answer
+        await self._places.acquire()  # released with the response
         if self._closed:
             self._places.release()
             raise Closed

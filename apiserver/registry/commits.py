@@ -24,7 +24,7 @@ from inkube.storage import Entry, ShownEntry, writes
 from inkube.storage import errors as storage_errors
 
 MAX_OBJECT = 1_572_864  # bytes: etcd's default limit of requests, as in the reference
-MAX_RETRIES = 100  # while other writes change an object that is committed with this one
+MAX_RETRIES = 100  # attempts while other writes change an object of the same commit
 GENERATE_RETRIES = 8  # as CreateWithGenerateName retries
 
 
@@ -48,7 +48,7 @@ async def create(parts: Parts, write: WriteRequest) -> Outcome:
             return await to_the_end(_transact(parts, write, _pending(write, obj)))
         except storage_errors.AlreadyExists as error:
             raise _taken(write) from error
-        except storage_errors.PreconditionError as error:  # of an object in the same commit
+        except storage_errors.PreconditionError as error:  # of another object
             resource = call.resource
             raise status.conflict(resource.group, resource.plural, call.name) from error
     for attempt in range(GENERATE_RETRIES):
@@ -194,7 +194,7 @@ async def _transact(parts: Parts, write: WriteRequest, pending: Pending) -> Outc
         # the client of a view receives the object as the transaction changed it
         shown = pending.obj["metadata"]
         shown["resourceVersion"] = str(entry.revision)
-        for member in ("generation", "managedFields"):  # only the record has these
+        for member in ("generation", "managedFields"):  # only the stored record has these
             shown.pop(member, None)
         entry = ShownEntry(entry, orjson.dumps(pending.obj), pending.obj)
     created = pending.operation == "CREATE"

@@ -34,7 +34,7 @@ class Installer:
         `controllers.core.crds.Table`."""
         place = definition.group, definition.names.plural
         if place not in self._installed and self._resources.get(*place) is not None:
-            return  # of a kind that is compiled in, or declared in Python
+            return  # the kind is built in, or declared in Python
         self._installed.add(place)
         definition = replace(definition, minor=self._minor)
         if not is_removed:

@@ -19,7 +19,7 @@ Matcher = Callable[[Object], bool]
 
 # Objects tested in a row before the event loop serves other requests.
 SLICE = 2_000
-# apiserver/pkg/storage/cacher: how long a read waits for its resourceVersion (blockTimeout).
+# Seconds that a read waits for its resourceVersion (blockTimeout of apiserver/pkg/storage/cacher).
 BLOCK_SECONDS = 3.0
 
 TOO_OLD_TOKEN = (

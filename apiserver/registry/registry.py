@@ -108,7 +108,7 @@ class Registry:
             await self.store.current()
         told = len(call.warnings)
         for _ in range(MAX_RETRIES):
-            call.take_back(told)  # they belong to an older state
+            call.take_back(told)  # warnings of the last attempt
             outcome = await self._try(call, change)
             if outcome is not None:
                 return outcome

@@ -20,7 +20,7 @@ from inkube.storage import Change, Entry, Store
 
 logger = logging.getLogger(__name__)
 
-# For fewer objects than this, an index does not pay.
+# The number of objects from which an index is faster than a scan.
 MANY = 2_000
 # A term is indexed after this number of uses.
 OFTEN = 2
@@ -65,7 +65,7 @@ class Selections:
                 index = _Index(self._store, prefix, self._reader(call, value))
             if index is None:
                 continue
-            self._indexes[place] = index  # the last of all now
+            self._indexes[place] = index  # move it to the end of the order
             while len(self._indexes) > MOST:
                 self._indexes.pop(next(iter(self._indexes))).close()
             if index.complete:

@@ -188,7 +188,7 @@ class DaemonSetController:
                 gone, later = await self._judge(owner, name, there, digest)
                 surplus += gone
                 wait = min(wait, later) if wait and later else wait or later
-        for there in by_node.values():  # of deleted nodes, which cannot run them
+        for there in by_node.values():  # pods of deleted nodes, which cannot run
             surplus += [
                 pod
                 for pod in there

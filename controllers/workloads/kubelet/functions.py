@@ -388,7 +388,7 @@ class Functions:
     async def _follow(self, pod: Object) -> Result | None:
         """Write the ends of containers to the status, and restart the containers that are due."""
         runs = self._pods.get(pod["metadata"]["uid"])
-        if runs is None:  # it ran in a server before this one
+        if runs is None:  # an earlier server ran it
             await self._set_status(pod, _lost(pod, meta.format_time(self._cluster.clock.now())))
             return None
         told = self._told(pod, runs)

@@ -20,7 +20,7 @@ class Jobs(BuiltinStrategy):
             return
         template_meta = spec["template"].setdefault("metadata", {})
         labels = template_meta.setdefault("labels", {})
-        labels.update(batch.own_labels(meta))  # also those of the job
+        labels.update(batch.own_labels(meta))  # changes labels that the job shares, too
         selector = spec.setdefault("selector", {})
         own = {batch.UID_LABEL: meta.get("uid", "")}
         selector["matchLabels"] = {**(selector.get("matchLabels") or {}), **own}
