@@ -9,7 +9,7 @@ import re
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
-from inkube.schemas import meta
+from inkube.schemas import caches, meta
 from inkube.schemas.golang import gotext
 from inkube.schemas.golang.unmarshal import DecodeError
 
@@ -40,6 +40,7 @@ def parse(text: str) -> datetime:
         raise DecodeError(str(error)) from error
 
 
+@caches.of_texts(4096)
 def rfc3339(text: str) -> str:
     """Return the same time in the format of metav1.Time: UTC, whole seconds."""
     return meta.format_time(parse(text))

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inkube.schemas.golang.unmarshal import DecodeError
@@ -236,10 +236,28 @@ def test_kinds_differ_in_what_is_a_name(check: names.Check, name: str, good: boo
 
 
 _TEXTS = st.one_of(st.sampled_from(["", "a"]), st.none(), st.integers(0, 1))
-_ANYTHING = st.one_of(_TEXTS, st.dictionaries(st.sampled_from("ab"), _TEXTS), st.lists(_TEXTS))
-_MEMBERS = ("name", "namespace", "labels", "annotations", "finalizers", "uid", "generation", "odd")
+_TIMES = st.sampled_from(
+    ["2026-01-02T03:04:05Z", "2026-01-02T03:04:05.5Z", "0001-01-01T00:00:00Z", "yesterday", ""]
+)
+_ENTRIES = st.dictionaries(
+    st.sampled_from(("manager", "operation", "subresource", "time", "fieldsV1", "odd")),
+    st.one_of(_TEXTS, _TIMES, st.just({}), st.just({"f:spec": {}})),
+)
+_ANYTHING = st.one_of(
+    _TEXTS,
+    _TIMES,
+    st.sampled_from([-1, 2**63 - 1, 2**63, True, 1.5]),
+    st.dictionaries(st.sampled_from("ab"), _TEXTS),
+    st.lists(_TEXTS),
+    st.lists(_ENTRIES),
+)
+_MEMBERS = (
+    "name", "namespace", "labels", "annotations", "finalizers", "uid", "odd",
+    "generation", "creationTimestamp", "deletionTimestamp", "managedFields",
+)  # fmt: skip
 
 
+@settings(max_examples=1_000)
 @given(st.dictionaries(st.sampled_from(_MEMBERS), _ANYTHING))
 def test_the_short_way_reads_what_the_long_one_does(meta: Meta):
     def long_way(value: Meta) -> Any:
