@@ -17,7 +17,7 @@ from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Context
 from inkube.storage import Entry
 
-NOT_AT_FIRST = ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
+NOT_AT_FIRST = frozenset({"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"})
 """Members of metadata that a new object does not keep."""
 
 
@@ -53,8 +53,8 @@ def before_create(write: WriteRequest, system_fields: SystemFields) -> None:
     assert obj is not None, "a create has an object"
     resource, meta = call.resource, obj["metadata"]
     strategy = resource.strategy
-    for member in NOT_AT_FIRST:
-        meta.pop(member, None)
+    for member in NOT_AT_FIRST & meta.keys():
+        del meta[member]
     _place(call, meta)
     meta["uid"] = system_fields.uid()
     meta["creationTimestamp"] = time
