@@ -50,7 +50,7 @@ _WAYS = {
     "a new server (`kube`)": Way(", kube", "assert kube.url", most=0.8),
     "a new server, and a create": Way(", kube", "kube.client.create(OBJECT)"),
     "a namespace (`kube_namespace`)": Way(
-        ", kube_namespace", "assert kube_namespace.url", most=0.12
+        ", kube_namespace", "assert kube_namespace.url", most=1.0
     ),
     "a namespace, and a create": Way(", kube_namespace", "kube_namespace.client.create(OBJECT)"),
     "a fork of 100 objects (`kube_seed`)": Way(", kube", "assert kube.url", _SEED, most=1.2),
