@@ -88,6 +88,8 @@ class Cache:
         that far."""
         if revision < self._remembers:
             return None
+        if revision >= self.revision:  # as for most subscriptions: the newest
+            return []
         found = [change for change in self._newer(revision) if matches(prefix, change.entry.key)]
         found.reverse()
         return found
