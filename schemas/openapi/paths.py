@@ -121,9 +121,8 @@ class Texts:
         """Return the members of the object of `paths` as JSON, without its braces."""
         names, served = definition.names, definition.version(self._version)
         assert served is not None, "a document has the kinds that its version serves"
-        facts = (each.name for each in fields(definition) if each.name not in _VARYING)
         sort = (
-            *(getattr(definition, name) for name in facts),
+            *(getattr(definition, name) for name in _facts(type(definition))),
             served.subresources,
             _vowel(names.kind),
         )
@@ -140,6 +139,12 @@ class Texts:
 _VARYING = ("names", "versions", "webhook")
 _KIND, _PLURAL = "\u241fkind", "\u241fplural"
 """Placeholders for names. Names cannot contain these characters."""
+
+
+@caches.of_values(8)
+def _facts(kind: type[Definition]) -> tuple[str, ...]:
+    """Return the members of definitions that select the path items."""
+    return tuple(each.name for each in fields(kind) if each.name not in _VARYING)
 
 
 def _of(verbs: Iterable[str], *wanted: str) -> list[str]:
