@@ -52,14 +52,20 @@ def at_first_object(core: Core, catalog: LiveCatalog, replaced: Collection[str])
                 lambda: root.policies.add(manager, root.LiveSchemas(core.resources)),
             ),
         ]
-        protection = (
-            ("persistentvolumeclaim", "s", lambda: root.protection.add_claims(manager, client)),
-            ("persistentvolume", "s", lambda: root.protection.add_volumes(manager, client)),
-            ("volumeattributesclass", "es", lambda: root.protection.add_classes(manager, client)),
-        )
+        protection = {
+            "persistentvolumeclaim-protection-controller": (
+                "persistentvolumeclaims", lambda: root.protection.add_claims(manager, client)
+            ),
+            "persistentvolume-protection-controller": (
+                "persistentvolumes", lambda: root.protection.add_volumes(manager, client)
+            ),
+            "volumeattributesclass-protection-controller": (
+                "volumeattributesclasses", lambda: root.protection.add_classes(manager, client)
+            ),
+        }  # fmt: skip
         found += [
-            (f"{kind}{ending}", triggers.is_to_go, add_one)
-            for kind, ending, add_one in protection
-            if f"{kind}-protection-controller" not in replaced
+            (plural, triggers.is_to_go, add_one)
+            for name, (plural, add_one) in protection.items()
+            if name not in replaced
         ]
     return [Trigger(core.base.store, *each) for each in found]
