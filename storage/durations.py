@@ -14,7 +14,8 @@ BUCKETS = (
     0.0005, 0.001, 0.0025, 0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0,
     4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0,
 )  # fmt: skip
-"""In seconds: the buckets of etcd_request_duration_seconds, and three shorter ones."""
+"""In seconds: the buckets of etcd_request_duration_seconds and apiserver_request_duration_seconds,
+and three shorter ones."""
 
 
 class Durations:

@@ -11,9 +11,8 @@ from prometheus_client.core import (
     Metric,
 )
 
-from inkube import storage
-from inkube.apiserver.http.metrics import APPLY, BUCKETS, Metrics
-from inkube.storage import Durations
+from inkube.apiserver.http.metrics import APPLY, Metrics
+from inkube.storage import BUCKETS, Durations
 
 _LABELS = (
     "verb", "dry_run", "group", "version", "resource", "subresource", "scope", "component",
@@ -150,7 +149,7 @@ class _Collector:
         histogram = HistogramMetricFamily("etcd_request_duration_seconds", _COMMITS, labels=labels)
         for did, counts in commits.buckets.items():
             total.add_metric([_OPERATIONS[did]], sum(counts))
-            buckets = _cumulative(counts, storage.BUCKETS)
+            buckets = _cumulative(counts)
             histogram.add_metric([_OPERATIONS[did]], buckets, commits.seconds[did])
         yield total
         yield histogram
@@ -181,11 +180,9 @@ def _labels(key: Sequence[str]) -> list[str]:
     return [shown, dry_run, group, version, resource, subresource, scope, component]
 
 
-def _cumulative(
-    buckets: Sequence[int], bounds: Sequence[float] = BUCKETS
-) -> list[tuple[str, float]]:
+def _cumulative(buckets: Sequence[int]) -> list[tuple[str, float]]:
     total, found = 0.0, []
-    for bound, number in zip([*map(str, bounds), "+Inf"], buckets, strict=True):
+    for bound, number in zip([*map(str, BUCKETS), "+Inf"], buckets, strict=True):
         total += number
         found.append((bound, total))
     return found
