@@ -5,6 +5,7 @@ again after deletions. Follows apiserver/pkg/admission/plugin/resourcequota (con
 checkRequest).
 """
 
+from collections.abc import Callable
 from functools import partial
 
 import orjson
@@ -51,6 +52,13 @@ class QuotaAdmission(Plugin):
         changes = quotas.charges_updates(*place) or place == _PODS
         return operation == "CREATE" or (operation == "UPDATE" and changes)
 
+    @property
+    def is_idle(self) -> bool:
+        return not self._limited.value
+
+    def when_idle_changes(self, changed: Callable[[], None]) -> None:
+        self._limited.when_changed(changed)
+
     async def validate(self, attributes: Attributes) -> None:
         call = attributes.call
         if (call.resource.group, call.resource.plural) != _PODS:
@@ -62,7 +70,7 @@ class QuotaAdmission(Plugin):
     def reserve(self, attributes: Attributes) -> Effect | None:
         call = attributes.call
         if call.namespace not in self._limited.value:
-            return None  # runs for every create, and most namespaces have no quota
+            return None
         matching = self._matching(attributes)
         asked = _requested(attributes) if matching else {}
         if not asked:

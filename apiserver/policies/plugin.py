@@ -4,6 +4,8 @@ While there is no binding, a write only checks a flag, and the evaluation is not
 servers on the same data can create bindings.
 """
 
+from collections.abc import Callable
+
 from inkube.apiserver import policies
 from inkube.apiserver.auth import Authorizer
 from inkube.apiserver.registry import (
@@ -47,6 +49,9 @@ class Policies(Plugin):
     @property
     def is_idle(self) -> bool:
         return not self._bound.value
+
+    def when_idle_changes(self, changed: Callable[[], None]) -> None:
+        self._bound.when_changed(changed)
 
 
 class MutatingPolicies(Policies):

@@ -98,8 +98,6 @@ class Attributes:
     """Created when a plugin first calls a hook."""
     handlers: "Handlers | None" = None
     """The plugins for this write, set by the chain."""
-    mutators: "Sequence[Plugin] | None" = None
-    """The plugins among these whose `mutate` runs."""
 
     @property
     def dry_run(self) -> bool:
@@ -127,6 +125,9 @@ class Plugin:
     def is_idle(self) -> bool:
         """Whether no write needs the plugin at the moment. The chain then skips it."""
         return False
+
+    def when_idle_changes(self, changed: Callable[[], None]) -> None:
+        """Call `changed` from now on whenever `is_idle` may have another value."""
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
         """Return whether it handles an operation on a resource; called once for each pair."""
@@ -194,13 +195,21 @@ class LatePlugin(NamedTuple):
 
 
 class Handlers(NamedTuple):
-    """The plugins that handle an operation on a resource, grouped by the method they implement."""
+    """The active plugins for an operation on a resource: those that handle it and are not idle,
+    grouped by the method that they implement."""
 
-    mutators: tuple[Plugin, ...]
-    validators: tuple[Plugin, ...]
-    reservers: tuple[Plugin, ...]
-    supplementers: tuple[Plugin, ...]
-    all: tuple[Plugin, ...]
+    mutators: Sequence[Plugin]
+    validators: Sequence[Plugin]
+    reservers: Sequence[Plugin]
+    supplementers: Sequence[Plugin]
+    only_refuse: bool
+    """Whether no mutator changes the object or reads its managedFields."""
+    are_private: bool
+    """Whether all of them are private (`Plugin.is_private`)."""
+    are_idle: bool
+    """Whether no plugin is active."""
+    chosen_at: int
+    """The chain's count of changes of `Plugin.is_idle` when they were chosen."""
 
 
 class Chain:
@@ -208,10 +217,15 @@ class Chain:
 
     def __init__(self, plugins: Sequence[Plugin | LatePlugin]) -> None:
         self._plugins = tuple(plugins)
+        self._changes = 0
+        """Counts the changes of `Plugin.is_idle`."""
+        for plugin in plugins:
+            if not isinstance(plugin, LatePlugin):
+                plugin.when_idle_changes(self._idle_changed)
 
     async def mutate(self, attributes: Attributes) -> None:
         """Run every mutator that handles this write. All of them run twice if one requests it."""
-        plugins = self._mutators(attributes)
+        plugins = self._handlers(attributes).mutators
         for plugin in plugins:
             await plugin.mutate(attributes)
         rounds = attributes.rounds
@@ -223,63 +237,71 @@ class Chain:
     async def validate(self, attributes: Attributes) -> None:
         """Run every validator that handles this write."""
         for plugin in self._handlers(attributes).validators:
-            if not plugin.is_idle:
-                await plugin.validate(attributes)
+            await plugin.validate(attributes)
 
     async def supplement(self, attributes: Attributes, refusal: StatusError) -> None:
         """Add further errors of the object to a refusal."""
         for plugin in self._handlers(attributes).supplementers:
             status.add(refusal, await plugin.supplement(attributes, refusal.field_errors))
 
-    def reserve(self, attributes: Attributes) -> list[Effect]:
+    def reserve(self, attributes: Attributes) -> Sequence[Effect]:
         """Return the effects of all plugins, in their order. They run before this write."""
-        effects: list[Effect] = []
-        for plugin in self._handlers(attributes).reservers:
-            effect = plugin.reserve(attributes)
-            if effect is not None:
-                effects.append(effect)
-        return effects
+        found = [each.reserve(attributes) for each in self._handlers(attributes).reservers]
+        return [effect for effect in found if effect is not None]
 
     def is_private(self, resource: Resource, operation: Operation) -> bool:
         """Return whether all active plugins for such a write are private (`Plugin.is_private`)."""
-        handling = self._chosen(resource, operation).all
-        return all(plugin.is_private or plugin.is_idle for plugin in handling)
+        return self._chosen(resource, operation).are_private
 
     def is_idle(self, resource: Resource, operation: Operation) -> bool:
         """Return whether all plugins for such a write are idle."""
-        return all(plugin.is_idle for plugin in self._chosen(resource, operation).all)
+        return self._chosen(resource, operation).are_idle
 
     def only_refuses(self, attributes: Attributes) -> bool:
         """Return whether no mutator changes this write or reads its managedFields."""
-        return False not in [plugin.only_refuses for plugin in self._mutators(attributes)]
+        return self._handlers(attributes).only_refuse
 
-    def _mutators(self, attributes: Attributes) -> Sequence[Plugin]:
-        found = attributes.mutators
-        if found is None:
-            every = self._handlers(attributes).mutators
-            found = attributes.mutators = [plugin for plugin in every if not plugin.is_idle]
-        return found
+    def _idle_changed(self) -> None:
+        self._changes += 1
 
     def _handlers(self, attributes: Attributes) -> Handlers:
         found = attributes.handlers
-        if found is None:
+        if found is None or found.chosen_at != self._changes:
             found = self._chosen(attributes.call.resource, attributes.operation)
             attributes.handlers = found
         return found
 
     def _chosen(self, resource: Resource, operation: Operation) -> Handlers:
-        return resource.once(operation, lambda: self._choose(resource, operation))
+        known: dict[Operation, Handlers] = resource.once(self, dict)
+        found = known.get(operation)
+        if found is None or found.chosen_at != self._changes:
+            found = known[operation] = self._choose(resource, operation)
+        return found
 
     def _choose(self, resource: Resource, operation: Operation) -> Handlers:
-        known = self._known(resource)
-        handling = tuple(plugin for plugin in known if plugin.handles(resource, operation))
+        changes = self._changes
+        known = self._handling(resource, operation)
+        active = [plugin for plugin in known if not plugin.is_idle]
+        mutators = [each for each in active if type(each).mutate is not Plugin.mutate]
         return Handlers(
-            tuple(each for each in handling if type(each).mutate is not Plugin.mutate),
-            tuple(each for each in handling if type(each).validate is not Plugin.validate),
-            tuple(each for each in handling if type(each).reserve is not Plugin.reserve),
-            tuple(each for each in handling if type(each).supplement is not Plugin.supplement),
-            handling,
+            mutators,
+            [each for each in active if type(each).validate is not Plugin.validate],
+            [each for each in active if type(each).reserve is not Plugin.reserve],
+            [each for each in active if type(each).supplement is not Plugin.supplement],
+            only_refuse=all(each.only_refuses for each in mutators),
+            are_private=all(each.is_private for each in active),
+            are_idle=not active,
+            chosen_at=changes,
         )
+
+    def _handling(self, resource: Resource, operation: Operation) -> Sequence[Plugin]:
+        """Return the plugins that handle the operation, idle or not."""
+
+        def choose() -> Sequence[Plugin]:
+            known = self._known(resource)
+            return [plugin for plugin in known if plugin.handles(resource, operation)]
+
+        return resource.once((self, operation), choose)
 
     def _known(self, resource: Resource) -> Iterator[Plugin]:
         for plugin in self._plugins:

@@ -19,6 +19,7 @@ class StoreCache(Generic[T]):
         self._make = make
         self._made: list[T] = []
         """Contains the value; empty if the value must be computed again."""
+        self._listeners: list[Callable[[], None]] = []
         for prefix in prefixes:
             store.follow(prefix, self._changed, anew=self._changed)
 
@@ -29,5 +30,11 @@ class StoreCache(Generic[T]):
             self._made.append(self._make())
         return self._made[0]
 
+    def when_changed(self, listener: Callable[[], None]) -> None:
+        """Call `listener` from now on whenever the value may be another one."""
+        self._listeners.append(listener)
+
     def _changed(self, changes: object = None) -> None:
         self._made.clear()
+        for listener in self._listeners:
+            listener()

@@ -46,6 +46,9 @@ class Webhooks(Plugin):
     def is_idle(self) -> bool:
         return not self._hooks.value
 
+    def when_idle_changes(self, changed: Callable[[], None]) -> None:
+        self._hooks.when_changed(changed)
+
     def _read(self) -> "list[reviews.Hook]":
         specs = [
             spec
