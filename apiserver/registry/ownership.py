@@ -82,10 +82,9 @@ def track_first(call: Call, new: Object, time: str) -> bool:
 
     The result equals that of `track`. Returns False, and changes nothing, for other objects.
     """
-    typed = call.served.typed
-    if not managedfields.is_first(new, typed):
+    if not managedfields.is_first(new):
         return False
-    managedfields.track_first(new, typed, writer(call, time))
+    managedfields.track_first(new, call.served.typed, writer(call, time))
     return True
 
 

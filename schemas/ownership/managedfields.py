@@ -14,7 +14,7 @@ from inkube.schemas.golang import gotext
 from inkube.schemas.meta import format_time
 from inkube.schemas.objects import Object
 from inkube.schemas.ownership import comparison, fieldsets
-from inkube.schemas.ownership.fieldsets import EMPTY, MEMBER, FieldSet
+from inkube.schemas.ownership.fieldsets import EMPTY, FieldSet
 from inkube.schemas.ownership.listitems import UntypableError
 from inkube.schemas.ownership.typed import Steps, TypedSchema, Versions, finished, relabelled
 from inkube.schemas.ownership.updater import Manager, Owned, Owners, Updater
@@ -206,7 +206,7 @@ def track(
     of the request. Without `versions`, entries of all versions are read as this version. If the
     objects cannot be typed, the entries do not change, as upstream.
     """
-    if live is None and is_first(new, typed):
+    if live is None and is_first(new):
         track_first(new, typed, writer)
         return
     metadata = new.setdefault("metadata", {})
@@ -225,27 +225,23 @@ def track(
         metadata["managedFields"] = entries
 
 
-def is_first(new: Object, typed: TypedSchema) -> bool:
+def is_first(new: Object) -> bool:
     """Whether a new object has no owners before its create."""
-    return not typed.empty and not new.setdefault("metadata", {}).get("managedFields")
+    return not new.setdefault("metadata", {}).get("managedFields")
 
 
 def track_first(new: Object, typed: TypedSchema, writer: Writer) -> None:
-    """`track` for the create of an object with `is_first`: the writer adds all fields."""
+    """`track` for the create of an object with `is_first`: the writer owns all fields that it
+    sets."""
     # leaving out STRIPPED fields is cheaper than removing them from the set
     metadata = {name: value for name, value in new["metadata"].items() if name not in _SYSTEM}
     new["metadata"].pop("managedFields", None)
     shown = {name: value for name, value in new.items() if name not in _TYPE}
     shown["metadata"] = metadata
     try:
-        fields = typed.everything(shown)
+        fields = typed.created(shown)
     except UntypableError:
         return
-    own = {element: node for element, node in fields["f:metadata"].items() if element != MEMBER}
-    if own:
-        fields["f:metadata"] = own
-    else:
-        del fields["f:metadata"]
     fields = fieldsets.recursive_difference(fields, writer.ignored)
     if fields:
         owned = Owned(fields, writer.api_version, applied=False)

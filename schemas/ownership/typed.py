@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import orjson
 
 from inkube.schemas.objects import Object
-from inkube.schemas.ownership import comparison, layouts, mergetypes, typedmerge, typedvalidation
+from inkube.schemas.ownership import comparison, mergetypes, typedmerge, typedvalidation
 from inkube.schemas.ownership.comparison import Comparison
 from inkube.schemas.ownership.fieldsets import FieldSet
 from inkube.schemas.ownership.typedvalidation import Problem
@@ -29,7 +29,7 @@ class TypedSchema:
         `custom` distinguishes CustomResourceDefinitions from built-in kinds. `empty` is the initial
         content of an object of the kind, before a create sets members. Managers do not own it.
         """
-        self.empty = empty or {}
+        self.empty = {"metadata": {}, **(empty or {})}
         self.type = mergetypes.of_kind(dict(schema))
         self.custom = custom
         self._deduced = not schema
@@ -47,9 +47,10 @@ class TypedSchema:
         """
         return comparison.owned(self.type, value, strict=strict)
 
-    def everything(self, value: Object) -> FieldSet:
-        """Every path of a value, in upstream's order. Raises UntypableError."""
-        return layouts.everything(self.type, value)
+    def created(self, new: Object) -> FieldSet:
+        """The fields that the creator of an object owns, in upstream's order. Raises
+        UntypableError."""
+        return comparison.created(self.type, self.empty, new)
 
     def compare(self, old: Object, new: Object) -> Comparison:
         """The changes between two values. Raises UntypableError."""

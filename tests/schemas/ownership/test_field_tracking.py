@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inkube.schemas.ownership import fieldsets, layouts, managedfields, updater
+from inkube.schemas.ownership import comparison, fieldsets, layouts, managedfields, updater
 from inkube.schemas.ownership.managedfields import Writer
 from inkube.schemas.ownership.typed import TypedSchema, finished, relabelled
 
@@ -76,9 +76,32 @@ def test_what_a_creator_owns_is_what_a_comparison_with_nothing_adds(spec: Object
         "metadata": {"labels": {"b": "", "a": ""}},
         "spec": spec,
     }
-    found = TYPED.everything(obj)
+    found = layouts.everything(TYPED.type, obj)
     assert found == TYPED.compare({}, obj).added
     assert repr(found) == repr(fieldsets.ordered(found)), "in the reference's order"
+
+
+_SPARSE = st.fixed_dictionaries(
+    {},
+    optional={
+        "size": st.none() | st.integers(0, 2),
+        "any": st.none() | st.dictionaries(st.sampled_from("zyx"), _ANY, max_size=2),
+        "list": st.none() | st.lists(st.text("ab", max_size=1), max_size=1),
+        "parts": st.none() | _PARTS,
+        "tags": st.none() | _IDS,
+    },
+)
+
+
+@given(empty=_SPARSE, spec=_SPARSE | _SPECS)
+@settings(deadline=None, max_examples=400)
+def test_a_creator_owns_what_differs_from_the_initial_content(empty: Object, spec: Object) -> None:
+    before: Object = {"metadata": {}, "spec": empty}
+    obj = {"apiVersion": V1, "metadata": {"labels": {"b": ""}}, "spec": spec}
+    change = TYPED.compare(before, obj)
+    found = comparison.created(TYPED.type, before, obj)
+    expected = fieldsets.ordered(fieldsets.union(change.modified, change.added))
+    assert repr(found) == repr(expected), "in the reference's order"
 
 
 @given(spec=_SPECS, status=st.booleans(), labels=st.booleans())
