@@ -37,17 +37,18 @@ class Dispatch(dict[type, Step | None]):
 class Dispatches(dict[str, Dispatch]):
     """Field name → Dispatch; names of map keys are not kept."""
 
-    __slots__ = ("_children", "_compiler")
+    __slots__ = ("_children", "_compiler", "_undeclared")
 
     def __init__(self, compiler: "Compiler", children: Children) -> None:
         super().__init__()
         self._compiler = compiler
         self._children = children
+        self._undeclared = compiler.dispatch(children.additional)
 
     def __missing__(self, name: str) -> Dispatch:
-        dispatch = self._compiler.dispatch(self._children[name])
-        if self._children.declares(name) or name in META_FIELDS:
-            self[name] = dispatch
+        if name not in self._children.declared and name not in META_FIELDS:
+            return self._undeclared
+        dispatch = self[name] = self._compiler.dispatch(self._children[name])
         return dispatch
 
 

@@ -72,7 +72,7 @@ def _embedded(node: Node, value: Any, path: str) -> Iterator[tuple[str, dict[str
             child = children[name] if type(item) in {dict, list} else None
             if child is None or not child.holds(KEYWORD):
                 continue
-            if not children.declares(name):
+            if name not in children.declared:
                 yield from _embedded(child, item, f"{path}[{name}]")
             else:
                 yield from _embedded(child, item, f"{path}.{name}" if path else name)

@@ -70,7 +70,7 @@ def _visit_map(node: Node, value: dict[str, Any], path: str, errors: list[FieldE
         child = children[name]
         if child is None or not child.holds_list_types:
             continue
-        if not children.declares(name):
+        if name not in children.declared:
             below = f"{path}[{name}]"
         else:
             below = f"{path}.{name}" if path else name

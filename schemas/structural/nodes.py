@@ -165,25 +165,22 @@ class Node:
 class Children(dict[str, Node | None]):
     """Field name → Node, filled at lookups; undeclared names share one Node."""
 
-    __slots__ = ("_additional", "_declared")
+    __slots__ = ("additional", "declared")
 
     def __init__(self, declared: Schema, additional: Node | None) -> None:
         super().__init__()
-        self._declared = declared
-        self._additional = additional
+        self.declared = declared
+        """The schemas of the properties. Other names are keys of a map."""
+        self.additional = additional
 
     def __missing__(self, name: str) -> Node | None:
-        raw = self._declared.get(name)
+        raw = self.declared.get(name)
         if raw is None:
             if name in META_FIELDS:  # few names, so they can be stored; keys of maps are not
-                self[name] = self._additional
-            return self._additional
+                self[name] = self.additional
+            return self.additional
         node = self[name] = Node(raw)
         return node
-
-    def declares(self, name: str) -> bool:
-        """Whether the name is a property, not only a map key."""
-        return name in self._declared
 
 
 NOTHING = Node({})
