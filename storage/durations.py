@@ -4,7 +4,6 @@ Each change counts with the duration of its commit, like each request to etcd.
 """
 
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,13 +28,13 @@ class Durations:
     def note(self, changes: Sequence[Change], seconds: float) -> None:
         """Count the changes of a commit with its duration."""
         at = bisect_left(BUCKETS, seconds)
-        for did, number in Counter([change.type for change in changes]).items():
-            buckets = self.buckets.get(did)
+        for change in changes:
+            buckets = self.buckets.get(change.type)
             if buckets is None:
-                buckets = self.buckets[did] = [0] * (len(BUCKETS) + 1)
-                self.seconds[did] = 0.0
-            buckets[at] += number
-            self.seconds[did] += number * seconds
+                buckets = self.buckets[change.type] = [0] * (len(BUCKETS) + 1)
+                self.seconds[change.type] = 0.0
+            buckets[at] += 1
+            self.seconds[change.type] += seconds
 
     def told(self) -> dict[str, list[Any]]:
         """Return the same as JSON values for another process; see `add`."""
