@@ -25,13 +25,9 @@ class Codec(Protocol):
         """Return a new decoded object."""
         ...
 
-    def names_revision(self, value: Value) -> bool:
-        """Return whether an object contains a revision."""
-        ...
-
-    def strip(self, value: Value) -> None:
+    def strip(self, value: Value) -> bool:
         """Remove the members that are not stored, or that are set when an object is read
-        (storage.Versioner, PrepareObjectForStorage)."""
+        (storage.Versioner, PrepareObjectForStorage). Return whether the object had a revision."""
         ...
 
     def is_sound(self, data: bytes, revision: int) -> bool:
@@ -125,13 +121,9 @@ class Coder:
         # 1 KB take 39 MiB in orjson's buffers, and 8 MiB as copies
         return bytes(memoryview(self._codec.encode(value, revision)))
 
-    def strip(self, value: Value) -> None:
+    def strip(self, value: Value) -> bool:
         """See Codec."""
-        self._codec.strip(value)
-
-    def names_revision(self, value: Value) -> bool:
-        """See Codec."""
-        return self._codec.names_revision(value)
+        return self._codec.strip(value)
 
     def damaged(self, data: Sequence[bytes], revisions: Sequence[int]) -> Sequence[int]:
         """Return the revisions whose bytes are damaged: no encoder can have written them."""

@@ -215,7 +215,7 @@ class BaseStore(ABC):
         with the revision of the deletion. Raises NotFound, Conflict."""
 
     @abstractmethod
-    async def commit(self, batch: Sequence[writes.Write]) -> Entries:
+    def commit(self, batch: Sequence[writes.Write]) -> Awaitable[Entries]:
         """Commit writes to different keys, all of them or none. Returns their entries. Raises
         PreconditionError, and ValueError for an invalid batch."""
 
@@ -305,15 +305,17 @@ class Store(BaseStore):
         """See BaseStore."""
         return (await self._writer.write(writes.Delete(key, expected, value)))[0]
 
-    async def commit(self, batch: Sequence[writes.Write]) -> Entries:
+    def commit(self, batch: Sequence[writes.Write]) -> Awaitable[Entries]:
         """See BaseStore."""
-        _check_batch(batch)
-        return await self._writer.write(*batch)
+        if len(batch) != 1:
+            _check_batch(batch)
+        return self._writer.write(*batch)
 
     async def submit(self, *batch: writes.Write) -> PendingBatch:
         """Do the same as `commit`, without waiting: the caller awaits the result. Raises ReadOnly,
         Closed, and ValueError for an invalid batch."""
-        _check_batch(batch)
+        if len(batch) != 1:
+            _check_batch(batch)
         return await self._writer.submit(*batch)
 
     def uncommitted(self, before: Entry, value: Value, write: PendingBatch) -> Uncommitted:
@@ -324,9 +326,8 @@ class Store(BaseStore):
 
     def strip(self, value: Value, *, is_new: bool = False) -> None:
         """See BaseStore."""
-        if is_new and self._coder.names_revision(value):
+        if self._coder.strip(value) and is_new:
             raise RevisionNamed
-        self._coder.strip(value)
 
     def subscribe(
         self, prefix: str, after: int | None = None, *, deliver: Deliver | None = None
@@ -494,8 +495,7 @@ class DryRunStore(BaseStore):
 
 
 def _check_batch(batch: Sequence[writes.Write]) -> None:
-    if len(batch) == 1:
-        return
+    """Check a batch that does not consist of one write. Raises ValueError."""
     if not 0 < len(batch) <= LARGEST_BATCH:
         raise ValueError(f"a batch has 1 to {LARGEST_BATCH} writes, not {len(batch)}")
     if len({write.key for write in batch}) < len(batch):

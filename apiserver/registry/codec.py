@@ -22,22 +22,20 @@ class JSONCodec:
         """Return a new object on each call."""
         return orjson.loads(data)  # type: ignore[no-any-return] # every stored value is an object
 
-    def names_revision(self, value: Object) -> bool:
-        """Return whether the object has a resourceVersion other than 0. One that is not a number is
-        ignored (storage.Versioner, ObjectResourceVersion)."""
-        text = value["metadata"].get("resourceVersion")
+    def strip(self, value: Object) -> bool:
+        """Remove resourceVersion and selfLink (storage.Versioner, PrepareObjectForStorage).
+
+        Returns whether the resourceVersion was a number other than 0 (ObjectResourceVersion).
+        """
+        metadata = value["metadata"]
+        metadata.pop("selfLink", None)
+        text = metadata.pop("resourceVersion", "")
         if not text:
             return False
         try:
             return strconv.parse_uint(text) != 0
         except ValueError:
             return False
-
-    def strip(self, value: Object) -> None:
-        """Remove resourceVersion and selfLink (storage.Versioner, PrepareObjectForStorage)."""
-        metadata = value["metadata"]
-        metadata.pop("resourceVersion", None)
-        metadata.pop("selfLink", None)
 
     def is_sound(self, data: bytes, revision: int) -> bool:
         """Return whether the bytes are an object whose resourceVersion is that revision."""

@@ -34,11 +34,8 @@ class JSONCodec:
         value: Value = json.loads(data)
         return value
 
-    def names_revision(self, value: Value) -> bool:
-        return bool(value.get("metadata", {}).get("resourceVersion"))
-
-    def strip(self, value: Value) -> None:
-        value.get("metadata", {}).pop("resourceVersion", None)
+    def strip(self, value: Value) -> bool:
+        return bool(value.get("metadata", {}).pop("resourceVersion", None))
 
 
 @dataclass

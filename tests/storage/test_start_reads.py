@@ -27,9 +27,6 @@ class Codec:
     def decode(self, data):
         raise NotImplementedError
 
-    def names_revision(self, value):
-        raise NotImplementedError
-
     def strip(self, value):
         raise NotImplementedError
 
