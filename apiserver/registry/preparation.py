@@ -62,10 +62,11 @@ def before_create(write: WriteRequest, system_fields: SystemFields) -> None:
     if resource.definition.named_by_uid and not call.name:
         meta["name"] = call.name = system_fields.uid()
     context = Context(call.served, time, "", call.user, call.warn, write.reservation)
-    shown = empties.show(obj, call.empties)
+    shown = empties.show(obj, call.empties) if call.empties else None
     strategy.prepare_for_create(context, obj)
     found = strategy.validate(context, obj)
-    empties.hide(shown)
+    if shown:
+        empties.hide(shown)
     if found:
         kind = obj.get("kind") or resource.kind  # a custom resource may contain a wrong one
         raise status.invalid(_error_group(resource.definition), kind, call.name, found)
@@ -108,10 +109,11 @@ def before_update(write: WriteRequest, system_fields: SystemFields) -> None:
         call.warn,
         write.reservation,
     )
-    shown = empties.show(obj, call.empties)
+    shown = empties.show(obj, call.empties) if call.empties else None
     strategy.prepare_for_update(context, obj, old)
     found = strategy.validate_update(context, obj, old)
-    empties.hide(shown)
+    if shown:
+        empties.hide(shown)
     if found:
         name = obj["metadata"].get("name") or ""  # a webhook may have changed it
         kind = obj.get("kind") or resource.kind
