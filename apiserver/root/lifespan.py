@@ -44,9 +44,9 @@ async def lifespan(
     catalog = LiveCatalog(base.store, made.core.resources)
     reconcilers.add(made.core, catalog, replaced)
     lazily = reconcilers.at_first_object(made.core, catalog, replaced)
-    for trigger in (*lazily, *await _aggregation(made)):
-        stack.callback(trigger.close)
-        trigger.start()
+    waiting = triggers.Triggers(base.store, [*lazily, *await _aggregation(made)])
+    stack.callback(waiting.close)
+    waiting.start()
     await serving.begin(made, progress, stack, _fork)
     await stack.enter_async_context(made.core.manager)
     if made.leadership is not None:
@@ -112,12 +112,7 @@ async def _aggregation(made: Parts) -> list[Trigger]:
     if made.core.read_only:
         return []
     if not handlers:
-        store = made.core.base.store
-        return [
-            Trigger(
-                store, "apiservices", triggers.leads_elsewhere, lambda: made.aggregator().start()
-            )
-        ]
+        return [Trigger("apiservices", triggers.leads_elsewhere, lambda: made.aggregator().start())]
     root.aggregation.check(handlers)
     await made.aggregator().serve(handlers)
     made.aggregator().start()

@@ -3,7 +3,7 @@
 Modules have their own controllers, and can replace some of these.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 from inkube.apiserver import root
 from inkube.apiserver.registry import Installer
@@ -12,7 +12,6 @@ from inkube.apiserver.root.catalog import LiveCatalog
 from inkube.apiserver.root.core import Core
 from inkube.apiserver.root.triggers import Trigger
 from inkube.controllers.core import crds, garbage
-from inkube.storage import Entry
 
 
 def add(core: Core, catalog: LiveCatalog, replaced: Collection[str]) -> None:
@@ -34,19 +33,21 @@ def at_first_object(core: Core, catalog: LiveCatalog, replaced: Collection[str])
     those in `replaced`."""
     options, manager = core.options, core.manager
     client = manager.client
-    found: list[tuple[str, Callable[[Entry], bool], Callable[[], None]]] = []
+    found: list[Trigger] = []
     if not core.read_only:
         found += [
-            ("flowschemas", triggers.says_nothing, lambda: root.flowcontrol.add(manager)),
-            ("events", triggers.exists, lambda: root.expiry.add(manager, options.event_ttl)),
+            Trigger("flowschemas", triggers.says_nothing, lambda: root.flowcontrol.add(manager)),
+            Trigger("events", triggers.exists, lambda: root.expiry.add(manager, options.event_ttl)),
         ]
     if options.controllers:
         found += [
-            ("leases", triggers.is_identity, lambda: root.identity.add(manager)),
-            ("namespaces", triggers.is_to_go, lambda: root.namespaces.add(manager, catalog)),
-            ("resourcequotas", triggers.exists, lambda: root.quotas.add(manager, catalog)),
-            ("clusterroles", triggers.exists, lambda: root.clusterroles.add(manager, client)),
-            (
+            Trigger("leases", triggers.is_identity, lambda: root.identity.add(manager)),
+            Trigger("namespaces", triggers.is_to_go, lambda: root.namespaces.add(manager, catalog)),
+            Trigger("resourcequotas", triggers.exists, lambda: root.quotas.add(manager, catalog)),
+            Trigger(
+                "clusterroles", triggers.exists, lambda: root.clusterroles.add(manager, client)
+            ),
+            Trigger(
                 "validatingadmissionpolicies",
                 triggers.exists,
                 lambda: root.policies.add(manager, root.LiveSchemas(core.resources)),
@@ -64,8 +65,8 @@ def at_first_object(core: Core, catalog: LiveCatalog, replaced: Collection[str])
             ),
         }  # fmt: skip
         found += [
-            (plural, triggers.is_to_go, add_one)
+            Trigger(plural, triggers.is_to_go, add_one)
             for name, (plural, add_one) in protection.items()
             if name not in replaced
         ]
-    return [Trigger(core.base.store, *each) for each in found]
+    return found
