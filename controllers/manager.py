@@ -14,11 +14,12 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
+from functools import partial
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from inkube.controllers.client import Client, Selection
-from inkube.controllers.informer import Change, Informer, Informers, Key
+from inkube.controllers.informer import Change, Informers, Key
 from inkube.controllers.pacer import Pacer
 from inkube.controllers.workqueue import Backoff, WorkQueue
 from inkube.schemas.clock import Clock
@@ -94,10 +95,10 @@ class _Running:
         self._pacer = manager.pacer
         informers, clock = manager.informers, manager.clock
         self.queue: WorkQueue[Key] = WorkQueue(clock, backoff=controller.backoff, wake=self._wake)
-        self._watched = [
-            (informers.of(watch.resource, watch.selection), self._subscriber(watch))
-            for watch in controller.watches
+        self.informers = [
+            informers.of(watch.resource, watch.selection) for watch in controller.watches
         ]
+        """The informers that the controller watches, in the order of its watches."""
         self._room = asyncio.Semaphore(controller.concurrency)
         self._due: dict[Key, float] = {}
         """Key of a new object → the end of its GRACE, in the time of the event loop, which tests do
@@ -111,40 +112,35 @@ class _Running:
         """Subscribe, and start to reconcile when all informers have listed their objects."""
         self._context = copy_context()
         self._ends = [source(self.queue.add) for source in self.controller.sources]
-        for informer, subscriber in self._watched:
-            informer.subscribe(subscriber)
+        for informer, watch in zip(self.informers, self.controller.watches, strict=True):
+            hear = partial(self._hear, watch)
+            informer.subscribe(hear)
+            self._ends.append(partial(informer.unsubscribe, hear))
 
     def end(self) -> "set[asyncio.Task[None]]":
         """Unsubscribe and cancel running reconciles. Level-based work can stop at any point.
         Returns the tasks to wait for."""
         self._context = None
+        self.queue.close()
         for end in self._ends:
             end()
         self._ends = []
-        for informer, subscriber in self._watched:
-            informer.unsubscribe(subscriber)
         for task in self._tasks:
             task.cancel()
         return self._tasks
 
-    def informers(self) -> list[Informer]:
-        """The informers that the controller watches."""
-        return [informer for informer, _ in self._watched]
-
-    def _subscriber(self, watch: Watch) -> Callable[[Change], None]:
-        def hear(change: Change) -> None:
-            try:
-                keys = list(watch.keys(change))
-            except Exception:  # a single malformed object must not stop the informer
-                logger.exception("%s cannot tell whom a change concerns", self.controller.name)
-                return
-            own = Key.of(change.object)
-            if self.controller.gives_time and own in keys and _is_new(change):
-                self._due.setdefault(own, asyncio.get_running_loop().time() + GRACE)
-            for key in keys:
-                self.queue.add(key)
-
-        return hear
+    def _hear(self, watch: Watch, change: Change) -> None:
+        """Queue the keys that a change concerns."""
+        try:
+            keys = list(watch.keys(change))
+        except Exception:  # a single malformed object must not stop the informer
+            logger.exception("%s cannot tell whom a change concerns", self.controller.name)
+            return
+        own = Key.of(change.object)
+        if self.controller.gives_time and own in keys and _is_new(change):
+            self._due.setdefault(own, asyncio.get_running_loop().time() + GRACE)
+        for key in keys:
+            self.queue.add(key)
 
     def _wake(self) -> None:
         """Start to work with the first key: most controllers of a server in a test never have
@@ -165,7 +161,7 @@ class _Running:
 
         Permanent workers would cost a task each, in every server that starts and stops.
         """
-        for informer in self.informers():
+        for informer in self.informers:
             await informer.synced()
         while True:
             await self._room.acquire()
@@ -254,7 +250,7 @@ class Manager:
         if gone is None:
             return
         await _ended([gone])
-        for informer in set(gone.informers()):
+        for informer in set(gone.informers):
             if not informer.is_used:
                 await self.informers.drop(informer)
 
@@ -267,7 +263,7 @@ class Manager:
         """Return when a controller of this process has handled all watched changes up to a
         revision."""
         running = self._running[name]
-        for informer in running.informers():
+        for informer in running.informers:
             await informer.reach(revision)
         await running.queue.idle()
 

@@ -60,6 +60,10 @@ class WorkQueue(Generic[K]):
         """The number of keys taken so far. Two equal values mean that no work started between
         them."""
 
+    def close(self) -> None:
+        """Call `wake` no more, because its owner has ended."""
+        self._wake = _nothing
+
     def add(self, key: K) -> None:
         """Queue the key. Repeated adds before it is taken have no effect."""
         if key in self._busy:

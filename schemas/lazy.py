@@ -19,7 +19,7 @@ lists the modules that a start must not load.
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -134,12 +134,13 @@ class Late(Generic[T_co]):
 
     def __init__(self, make: Callable[[], T_co]) -> None:
         self._make = make
-        self._made: list[T_co] = []
+        self._made: Sequence[T_co] = ()
+        """Contains the value once it is created."""
 
     def __call__(self) -> T_co:
         """The value. Raises the errors of its creation; the next call then creates it again."""
         if not self._made:
-            self._made.append(self._make())
+            self._made = (self._make(),)
         return self._made[0]
 
     @property

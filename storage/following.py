@@ -16,6 +16,10 @@ from inkube.storage.subscription import Deliver, Subscription
 logger = logging.getLogger(__name__)
 
 
+def _ignore(_: object = None) -> None:
+    """Replace the functions of a closed `Following`, so that it no longer refers to their owner."""
+
+
 class Following:
     """Calls `hear` with every new change under a prefix, before the response to its writer.
 
@@ -45,6 +49,7 @@ class Following:
     def close(self) -> None:
         """Stop receiving changes. Can be called twice."""
         self._subscription.close()
+        self._hear = self._anew = _ignore
 
     def _begin(self) -> Subscription:
         subscription = self._subscribe(self._prefix)

@@ -5,7 +5,7 @@ warnings, as can an update of a namespace whose pods violate a stricter standard
 the standards. Follows k8s.io/pod-security-admission/admission/admission.go.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from inkube.apiserver.registry import Attributes, Operation, Plugin, Resource
@@ -36,19 +36,20 @@ class PodSecurity(Plugin):
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._judges: dict[tuple[str, str], Callable[[Attributes], None]] = {
-            _NAMESPACES: self._judge_namespace,
-            _PODS: self._judge_pod,
-            **dict.fromkeys(_TEMPLATES, self._judge_template),
-        }
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
-        known = (resource.group, resource.plural) in self._judges
+        place = resource.group, resource.plural
+        known = place in (_NAMESPACES, _PODS) or place in _TEMPLATES
         return known and operation in ("CREATE", "UPDATE")
 
     async def validate(self, attributes: Attributes) -> None:
-        resource = attributes.call.resource
-        self._judges[resource.group, resource.plural](attributes)
+        place = attributes.call.resource.group, attributes.call.resource.plural
+        if place == _NAMESPACES:
+            self._judge_namespace(attributes)
+        elif place == _PODS:
+            self._judge_pod(attributes)
+        else:
+            self._judge_template(attributes)
 
     def _policy(self, namespace: str) -> tuple[Policy, bool]:
         """The policy of a namespace, and whether its labels are valid."""

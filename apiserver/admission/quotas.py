@@ -39,11 +39,8 @@ class QuotaAdmission(Plugin):
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._limited = StoreCache(store, (_PREFIX,), self._namespaces)
+        self._limited = StoreCache(store, (_PREFIX,), partial(_namespaces, store))
         """The namespaces with quotas."""
-
-    def _namespaces(self) -> frozenset[str]:
-        return frozenset(entry.key.split("/")[3] for entry in self._store.list(_PREFIX))
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
         if not resource.namespaced:
@@ -128,6 +125,11 @@ class QuotaAdmission(Plugin):
         prefix = call.resource.key(call.namespace, "")
         objects = (one.value for one in self._store.list(prefix))
         return quotas.total(entry.value, name, objects)
+
+
+def _namespaces(store: Store) -> frozenset[str]:
+    """Return the namespaces with quotas."""
+    return frozenset(entry.key.split("/")[3] for entry in store.list(_PREFIX))
 
 
 def _charged(entry: Entry, used: quotas.Amounts) -> writes.Write:

@@ -8,6 +8,7 @@ apiserver/pkg/util/flowcontrol (rule.go, apf_controller.go) and pkg/server/filte
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from inkube.apiserver.http import RequestInfo
@@ -42,8 +43,7 @@ class Flows:
     """Assigns requests to the flow schemas of one store."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
-        self._order = StoreCache(store, (_SCHEMAS, _LEVELS), self._in_order)
+        self._order = StoreCache(store, (_SCHEMAS, _LEVELS), partial(_read, store))
 
     def of(self, info: RequestInfo, user: User) -> Flow | None:
         """The flow of a request; None until a client has read flow schemas."""
@@ -61,8 +61,9 @@ class Flows:
             order.known[asked] = next(fitting, None)
         return order.known[asked]
 
-    def _in_order(self) -> _Order:
-        return _Order(_in_order(self._store.list(_SCHEMAS), self._store.list(_LEVELS)))
+
+def _read(store: Store) -> _Order:
+    return _Order(_in_order(store.list(_SCHEMAS), store.list(_LEVELS)))
 
 
 def _in_order(stored: Sequence[Entry], named: Sequence[Entry]) -> list[tuple[Object, Flow]]:

@@ -5,6 +5,7 @@ instead of a refused connection, and a port in use is reported before a large fi
 """
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from aiohttp import web
 
@@ -23,7 +24,7 @@ class Starting:
     """Responds to every request until the application is ready."""
 
     def __init__(self, stage: Stages) -> None:
-        self._stage = stage
+        self._failures = partial(_failures, stage)
         # /healthz has the checks of a start too, because clients also wait for it
         self._health = Health(self._failures, strict=("healthz", "readyz"))
         self._app: Handler | None = None
@@ -31,6 +32,10 @@ class Starting:
     def hand_over(self, app: Handler) -> None:
         """From now on, pass requests to the application, also on earlier connections."""
         self._app = app
+
+    def take_back(self) -> None:
+        """Pass no more requests to the application, because the server has stopped."""
+        self._app = None
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Respond to health checks. Other requests are rejected, and must be sent again."""
@@ -48,6 +53,6 @@ class Starting:
         answer.force_close()
         return answer
 
-    def _failures(self) -> dict[str, str]:
-        stage = self._stage()
-        return {LOADING: str(stage or "starting")}
+
+def _failures(stage: Stages) -> dict[str, str]:
+    return {LOADING: str(stage() or "starting")}

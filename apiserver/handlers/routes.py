@@ -65,7 +65,7 @@ class Routes:
         worker: Worker,
     ) -> None:
         self._resources = resources
-        self._verbs = handlers.by_verb
+        self._handlers = handlers
         self._watch = watch
         self._subresources = subresources
         self._worker = worker
@@ -167,7 +167,7 @@ class Routes:
             raise wording.method_not_allowed(call.served.gvr, call.verb)
         if call.verb in WATCHES and wording.watches(info.method, verbs):
             return self._watch
-        handler = self._verbs.get(call.verb)
+        handler = self._handlers.by_verb.get(call.verb)
         routed = call.verb in verbs and wording.allows(info.method, call.verb, call.name, verbs)
         if handler is None or not routed:
             raise _no_route(call, _not_allowed(call))
@@ -185,7 +185,7 @@ class Routes:
             part = call.served.version.subresource(call.subresource)
             if part is None or call.verb not in part.verbs or info.rest:
                 raise call.resource.wording.method_not_allowed(call.served.gvr, call.verb)
-            return self._verbs[call.verb]
+            return self._handlers.by_verb[call.verb]
         table = self._subresources()
         handler = table.get((call.resource.group, call.resource.plural, call.subresource))
         if handler is not None and call.served.version.subresource(call.subresource) is None:

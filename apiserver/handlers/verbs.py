@@ -85,7 +85,11 @@ class Handlers:
     def __init__(self, registry: Registry, renderer: Renderer) -> None:
         self._registry = registry
         self._renderer = renderer
-        self.by_verb: dict[str, Handler] = {
+
+    @property
+    def by_verb(self) -> dict[str, Handler]:
+        """The handlers by verb; `routes` caches those in use."""
+        return {
             "get": self.get,
             "list": self.list,
             "create": self.create,

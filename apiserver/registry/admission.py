@@ -212,16 +212,29 @@ class Handlers(NamedTuple):
     """The chain's count of changes of `Plugin.is_idle` when they were chosen."""
 
 
+class _Count:
+    """A number that grows. Plugins refer to it instead of their chain, which refers to them."""
+
+    __slots__ = ("value",)
+
+    def __init__(self) -> None:
+        self.value = 0
+
+    def add(self) -> None:
+        """Add one."""
+        self.value += 1
+
+
 class Chain:
     """Runs the plugins, in the order in which they were declared."""
 
     def __init__(self, plugins: Sequence[Plugin | LatePlugin]) -> None:
         self._plugins = tuple(plugins)
-        self._changes = 0
+        self._changes = _Count()
         """Counts the changes of `Plugin.is_idle`."""
         for plugin in plugins:
             if not isinstance(plugin, LatePlugin):
-                plugin.when_idle_changes(self._idle_changed)
+                plugin.when_idle_changes(self._changes.add)
 
     async def mutate(self, attributes: Attributes) -> None:
         """Run every mutator that handles this write. All of them run twice if one requests it."""
@@ -261,12 +274,9 @@ class Chain:
         """Return whether no mutator changes this write or reads its managedFields."""
         return self._handlers(attributes).only_refuse
 
-    def _idle_changed(self) -> None:
-        self._changes += 1
-
     def _handlers(self, attributes: Attributes) -> Handlers:
         found = attributes.handlers
-        if found is None or found.chosen_at != self._changes:
+        if found is None or found.chosen_at != self._changes.value:
             found = self._chosen(attributes.call.resource, attributes.operation)
             attributes.handlers = found
         return found
@@ -274,12 +284,12 @@ class Chain:
     def _chosen(self, resource: Resource, operation: Operation) -> Handlers:
         known: dict[Operation, Handlers] = resource.once(self, dict)
         found = known.get(operation)
-        if found is None or found.chosen_at != self._changes:
+        if found is None or found.chosen_at != self._changes.value:
             found = known[operation] = self._choose(resource, operation)
         return found
 
     def _choose(self, resource: Resource, operation: Operation) -> Handlers:
-        changes = self._changes
+        changes = self._changes.value
         known = self._handling(resource, operation)
         active = [plugin for plugin in known if not plugin.is_idle]
         mutators = [each for each in active if type(each).mutate is not Plugin.mutate]

@@ -141,6 +141,10 @@ class Resource:
             made = self._made[what] = make()
         return made
 
+    def forget(self) -> None:
+        """Drop the results of `once`."""
+        self._made.clear()
+
     def replace(self, former: "Resource") -> None:
         """Replace the resource served until now. Its watches continue if the schema is the same
         (for example, a definition that is being deleted deletes its objects); else they end
@@ -207,11 +211,11 @@ class Promise(NamedTuple):
     """Kinds by group and plural, in the order of discovery."""
     plurals: Mapping[tuple[str, str], str]
     """The inverse: plurals by group and kind."""
-    make: Callable[[str, str], Resource]
-    """Creates the resource of a group and plural."""
+    make: "Callable[[Resources, str, str], Resource]"
+    """Creates the resource of a group and plural, for a table that serves the promised kinds."""
 
 
-def _makes_nothing(group: str, plural: str) -> Resource:
+def _makes_nothing(_: "Resources", group: str, plural: str) -> Resource:
     raise LookupError(f"{plural}.{group} was not promised")
 
 
@@ -278,6 +282,13 @@ class Resources:
         if load is not None:
             load()
 
+    def close(self) -> None:
+        """Forget how deferred groups are loaded, and what was made for the kinds, because the
+        server has stopped. Both refer to this table."""
+        self._deferred, self._load, self._prepare = frozenset(), None, _nothing
+        for resource in self._table.values():
+            resource.forget()
+
     def promise(self, promise: Promise) -> None:
         """Serve these kinds, each of which is created at its first lookup. Called once, on an empty
         table."""
@@ -288,7 +299,7 @@ class Resources:
         """Return a promised resource, created at the first call, or None if it is not promised."""
         if (group, plural) not in self._promise.kinds:
             return None
-        made = self._table.setdefault((group, plural), self._promise.make(group, plural))
+        made = self._table.setdefault((group, plural), self._promise.make(self, group, plural))
         self._kinds[group, made.kind] = made
         return made
 

@@ -17,9 +17,9 @@ class StoreCache(Generic[T]):
 
     def __init__(self, store: Store, prefixes: Sequence[str], make: Callable[[], T]) -> None:
         self._make = make
-        self._made: list[T] = []
+        self._made: Sequence[T] = ()
         """Contains the value; empty if the value must be computed again."""
-        self._listeners: list[Callable[[], None]] = []
+        self._listeners: tuple[Callable[[], None], ...] = ()
         for prefix in prefixes:
             store.follow(prefix, self._changed, anew=self._changed)
 
@@ -27,14 +27,14 @@ class StoreCache(Generic[T]):
     def value(self) -> T:
         """The current value. Do not change it."""
         if not self._made:
-            self._made.append(self._make())
+            self._made = (self._make(),)
         return self._made[0]
 
     def when_changed(self, listener: Callable[[], None]) -> None:
         """Call `listener` from now on whenever the value may be another one."""
-        self._listeners.append(listener)
+        self._listeners = (*self._listeners, listener)
 
     def _changed(self, changes: object = None) -> None:
-        self._made.clear()
+        self._made = ()
         for listener in self._listeners:
             listener()

@@ -27,10 +27,10 @@ def install_builtin(
     """
     definitions = builtin.by_name(minor)
 
-    def make(group: str, plural: str) -> Resource:
+    def make(table: Resources, group: str, plural: str) -> Resource:
         name = group, plural
         strategy = (own or {}).get(name) or partial(strategies.of, *name, minor)
-        stored_as = resources.get("", "events") if name == ("events.k8s.io", "events") else None
+        stored_as = table.get("", "events") if name == ("events.k8s.io", "events") else None
         return Resource(definitions[name], strategy, serve=served.of, stored_as=stored_as)
 
     resources.promise(Promise(*_kinds(minor), make))

@@ -73,6 +73,7 @@ def _close_at_the_end(core: Core, stack: contextlib.AsyncExitStack) -> None:
     stack.callback(core.registry.selections.close)
     stack.callback(core.registry.worker.close)
     stack.callback(core.faults.close)
+    stack.callback(core.resources.close)
     stack.push_async_exit(core.closing)
 
 
@@ -82,8 +83,7 @@ def _defer_kinds(made: Parts) -> None:
     core, options = made.core, made.core.options
     groups = options.module_groups
 
-    async def prepare() -> None:  # most of what loading them takes
-        await core.registry.worker.run(HEAVY, getattr, root.declared, "install")
+    prepare = partial(core.registry.worker.run, HEAVY, getattr, root.declared, "install")
 
     own = any(each.needs_environment for each in made.early)
     if groups or options.kinds or own:

@@ -71,6 +71,7 @@ async def opened(
     server = webserver.make(starting, origins, budget, options.http)
     runner = web.ServerRunner(server, shutdown_timeout=STOP_SECONDS)
     await runner.setup()
+    stack.callback(_forget, server, starting)
     stack.push_async_callback(runner.cleanup)
     intake = None
     if worker is None:
@@ -93,6 +94,13 @@ async def opened(
         starting=starting,
         intake=intake,
     )
+
+
+def _forget(server: web.Server, starting: Starting) -> None:
+    """Drop the references to the application of a stopped server, which refers to the listener:
+    without this cycle, a test's server leaves little to the garbage collector."""
+    server.request_handler = starting
+    starting.take_back()
 
 
 def site(

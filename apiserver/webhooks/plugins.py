@@ -5,6 +5,7 @@ client, is loaded with the first webhook.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 from inkube.apiserver import webhooks
 from inkube.apiserver.registry import Attributes, Operation, Plugin, Resource, StoreCache, keys
@@ -32,10 +33,9 @@ class Webhooks(Plugin):
     is_private = False
 
     def __init__(self, store: Store, dispatcher: Callable[[], "webhooks.Dispatcher"]) -> None:
-        self._store = store
         self._dispatcher = dispatcher
-        self._prefix = keys.prefix(self.plural)
-        self._hooks = StoreCache(store, (self._prefix,), self._read)
+        prefix = keys.prefix(self.plural)
+        self._hooks = StoreCache(store, (prefix,), partial(_hooks, store, prefix, dispatcher))
         """All webhooks of all configurations, in the order of their calls."""
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
@@ -49,13 +49,14 @@ class Webhooks(Plugin):
     def when_idle_changes(self, changed: Callable[[], None]) -> None:
         self._hooks.when_changed(changed)
 
-    def _read(self) -> "list[reviews.Hook]":
-        specs = [
-            spec
-            for entry in self._store.list(self._prefix)
-            for spec in entry.value.get("webhooks") or ()
-        ]
-        return self._dispatcher().hooks(specs) if specs else []
+
+def _hooks(
+    store: Store, prefix: str, dispatcher: "Callable[[], webhooks.Dispatcher]"
+) -> "list[reviews.Hook]":
+    """Return the webhooks of all configurations under a prefix."""
+    entries = store.list(prefix)
+    specs = [spec for entry in entries for spec in entry.value.get("webhooks") or ()]
+    return dispatcher().hooks(specs) if specs else []
 
 
 class MutatingWebhooks(Webhooks):
