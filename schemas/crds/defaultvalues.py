@@ -20,7 +20,12 @@ from inkube.schemas.structural import CompiledSchema, embedded
 _META_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 _VALIDATION = {"apiVersion": "validation/v1", "kind": "Validation"}
 _TYPES = {"string": str, "boolean": bool, "integer": int}
-_SAYS_NOTHING = frozenset({"type", "default", "description", "title", "nullable", "example"})
+_PLAIN = frozenset(
+    {
+        "type", "default", "description", "title", "nullable", "example", "minimum", "maximum",
+        "minLength", "maxLength", "enum",
+    }
+)  # fmt: skip
 _BELOW = ("properties", "items", "default")
 
 
@@ -68,7 +73,7 @@ def _node(node: Object, path: str, place: _Position) -> Iterator[FieldError]:
         below = replace(place, way=(*place.way, 0))
         yield from _node(items, f"{path}.items", below)
     for name, child in node.get("properties", {}).items():
-        if _BELOW_NOTHING(child):
+        if _BELOW_NOTHING(child) or _is_leaf(child):
             continue
         below = _Position(
             place.resource,
@@ -82,10 +87,27 @@ def _node(node: Object, path: str, place: _Position) -> Iterator[FieldError]:
 _BELOW_NOTHING = frozenset(_BELOW).isdisjoint
 
 
+def _is_leaf(node: Object) -> bool:
+    """Whether no default is below a node, and its own is plain, as for most nodes."""
+    if "properties" in node or ("default" in node and not _is_plain(node)):
+        return False
+    items = node.get("items")
+    return items is None or _BELOW_NOTHING(items)
+
+
 def _is_plain(node: Object) -> bool:
-    """Whether the default is a scalar and fits a schema with only a type, as for most defaults."""
-    wanted = _TYPES.get(node.get("type", ""))
-    return wanted is type(node["default"]) and node.keys() <= _SAYS_NOTHING
+    """Whether the default is a scalar that fits a schema with only a type and limits, as for most
+    defaults."""
+    value = node["default"]
+    if _TYPES.get(node.get("type", "")) is not type(value) or not node.keys() <= _PLAIN:
+        return False
+    if type(value) is str:
+        size = len(value)
+        fits = node.get("minLength", 0) <= size <= node.get("maxLength", size)
+        return fits and ("enum" not in node or value in node["enum"])
+    return "enum" not in node and (
+        type(value) is bool or node.get("minimum", value) <= value <= node.get("maximum", value)
+    )
 
 
 def _value(node: Object, path: str, place: _Position) -> Iterator[FieldError]:

@@ -119,7 +119,8 @@ def _properties(
         if has_metadata and name in _META_FIELDS:
             reason = f"in top-level {name}" if is_root else place.no_defaults
             below = _Position(reason, inside_metadata=True)
-        if not schemastructure.is_simple(child) or rules.KEY in child:
+        is_simple = schemastructure.is_simple(child) and rules.KEY not in child
+        if not is_simple or (below.no_defaults and "default" in child):
             yield from _node(child, f"{path}.properties[{name}]", below)
 
 

@@ -38,16 +38,30 @@ INT_OR_STRING = "x-kubernetes-int-or-string"
 SIMPLE = frozenset(
     {
         "type", "description", "format", "title", "enum", "maxLength", "minLength", "maximum",
-        "minimum", "x-kubernetes-validations",
+        "minimum", "exclusiveMaximum", "exclusiveMinimum", "multipleOf", "default", "nullable",
+        "x-kubernetes-validations",
     }
 )  # fmt: skip
 """Keywords that cannot cause structural errors, at their node or below."""
+_SIMPLE_ITEM = SIMPLE - {"default", "x-kubernetes-validations"}
+_SIMPLE_LIST = frozenset(
+    {"type", "items", "description", "title", "maxItems", "minItems", "nullable"}
+)
 _SCALARS = frozenset({"boolean", "integer", "number", "string"})
 
 
 def is_simple(node: Object) -> bool:
-    """Whether a node is a scalar with only simple keywords, as six of ten nodes are."""
-    return node.keys() <= SIMPLE and node.get("type") in _SCALARS
+    """Whether a node is a scalar with only simple keywords, or a list of such scalars without
+    defaults and rules, as nine of ten nodes are."""
+    kind = node.get("type")
+    if kind == "array" and node.keys() <= _SIMPLE_LIST:
+        items = node.get("items")
+        return (
+            isinstance(items, dict)
+            and items.keys() <= _SIMPLE_ITEM
+            and items.get("type") in _SCALARS
+        )
+    return kind in _SCALARS and node.keys() <= SIMPLE
 
 
 class Unconvertible(Exception):

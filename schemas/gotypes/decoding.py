@@ -15,6 +15,8 @@ from inkube.schemas.objects import Empty, NoEntries, Object
 
 MAX_UNKNOWN = 100
 """Most strict errors that the reference collects."""
+_EXACT = 2**53
+"""A float64 represents every whole number up to this one."""
 _INT_BITS = {"int32": 31, "int64": 63, "intstr": 31}
 _STRINGS = GoType("list", "[]string", GoType("string", "string"))
 _OPTIONAL = (
@@ -171,6 +173,8 @@ class _Walk:
 
     def number(self, go: GoType, given: Any, _path: str) -> Any:
         """Decode a number. Whole numbers are encoded without a fraction."""
+        if given.__class__ is int and -_EXACT <= given <= _EXACT:
+            return given
         if isinstance(given, bool) or not isinstance(given, int | float):
             return self.mistyped(given, go, 0)
         return gojson.settle_numbers(float(given))
@@ -237,6 +241,8 @@ class _Walk:
         """Decode a value by its type's own UnmarshalJSON: unknown fields are not reported, and an
         error has the place of the whole value."""
         assert go is not None, "unions have one"
+        if _is_canonical(go, given):
+            return dict(given)
         try:
             return decode(go, given, keep_empty=self._keep_empty).object
         except _MistypedError as error:
@@ -251,6 +257,18 @@ class _Walk:
             what = what or gotext.json_kind(given)
             self.error = _MistypedError(what, go.name, self.place())
         return zero
+
+
+def _is_canonical(go: GoType, given: Any) -> bool:
+    """Whether a value of a struct without required members has only scalars, each with the type of
+    its field and not empty: it is encoded as it is."""
+    if given.__class__ is not dict or go.always:
+        return False
+    for key, value in given.items():
+        known = go.fields.get(key)
+        if known is None or value.__class__ is not known.leaf or not value:
+            return False
+    return True
 
 
 _READERS: dict[str, Callable[[_Walk, GoType, Any, str], Any]] = {
