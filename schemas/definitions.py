@@ -159,7 +159,7 @@ class Version:
         return next((each for each in self.subresources if each.name == name), None)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Definition:
     """A kind and its versions; exactly one of them has `storage`."""
 

@@ -8,9 +8,10 @@ Follows kube-openapi/pkg/handler3 and handler.
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import fields
 from functools import partial
+from weakref import WeakKeyDictionary
 
 import orjson
 from aiohttp import hdrs, web
@@ -84,6 +85,9 @@ class OpenAPI:
         self._revision = -1
         self._documents: dict[str, _Document] = {}
         """The documents, by their path below `/openapi/v3`."""
+        self._parts = v3.Parts()
+        self._hashes: WeakKeyDictionary[Definition, dict[str, bytes]] = WeakKeyDictionary()
+        """The hashes of the sources of each kind's part of a document, by version."""
         self._index = b""
         self._merged: dict[str, tuple[bytes, str]] = {}
 
@@ -122,7 +126,7 @@ class OpenAPI:
             for version in definition.served():
                 kinds.setdefault((definition.group, version.name), []).append(definition)
         known, self._documents = self._documents, {}
-        for document in (*_of_versions(kinds), *_of_groups(kinds), *_of_roots(self._minor)):
+        for document in (*self._of_versions(kinds), *_of_groups(kinds), *_of_roots(self._minor)):
             path = document.path
             old = known.get(path)
             same = old is not None and old.source == document.source
@@ -131,6 +135,20 @@ class OpenAPI:
         self._index = orjson.dumps({"paths": self._paths()})
         self._merged.clear()
         self._revision = self._resources.revision
+
+    def _of_versions(self, kinds: dict[Key, list[Definition]]) -> Iterator[_Document]:
+        for key in sorted(kinds, key=lambda key: (key[0], preference(key[1]))):
+            found, version = tuple(kinds[key]), key[1]
+            make = partial(v3.document, found, version)
+            write = partial(v3.text, found, version, self._parts)
+            digest = _digest(b"".join([self._hash(each, version) for each in found]))
+            yield _Document(_path(key), found, digest, make, write)
+
+    def _hash(self, definition: Definition, version: str) -> bytes:
+        known = self._hashes.setdefault(definition, {})
+        if version not in known:
+            known[version] = _hash(definition, version)
+        return known[version]
 
     def _paths(self) -> Object:
         found = {
@@ -203,13 +221,6 @@ def _answer(
     return Answer(body, CIMultiDict({**headers, "Content-Type": media}))
 
 
-def _of_versions(kinds: dict[Key, list[Definition]]) -> Iterator[_Document]:
-    for key in sorted(kinds, key=lambda key: (key[0], preference(key[1]))):
-        found, version = tuple(kinds[key]), key[1]
-        make, write = partial(v3.document, found, version), partial(v3.text, found, version)
-        yield _Document(_path(key), found, _hash(found, version), make, write)
-
-
 def _of_groups(kinds: dict[Key, list[Definition]]) -> Iterator[_Document]:
     """Yield the documents of groups. Groups of custom resources have none of their own."""
     seen = set()
@@ -254,19 +265,18 @@ def _media_v2(accept: str) -> str:
     )
 
 
-def _hash(definitions: Sequence[Definition], version: str) -> str:
-    """Return a hash of a document's sources. Built-in kinds change only with the release."""
-    digest = hashlib.sha512()
-    for definition in definitions:
-        served = definition.version(version)
-        assert served is not None, "grouped by served versions"
-        values = (getattr(definition, name) for name in _FACTS)
-        facts = [value for value in values if not callable(value)]
-        own = version, served.subresources, served.selectable_fields
-        digest.update(repr((facts, own)).encode())
-        if not wordings.of(definition).has_types:
-            digest.update(orjson.dumps(served.schema))
-    return digest.hexdigest().upper()
+def _hash(definition: Definition, version: str) -> bytes:
+    """Return a hash of the sources of a kind's part of a document. Built-in kinds change only with
+    the release."""
+    served = definition.version(version)
+    assert served is not None, "grouped by served versions"
+    values = (getattr(definition, name) for name in _FACTS)
+    facts = [value for value in values if not callable(value)]
+    own = version, served.subresources, served.selectable_fields
+    digest = hashlib.sha512(repr((facts, own)).encode())
+    if not wordings.of(definition).has_types:
+        digest.update(orjson.dumps(served.schema))
+    return digest.digest()
 
 
 _FACTS = [each.name for each in fields(Definition) if each.name not in ("versions", "webhook")]

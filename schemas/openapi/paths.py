@@ -114,12 +114,12 @@ class Texts:
     """
 
     def __init__(self, version: str) -> None:
-        self._version = version
+        self.version = version
         self._known: dict[Hashable, bytes] = {}
 
     def of(self, definition: Definition) -> bytes:
         """Return the members of the object of `paths` as JSON, without its braces."""
-        names, served = definition.names, definition.version(self._version)
+        names, served = definition.names, definition.version(self.version)
         assert served is not None, "a document has the kinds that its version serves"
         sort = (
             *(getattr(definition, name) for name in _facts(type(definition))),
@@ -128,7 +128,7 @@ class Texts:
         )
         if sort not in self._known:
             stand_in = Names(_PLURAL, f"{names.kind[0]}{_KIND}")
-            made = paths(replace(definition, names=stand_in), self._version)
+            made = paths(replace(definition, names=stand_in), self.version)
             self._known[sort] = orjson.dumps(made)[1:-1].replace(
                 stand_in.kind.encode(), _KIND.encode()
             )

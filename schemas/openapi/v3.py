@@ -6,7 +6,8 @@ kube-openapi.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import orjson
 
@@ -60,14 +61,51 @@ def document(definitions: Sequence[Definition], version: str) -> Object:
     return {**_CUSTOM, "paths": paths, "components": {"schemas": components(definitions, version)}}
 
 
-def text(definitions: Sequence[Definition], version: str) -> bytes:
+class Part(NamedTuple):
+    """The part of one kind in a document, as JSON."""
+
+    schemas: dict[str, bytes]
+    """The schemas of the kind and of its list, by name."""
+    paths: bytes
+    """The members of the object of paths, without its braces."""
+
+
+class Parts:
+    """The parts of kinds that are not built in, kept as long as their definitions: a change of one
+    kind writes only this kind again."""
+
+    def __init__(self) -> None:
+        self._known: WeakKeyDictionary[Definition, dict[str, Part]] = WeakKeyDictionary()
+
+    def of(self, definition: Definition, texts: openapipaths.Texts) -> Part:
+        """Return the part of a kind in the version of `texts`."""
+        known = self._known.setdefault(definition, {})
+        found = known.get(texts.version)
+        if found is None:
+            schemas = {
+                name: orjson.dumps(schema)
+                for name, schema in _own_schemas(definition, texts.version).items()
+            }
+            found = known[texts.version] = Part(schemas, texts.of(definition))
+        return found
+
+
+def text(definitions: Sequence[Definition], version: str, parts: Parts) -> bytes:
     """Return the document as JSON."""
     if any(wordings.of(d).documents_groups for d in definitions):
         return orjson.dumps(document(definitions, version))
     texts = openapipaths.Texts(version)
-    made = orjson.dumps({**_CUSTOM, "components": {"schemas": components(definitions, version)}})
-    paths = b",".join(map(texts.of, definitions))
-    return made[:-1] + b',"paths":{' + paths + b"}}"
+    own = [parts.of(definition, texts) for definition in definitions]
+    types = _types(definitions, version)
+    schemas = {name: orjson.dumps(schema) for name, schema in types.items()}
+    for part in own:
+        schemas |= part.schemas
+    members = b",".join(
+        [b"%b:%b" % (orjson.dumps(name), schemas[name]) for name in sorted(schemas)]
+    )
+    paths = b",".join([part.paths for part in own])
+    head = orjson.dumps(_CUSTOM)[:-1]
+    return b'%b,"components":{"schemas":{%b}},"paths":{%b}}' % (head, members, paths)
 
 
 def group_document(definition: Definition) -> Object:
@@ -148,7 +186,27 @@ def _references(node: Any) -> Iterator[str]:
 def components(definitions: Sequence[Definition], version: str) -> Object:
     """Return the schemas of the kinds, of their lists and of all types to which they refer, by
     name."""
-    own: Object = {}
+    found = _types(definitions, version)
+    for definition in definitions:
+        found |= _own_schemas(definition, version)
+    return dict(sorted(found.items()))
+
+
+def _own_schemas(definition: Definition, version: str) -> Object:
+    """Return the schemas of a kind and of its list by name, or {} for a kind with a Go type."""
+    wording = wordings.of(definition)
+    if wording.has_types:
+        return {}
+    name = wording.schema_of(definition, version)
+    return {
+        name: notation.custom(definition, version),
+        f"{name}List": notation.list_of(definition, version, name),
+    }
+
+
+def _types(definitions: Sequence[Definition], version: str) -> Object:
+    """Return the Go types of the kinds, and all types to which the kinds and these refer, by
+    name."""
     wanted = set(_ALWAYS)
     for definition in definitions:
         wording = wordings.of(definition)
@@ -157,16 +215,13 @@ def components(definitions: Sequence[Definition], version: str) -> Object:
         served = definition.version(version)
         parts = served.subresources if served is not None else ()
         wanted |= {wording.part_of(definition, version, part)[0] for part in parts}
-        if not wording.has_types:
-            own[name] = notation.custom(definition, version)
-            own[f"{name}List"] = notation.list_of(definition, version, name)
     minor = definitions[0].minor
     known = table.table(minor).types
     found = table.components((n for n in sorted(wanted) if n in known), minor=minor)
     groups = {(d.group, version) for d in definitions}
     _mark(found, groups, minor)
     found[f"{META}.Patch"] = notation.PATCH
-    return dict(sorted((found | own).items()))
+    return found
 
 
 def _mark(found: Object, groups: Iterable[tuple[str, str]], minor: int) -> None:
