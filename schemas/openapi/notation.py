@@ -34,6 +34,12 @@ _PUBLISHED_OTHERWISE = tuple(
     for keyword in (*_DROPPED, _INT_OR_STRING, "x-kubernetes-embedded-resource")
 )
 _NOT_IN_V2 = frozenset({"oneOf", "anyOf", "allOf", "not", "nullable", "default"})
+_DIFFERENT_IN_V2 = frozenset(
+    {
+        *_NOT_IN_V2, "$ref", "properties", "items", "additionalProperties", _INT_OR_STRING,
+        PRESERVE,
+    }
+)  # fmt: skip
 
 
 def reference(name: str, description: str = "") -> Schema:
@@ -122,7 +128,10 @@ def type_to_v2(name: str, node: Schema) -> Schema:
 
 
 def to_v2(node: Schema) -> Schema:
-    """Return a schema in the notation of version 2, without keywords of version 3 only."""
+    """Return a schema in the notation of version 2, without keywords of version 3 only. A schema
+    without differences is returned itself."""
+    if _DIFFERENT_IN_V2.isdisjoint(node):
+        return node
     if "$ref" in node:
         return {"$ref": _moved(node["$ref"])}
     made = {key: value for key, value in node.items() if key not in _NOT_IN_V2}
