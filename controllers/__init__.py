@@ -9,7 +9,7 @@ client, clock       the inputs of controllers: the API, and time
 informer            a cache for each resource that follows its changes, with indexes
 workqueue, pacer    the order and times of keys; the order of coroutines on the event loop
 manager             runs controllers: receives a key, returns a `Result`, retries failures
-events              records Events
+events, eventnames  record Events, and name them
 environment         combines all of these, for checks and reconcilers
 transactions        code of a kind between the last check of a write and its commit
 records, locks      writes of several objects in one commit; locks by key within the process

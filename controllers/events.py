@@ -1,17 +1,19 @@
 """Recorders of Events, which `kubectl describe` shows.
 
 `Recorder` writes core/v1 and follows client-go/tools/record: one Event per object, type, reason and
-message; a repetition raises its count, and many messages for one reason become one Event.
+message; a repetition raises its count, and many messages for one reason become one Event. The
+counts are in memory, so a repetition after a restart is a new Event.
 `SeriesRecorder` writes events.k8s.io/v1 as client-go/tools/events does. An Event that cannot be
 written is logged and dropped.
 """
 
-import hashlib
+import asyncio
 import logging
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from inkube.controllers.client import Client, Object
+from inkube.controllers.eventnames import EventNames
 from inkube.schemas import meta
 from inkube.schemas.clock import Clock
 from inkube.schemas.status import Reason, StatusError
@@ -30,6 +32,9 @@ SIMILAR_WITHIN = 600.0
 BURST = 25
 """Events about one object without a delay; afterwards, one every `REFILL` seconds."""
 REFILL = 300.0
+ATTEMPTS = 32
+"""Names that are tried for a new Event. A stored Event can have the next name if the clock of an
+earlier server with the same data showed the same time. A recorder writes BURST events in a row."""
 _COMBINED = "(combined from similar events): "
 
 
@@ -49,14 +54,28 @@ class _Similar:
     messages: set[str] = field(default_factory=set)
 
 
+@dataclass(slots=True, eq=False)
+class _Recorded:
+    """An event that occurred: the name of its Event, the time of its first occurrence, and the
+    number of occurrences. Occurrences are written one after the other."""
+
+    name: str
+    first: str
+    count: int = 0
+    writing: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
 class Recorder:
     """Writes Events about objects in the name of one component."""
 
-    def __init__(self, client: Client, clock: Clock, component: str = "inkube") -> None:
+    def __init__(
+        self, client: Client, clock: Clock, names: EventNames, component: str = "inkube"
+    ) -> None:
         self._client = client
         self._clock = clock
+        self._names = names
         self._component = component
-        self._counts: OrderedDict[str, int] = OrderedDict()
+        self._recorded: OrderedDict[tuple[str, ...], _Recorded] = OrderedDict()
         self._similar: OrderedDict[tuple[str, ...], _Similar] = OrderedDict()
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
 
@@ -78,32 +97,20 @@ class Recorder:
         self, obj: Object, kind: str, *, reason: str, message: str, part: str = "", host: str = ""
     ) -> None:
         message = message[:LONGEST]
-        if self._is_one_of_many(obj, kind, reason, f"{part}{message}"):
-            event = self._event(obj, kind, reason=reason, message=part)
-            event["message"] = (_COMBINED + message)[:LONGEST]
-        else:
-            event = self._event(obj, kind, reason=reason, message=f"{part}{message}")
-            event["message"] = message
+        is_combined = self._is_one_of_many(obj, kind, reason, f"{part}{message}")
+        if not self._may_tell(obj):
+            return
+        text = (_COMBINED + message)[:LONGEST] if is_combined else message
+        event = self._event(obj, kind, reason, text)
         if part:
             event["involvedObject"]["fieldPath"] = part
         if host:
             event["source"]["host"] = event["reportingInstance"] = host
-        if not self._may_tell(obj):
-            return
-        name = event["metadata"]["name"]
-        count = self._counts.pop(name, 0) + 1
-        self._counts[name] = count
-        while len(self._counts) > REMEMBERED:
-            self._counts.popitem(last=False)
+        what = (kind, reason, part, "" if is_combined else message)
+        recorded = self._of(obj, what, moment=event["lastTimestamp"])
         try:
-            if count > 1 and await self._repeat(event, count):
-                return
-            try:
-                await self._client.create(event)
-            except StatusError as error:  # two concurrent events
-                if error.reason != Reason.ALREADY_EXISTS:
-                    raise
-                await self._repeat(event, count)
+            async with recorded.writing:
+                await self._write(obj, event, recorded)
         except StatusError as error:
             level = logging.DEBUG if error.code == 403 else logging.WARNING  # an ending namespace
             logger.log(level, "the event %s could not be written: %s", reason, error.message)
@@ -137,14 +144,31 @@ class Recorder:
             self._similar.popitem(last=False)
         return message not in known.messages or len(known.messages) >= SIMILAR
 
-    async def _repeat(self, event: Object, count: int) -> bool:
-        """Increase the count of an existing Event. Returns False if it does not exist."""
+    def _of(self, obj: Object, what: tuple[str, ...], *, moment: str) -> _Recorded:
+        """Return the record of an event about an object. The first one gets a new name."""
+        metadata = obj["metadata"]
+        key = (metadata.get("uid", ""), metadata.get("namespace", ""), metadata["name"], *what)
+        recorded = self._recorded.pop(key, None)
+        if recorded is None:
+            recorded = _Recorded(self._names.new(obj), first=moment)
+        self._recorded[key] = recorded
+        while len(self._recorded) > REMEMBERED:
+            self._recorded.popitem(last=False)
+        return recorded
+
+    async def _write(self, obj: Object, event: Object, recorded: _Recorded) -> None:
+        """Write another occurrence of an event. If its Event expired, write the same one again."""
+        recorded.count += 1
+        event["metadata"]["name"] = recorded.name
+        event["firstTimestamp"], event["count"] = recorded.first, recorded.count
+        if recorded.count == 1 or not await self._repeat(event):
+            await _create(self._client, event, obj, self._names)
+            recorded.name = event["metadata"]["name"]
+
+    async def _repeat(self, event: Object) -> bool:
+        """Update an existing Event. Returns False if it does not exist."""
         metadata = event["metadata"]
-        patch = {
-            "count": count,
-            "lastTimestamp": event["lastTimestamp"],
-            "message": event["message"],
-        }
+        patch = {member: event[member] for member in ("count", "lastTimestamp", "message")}
         try:
             await self._client.patch(EVENTS, metadata["name"], metadata["namespace"], patch=patch)
         except StatusError as error:
@@ -153,23 +177,18 @@ class Recorder:
             raise
         return True
 
-    def _event(self, obj: Object, kind: str, *, reason: str, message: str) -> Object:
-        metadata = obj["metadata"]
+    def _event(self, obj: Object, kind: str, reason: str, message: str) -> Object:
         moment = meta.format_time(self._clock.now())
-        namespace = metadata.get("namespace") or "default"
-        identity = f"{metadata.get('uid')}/{kind}/{reason}/{message}/{moment[:13]}"
-        digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
+        namespace = obj["metadata"].get("namespace") or "default"
         return {
             "apiVersion": "v1",
             "kind": "Event",
-            "metadata": {"name": f"{metadata['name']}.{digest}", "namespace": namespace},
+            "metadata": {"namespace": namespace},
             "involvedObject": _reference(obj),
             "reason": reason,
             "message": message,
             "source": {"component": self._component},
-            "firstTimestamp": moment,
             "lastTimestamp": moment,
-            "count": 1,
             "type": kind,
             "reportingComponent": self._component,
             "reportingInstance": "",
@@ -179,9 +198,18 @@ class Recorder:
 class SeriesRecorder:
     """Writes Events of events.k8s.io/v1, which contain an action and a related object."""
 
-    def __init__(self, client: Client, clock: Clock, controller: str, host: str = "inkube") -> None:
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        names: EventNames,
+        controller: str,
+        *,
+        host: str = "inkube",
+    ) -> None:
         self._client = client
         self._clock = clock
+        self._names = names
         self._controller = controller
         self._instance = f"{controller}-{host}"
 
@@ -196,18 +224,14 @@ class SeriesRecorder:
         related: Object | None = None,
     ) -> None:
         """Write an Event about an action; `kind` is Normal or Warning."""
-        metadata = obj["metadata"]
-        moment = meta.format_micro_time(self._clock.now())
-        identity = f"{metadata.get('uid')}/{reason}/{message}/{moment}"
-        digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
         event = {
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
             "metadata": {
-                "name": f"{metadata['name']}.{digest}",
-                "namespace": metadata.get("namespace") or "default",
+                "name": self._names.new(obj),
+                "namespace": obj["metadata"].get("namespace") or "default",
             },
-            "eventTime": moment,
+            "eventTime": meta.format_micro_time(self._clock.now()),
             "reportingController": self._controller,
             "reportingInstance": self._instance,
             "action": action,
@@ -219,10 +243,21 @@ class SeriesRecorder:
         if related is not None:
             event["related"] = _reference(related)
         try:
-            await self._client.create(event)
+            await _create(self._client, event, obj, self._names)
         except StatusError as error:
-            if error.code != 409:  # the same event within this microsecond
-                logger.warning("the event %s could not be written: %s", reason, error.message)
+            logger.warning("the event %s could not be written: %s", reason, error.message)
+
+
+async def _create(client: Client, event: Object, obj: Object, names: EventNames) -> None:
+    """Create an Event. If its name is taken, give it another one."""
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            await client.create(event)
+            return
+        except StatusError as error:
+            if error.reason != Reason.ALREADY_EXISTS or attempt == ATTEMPTS:
+                raise
+            event["metadata"]["name"] = names.new(obj)
 
 
 def _reference(obj: Object) -> Object:

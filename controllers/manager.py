@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from inkube.controllers.client import Client, Selection
+from inkube.controllers.eventnames import EventNames
 from inkube.controllers.informer import Change, Informers, Key
 from inkube.controllers.pacer import Pacer
 from inkube.controllers.workqueue import Backoff, WorkQueue
@@ -228,6 +229,7 @@ class Manager:
         self.clock = clock
         self.informers = Informers(client, clock)
         self.pacer = Pacer()
+        self.event_names = EventNames(clock)
         self._controllers: dict[str, Controller] = {}
         self._running: dict[str, _Running] = {}
         self._is_started = False

@@ -15,6 +15,7 @@ from inkube.apiserver.root import manifests
 from inkube.apiserver.root.client import InProcessClient
 from inkube.apiserver.root.editedfiles import EditedFiles, FileTimes
 from inkube.apiserver.root.manifests import Manifest, ManifestError, Source
+from inkube.controllers.eventnames import EventNames
 from inkube.controllers.events import Recorder
 from inkube.schemas.clock import Clock
 from inkube.schemas.objects import Object
@@ -49,13 +50,14 @@ class DefinitionFiles:
         sources: Iterable[Source],
         settled: Callable[[], Awaitable[None]],
         clock: Clock,
+        names: EventNames,
         *,
         prune: bool = False,
     ) -> None:
         self._client = client
         self._sources = [Path(each) for each in sources if not isinstance(each, Mapping)]
         self._settled = settled
-        self._recorder = Recorder(client, clock, COMPONENT)
+        self._recorder = Recorder(client, clock, names, COMPONENT)
         self._prune = prune
         self._files = EditedFiles(self._list)
         self._found: dict[Path, list[Manifest]] = {}

@@ -152,6 +152,7 @@ async def _follow(
         options.definitions,
         made.settled,
         core.base.clock,
+        core.manager.event_names,
         prune=options.prune_definitions,
     )
     files.begin(applied)

@@ -61,7 +61,8 @@ class Cluster:
 
     def recorder(self, component: str, manager: str = MANAGER) -> Recorder:
         """Return the recorder of a component's events."""
-        return Recorder(self.client(manager), self.clock, component)
+        names = self.manager.event_names
+        return Recorder(self.client(manager), self.clock, names, component)
 
     def informer(self, resource: str) -> Informer:
         """Return the shared cache of a resource."""

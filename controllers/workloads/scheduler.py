@@ -54,7 +54,9 @@ class Scheduler:
         self._clock = cluster.clock
         self._bind = cluster.server.bind
         self._client = cluster.client(NAME)
-        self._events = SeriesRecorder(self._client, self._clock, SCHEDULER)
+        self._events = SeriesRecorder(
+            self._client, self._clock, cluster.manager.event_names, SCHEDULER
+        )
         self._pods = cluster.informer(PODS)
         self._budgets = cluster.informer(BUDGETS)
         self._namespaces = cluster.informer(NAMESPACES)

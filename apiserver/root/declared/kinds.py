@@ -51,7 +51,7 @@ def _environment(core: Core, services: Mapping[str, Any]) -> Environment:
         client=core.manager.client,
         clock=clock,
         informers=core.manager.informers,
-        events=Recorder(core.manager.client, clock),
+        events=Recorder(core.manager.client, clock, core.manager.event_names),
         services={**services, **options.services},
         recheck=Recheck(options.recheck_healthy, options.recheck_unhealthy),
         retry_seconds=options.retry_seconds,
