@@ -8,6 +8,7 @@ servers (`apiserver.server`, `apiserver.root`, `apiserver.testing`) call them: t
 client, clock       the inputs of controllers: the API, and time
 informer            a cache for each resource that follows its changes, with indexes
 workqueue, pacer    the order and times of keys; the order of coroutines on the event loop
+outages             log times in which the store cannot be used
 manager             runs controllers: receives a key, returns a `Result`, retries failures
 events, eventnames  record Events, and name them
 environment         combines all of these, for checks and reconcilers

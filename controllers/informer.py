@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import NamedTuple, Protocol, TypeVar
 
 from inkube.controllers.client import Client, Event, Object, Selection
+from inkube.controllers.outages import Outages
 from inkube.controllers.workqueue import Backoff
 from inkube.schemas.clock import Clock
 from inkube.schemas.meta import GVR
@@ -104,11 +105,18 @@ class Informer:
     """The cached copy of one resource. `run` updates it."""
 
     def __init__(
-        self, client: Client, resource: GVR, *, clock: Clock, selection: Selection | None = None
+        self,
+        client: Client,
+        resource: GVR,
+        *,
+        clock: Clock,
+        outages: Outages,
+        selection: Selection | None = None,
     ) -> None:
         self.resource = resource
         self._client = client
         self._clock = clock
+        self._outages = outages
         self._selection = selection or Selection()
         self._objects: dict[Key, Object] = {}
         self._summaries: dict[Hashable, Summary] = {}
@@ -200,8 +208,10 @@ class Informer:
                 await self._follow()
             except StatusError as error:
                 self._refused(error)
-            except Exception:  # an informer that ends would stop all subscribers
-                logger.exception("watching %s failed", self.resource)
+            except Exception as error:  # an informer that ends would stop all subscribers
+                is_known = self._outages.includes(error)
+                trace = None if is_known else error
+                logger.error("watching %s failed: %s", self.resource, error, exc_info=trace)
             failures = 1 if self._version != before else failures + 1
             await self._clock.sleep(RECONNECT.delay(failures))
 
@@ -268,9 +278,10 @@ class Informer:
 class Informers:
     """The informers in use, one for each resource and selection. `start` runs them."""
 
-    def __init__(self, client: Client, clock: Clock) -> None:
+    def __init__(self, client: Client, clock: Clock, outages: Outages | None = None) -> None:
         self._client = client
         self._clock = clock
+        self._outages = outages or Outages(clock)
         self._known: dict[tuple[GVR, Selection], Informer] = {}
         self._tasks: dict[Informer, asyncio.Task[None]] = {}
         self._running = False
@@ -281,7 +292,9 @@ class Informers:
         wanted = selection or Selection()
         informer = self._known.get((gvr, wanted))
         if informer is None:
-            informer = Informer(self._client, gvr, clock=self._clock, selection=wanted)
+            informer = Informer(
+                self._client, gvr, clock=self._clock, outages=self._outages, selection=wanted
+            )
             self._known[gvr, wanted] = informer
             if self._running:
                 self._start(informer)

@@ -2,7 +2,8 @@
 
 A reconcile is level-based: it gets the key of an object, reads the current state, and returns when
 to run again. If it raises, this is logged, and it is repeated with back-off; it cannot stop the
-loop. The composition root creates and enters one manager.
+loop. If the store cannot be used, `outages` logs this once for all reconciles. The composition root
+creates and enters one manager.
 
 If several servers share their data, most controllers run only in the leader, like those of
 kube-controller-manager. The controllers of kube-apiserver itself, which maintain the served kinds,
@@ -21,6 +22,7 @@ from typing import Any, NamedTuple, Self
 from inkube.controllers.client import Client, Selection
 from inkube.controllers.eventnames import EventNames
 from inkube.controllers.informer import Change, Informers, Key
+from inkube.controllers.outages import Outages, Work
 from inkube.controllers.pacer import Pacer
 from inkube.controllers.workqueue import Backoff, WorkQueue
 from inkube.schemas.clock import Clock
@@ -94,6 +96,7 @@ class _Running:
     def __init__(self, controller: Controller, manager: "Manager") -> None:
         self.controller = controller
         self._pacer = manager.pacer
+        self.outages = manager.outages
         informers, clock = manager.informers, manager.clock
         self.queue: WorkQueue[Key] = WorkQueue(clock, backoff=controller.backoff, wake=self._wake)
         self.informers = [
@@ -182,23 +185,25 @@ class _Running:
     async def _reconcile(self, key: Key) -> None:
         try:
             result = await self.controller.reconcile(key)
-        except StatusError as error:
-            self._failed(key, error, is_ordinary=error.code in (404, 409))
         except Exception as error:  # noqa: BLE001 - the loop continues after any exception
-            self._failed(key, error, is_ordinary=False)
+            self._failed(key, error)
         else:
+            self.outages.worked(Work(self.controller.name, key))
             self.queue.forget(key)
             if result is not None and result.requeue_after > 0:
                 self.queue.add_after(key, result.requeue_after)
 
-    def _failed(self, key: Key, error: Exception, *, is_ordinary: bool) -> None:
-        delay = self.queue.retry(key)
+    def _failed(self, key: Key, error: Exception) -> None:
+        delay, work = self.queue.retry(key), Work(self.controller.name, key)
+        is_ordinary = isinstance(error, StatusError) and error.code in (404, 409)
+        if self.outages.includes(error):
+            self.outages.failed(work, error)
+            is_ordinary = True
         level = logging.DEBUG if is_ordinary else logging.ERROR
         logger.log(
             level,
-            "%s could not reconcile %s, again in %.3f s: %s",
-            self.controller.name,
-            "/".join(part for part in key if part),
+            "%s could not be reconciled, again in %.3f s: %s",
+            work,
             delay,
             error,
             exc_info=None if is_ordinary else error,
@@ -207,9 +212,12 @@ class _Running:
 
 async def _ended(controllers: Iterable[_Running]) -> None:
     """Stop controllers, and give their reconciles time to clean up."""
-    tasks = set().union(*(running.end() for running in controllers))
+    stopped = list(controllers)
+    tasks = set().union(*(running.end() for running in stopped))
     if tasks:
         await asyncio.wait(tasks, timeout=DRAIN)
+    for running in stopped:
+        running.outages.forget(running.controller.name)
 
 
 def _is_new(change: Change) -> bool:
@@ -221,13 +229,22 @@ def _is_new(change: Change) -> bool:
 class Manager:
     """Runs controllers with one client; `async with` starts and stops it.
 
-    Until it becomes the leader, it runs only controllers with `everywhere`.
+    Until it becomes the leader, it runs only controllers with `everywhere`. `outages` are the
+    exceptions of a store that cannot be used.
     """
 
-    def __init__(self, client: Client, clock: Clock, *, leads: bool = True) -> None:
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        *,
+        leads: bool = True,
+        outages: tuple[type[Exception], ...] = (),
+    ) -> None:
         self.client = client
         self.clock = clock
-        self.informers = Informers(client, clock)
+        self.outages = Outages(clock, outages)
+        self.informers = Informers(client, clock, self.outages)
         self.pacer = Pacer()
         self.event_names = EventNames(clock)
         self._controllers: dict[str, Controller] = {}

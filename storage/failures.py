@@ -2,6 +2,8 @@
 
 import logging
 
+from inkube.storage.errors import StorageError
+
 MOST_DOUBLINGS = 10
 
 
@@ -17,11 +19,12 @@ class Failures:
         self._count = 0
 
     def failed(self, error: Exception) -> float:
-        """Log the first of consecutive failures. Returns the delay before the next attempt in
-        seconds."""
+        """Log the first of consecutive failures, an unknown one with its traceback. Returns the
+        delay before the next attempt in seconds."""
         if not self._count:
+            trace = None if isinstance(error, StorageError) else error
             self._logger.error(
-                "%s failed and is tried again: %s", self._what, error, exc_info=error
+                "%s failed and is tried again: %s", self._what, error, exc_info=trace
             )
         self._count = min(self._count + 1, MOST_DOUBLINGS)
         return float(min(self._first * 2 ** (self._count - 1), self._longest))

@@ -21,6 +21,7 @@ from inkube.apiserver.root.security import Security
 from inkube.apiserver.root.sources.foundation import Foundation
 from inkube.controllers.manager import Manager
 from inkube.schemas.lazy import Late
+from inkube.storage import errors as storage_errors
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -99,7 +100,12 @@ def build(options: Options, listener: Listener, base: Foundation) -> Core:
         registry=registry,
         client=client,
         faults=faults,
-        manager=Manager(FaultInjectingClient(client, faults, clock), clock, leads=not base.shares),
+        manager=Manager(
+            FaultInjectingClient(client, faults, clock),
+            clock,
+            leads=not base.shares,
+            outages=(storage_errors.LogError,),
+        ),
         closing=closing,
     )
 

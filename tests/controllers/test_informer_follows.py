@@ -5,6 +5,8 @@ import asyncio
 import pytest
 
 from inkube.controllers.informer import Informers, Key
+from inkube.controllers.outages import Outages
+from inkube.storage.errors import LogError, Unavailable
 
 THINGS = "v1/configmaps"
 
@@ -62,6 +64,30 @@ async def test_a_late_subscriber_hears_what_is_cached(client, informers):
     heard = []
     informer.subscribe(heard.append)
     assert [change.new["metadata"]["name"] for change in heard] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("error", "has_traceback"), [(Unavailable("disk full"), False), (KeyError("a defect"), True)]
+)
+async def test_a_failed_list_has_a_traceback_unless_the_store_is_away(
+    client, clock, caplog, until, monkeypatch, error, has_traceback
+):
+    async def fails(*_arguments):
+        raise error
+
+    made = Informers(client, clock, Outages(clock, (LogError,)))
+    informer = made.of(THINGS)
+    with monkeypatch.context() as patched:
+        patched.setattr(client, "list", fails)
+        made.start()
+        await until(lambda: caplog.records)
+    [line] = caplog.records
+    assert line.getMessage() == f"watching {THINGS} failed: {error}"
+    assert bool(line.exc_info) == has_traceback
+    clock.advance(1)
+    await until(lambda: informer.is_synced)
+    await made.stop()
+    caplog.clear()
 
 
 async def test_an_index_follows_its_values(client, informers):

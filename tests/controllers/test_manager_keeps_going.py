@@ -6,11 +6,16 @@ import logging
 import pytest
 from patience import within
 
+from inkube import APIServer
 from inkube.controllers.informer import Key
 from inkube.controllers.manager import Controller, Manager, Result, Watch
 from inkube.controllers.workqueue import Backoff
+from inkube.schemas import meta
+from inkube.schemas.status import unavailable
+from inkube.storage.errors import LogError, Unavailable
 
 THINGS = "v1/configmaps"
+NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ns"}}
 
 
 def thing(name, **data):
@@ -26,6 +31,10 @@ async def manager(client, clock):
 
 def controller(reconcile, **options):
     return Controller("test", reconcile, (Watch(THINGS),), **options)
+
+
+def warnings(caplog):
+    return [each for each in caplog.records if each.levelno > logging.INFO]
 
 
 async def settled(manager):
@@ -65,6 +74,97 @@ async def test_a_reconcile_that_raises_is_logged_and_tried_again(manager, clock,
     await manager.client.create(thing("b"))
     await settled(manager)
     assert [key.name for key in tried] == ["a", "a", "b"]
+
+
+@pytest.mark.parametrize("error", [Unavailable("connection refused"), unavailable("no store")])
+async def test_an_outage_is_one_line_at_its_begin_and_one_at_its_end(
+    client, clock, caplog, until, error
+):
+    is_out, tried = True, []
+
+    async def fails_during_the_outage(key):
+        tried.append(key.name)
+        if is_out and "spared" not in key.name:
+            raise error
+
+    async with Manager(client, clock, outages=(LogError,)) as manager:
+        manager.add(controller(fails_during_the_outage, backoff=Backoff(first=2.0)))
+        for number in range(2):
+            is_out = True
+            for name in ("a", "b", "spared"):
+                await client.create(thing(f"{name}-{number}"))
+            await settled(manager)
+            began = clock.now()
+            clock.advance(2)
+            await until(lambda: len(tried) == 5)
+            is_out = False
+            clock.advance(4)
+            await until(lambda: len(tried) == 7)
+            await settled(manager)
+            begin, end = warnings(caplog)
+            assert begin.getMessage() == (
+                f"test: ns/a-{number} failed: {error}; since {meta.format_time(began)}, controllers"
+                " repeat such work until it succeeds"
+            )
+            assert end.getMessage() == "controllers work again, after 6 s of failures"
+            assert [each.exc_info for each in (begin, end)] == [None, None]
+            caplog.clear()
+            tried.clear()
+
+
+async def test_an_unknown_error_during_an_outage_has_its_traceback(client, clock, caplog):
+    async def fails(key):
+        raise Unavailable("connection refused") if key.name == "a" else RuntimeError("a defect")
+
+    async with Manager(client, clock, outages=(LogError,)) as manager:
+        manager.add(controller(fails, backoff=Backoff(first=2.0)))
+        await client.create(thing("a"))
+        await client.create(thing("b"))
+        await settled(manager)
+    [defect] = (each for each in caplog.records if each.exc_info)
+    assert "a defect" in defect.getMessage()
+
+
+async def test_a_controller_that_is_stopped_during_an_outage_hides_no_later_one(
+    client, clock, caplog
+):
+    async def fails(key):
+        raise Unavailable("connection refused")
+
+    async with Manager(client, clock, outages=(LogError,)) as manager:
+        await client.create(thing("a"))
+        for _ in range(2):
+            caplog.clear()
+            manager.add(controller(fails, backoff=Backoff(first=2.0)))
+            await settled(manager)
+            assert len(warnings(caplog)) == 1
+            await manager.remove("test")
+
+
+async def test_an_outage_of_a_servers_store_is_no_traceback(clock, monkeypatch, caplog, until):
+    async with APIServer(clock=clock) as server:
+        refused, commit = [], server.store.commit
+
+        async def full(write):
+            refused.append(write)
+            raise Unavailable("database or disk is full")
+
+        async def copy(key):
+            if key.name == "a":
+                await server.manager.client.create(thing("copy"))
+
+        await server.client.create(NAMESPACE)
+        await server.client.create(thing("a"))
+        monkeypatch.setattr(server.store, "commit", full)
+        server.manager.add(controller(copy, backoff=Backoff(first=2.0)))
+        await until(lambda: refused)
+        monkeypatch.setattr(server.store, "commit", commit)
+        clock.advance(2)
+        await until(lambda: len(warnings(caplog)) == 2)
+        assert await server.client.get(THINGS, "copy", "ns")
+    begin, end = warnings(caplog)
+    assert "test: ns/a failed: database or disk is full; since " in begin.getMessage()
+    assert [each.exc_info for each in (begin, end)] == [None, None]
 
 
 async def test_a_requeue_comes_with_the_clock_and_does_not_delay_settled(manager, clock, until):
