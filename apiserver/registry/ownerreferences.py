@@ -1,7 +1,8 @@
 """Repeated owner references, equal in every member: the first remains, and the client gets a
 warning.
 
-Follows apiserver/pkg/endpoints/handlers/create.go (dedupOwnerReferencesAndAddWarning).
+Follows apiserver/pkg/endpoints/handlers/create.go (dedupOwnerReferencesAndAddWarning). Patches of
+each kind are checked only after mutating admission, as in handlers/patch.go.
 """
 
 import json

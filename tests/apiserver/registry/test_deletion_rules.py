@@ -158,7 +158,7 @@ async def test_an_owner_named_twice_is_kept_once_with_a_warning(client):
     assert "entries; API server" in warning
 
 
-@pytest.mark.parametrize("kind", ["merge", "json"])
+@pytest.mark.parametrize("kind", ["merge", "json", "strategic-merge"])
 async def test_an_owner_that_a_patch_names_twice_is_dropped_after_admission(client, kind):
     """handlers/patch.go removes them in a transformer after admission."""
     await client.make("child")
@@ -174,6 +174,36 @@ async def test_an_owner_that_a_patch_names_twice_is_dropped_after_admission(clie
     assert (code, child["metadata"]["ownerReferences"]) == (200, [reference])
     [warning] = warnings
     assert "entries after mutating admission happens; API server" in warning
+
+
+@pytest.mark.parametrize(
+    ("change", "owners", "warns"),
+    [
+        (["new", "new"], ["new", "old"], False),
+        (["old", "old"], ["old"], False),
+        (["$patch", "new", "new"], ["new"], True),
+    ],
+    ids=["another owner twice", "the same owner twice", "replaced by one owner twice"],
+)
+async def test_a_strategic_patch_warns_of_owners_that_merging_left_twice(
+    client, change, owners, warns
+):
+    """The patch merges owners by uid (strategicpatch/patch.go, mergeSliceWithoutSpecialElements),
+    so most repeated owners are gone before handlers/patch.go looks for them."""
+    named = {"$patch": {"$patch": "replace"}}
+    for name in ("old", "new"):
+        uid = (await client.make(name))["metadata"]["uid"]
+        named[name] = {"apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": uid}
+    await client.make("child", ownerReferences=[named["old"]])
+    code, child, warnings = await client.ask(
+        "PATCH",
+        f"{MAPS}/child",
+        {"metadata": {"ownerReferences": [named[each] for each in change]}},
+        headers={"Content-Type": "application/strategic-merge-patch+json"},
+    )
+    assert code == 200
+    assert [each["name"] for each in child["metadata"]["ownerReferences"]] == owners
+    assert len(warnings) == warns
 
 
 async def test_the_events_of_both_groups_are_the_same_objects(client):
