@@ -221,12 +221,14 @@ def unchanging() -> dict[str, Sort]:
     """Return a GET, and patches of a Thing that change nothing: of its spec, and an apply of the
     whole object."""
     path, whole = f"{COLLECTION}/{RACED[0]}", thing(RACED[0])
-    requests = {
-        "get": Request("GET", path),
-        "merge patch": Request("PATCH", path, {"spec": whole["spec"]}, MERGE),
-        "apply": Request("PATCH", f"{path}?fieldManager=bench&force=true", whole, APPLY),
+    get = Request("GET", path).raw
+    merge = Request("PATCH", path, {"spec": whole["spec"]}, MERGE).raw
+    apply = Request("PATCH", f"{path}?fieldManager=bench&force=true", whole, APPLY).raw
+    return {
+        "get": Sort(lambda: get),
+        "merge patch": Sort(lambda: merge),
+        "apply": Sort(lambda: apply),
     }
-    return {name: Sort(lambda raw=request.raw: raw) for name, request in requests.items()}
 
 
 def _unchanged(server: Server) -> Iterable[Figure]:

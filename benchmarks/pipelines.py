@@ -48,7 +48,7 @@ def send(port: int, request: bytes, count: int, connections: int = CONNECTIONS) 
         left = dict.fromkeys(opened, turns)
         for each in opened:
             each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, len(expected) * AHEAD)
-            selector.register(each, selectors.EVENT_READ)
+            selector.register(each, selectors.EVENT_READ, each)
         began, used = time.perf_counter(), time.process_time()
         for each in opened:
             each.sendall(batch)
@@ -57,7 +57,7 @@ def send(port: int, request: bytes, count: int, connections: int = CONNECTIONS) 
             if not found:
                 raise RuntimeError("the server does not answer")
             for key, _ in found:
-                each = opened[opened.index(key.fileobj)]
+                each = key.data
                 _read(each, expected)
                 left[each] -= 1
                 if left[each]:

@@ -6,6 +6,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
+from functools import partial
 
 import uvloop
 
@@ -99,7 +100,7 @@ async def watch(
     for _ in range(WATCHERS):
         done = loop.create_future()
         transport, watcher = await loop.create_connection(
-            lambda d=done: _Watcher(d), "127.0.0.1", port
+            partial(_Watcher, done), "127.0.0.1", port
         )
         transport.write(request)
         watchers.append((watcher, done))
