@@ -11,6 +11,8 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+import seeded
+import yaml
 from patience import PATIENCE
 
 HERE = Path(__file__).parent
@@ -42,6 +44,17 @@ def notes(target: Path, chosen: list[str], hashes: int) -> dict[str, list[list[o
         if len(note) < 2 or str(note[1]).partition("?")[0] not in MEASURED:
             found[name].append(note)
     return found
+
+
+def test_webhooks_of_seeded_conversations_have_time_on_a_busy_machine() -> None:
+    """An endpoint either responds far within its limit, or never."""
+    case = yaml.safe_load((HERE / "cases" / "webhook-failure.yaml").read_text())
+    case = seeded.without_haste(case)
+    [hooks] = [each["object"]["webhooks"] for each in case["given"] if "object" in each]
+    limits = {hook["timeoutSeconds"] for hook in hooks}
+    delays = {rule.get("delay", 0) for rules in case["webhooks"].values() for rule in rules}
+    assert limits == {seeded.HOOK_SECONDS}
+    assert delays == {0, 0.3, seeded.NEVER}
 
 
 @pytest.mark.timeout(1200)
