@@ -541,7 +541,7 @@ async def _work(
         asyncio.create_task(event.wait()) for event in (stop, intake.orphaned, intake.announces)
     ]
     waiting[-1].add_done_callback(
-        lambda told: None if told.cancelled() else _announce(server, target, style)
+        lambda waiter: None if waiter.cancelled() else _announce(server, target, style)
     )
     with root.collector.of_process() or contextlib.nullcontext():
         await asyncio.wait(waiting[:-1], return_when=asyncio.FIRST_COMPLETED)

@@ -98,7 +98,7 @@ class Recorder:
     ) -> None:
         message = message[:LONGEST]
         is_combined = self._is_one_of_many(obj, kind, reason, f"{part}{message}")
-        if not self._may_tell(obj):
+        if not self._may_record(obj):
             return
         text = (_COMBINED + message)[:LONGEST] if is_combined else message
         event = self._event(obj, kind, reason, text)
@@ -115,7 +115,7 @@ class Recorder:
             level = logging.DEBUG if error.code == 403 else logging.WARNING  # an ending namespace
             logger.log(level, "the event %s could not be written: %s", reason, error.message)
 
-    def _may_tell(self, obj: Object) -> bool:
+    def _may_record(self, obj: Object) -> bool:
         """Whether the object has not reached its limit of events (EventSourceObjectSpamFilter)."""
         uid, now = obj["metadata"].get("uid", ""), self._clock.monotonic()
         bucket = self._buckets.pop(uid, None) or _Bucket(BURST, now)

@@ -115,8 +115,8 @@ def _unreadable(body: bytes, media: Media, kind: str, text: str) -> status.Statu
         found = _KIND.search(body)
         version = _VERSION.search(body)
         sent = found[1].decode("utf-8", "replace") if found else kind
-        told = version[1].decode("utf-8", "replace") if version else ""
-        return cannot_handle(told, sent, kind, text)
+        api_version = version[1].decode("utf-8", "replace") if version else ""
+        return cannot_handle(api_version, sent, kind, text)
     if media == "json":
         text = f"couldn't get version/kind; json parse error: {text}"
     return unrecognized(body, kind, text)

@@ -108,7 +108,7 @@ class Dialect:
                 return Verbatim("0x0")  # a uint64
             typed = None if _TEXTS.match(detail) else self._typed(value, field)
             return typed or _go_value(value, self.minor, self._is_json(field))
-        return value.of(self.minor) if isinstance(value, internal.Shown) else value
+        return value.of(self.minor) if isinstance(value, internal.InternalValue) else value
 
     def _is_json(self, field: str) -> bool:
         """Whether values of the field can be any JSON.
@@ -182,7 +182,7 @@ def _go_value(value: Any, minor: int, is_json: bool) -> Any:
     """A bad value as `%#v` prints it; strings, numbers and booleans are returned unchanged."""
     if value is fielderrors.OMITTED or isinstance(value, str | bool | int | float):
         return value
-    if isinstance(value, internal.Shown):
+    if isinstance(value, internal.InternalValue):
         print_value = gosource.items if isinstance(value.given, list) else gosource.value
         return Verbatim(print_value(value.name, value.given, minor))
     if isinstance(value, fielderrors.Sourced):

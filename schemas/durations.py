@@ -45,21 +45,21 @@ class Unfilled(datetime):
         self._began.append(since)
         return f"{_MARK}{len(self._began) - 1};"
 
-    def cut(self, text: bytes) -> "Cut":
+    def split(self, text: bytes) -> "SplitText":
         """Split a text that contains marks at these marks. Forgets the marks."""
         began, self._began = self._began, []
         if not began:
-            return Cut(text, ())
+            return SplitText(text, ())
         if len(began) == 1:  # as in most tables
             begins, mark, behind = text.partition(_FIRST)
             if _PLAIN not in behind:
-                return Cut(begins, ((began[0], behind),) if mark else ())
+                return SplitText(begins, ((began[0], behind),) if mark else ())
         begins, *parts = _MARKS.split(text)
         times = [began[int(number)] for number in parts[::2]]
-        return Cut(begins, tuple(zip(times, parts[1::2], strict=True)))
+        return SplitText(begins, tuple(zip(times, parts[1::2], strict=True)))
 
 
-class Cut(NamedTuple):
+class SplitText(NamedTuple):
     """The text before its first age, and for each age its start time and the text after it."""
 
     begins: bytes

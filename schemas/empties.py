@@ -11,13 +11,13 @@ from typing import Any
 
 from inkube.schemas.objects import Empty, Object
 
-Shown = list[tuple[Any, str | int, bool]]
+Restored = list[tuple[Any, str | int, bool]]
 """The parent, its member, and whether the member was null, as for lists that Go always writes."""
 
 
-def show(obj: Object, empties: Iterable[Empty]) -> Shown:
+def show(obj: Object, empties: Iterable[Empty]) -> Restored:
     """Restore empty lists and maps at their places; returns the restored places for `hide`."""
-    shown: Shown = []
+    shown: Restored = []
     for (*path, member), value in empties:
         holder: Any = obj
         with contextlib.suppress(KeyError, IndexError):  # admission may have removed the parent
@@ -29,7 +29,7 @@ def show(obj: Object, empties: Iterable[Empty]) -> Shown:
     return shown
 
 
-def hide(shown: Shown) -> None:
+def hide(shown: Restored) -> None:
     """Remove the restored lists and maps that are still empty."""
     for holder, member, was_null in shown:
         if was_null:

@@ -144,7 +144,7 @@ def show(value: Any) -> str:
     return gotext.compact_json(value)
 
 
-def told(errors: Iterable[FieldError]) -> tuple[list[dict[str, str]], list[str], int]:
+def within_limits(errors: Iterable[FieldError]) -> tuple[list[dict[str, str]], list[str], int]:
     """Causes, distinct texts in order (`ErrorList.ToAggregate`), and the number of omitted errors.
 
     Each error can contain a whole value from a client. For this reason, the number of errors is
@@ -167,7 +167,7 @@ def told(errors: Iterable[FieldError]) -> tuple[list[dict[str, str]], list[str],
 
 def joined(errors: Iterable[FieldError]) -> str:
     """The errors as a part of a Status message: `[a: Required value, b: …]`."""
-    _, texts, left = told(errors)
+    _, texts, left = within_limits(errors)
     if left:
         texts = [*texts, f"and at least {left} more errors"]
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"

@@ -422,8 +422,8 @@ def _telling_errors(version: Version) -> Version:
     properties = version.schema["properties"]
     if not version.status or "default" in properties["status"]:
         return version
-    told = {**properties["status"], "default": {"fieldErrors": []}}
-    schema = {**version.schema, "properties": {**properties, "status": told}}
+    observed = {**properties["status"], "default": {"fieldErrors": []}}
+    schema = {**version.schema, "properties": {**properties, "status": observed}}
     return replace(version, schema=schema)
 
 

@@ -11,7 +11,7 @@ apimachinery/pkg/api/errors/errors.go.
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
-from inkube.schemas.fielderrors import FieldError, joined, told
+from inkube.schemas.fielderrors import FieldError, joined, within_limits
 from inkube.schemas.golang import quote
 from inkube.schemas.objects import Object
 
@@ -165,8 +165,8 @@ def apply_conflict(causes: Sequence[Object], message: str) -> StatusError:
 def invalid(group: str, kind: str, name: str, errors: Iterable[FieldError]) -> StatusError:
     """422: every error as a cause; the message names each distinct text once.
 
-    With many errors, the message and the causes contain the first ones (see `fielderrors.told`),
-    and the message the number of the others.
+    With many errors, the message and the causes contain the first ones, and the message the number
+    of the others (see `fielderrors.within_limits`).
     """
     said = f"{qualified(group, kind)} {quote(name)} is invalid"
     return _of_errors(422, Reason.INVALID, said, _details(group, kind, name), errors)
@@ -186,7 +186,7 @@ def _of_errors(
 ) -> StatusError:
     """An error with `said` and the field errors as its message, and the field errors as causes."""
     errors = list(errors)
-    causes, texts, left = told(errors)
+    causes, texts, left = within_limits(errors)
     details["causes"] = causes
     if left:
         texts = [*texts, f"and at least {left} more errors"]
@@ -197,10 +197,10 @@ def _of_errors(
 
 
 def add(refusal: StatusError, found: Sequence[FieldError]) -> None:
-    """Add field errors to the message and causes of an error, within the bounds of `told`."""
+    """Add field errors to the message and causes of an error (see `fielderrors.within_limits`)."""
     before, errors = joined(refusal.field_errors), [*refusal.field_errors, *found]
     if found and refusal.details is not None and refusal.message.endswith(before):
-        causes, _, _ = told(errors)
+        causes, _, _ = within_limits(errors)
         refusal.message = refusal.message.removesuffix(before) + joined(errors)
         refusal.details["causes"] = causes
         refusal.field_errors = errors[: len(causes)]

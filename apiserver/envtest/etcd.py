@@ -167,7 +167,7 @@ async def _ask(url: str) -> DataFile:
                     f"{url} is no etcd of `inkube envtest-assets`: objects are kept in a file that "
                     "only that one names"
                 )
-            told = json.loads(await reader.read(MAX_HEAD))
+            stored = json.loads(await reader.read(MAX_HEAD))
         finally:
             writer.close()
-    return DataFile(Path(told["data"]), bool(told["durable"]))
+    return DataFile(Path(stored["data"]), bool(stored["durable"]))

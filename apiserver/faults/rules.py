@@ -65,9 +65,9 @@ class Rule:
         spec = fault["spec"]
         self.name: str = fault["metadata"]["name"]
         self.version = version_of(fault)
-        told = fault.get("status") or {}
-        self.matched: int = told.get("matched", 0)
-        self.injected: int = told.get("injected", 0)
+        counted = fault.get("status") or {}
+        self.matched: int = counted.get("matched", 0)
+        self.injected: int = counted.get("injected", 0)
         self._spec: Object = spec
         self._match: Object = spec.get("match") or {}
         self._when: Object = spec.get("when") or {}

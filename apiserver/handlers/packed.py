@@ -54,15 +54,15 @@ async def page(call: Call, found: Page) -> Body:
 
 async def metadata(call: Call, found: Page, form: Form, now: datetime) -> Body:
     """Return the metadata of a long list, encoded while it is sent. Raises StatusError 406."""
-    told = tables.transformed(call, form, now, metadata=found.metadata(call))
-    version, kind = told.head["apiVersion"], told.head["kind"]
+    rendering = tables.transformed(call, form, now, metadata=found.metadata(call))
+    version, kind = rendering.head["apiVersion"], rendering.head["kind"]
     item = envelopes.item(version, "PartialObjectMetadata")
 
     def make(each: Entry) -> bytes:
-        return envelopes.sealed(told.make(call.view(each)))
+        return envelopes.sealed(rendering.make(call.view(each)))
 
     size = await _size(found.entries, make, item)
-    start = envelopes.list_start(version, kind, told.head["metadata"], size)
+    start = envelopes.list_start(version, kind, rendering.head["metadata"], size)
     return _pieces(start, found.entries, make, item)
 
 

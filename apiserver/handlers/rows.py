@@ -24,7 +24,7 @@ ENTRIES = 32_768
 BYTES = 32 * 2**20
 """The size of the cache, stored bytes and rows together: 20,000 objects of 1 KB."""
 
-_MADE: Final[caches.Weighed[tuple[Served, str, str, bytes], durations.Cut]] = caches.Weighed(
+_MADE: Final[caches.Weighed[tuple[Served, str, str, bytes], durations.SplitText]] = caches.Weighed(
     __name__, "_MADE", ENTRIES, BYTES
 )
 
@@ -57,7 +57,7 @@ class _Maker:
         self._columns = tables.columns(call)
         self._unfilled = durations.Unfilled()
 
-    def rows(self, entries: Sequence[Entry]) -> Iterator[durations.Cut]:
+    def rows(self, entries: Sequence[Entry]) -> Iterator[durations.SplitText]:
         """Yield the rows of entries in the version of the call."""
         call, served = self._call, self._call.served
         shows = call.resource.shows
@@ -71,7 +71,7 @@ class _Maker:
                 fits = shows(entry, served)
                 yield self._kept(entry.data) if fits else self._made(call.view(entry))
 
-    def _kept(self, data: bytes) -> durations.Cut:
+    def _kept(self, data: bytes) -> durations.SplitText:
         """Return the row for stored bytes in the version of the call, from the cache if
         possible."""
         key = self._call.served, self._form.version, self._form.include, data
@@ -85,8 +85,8 @@ class _Maker:
             _MADE.weigh(key, row, size)
         return row
 
-    def _made(self, obj: Object) -> durations.Cut:
+    def _made(self, obj: Object) -> durations.SplitText:
         """Return the row of an object."""
         form, unfilled = self._form, self._unfilled
         row = tables.row(self._call, self._columns, obj, unfilled, form, form.include)
-        return unfilled.cut(orjson.dumps(row))
+        return unfilled.split(orjson.dumps(row))

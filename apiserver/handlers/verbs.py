@@ -165,7 +165,7 @@ class Handlers:
         entry = await repeats.find(call, kind, body)
         if entry is not None:
             return await self._shown(call, entry, exchange.form)
-        told = len(call.warnings)
+        earlier = len(call.warnings)
         strict = call.options.validation == "Strict"
         call.weight = len(body)
         document = await exchange.worker.run(
@@ -173,7 +173,7 @@ class Handlers:
         )
         change = changes.from_patch(call, kind, document, self._registry.system_fields)
         outcome = await self._registry.update(call, change)
-        repeats.note(call, kind, body, outcome, tuple(call.warnings)[told:])
+        repeats.note(call, kind, body, outcome, tuple(call.warnings)[earlier:])
         return await self._answer(exchange, outcome)
 
     async def delete(self, exchange: Exchange) -> web.StreamResponse:

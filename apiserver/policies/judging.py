@@ -173,20 +173,20 @@ class Judge(Bound):
         """Evaluate the policies. Raises StatusError for the first denial. Adds warnings to the
         call."""
         refused: list[_Refusal] = []
-        told = _AuditAnnotations()
+        annotations = _AuditAnnotations()
         for policy, binding, version in self.matching(attributes):
-            refused += await self._asked(policy, binding, attributes, version, told)
-        told.tell(attributes.call)
+            refused += await self._denials(policy, binding, attributes, version, annotations)
+        annotations.add_to(attributes.call)
         if refused:
             raise _answer(attributes.call, refused[0])
 
-    async def _asked(
+    async def _denials(
         self,
         policy: CompiledPolicy,
         binding: Object,
         attributes: Attributes,
         version: str,
-        told: "_AuditAnnotations",
+        annotations: "_AuditAnnotations",
     ) -> list[_Refusal]:
         """Return the denials of one binding. Its warnings are added to the call."""
         name = binding["metadata"]["name"]
@@ -201,10 +201,10 @@ class Judge(Bound):
         values = await self.values(attributes, version) if found else {}
         for params in found:
             values["params"] = params
-            for denial in policy.judge(values, told.annotate(policy.name)):
+            for denial in policy.judge(values, annotations.annotate(policy.name)):
                 refusal = _Refusal(policy.name, name, denial)
                 if "Audit" in actions and not denial.always:
-                    told.failures.append(_failure(refusal, actions))
+                    annotations.failures.append(_failure(refusal, actions))
                 if denial.always or "Deny" in actions:
                     refused.append(refusal)
                 if "Warn" in actions and not denial.always:
@@ -225,7 +225,7 @@ class _AuditAnnotations:
             {value: None}
         )
 
-    def tell(self, call: Call) -> None:
+    def add_to(self, call: Call) -> None:
         """Add all annotations to the call."""
         if self.failures:
             call.annotate(_FAILURE, orjson.dumps(self.failures).decode())

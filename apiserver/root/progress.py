@@ -36,8 +36,8 @@ class Progress:
 
     def importing(self, done: int, total: int) -> None:
         """Report that `done` of `total` definitions from the options are served."""
-        told = f"{done} of {total}"
-        self._stage = Stage(IMPORTING, "importing definitions", done, total, told)
+        text = f"{done} of {total}"
+        self._stage = Stage(IMPORTING, "importing definitions", done, total, text)
 
     def finish(self) -> None:
         """Report that the server is ready."""

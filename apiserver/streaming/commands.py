@@ -230,11 +230,11 @@ async def _serve_socket(
 
     try:
         await process.begin()
-        told = await _finish(run_once_ready, process, process.listen())
+        outcome = await _finish(run_once_ready, process, process.listen())
         if process.tells_status:
-            await process.send(ERROR, orjson.dumps(told))
-        elif told["status"] != "Success":
-            await process.send(ERROR, told["message"].encode())
+            await process.send(ERROR, orjson.dumps(outcome))
+        elif outcome["status"] != "Success":
+            await process.send(ERROR, outcome["message"].encode())
         await socket.close()
     except ConnectionError:
         pass  # the client has disconnected
@@ -296,11 +296,11 @@ async def _run_over(connection: Connection, wanted: StreamOptions, run: Run) -> 
     process = _SpdyProcess(streams, wanted)
     sizes = asyncio.create_task(process.follow_size())
     try:
-        told = await _finish(run, process, connection.closed())
+        outcome = await _finish(run, process, connection.closed())
     finally:
         sizes.cancel()
         await asyncio.gather(sizes, return_exceptions=True)
-    await streams["error"].write(orjson.dumps(told))
+    await streams["error"].write(orjson.dumps(outcome))
     for stream in streams.values():
         await stream.end()
     with contextlib.suppress(TimeoutError):  # the client closes after the last byte

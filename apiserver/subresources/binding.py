@@ -68,10 +68,10 @@ class Binder:
         for member in self._given:
             if binding["metadata"].get(member):
                 meta[member] = {**(meta.get(member) or {}), **binding["metadata"][member]}
-        told = pod["status"]
-        told.pop("nominatedNodeName", None)
+        observed = pod["status"]
+        observed.pop("nominatedNodeName", None)
         podstatus.set_condition(
-            told,
+            observed,
             {
                 "type": "PodScheduled",
                 "status": "True",
@@ -91,7 +91,7 @@ def _node(binding: Object) -> str:
     if not target.get("name"):
         errors.append(fielderrors.required("target.name"))
     if errors:
-        _, texts, _ = fielderrors.told(errors)
+        _, texts, _ = fielderrors.within_limits(errors)
         raise status.unknown(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
     return str(target["name"])
 

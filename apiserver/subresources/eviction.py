@@ -89,10 +89,10 @@ class EvictionHandler:
                 "does not support."
             )
         budget = found[0]
-        name, told = budget["metadata"]["name"], budget.get("status") or {}
+        name, budgeted = budget["metadata"]["name"], budget.get("status") or {}
         if not podstatus.is_ready(pod.value):
-            wanted = told.get("desiredHealthy", 0)
-            healthy = told.get("currentHealthy", 0) >= wanted > 0
+            wanted = budgeted.get("desiredHealthy", 0)
+            healthy = budgeted.get("currentHealthy", 0) >= wanted > 0
             policy = budget["spec"].get("unhealthyPodEvictionPolicy")
             if healthy or policy == "AlwaysAllow":
                 return str(name)

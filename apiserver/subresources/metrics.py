@@ -68,10 +68,10 @@ class Metrics:
         _check_verb(exchange)
         if call.name:
             entry = self._registry.store.get(f"/registry/pods/{call.namespace}/{call.name}")
-            told = self._of_pod(entry.value) if entry is not None else None
-            if told is None:
+            measured = self._of_pod(entry.value) if entry is not None else None
+            if measured is None:
                 raise status.not_found(GROUP, "pods", f"{call.namespace}/{call.name}")
-            return _answer(exchange, told)
+            return _answer(exchange, measured)
         found = (self._of_pod(pod) for pod in selected(exchange, self._pods(call.namespace)))
         return _answer(exchange, _list("PodMetricsList", found))
 

@@ -59,7 +59,7 @@ def unreachable(node: Object, path: str) -> status.StatusError:
     host = next((one.get("address") for one in addresses if one.get("type") == "InternalIP"), None)
     if host is None:
         return status.unknown(f"no preferred addresses found; known addresses: [] of node {name}")
-    told = (node.get("status") or {}).get("daemonEndpoints") or {}
-    port = (told.get("kubeletEndpoint") or {}).get("Port") or _KUBELET_PORT
+    endpoints = (node.get("status") or {}).get("daemonEndpoints") or {}
+    port = (endpoints.get("kubeletEndpoint") or {}).get("Port") or _KUBELET_PORT
     text = f'Get "https://{host}:{port}/{path}": no kubelet can be reached from this server'
     return status.internal(text)

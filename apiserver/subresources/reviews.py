@@ -69,13 +69,13 @@ class Reviews:
 
     def _decided(self, obj: Object, user: User) -> Object:
         decision = self._authorizer.decide(_wanted(user, obj["spec"]))
-        told: Object = {"allowed": decision.allowed}
+        result: Object = {"allowed": decision.allowed}
         if decision.reason:
-            told["reason"] = decision.reason
+            result["reason"] = decision.reason
         ignored = reviewchecks.ignored(obj["spec"].get("resourceAttributes") or {})
         if ignored:
-            told["evaluationError"] = ignored
-        return {**obj, "status": told}
+            result["evaluationError"] = ignored
+        return {**obj, "status": result}
 
     def my_rules(self, call: Call, obj: Object) -> Object:
         """Process a SelfSubjectRulesReview."""
@@ -83,7 +83,7 @@ class Reviews:
         if not namespace:
             raise status.bad_request("no namespace on request")
         rules, failure = self._authorizer.rules_for(call.user, namespace)
-        told: Object = {
+        result: Object = {
             "resourceRules": [
                 _picked(rule, "verbs", "apiGroups", "resources", "resourceNames")
                 for rule in rules
@@ -97,8 +97,8 @@ class Reviews:
             "incomplete": False,
         }
         if failure:
-            told["evaluationError"] = failure
-        return _envelope(call, {}, spec={}, status=told)
+            result["evaluationError"] = failure
+        return _envelope(call, {}, spec={}, status=result)
 
     def token(self, call: Call, obj: Object) -> Object:
         """Process a TokenReview."""
@@ -109,12 +109,12 @@ class Reviews:
             found = self._authenticator.verify(spec["token"], spec.get("audiences") or ())
         except TokenRefused as error:
             return {**obj, "status": {"user": {}, "error": str(error)}}
-        told = {
+        result = {
             "authenticated": True,
             "user": found.user.info(),
             "audiences": list(found.audiences),
         }
-        return {**obj, "status": told}
+        return {**obj, "status": result}
 
 
 class ReviewHandler:

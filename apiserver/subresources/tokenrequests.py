@@ -75,8 +75,8 @@ class TokenRequestHandler:
         claims = self._claims(account, spec, self._bound(call, spec.get("boundObjectRef")))
         spec.setdefault("boundObjectRef", None)
         expires = meta.format_time(created + timedelta(seconds=seconds))
-        told = {"token": self._tokens.issue(claims), "expirationTimestamp": expires}
-        return {**asked, "status": told}
+        issued = {"token": self._tokens.issue(claims), "expirationTimestamp": expires}
+        return {**asked, "status": issued}
 
     def _claims(self, account: Object, spec: Object, bound: Object) -> Object:
         now = int(self._system_fields.now().timestamp())

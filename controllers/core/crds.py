@@ -241,8 +241,8 @@ def _accepted_names(crd: Object) -> Iterator[str]:
 
 def _qualified(group: str, names: Object) -> set[str]:
     """All names of a kind and its resource, each with the group."""
-    told = (*(names.get("shortNames") or ()), *(names.get(member) for member in _NAMES))
-    return {f"{group}/{name}" for name in told if name}
+    alternatives = (*(names.get("shortNames") or ()), *(names.get(member) for member in _NAMES))
+    return {f"{group}/{name}" for name in alternatives if name}
 
 
 def _revision(crd: Object) -> int:

@@ -31,8 +31,9 @@ _PERIOD = SECONDS / 3
 def name_of(host: str) -> str:
     """The Lease of the API server of a host, such as `apiserver-` and 26 letters or digits."""
     parts = (text.encode() for text in (host, COMPONENT))
-    told = b"".join(len(part).to_bytes(2, "big") + part for part in parts)
-    return f"apiserver-{b32encode(hashlib.sha256(told).digest()[:16]).decode().rstrip('=').lower()}"
+    encoded = b"".join(len(part).to_bytes(2, "big") + part for part in parts)
+    digest = hashlib.sha256(encoded).digest()[:16]
+    return f"apiserver-{b32encode(digest).decode().rstrip('=').lower()}"
 
 
 def lease(now: datetime, uid: str) -> Object:
@@ -104,8 +105,10 @@ class IdentityController:
 
 def _age(found: Object, now: datetime) -> float:
     """Seconds since the last renewal. A Lease without a renewal time has expired, as upstream."""
-    told = (found.get("spec") or {}).get("renewTime")
-    return (now - datetime.fromisoformat(told)) / timedelta(seconds=1) if told else float("inf")
+    renewed = (found.get("spec") or {}).get("renewTime")
+    if not renewed:
+        return float("inf")
+    return (now - datetime.fromisoformat(renewed)) / timedelta(seconds=1)
 
 
 def add(manager: Manager) -> None:

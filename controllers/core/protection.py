@@ -137,11 +137,11 @@ def _holds(pod: Object) -> bool:
 
 
 def _classes_of_claim(claim: Object) -> list[str]:
-    told = claim.get("status") or {}
+    observed = claim.get("status") or {}
     names = (
         claim["spec"].get("volumeAttributesClassName"),
-        told.get("currentVolumeAttributesClassName"),
-        (told.get("modifyVolumeStatus") or {}).get("targetVolumeAttributesClassName"),
+        observed.get("currentVolumeAttributesClassName"),
+        (observed.get("modifyVolumeStatus") or {}).get("targetVolumeAttributesClassName"),
     )
     return [name for name in dict.fromkeys(names) if name]
 

@@ -70,9 +70,9 @@ async def _reconcile(key: Key, env: Environment) -> None:
 
 def _errors(obj: Object, repository: Object, names: set[str]) -> list[Object]:
     found = []
-    told = _ready(repository)
-    if told is not None and told[0] == "False":
-        found.append(readiness.unready(repository["metadata"]["name"], told[1]))
+    ready = _ready(repository)
+    if ready is not None and ready[0] == "False":
+        found.append(readiness.unready(repository["metadata"]["name"], ready[1]))
     found += [
         fielderrors.not_found(field, name, f"package revision {name} not found")
         for field, name in revisions.upstream_names(obj)

@@ -327,11 +327,11 @@ class _Reconciler:
 
     def _wait(self, obj: Object) -> float:
         """Seconds until the next sync; 0 if it is due."""
-        told, options = obj.get("status") or {}, obj["spec"].get("sync") or {}
+        observed, options = obj.get("status") or {}, obj["spec"].get("sync") or {}
         now = self._env.clock.now()
-        if told.get("observedGeneration") != obj["metadata"].get("generation"):
+        if observed.get("observedGeneration") != obj["metadata"].get("generation"):
             return 0
-        soonest = _time(told.get("nextFullSyncTime"))
+        soonest = _time(observed.get("nextFullSyncTime"))
         once = _time(options.get("runOnceAt"))
         due = [each for each in (soonest, once) if each is not None]
         if not due:
@@ -396,8 +396,8 @@ class _Reconciler:
         await self._patch(obj, wanted)
 
     async def _patch(self, obj: Object, members: Object) -> Object:
-        told = obj.get("status") or {}
-        changed = {name: value for name, value in members.items() if told.get(name) != value}
+        observed = obj.get("status") or {}
+        changed = {name: value for name, value in members.items() if observed.get(name) != value}
         if not changed:
             return obj
         own = obj["metadata"]

@@ -58,10 +58,10 @@ class Rules:
             spec.pop("revision", None)
             spec["lifecycle"] = spec.get("lifecycle") or DRAFT  # L1
             return
-        told = obj.get("status") or {}
+        sent = obj.get("status") or {}
         kept = dict(old.get("status") or {})
-        if "conditions" in told and old["spec"].get("lifecycle") == DRAFT:
-            kept["conditions"] = told["conditions"]
+        if "conditions" in sent and old["spec"].get("lifecycle") == DRAFT:
+            kept["conditions"] = sent["conditions"]
         obj["status"] = kept
         spec["lifecycle"] = spec.get("lifecycle") or DRAFT
         if "revision" in old["spec"]:

@@ -19,10 +19,10 @@ class BranchNotFound(Exception):
     the solution."""
 
     def __init__(self, refs: Refs) -> None:
-        told = "branch not found"
+        text = "branch not found"
         if not refs:
-            told += ": the repository is empty; spec.git.createBranch: true makes its first commit"
-        super().__init__(told)
+            text += ": the repository is empty; spec.git.createBranch: true makes its first commit"
+        super().__init__(text)
 
 
 class Synced(NamedTuple):
@@ -36,8 +36,8 @@ class Synced(NamedTuple):
 
 def digest(refs: Refs) -> str:
     """A digest that is the same for equal refs."""
-    told = "\n".join(f"{name} {commit}" for name, commit in sorted(refs.items()))
-    return hashlib.sha256(told.encode()).hexdigest()
+    text = "\n".join(f"{name} {commit}" for name, commit in sorted(refs.items()))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 async def sync(

@@ -30,14 +30,14 @@ def files(pulls: Pulls) -> Subresource:
     """The subresource."""
 
     async def answer(question: Question, env: Environment) -> Reply:
-        async def told(run: Run[Repository], question: Question) -> Reply:
+        async def reply(run: Run[Repository], question: Question) -> Reply:
             request = _Request(run, question, pulls)
             try:
                 return await request.answer()
             except Unsupported as error:
                 raise status.bad_request(str(error)) from error
 
-        return await readings.replied(question, env, told)
+        return await readings.replied(question, env, reply)
 
     verbs = ("get", "create", "update", "delete")
     return Subresource("files", answer, kind="ResourceWrapper", verbs=verbs)

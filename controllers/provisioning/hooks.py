@@ -71,8 +71,8 @@ async def secret_of(repository: Repository, run: Run[Repository]) -> str | None:
 @check(Repository, field=FIELD, after=[branch_exists, may_write])
 async def webhook_registered(repository: Repository, run: Run[Repository]) -> Problem | None:
     """The provider has the correct webhook, or no webhook if it is not wanted."""
-    told, status = repository.status.webhook, repository.status
-    known = told.id if told is not None else None
+    hook, status = repository.status.webhook, repository.status
+    known = hook.id if hook is not None else None
     if run.is_dry or (known is None and not is_wanted(repository)):
         return None
     session = await session_of(run)
@@ -86,7 +86,7 @@ async def webhook_registered(repository: Repository, run: Run[Repository]) -> Pr
             return None
         secret, url = await secret_of(repository, run), url_of(repository)
         is_current = status.observed_generation == repository.metadata.generation
-        if secret is None or (told is not None and told.url == url and is_current):
+        if secret is None or (hook is not None and hook.url == url and is_current):
             return None
         made = await session.put_hook(Hook(url, EVENTS, secret), known)
     except NotAuthorized:
@@ -95,8 +95,8 @@ async def webhook_registered(repository: Repository, run: Run[Repository]) -> Pr
         return Forbidden("the webhook was refused: the provider does not find the repository")
     now = int(run.env.clock.now().timestamp() * 1000)
     found: Object = {"id": made, "url": url, "subscribedEvents": list(EVENTS), "lastRotated": now}
-    if told is not None and told.last_event:
-        found["lastEvent"] = told.last_event
+    if hook is not None and hook.last_event:
+        found["lastEvent"] = hook.last_event
     await _note(run, found)
     return None
 
@@ -123,9 +123,9 @@ def members(run: Run[Repository]) -> Object:
 
 async def remove(run: Run[Repository]) -> None:
     """Remove the webhook from the provider. Raises the errors of the session."""
-    told = run.object.status.webhook
-    if told is None or told.id is None:
+    hook = run.object.status.webhook
+    if hook is None or hook.id is None:
         return
     session = await session_of(run)
     if isinstance(session, Hooks):
-        await session.remove_hook(told.id)
+        await session.remove_hook(hook.id)

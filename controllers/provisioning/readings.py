@@ -41,20 +41,20 @@ _TREES = {"github": "tree", "githubEnterprise": "tree", "gitlab": "-/tree", "bit
 UNVERSIONED = "repository does not support versioned operations"
 NO_LIST = "list repositories not implemented for given connection type"
 
-Told = Callable[[Run[Repository], Question], Awaitable[Object]]
-Replied = Callable[[Run[Repository], Question], Awaitable[Reply]]
+Find = Callable[[Run[Repository], Question], Awaitable[Object]]
+MakeReply = Callable[[Run[Repository], Question], Awaitable[Reply]]
 
 
-async def asked(question: Question, env: Environment, told: Told) -> Reply:
-    """The reply with the result of `told` for the repository, in the version of the request."""
+async def reply_with(question: Question, env: Environment, find: Find) -> Reply:
+    """The reply with the result of `find` for the repository, in the version of the request."""
 
     async def reply(run: Run[Repository], question: Question) -> Reply:
-        return Reply({"apiVersion": question.api_version, **await told(run, question)})
+        return Reply({"apiVersion": question.api_version, **await find(run, question)})
 
     return await replied(question, env, reply)
 
 
-async def replied(question: Question, env: Environment, reply: Replied) -> Reply:
+async def replied(question: Question, env: Environment, reply: MakeReply) -> Reply:
     """The reply that `reply` returns for the repository. Errors of its host become a Status."""
     obj = await sync.found(env, Repository, Key(question.namespace, question.name))
     if obj is None:
@@ -71,7 +71,7 @@ async def replied(question: Question, env: Environment, reply: Replied) -> Reply
 
 
 async def _refs(question: Question, env: Environment) -> Reply:
-    async def told(run: Run[Repository], question: Question) -> Object:
+    async def find(run: Run[Repository], question: Question) -> Object:
         spec = run.object.spec
         if spec.remote is None:
             raise status.bad_request(UNVERSIONED)
@@ -86,11 +86,11 @@ async def _refs(question: Question, env: Environment) -> Reply:
             items.append(item)
         return {"kind": "RefList", "items": items}
 
-    return await asked(question, env, told)
+    return await reply_with(question, env, find)
 
 
 async def _history(question: Question, env: Environment) -> Reply:
-    async def told(run: Run[Repository], question: Question) -> Object:
+    async def find(run: Run[Repository], question: Question) -> Object:
         if run.object.spec.remote is None:
             raise status.bad_request("this repository does not support history")
         if run.object.spec.type == "git":
@@ -111,7 +111,7 @@ async def _history(question: Question, env: Environment) -> Reply:
         ]
         return {"kind": "HistoryList", "items": items}
 
-    return await asked(question, env, told)
+    return await reply_with(question, env, find)
 
 
 def _author(commit: Commit) -> Object:
@@ -127,12 +127,12 @@ def resources(pulls: Pulls) -> Subresource:
     """The resources that the last pull created."""
 
     async def answer(question: Question, env: Environment) -> Reply:
-        async def told(run: Run[Repository], question: Question) -> Object:
+        async def find(run: Run[Repository], question: Question) -> Object:
             key = Key(question.namespace, question.name)
             pulled = pulls.of(key, run.object.metadata.uid)
             return {"kind": "ResourceList", "items": _items(pulled) if pulled else []}
 
-        return await asked(question, env, told)
+        return await reply_with(question, env, find)
 
     return Subresource("resources", answer, kind="ResourceList")
 

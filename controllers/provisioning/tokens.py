@@ -48,7 +48,7 @@ class Tokens:
         if repository.spec.connection is None or repository.spec.remote is None:
             return []
         has_token = repository.secure.token is not None
-        if not self._is_due(run, has_token=has_token, told=repository.status.token):
+        if not self._is_due(run, has_token=has_token, stored=repository.status.token):
             return []
         remotes: Remotes = run.env.services["remotes"]
         try:
@@ -67,7 +67,7 @@ class Tokens:
         if connection.spec.app is None:
             return []
         has_token = connection.secure.token is not None
-        if not self._is_due(run, has_token=has_token, told=connection.status.token):
+        if not self._is_due(run, has_token=has_token, stored=connection.status.token):
             return []
         vaults: Vaults = run.env.services["vaults"]
         now = run.env.clock.now()
@@ -114,16 +114,20 @@ class Tokens:
         ]
 
     def _is_due(
-        self, run: "Run[Repository] | Run[Connection]", *, has_token: bool, told: TokenStatus | None
+        self,
+        run: "Run[Repository] | Run[Connection]",
+        *,
+        has_token: bool,
+        stored: TokenStatus | None,
     ) -> bool:
         if has_token and self._untold(run.raw) is not None:
             return False
-        if not has_token or told is None or not told.last_updated:
+        if not has_token or stored is None or not stored.last_updated:
             return True
         now = _milliseconds(run.env.clock.now())
-        if now - told.last_updated < YOUNG * 1000 or not told.expiration:
+        if now - stored.last_updated < YOUNG * 1000 or not stored.expiration:
             return False
-        return told.expiration - now < _ahead(run.env) * 1000
+        return stored.expiration - now < _ahead(run.env) * 1000
 
 
 def _ahead(env: Environment) -> float:

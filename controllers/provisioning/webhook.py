@@ -128,10 +128,10 @@ async def _make(name: str, question: Question, spec: Object, env: Environment) -
 
 async def _note(obj: Object, env: Environment) -> None:
     metadata = obj["metadata"]
-    told = {"metadata": {"uid": metadata["uid"]}, "status": {"webhook": {}}}
-    told["status"]["webhook"]["lastEvent"] = sync.now(env)
+    change = {"metadata": {"uid": metadata["uid"]}, "status": {"webhook": {}}}
+    change["status"]["webhook"]["lastEvent"] = sync.now(env)
     await env.client.patch(
-        Repository.gvr, metadata["name"], metadata["namespace"], patch=told, subresource="status"
+        Repository.gvr, metadata["name"], metadata["namespace"], patch=change, subresource="status"
     )
 
 

@@ -70,12 +70,12 @@ def next_status(obj: Object, finding: Finding, now: str) -> Object | None:
     The time of the condition changes only with its status (SetAPIServiceCondition).
     """
     state, reason, message = finding
-    told = {"status": state, "reason": reason, "message": message}
+    outcome = {"status": state, "reason": reason, "message": message}
     old = registrations.condition(obj)
-    if old is not None and {key: old.get(key, "") for key in told} == told:
+    if old is not None and {key: old.get(key, "") for key in outcome} == outcome:
         return None
     since = old.get("lastTransitionTime", now) if old and old.get("status") == state else now
-    new = {"type": registrations.AVAILABLE, "lastTransitionTime": since, **told}
+    new = {"type": registrations.AVAILABLE, "lastTransitionTime": since, **outcome}
     status = obj.get("status") or {}
     others = list(status.get("conditions") or ())
     if old is None:

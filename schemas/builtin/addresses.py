@@ -110,13 +110,13 @@ def _is_link_local_multicast(found: _Address) -> bool:
     return found.is_multicast and (int(found) >> 112) & 0xF == 2
 
 
-def of_pod(told: Object, member: str) -> list[FieldError]:
+def of_pod(status: Object, member: str) -> list[FieldError]:
     """Return the errors of `podIPs` or `hostIPs` in a pod's status: at most one address of each
     family, and the first of `hostIPs` must equal `hostIP`."""
-    many = told.get(f"{member}s") or []
+    many = status.get(f"{member}s") or []
     path = f"status.{member}s"
     errors = []
-    first = told.get(member) or ""
+    first = status.get(member) or ""
     if member == "hostIP" and many and many[0].get("ip", "") != first:
         why = "must be equal to `hostIP`"
         errors.append(fielderrors.invalid(f"{path}[0].ip", many[0].get("ip", ""), why))

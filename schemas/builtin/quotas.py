@@ -222,11 +222,11 @@ def matches(quota: Object, group: str, plural: str, obj: Object) -> bool:
 def _in_scope(requirement: Object, group: str, plural: str, obj: Object) -> bool:
     scope, spec = requirement.get("scopeName"), obj.get("spec") or {}
     if scope == "VolumeAttributesClass" and (group, plural) == ("", "persistentvolumeclaims"):
-        told = obj.get("status") or {}
+        observed = obj.get("status") or {}
         named = [
             spec.get("volumeAttributesClassName"),
-            told.get("currentVolumeAttributesClassName"),
-            (told.get("modifyVolumeStatus") or {}).get("targetVolumeAttributesClassName"),
+            observed.get("currentVolumeAttributesClassName"),
+            (observed.get("modifyVolumeStatus") or {}).get("targetVolumeAttributesClassName"),
         ]
         present = [name for name in named if name]
         return any(_selects(requirement, name) for name in present or [""])

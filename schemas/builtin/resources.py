@@ -44,8 +44,8 @@ def read(minor: int = releases.NEWEST.minor) -> tuple[Resource, ...]:
     """The built-in resources of a minor, groups in discovery's order, plurals sorted within a
     group."""
     lines = _INDEX.read_text(encoding="utf-8").splitlines()
-    told = (_of_minor(line, minor) for line in lines if line and not line.startswith("#"))
-    return tuple(_resource(line) for line in told if line)
+    described = (_of_minor(line, minor) for line in lines if line and not line.startswith("#"))
+    return tuple(_resource(line) for line in described if line)
 
 
 @caches.of_values(_MINORS)

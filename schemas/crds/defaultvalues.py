@@ -12,7 +12,7 @@ from inkube.schemas import cel, releases
 from inkube.schemas.caches import Memo
 from inkube.schemas.crds import rules
 from inkube.schemas.crds.schemastructure import EMBEDDED
-from inkube.schemas.fielderrors import FieldError, Type, invalid, told
+from inkube.schemas.fielderrors import FieldError, Type, invalid, within_limits
 from inkube.schemas.golang import DecodeError
 from inkube.schemas.objects import Object, may_mention
 from inkube.schemas.structural import CompiledSchema, embedded
@@ -161,7 +161,7 @@ def _inside_metadata(node: Object, path: str, place: _Position) -> Iterator[Fiel
         CompiledSchema(place.resource, resource_root=False), {**_VALIDATION, **value}
     )
     if found:
-        texts = told(found)[1]
+        texts = within_limits(found)[1]
         joined = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
         yield invalid(path, node["default"], f"must result in valid metadata: {joined}")
         return

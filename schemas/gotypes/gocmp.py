@@ -159,14 +159,14 @@ def _selector(given: Object) -> str:
     """Return the result of LabelSelector.String, which is generated for protobuf."""
     labels = given.get("matchLabels") or {}
     pairs = "".join(f"{key}: {labels[key]}," for key in sorted(labels))
-    told = "".join(
+    expressions = "".join(
         f"LabelSelectorRequirement{{Key:{one.get('key', '')},Operator:{one.get('operator', '')},"
         f"Values:[{' '.join(one.get('values') or ())}],}},"
         for one in given.get("matchExpressions") or ()
     )
     return (
         f"&LabelSelector{{MatchLabels:map[string]string{{{pairs}}},"
-        f"MatchExpressions:[]LabelSelectorRequirement{{{told}}},}}"
+        f"MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},}}"
     )
 
 
@@ -620,16 +620,16 @@ class _Format:
         made: list[_Record] = []
         names = {"struct": "field", "map": "entry"}
         left = _Stats(names.get(node.value.kind, "element"))
-        groups, told = _groups(node.records), 0
+        groups, shown = _groups(node.records), 0
         for place, group in enumerate(groups):
-            if told >= limit:
+            if shown >= limit:
                 left.count(group)
             elif not group[0][1].differs:
                 self._add_equal(group, (place > 0, place < len(groups) - 1), left.name, made)
             else:
                 for name, child in group:
                     self._add_change(name, child, made)
-                told += len(group)
+                shown += len(group)
         if left.total:
             made.append(_DOTS._replace(comment=str(left)))
         return tuple(made)
@@ -737,8 +737,8 @@ class _Format:
         if is_lined:
             before, after = old.split("\n"), new.split("\n")
             records = _pieces(before, after, 1, "line")
-            if (told := _tripled(records)) is not None:
-                return _Wrap("(", told, ")")
+            if (tripled := _tripled(records)) is not None:
+                return _Wrap("(", tripled, ")")
             delimiter = gotext.quote("\n")
         else:
             records = _pieces(list(old), list(new), _CHUNK, "byte")
@@ -866,13 +866,13 @@ class _Stats:
             self._counts[names[edit]] += 1
 
     def __str__(self) -> str:
-        told = [f"{count} {name}" for name, count in self._counts.items() if count]
+        parts = [f"{count} {name}" for name, count in self._counts.items() if count]
         name = self.name
         if self.total > 1:
             name = f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
-        if len(told) > 2:
-            return f"{', '.join(told[:-1])}, and {told[-1]} {name}"
-        return f"{' and '.join(told)} {name}"
+        if len(parts) > 2:
+            return f"{', '.join(parts[:-1])}, and {parts[-1]} {name}"
+        return f"{' and '.join(parts)} {name}"
 
 
 def _groups(records: "list[tuple[str, _Node]]") -> "list[list[tuple[str, _Node]]]":

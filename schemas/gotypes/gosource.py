@@ -28,13 +28,13 @@ def value(name: str, given: Object | None, minor: int) -> str:
         inner = value("meta.ObjectMeta", (given or {}).get(struct.embedded), minor)
         members.append(f"ObjectMeta:{inner}")
     for within, fields in groupby(struct.fields, key=lambda field: field.within):
-        told = ", ".join(
+        written = ", ".join(
             f"{exported(field.name)}:{_field(name, field, (given or {}).get(field.key), minor)}"
             for field in fields
         )
         for step in reversed(within.split(".") if within else ()):
-            told = f"{step}:{name.partition('.')[0]}.{step}{{{told}}}"
-        members.append(told)
+            written = f"{step}:{name.partition('.')[0]}.{step}{{{written}}}"
+        members.append(written)
     return f"{package(name)}{{{', '.join(members)}}}"
 
 

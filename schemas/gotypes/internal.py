@@ -57,7 +57,7 @@ class Struct(NamedTuple):
     """The key of the struct that is embedded before these fields, or ""."""
 
 
-class Shown(Verbatim):
+class InternalValue(Verbatim):
     """A value of an internal type in an error, or a list of such values. Other minors print it
     differently.
 
@@ -111,8 +111,8 @@ def items(name: str, values: list[Object] | None, minor: int = _NEWEST) -> Verba
     return _shown(name, shown, values)
 
 
-def _shown(name: str, text: str, given: Any) -> Shown:
-    made = Shown(text)
+def _shown(name: str, text: str, given: Any) -> InternalValue:
+    made = InternalValue(text)
     made.name, made.given = name, given
     return made
 

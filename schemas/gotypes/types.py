@@ -72,7 +72,7 @@ class GoField(NamedTuple):
     """The embedded structs that contain the field, separated by dots."""
 
 
-class Made(dict[str, GoType]):
+class UnfinishedTypes(dict[str, GoType]):
     """Types by name. They are incomplete while their fields are created, because types can contain
     themselves."""
 
@@ -90,10 +90,10 @@ _MADE: Final[caches.Table[tuple[str, int], GoType]] = caches.Table(
 
 def of(name: str, minor: int = releases.NEWEST.minor) -> GoType:
     """Return the type with that name in the table of a minor."""
-    return _MADE.get((name, minor)) or _make(name, Made(minor))
+    return _MADE.get((name, minor)) or _make(name, UnfinishedTypes(minor))
 
 
-def _make(name: str, unfinished: Made) -> GoType:
+def _make(name: str, unfinished: UnfinishedTypes) -> GoType:
     found = _MADE.get((name, unfinished.minor)) or unfinished.get(name)
     if found is None:
         made = unfinished[name] = GoType(*_kind(name, unfinished))
@@ -105,7 +105,7 @@ def _make(name: str, unfinished: Made) -> GoType:
     return found
 
 
-def _kind(name: str, unfinished: Made) -> tuple[str, str]:
+def _kind(name: str, unfinished: UnfinishedTypes) -> tuple[str, str]:
     """Return a type's kind, and its name in Go's errors."""
     if name in _SPECIAL:
         kind = _SPECIAL[name]
@@ -117,7 +117,7 @@ def _kind(name: str, unfinished: Made) -> tuple[str, str]:
     return "struct" if struct else "raw", _short(name)
 
 
-def _fill(made: GoType, name: str, unfinished: Made) -> None:
+def _fill(made: GoType, name: str, unfinished: UnfinishedTypes) -> None:
     if made.kind in _UNIONS.values():
         made.item = _make(_PROPS, unfinished)
     elif made.kind == "struct":
@@ -161,7 +161,7 @@ def _field(key: str, made: GoType, node: Schema, *, required: bool, minor: int) 
     )
 
 
-def _type(node: Schema, unfinished: Made) -> GoType:
+def _type(node: Schema, unfinished: UnfinishedTypes) -> GoType:
     target = node.get("$ref")
     if target:
         return _make(target, unfinished)

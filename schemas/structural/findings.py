@@ -29,7 +29,8 @@ class Enough(Exception):  # ends the validation; it is not an error
 
 
 class BoundedSink(Sink):
-    """A sink that ends the validation if it has more errors than a response (`fielderrors.told`).
+    """A sink that ends the validation if it has more errors than a response
+    (`fielderrors.within_limits`).
 
     It is for a whole value. Its forks have no bound, because the errors of a branch can be
     discarded.

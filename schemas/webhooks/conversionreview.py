@@ -65,9 +65,9 @@ def read(
 
 
 def _refusal(response: Object, uid: str, version: str) -> str:
-    told = str(response.get("uid") or "")
-    if version == "v1" and told != uid:
-        return f"expected response.uid={quote(uid)}, got {quote(told)}"
+    answered = str(response.get("uid") or "")
+    if version == "v1" and answered != uid:
+        return f"expected response.uid={quote(uid)}, got {quote(answered)}"
     result = response.get("result") or {}
     state = str(result.get("status") or "")
     if state == "Success":
@@ -88,11 +88,11 @@ def _check_type(found: Object, obj: Object, wanted: str, where: str) -> None:
 def _restored(found: Object, obj: Object, webhook: str) -> Object:
     """Return the converted object with its old metadata, apart from labels and annotations."""
     before, after = obj.get("metadata") or {}, found.get("metadata") or {}
-    for member, told in _SAME:
+    for member, described in _SAME:
         was, now = before.get(member) or "", after.get(member) or ""
         if was != now:
             raise ConversionError(
-                f"{webhook} returned invalid object: must have the same {told}: {was} != {now}"
+                f"{webhook} returned invalid object: must have the same {described}: {was} != {now}"
             )
     metadata = {**before}
     for member in ("labels", "annotations"):

@@ -74,18 +74,18 @@ def _check_kind(found: Object, version: str, expected: Kind) -> None:
             f"no kind {gotext.quote(str(kind))} is registered for version "
             f"{gotext.quote(str(api_version))} {_SCHEME}"
         )
-    told = api_version.rpartition("/")[2]
-    if told != version:
-        raise ReplyError(f"converting ({told}.{kind}) to ({version}.{kind}): unknown conversion")
+    given = api_version.rpartition("/")[2]
+    if given != version:
+        raise ReplyError(f"converting ({given}.{kind}) to ({version}.{kind}): unknown conversion")
 
 
 def _failure(code: int, body: bytes) -> str:
     try:
-        told = orjson.loads(body)
+        document = orjson.loads(body)
     except orjson.JSONDecodeError:
-        told = None
-    if isinstance(told, dict) and told.get("kind") == "Status" and told.get("message"):
-        return str(told["message"])
+        document = None
+    if isinstance(document, dict) and document.get("kind") == "Status" and document.get("message"):
+        return str(document["message"])
     if code in _TEXTS:
         return _TEXTS[code]
     text = body.decode(errors="replace").strip() or "unknown"

@@ -35,8 +35,8 @@ class Rejection(status.StatusError):
         message = f"{denied}: {why}" if why else f"{denied} without explanation"
         super().__init__(max(code, 400), reason, message, details=result.get("details"))
         self.metadata = result.get("metadata") or {}
-        told = result.get("status")
-        self.status = told if told and told != "Success" else "Failure"
+        state = result.get("status")
+        self.status = state if state and state != "Success" else "Failure"
         seconds = (self.details or {}).get("retryAfterSeconds")
         if seconds:
             self.headers["Retry-After"] = str(seconds)
@@ -154,10 +154,10 @@ def _verify(document: Object, response: Object | None, *, uid: str, version: str
         raise InvalidAnswerError("webhook response was absent")
     if version != "v1":
         return
-    told = response.get("uid") or ""
-    if told != uid:
+    answered = response.get("uid") or ""
+    if answered != uid:
         raise InvalidAnswerError(
-            f"expected response.uid={gotext.quote(uid)}, got {gotext.quote(told)}"
+            f"expected response.uid={gotext.quote(uid)}, got {gotext.quote(answered)}"
         )
     found = GVK.of(document.get("apiVersion") or "", document.get("kind") or "")
     if found != (GROUP, version, KIND):
@@ -195,10 +195,10 @@ def _check_types(response: Any) -> None:
     _check_members(response, _MEMBERS, _RESPONSE)
     for text in response.get("warnings") or ():
         _check_members({"warnings": text}, (("warnings", str, "string"),), _RESPONSE)
-    told = response.get("status")
-    if told is not None:
+    result = response.get("status")
+    if result is not None:
         _check_members(response, (("status", dict, "v1.Status"),), _RESPONSE)
-        _check_members(told, _STATUS, "Status.response.status")
+        _check_members(result, _STATUS, "Status.response.status")
 
 
 def _check_members(obj: Object, members: tuple[tuple[str, type, str], ...], path: str) -> None:

@@ -75,17 +75,17 @@ class FaultInjectingClient:
             await self._wait(injection)
             _refuse(injection)
         watching = None if injection is None else injection.watching
-        told = 0
+        sent = 0
         try:
             async for event in events:
                 if watching is not None and event.type == "BOOKMARK" and watching.without_bookmarks:
                     continue
                 if watching is not None and watching.events is not None:
-                    if told >= watching.events:
+                    if sent >= watching.events:
                         if watching.end == "Expired":
                             raise status.expired("too old resource version, by a Fault")
                         return
-                    told += event.type != "BOOKMARK"
+                    sent += event.type != "BOOKMARK"
                 yield event
         finally:
             await events.aclose()

@@ -190,11 +190,11 @@ class _Merge:
         fields = _Fields(self, ours.file)
         target = fields.merge(base, _plain(theirs), packages.unmarked(ours.value), "")
         if marks is not None:
-            told = documents.annotations(ours.value)[packages.IDENTIFIER]
+            identifier = documents.annotations(ours.value)[packages.IDENTIFIER]
             metadata = {**target["metadata"]}
             metadata["annotations"] = {
                 **(metadata.get("annotations") or {}),
-                packages.IDENTIFIER: told,
+                packages.IDENTIFIER: identifier,
             }
             target = {**target, "metadata": metadata}
         return documents.edited(ours.text, lambda tree: become(tree, target))

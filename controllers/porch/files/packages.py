@@ -119,10 +119,10 @@ def mark(document: Document) -> None:
 
 def upstream_identity(document: Document) -> tuple[str, ...]:
     """The upstream identity of an object: from its annotation, from its comment, or its own."""
-    told = documents.annotations(document.value).get(IDENTIFIER, "").split("|")
+    parts = documents.annotations(document.value).get(IDENTIFIER, "").split("|")
     group, kind, namespace, name = documents.identity(document.value)
-    if len(told) == len(("group", "kind", "namespace", "name")):
-        return (told[0], told[1], told[2] if told[2] != "default" else "", told[3])
+    if len(parts) == len(("group", "kind", "namespace", "name")):
+        return (parts[0], parts[1], parts[2] if parts[2] != "default" else "", parts[3])
     comment = _MERGE_COMMENT.search(document.text)
     if comment is not None and "/" in comment[1]:
         namespace, _, name = comment[1].partition("/")

@@ -86,13 +86,13 @@ class _Discovering:
                 text = self._kptfile_at(head, path, shown)
                 if text is None:
                     continue
-                told = layout.told(head.message)
-                own = told.get("package") == package and revision > 0
+                metadata = layout.metadata_of(head.message)
+                own = metadata.get("package") == package and revision > 0
                 default = last if revision == layout.PLACEHOLDER else f"v{revision}"
-                workspace = str(told.get("workspaceName") or default) if own else default
+                workspace = str(metadata.get("workspaceName") or default) if own else default
                 found = FoundRevision(
                     package, workspace, revision, layout.PUBLISHED, shown, commit, text,
-                    layout.tasks_of(told) if own else None, head.author, _time(head),
+                    layout.tasks_of(metadata) if own else None, head.author, _time(head),
                 )  # fmt: skip
             else:
                 assert workspace is not None, "it is known"
@@ -152,7 +152,7 @@ class _Discovering:
             found.kptfile = self._kptfile_at(head, path, shown)
             if found.kptfile is None:
                 return
-            found.tasks = layout.tasks_of(layout.told(head.message))
+            found.tasks = layout.tasks_of(layout.metadata_of(head.message))
         self._published[package, workspace] = found
         self._add(found)
 

@@ -96,22 +96,22 @@ def message(text: str, package: str, workspace: str, revision: int, tasks: Seque
     `task` is the last task of the revision, as in Porch. If there are several tasks, `tasks`
     contains all of them.
     """
-    told: Object = {"package": package, "workspaceName": workspace, "revision": str(revision)}
+    metadata: Object = {"package": package, "workspaceName": workspace, "revision": str(revision)}
     if tasks:
-        told["task"] = tasks[-1]
+        metadata["task"] = tasks[-1]
     if len(tasks) > 1:
-        told["tasks"] = list(tasks)
-    return f"{text}\n\nkpt:{json.dumps(told, separators=(',', ':'))}\n"
+        metadata["tasks"] = list(tasks)
+    return f"{text}\n\nkpt:{json.dumps(metadata, separators=(',', ':'))}\n"
 
 
-def tasks_of(told: Object) -> list[Object] | None:
+def tasks_of(metadata: Object) -> list[Object] | None:
     """The tasks in the metadata of a commit message; None if it contains no tasks."""
-    several = told.get("tasks")
-    tasks: list[Any] = several if isinstance(several, list) else [told.get("task")]
+    several = metadata.get("tasks")
+    tasks: list[Any] = several if isinstance(several, list) else [metadata.get("task")]
     return tasks if all(isinstance(each, dict) for each in tasks) else None
 
 
-def told(message: str) -> Object:
+def metadata_of(message: str) -> Object:
     """The metadata in a commit message; {} if the message contains none."""
     for line in message.splitlines():
         if line.startswith("kpt:"):

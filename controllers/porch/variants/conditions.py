@@ -40,13 +40,13 @@ def module(
     )
 
 
-async def tell(
+async def write(
     env: Environment, kind: Any, obj: Object, findings: Sequence[Finding], members: Object
 ) -> None:
     """Write the conditions and members of a status that changed."""
-    meta, told = obj["metadata"], obj.get("status") or {}
+    meta, observed = obj["metadata"], obj.get("status") or {}
     made: Object = {**members, "conditions": status.conditions(obj, findings, env.clock.now())}
-    changed = {name: value for name, value in made.items() if not same(told.get(name), value)}
+    changed = {name: value for name, value in made.items() if not same(observed.get(name), value)}
     if not changed:
         return
     patch = {"metadata": {"uid": meta["uid"]}, "status": changed}

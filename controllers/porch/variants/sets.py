@@ -268,7 +268,7 @@ class Sets:
                 Finding("Stalled", False, "Valid", "all validation checks passed"),
                 Finding("Ready", True, "Reconciled", good),
             ]
-        await conditions.tell(self._env, PackageVariantSet, obj, findings, {})
+        await conditions.write(self._env, PackageVariantSet, obj, findings, {})
 
 
 def name_of(owner: str, repo: str, package: str) -> str:

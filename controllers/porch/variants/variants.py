@@ -363,7 +363,7 @@ class Variants:
     async def _tell(
         self, obj: Object, findings: Sequence[Finding], targets: Sequence[str] | None
     ) -> None:
-        await conditions.tell(self._env, PackageVariant, obj, findings, (
+        await conditions.write(self._env, PackageVariant, obj, findings, (
             {} if targets is None else {"downstreamTargets": [{"name": n} for n in targets]}
         ))  # fmt: skip
 

@@ -129,10 +129,10 @@ def _updates(depot: Depot, old: Object, edition: _Attempt) -> list[Update]:
 
 def _publish(write: Write, env: Environment, depot: Depot, obj: Object, edition: _Attempt) -> None:
     """Apply a publication to its object."""
-    spec, told = obj["spec"], obj["status"]
+    spec, observed = obj["spec"], obj["status"]
     spec["revision"] = edition.number
-    told["publishedBy"] = write.user
-    told["publishTimestamp"] = meta.format_time(env.clock.now())
+    observed["publishedBy"] = write.user
+    observed["publishTimestamp"] = meta.format_time(env.clock.now())
     tag = depot.layout.shown(depot.layout.tag(spec["packageName"], edition.number))
     revisions.place(obj, depot, tag, edition.commit)
     revisions.settle(obj)

@@ -35,10 +35,10 @@ class Readiness:
         if condition(found) is None:
             await self._first_sync(write.namespace, name)
             found = await storedobjects.repository(env.client, name, write.namespace) or found
-        told = condition(found)
-        if told is not None and told["status"] == "True":
+        state = condition(found)
+        if state is not None and state["status"] == "True":
             return found
-        message = "it was not synced yet" if told is None else told.get("message", "")
+        message = "it was not synced yet" if state is None else state.get("message", "")
         raise self._refusals.invalid(write.name, unready(name, message))
 
     async def _first_sync(self, namespace: str, name: str) -> None:

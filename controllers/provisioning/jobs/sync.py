@@ -55,10 +55,10 @@ def _watches() -> tuple[Watch, ...]:
 
 
 def _concern(obj: Object) -> tuple[Any, ...]:
-    told, metadata = obj.get("status") or {}, obj["metadata"]
-    health = (told.get("health") or {}).get("healthy")
-    state = (told.get("sync") or {}).get("state")
-    observed = told.get("observedGeneration")
+    reported, metadata = obj.get("status") or {}, obj["metadata"]
+    health = (reported.get("health") or {}).get("healthy")
+    state = (reported.get("sync") or {}).get("state")
+    observed = reported.get("observedGeneration")
     return metadata["generation"], metadata.get("deletionTimestamp"), health, state, observed
 
 
@@ -67,19 +67,19 @@ async def _reconcile(key: Key, pulls: Pulls, options: Options, env: Environment)
     if obj is None:
         pulls.forget(key)
         return None
-    told, metadata = obj.get("status") or {}, obj["metadata"]
+    reported, metadata = obj.get("status") or {}, obj["metadata"]
     wanted = (obj["spec"].get("sync") or {}).get("enabled")
     if metadata.get("deletionTimestamp") or not wanted:
         return None
-    if told.get("observedGeneration") != metadata["generation"]:
+    if reported.get("observedGeneration") != metadata["generation"]:
         return None
-    if not (told.get("health") or {}).get("healthy"):
+    if not (reported.get("health") or {}).get("healthy"):
         pulls.forget(key)
         return None
     name = job_name(key.name, "sync")
     if await found(env, Job, Key(key.namespace, name)) is not None:
         return None
-    pulled, sync = pulls.of(key, metadata["uid"]), told.get("sync") or {}
+    pulled, sync = pulls.of(key, metadata["uid"]), reported.get("sync") or {}
     if pulled is None or pulled.generation != metadata["generation"]:
         await ask(obj, env, is_incremental=False)
         return None

@@ -34,12 +34,12 @@ class SigningRequests(BuiltinStrategy):
     def prepare_status(self, context: Context, obj: Object, old: Object) -> None:
         """Keep the spec and the decisions of the old status, which only /approval writes."""
         keep(obj, old, "spec")
-        told, before = obj.setdefault("status", {}), old.get("status") or {}
+        status, before = obj.setdefault("status", {}), old.get("status") or {}
         decided = [one for one in before.get("conditions") or () if one["type"] in _DECISIONS]
-        given = [one.get("type") for one in told.get("conditions") or ()]
+        given = [one.get("type") for one in status.get("conditions") or ()]
         missing = [one for one in decided if one["type"] not in given]
         if missing:
-            told["conditions"] = [*(told.get("conditions") or ()), *missing]
+            status["conditions"] = [*(status.get("conditions") or ()), *missing]
         _settle_times(obj, old, context.now)
 
     def prepare_part(self, context: Context, obj: Object, old: Object) -> None:
@@ -56,8 +56,8 @@ def _record(spec: Object, user: User) -> None:
     for member in _REQUESTER:
         spec.pop(member, None)
     extra = {name: list(values) for name, values in user.extra}
-    told = {"username": user.name, "uid": user.uid, "groups": list(user.groups), "extra": extra}
-    spec.update({member: value for member, value in told.items() if value})
+    names = {"username": user.name, "uid": user.uid, "groups": list(user.groups), "extra": extra}
+    spec.update({member: value for member, value in names.items() if value})
 
 
 def _settle_times(obj: Object, old: Object, now: str) -> None:

@@ -58,13 +58,13 @@ class Claims(_Namespaced):
         """Remove the status of devices that are no longer allocated
         (dropDeallocatedStatusDevices)."""
         super().prepare_status(context, obj, old)
-        told = obj.get("status") or {}
-        gone = allocated_devices(old.get("status") or {}) - allocated_devices(told)
-        if gone and told.get("devices"):
-            left = [device for device in told["devices"] if identity(device) not in gone]
-            told["devices"] = left
+        status = obj.get("status") or {}
+        gone = allocated_devices(old.get("status") or {}) - allocated_devices(status)
+        if gone and status.get("devices"):
+            left = [device for device in status["devices"] if identity(device) not in gone]
+            status["devices"] = left
             if not left:
-                del told["devices"]
+                del status["devices"]
 
     def check_status(self, obj: Object, old: Object) -> list[FieldError]:
         had, has = _results(old), _results(obj)

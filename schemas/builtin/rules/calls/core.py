@@ -268,16 +268,16 @@ def _fits(scope: str, name: str) -> bool:
     return name in _COMPUTE
 
 
-def _unfit(scope: str, error: FieldError, frame: Frame, told: int) -> list[FieldError]:
-    """Return the error one time for each limited resource that the scope does not fit. `told` is
-    the number of earlier errors: with them, the result has one error more than a response can
+def _unfit(scope: str, error: FieldError, frame: Frame, earlier: int) -> list[FieldError]:
+    """Return the error one time for each limited resource that the scope does not fit. `earlier`
+    is the number of errors before it: with them, the result has one error more than a response can
     contain. For each scope, all resources are checked only one time."""
     if scope not in _SCOPES:
         return []
     counts: dict[str, int] = frame.facts.setdefault("unfit", {})
     if scope not in counts:
         counts[scope] = sum(not _fits(scope, name) for name in frame.obj.get("hard") or {})
-    return [error] * min(counts[scope], fielderrors.MOST + 1 - told)
+    return [error] * min(counts[scope], fielderrors.MOST + 1 - earlier)
 
 
 def scopes(value: list[str], path: str, frame: Frame) -> list[FieldError]:
@@ -323,8 +323,8 @@ def scope_selector(value: list[Object], path: str, frame: Frame) -> list[FieldEr
 def _operator(one: Object, path: str) -> list[FieldError]:
     operator, values, errors = one.get("operator", ""), one.get("values") or [], []
     if one.get("scopeName") in _PLAIN_SCOPES and operator != "Exists":
-        told = ", ".join(f"ResourceQuotaScope{name}" for name in _PLAIN_SCOPES[:-1])
-        why = f"must be 'Exists' when scope is any of {told} or ResourceQuotaScope"
+        names = ", ".join(f"ResourceQuotaScope{name}" for name in _PLAIN_SCOPES[:-1])
+        why = f"must be 'Exists' when scope is any of {names} or ResourceQuotaScope"
         place = f"{path}.operator"
         errors.append(fielderrors.invalid(place, operator, f"{why}{_PLAIN_SCOPES[-1]}"))
     if operator in ("In", "NotIn"):
@@ -348,9 +348,9 @@ _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 def node_capacity(obj: Object) -> None:
     """Set the default of allocatable: the capacity (SetDefaults_NodeStatus)."""
-    told = obj.get("status") or {}
-    if told.get("capacity") and not told.get("allocatable"):
-        told["allocatable"] = dict(told["capacity"])
+    status = obj.get("status") or {}
+    if status.get("capacity") and not status.get("allocatable"):
+        status["allocatable"] = dict(status["capacity"])
 
 
 def pod_ranges(spec: Object) -> None:
@@ -427,11 +427,11 @@ def pod_ranges_of_families(value: list[str], path: str, _frame: Frame) -> list[F
 
 def node_changes(value: Object, _path: str, frame: Frame) -> list[FieldError]:
     """Check the changes of a node, its addresses, resources and taints (ValidateNodeUpdate)."""
-    told, spec = value.get("status") or {}, value.get("spec") or {}
+    status, spec = value.get("status") or {}, value.get("spec") or {}
     before = (frame.old or {}).get("spec") or {}
-    errors = _node_addresses(told.get("addresses") or [])
+    errors = _node_addresses(status.get("addresses") or [])
     for member in ("capacity", "allocatable"):
-        for name, amount in sorted((told.get(member) or {}).items()):
+        for name, amount in sorted((status.get(member) or {}).items()):
             errors += resourcenames.check_amount(name, amount, f"status.{member}.{name}")
     for member, shown in (("podCIDRs", "podCIDR"), ("providerID", "providerID")):
         if before.get(member) and not same(spec.get(member), before[member]):

@@ -19,12 +19,12 @@ _CLASS = "kubernetes.io/ingress.class"
 def class_in_two_places(value: Object, _path: str, _frame: Frame) -> list[FieldError]:
     """Check that a new Ingress with both the annotation and the field for its class has equal
     values."""
-    told = (value["metadata"].get("annotations") or {}).get(_CLASS)
+    annotated = (value["metadata"].get("annotations") or {}).get(_CLASS)
     name = (value.get("spec") or {}).get("ingressClassName")
-    if told is None or name is None or told == name:
+    if annotated is None or name is None or annotated == name:
         return []
     why = "must match `ingressClassName` when both are specified"
-    return [fielderrors.invalid(f"annotations.{_CLASS}", told, why)]
+    return [fielderrors.invalid(f"annotations.{_CLASS}", annotated, why)]
 
 
 def has_class_annotation(frame: Frame) -> bool:

@@ -43,8 +43,8 @@ class Pods(BuiltinStrategy):
         super().prepare_status(context, obj, old)
         for member in ("deletionTimestamp", "ownerReferences"):
             keep(obj["metadata"], old["metadata"], member)
-        told, before = obj.setdefault("status", {}), old.get("status") or {}
-        podupdates.keep_in_status(told, before, keeps_class=self._keeps_class)
+        status, before = obj.setdefault("status", {}), old.get("status") or {}
+        podupdates.keep_in_status(status, before, keeps_class=self._keeps_class)
 
     def prepare_part(self, context: Context, obj: Object, old: Object) -> None:
         spec = podupdates.PARTS[context.subresource](obj["spec"], old["spec"])

@@ -9,18 +9,18 @@ from inkube.schemas.builtin.strategies.base import keep
 from inkube.schemas.objects import Object
 
 
-def keep_in_status(told: Object, old: Object, *, keeps_class: bool = True) -> None:
+def keep_in_status(status: Object, old: Object, *, keeps_class: bool = True) -> None:
     """Keep qosClass and observed generations of the old status if the new one omits them, in
     place."""
-    if keeps_class and not told.get("qosClass"):
-        keep(told, old, "qosClass")
-    if not told.get("observedGeneration"):
-        keep(told, old, "observedGeneration")
+    if keeps_class and not status.get("qosClass"):
+        keep(status, old, "qosClass")
+    if not status.get("observedGeneration"):
+        keep(status, old, "observedGeneration")
     known: dict[str, list[int]] = {}
     for condition in old.get("conditions") or ():
         generations = known.setdefault(condition.get("type", ""), [])
         generations.append(condition.get("observedGeneration", 0))
-    for condition in told.get("conditions") or ():
+    for condition in status.get("conditions") or ():
         generations = known.get(condition.get("type", ""), [])
         generation = generations.pop(0) if generations else 0
         if generation and not condition.get("observedGeneration"):
