@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from inkube.controllers.client import Client
 from inkube.controllers.events import Recorder
 from inkube.controllers.informer import Informers
+from inkube.controllers.outages import Outages
 from inkube.controllers.pacer import Pacer
 from inkube.controllers.records import NoRecords, Records
 from inkube.schemas.clock import Clock
@@ -39,6 +40,7 @@ class Environment:
     clock: Clock
     informers: Informers
     events: Recorder
+    outages: Outages
     services: Mapping[str, Any] = field(default_factory=dict)
     recheck: Recheck = field(default_factory=Recheck)
     retry_seconds: float = 12.0

@@ -134,12 +134,16 @@ class CheckSet(Generic[R]):
             await run.memo.close()
 
     async def evaluate(self, run: Run[R]) -> list[FieldError]:
-        """All errors of a run. The caller can read its shared results afterwards."""
+        """All errors of a run. The caller can read its shared results afterwards. Raises the errors
+        of a store that cannot be used."""
         outcomes: dict[Check[R], asyncio.Task[list[FieldError] | None]] = {}
-        async with asyncio.TaskGroup() as group:
-            for check in self.checks:
-                before = [outcomes[earlier] for earlier in check.after]
-                outcomes[check] = group.create_task(self._one(check, run, before))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for check in self.checks:
+                    before = [outcomes[earlier] for earlier in check.after]
+                    outcomes[check] = group.create_task(self._one(check, run, before))
+        except ExceptionGroup as failed:
+            raise failed.exceptions[0] from failed
         return [error for task in outcomes.values() for error in task.result() or ()]
 
     async def _one(
@@ -162,7 +166,8 @@ class CheckSet(Generic[R]):
 
 async def _found_by(check: Check[R], run: Run[R]) -> list[Problem] | None:
     """The findings of a check, or a finding about an outage. For a refused object, None in place of
-    a finding about an outage. Raises models.Unread."""
+    a finding about an outage. Raises models.Unread, and the errors of a store that cannot be
+    used."""
     try:
         return await _attempt(check, run)
     except models.Unread:
@@ -173,7 +178,9 @@ async def _found_by(check: Check[R], run: Run[R]) -> list[Problem] | None:
         if not error.is_final:
             run.retries.append(check.retry)
         return [_reported(error, check, run)]
-    except Exception:  # a broken check must not keep the others from being reported
+    except Exception as error:  # a broken check must not keep the others from being reported
+        if run.env.outages.includes(error):
+            raise
         logger.exception("the check %s broke on %s", check.name, run.name)
         detail = f"the check {check.name} broke, see the server's log; {run.again()}"
         return [InternalError(detail)]

@@ -52,6 +52,7 @@ def _environment(core: Core, services: Mapping[str, Any]) -> Environment:
         clock=clock,
         informers=core.manager.informers,
         events=Recorder(core.manager.client, clock, core.manager.event_names),
+        outages=core.manager.outages,
         services={**services, **options.services},
         recheck=Recheck(options.recheck_healthy, options.recheck_unhealthy),
         retry_seconds=options.retry_seconds,

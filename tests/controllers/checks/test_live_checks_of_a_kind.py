@@ -27,6 +27,7 @@ from inkube.controllers.checks import (
 from inkube.controllers.kinds import KindModule
 from inkube.schemas.models import Model, Resource
 from inkube.schemas.status import StatusError
+from inkube.storage import errors as storage_errors
 
 
 class Spec(Model):
@@ -456,6 +457,33 @@ async def test_independent_checks_run_at_the_same_time(running):
 
     async with running(KindModule(Lamp, checks=[one, other])) as cluster:
         await cluster.client.create(lamp(), dry_run=True)
+
+
+async def test_a_check_during_an_outage_of_the_store_is_repeated(running, clock, caplog, until):
+    """It is no finding about the object, and no traceback."""
+    errors = [storage_errors.Unavailable("connection refused")]
+
+    @check(Lamp, field="spec.color")
+    async def reads_another_object(lamp):
+        if errors:
+            raise errors[-1]
+
+    async with running(KindModule(Lamp, checks=[reads_another_object])) as cluster:
+        with pytest.raises(storage_errors.Unavailable):
+            await cluster.client.create(lamp(), dry_run=True)
+        await cluster.client.create(lamp())
+        await until(lambda: caplog.records)
+        errors.clear()
+        clock.advance(60)
+        await until(lambda: len(caplog.records) == 2)
+        await cluster.settled()
+        made = await cluster.client.get(Lamp, "a", "ns")
+    assert made["status"]["fieldErrors"] == []
+    begin, end = caplog.records
+    assert "ns/a failed: connection refused; since " in begin.getMessage()
+    assert end.getMessage().startswith("controllers work again")
+    assert [each.exc_info for each in (begin, end)] == [None, None]
+    caplog.clear()  # expected
 
 
 async def test_events_tell_what_changed_and_repetitions_are_counted(cluster, shop, clock, until):
