@@ -135,8 +135,9 @@ def created(kind: Type, empty: dict[str, Any], new: dict[str, Any]) -> FieldSet:
     Takes a third of the time of `compare`, because the paths of the whole object come from
     `layouts`, and the initial content has few members.
     """
-    fields = layouts.everything(kind, new)
-    return fields if kind.map is None else _without_equal(kind.map, empty, new, fields)
+    if kind.map is None or kind.map.atomic:
+        return layouts.everything(kind, new)
+    return _without_equal(kind.map, empty, new, layouts.node(kind, new))
 
 
 def _without_equal(
