@@ -15,7 +15,7 @@ from inkube.schemas.ownership.comparison import Comparison
 from inkube.schemas.ownership.fieldsets import FieldSet
 from inkube.schemas.ownership.typedvalidation import Problem
 
-_SETTLED = 1024  # sets that fit the schema; entries of a kind's objects are similar
+_SURVEYS = 1024  # sets whose survey is kept; entries of a kind's objects are similar
 
 
 class TypedSchema:
@@ -33,7 +33,7 @@ class TypedSchema:
         self.type = mergetypes.of_kind(dict(schema))
         self.custom = custom
         self._deduced = not schema
-        self._settled: set[bytes] = set()
+        self._surveys: dict[bytes, typedmerge.Survey] = {}
 
     def problems(self, value: Object, *, duplicates: bool = True) -> list[Problem]:
         """The reasons why the value cannot be typed: undeclared fields, wrong types, duplicates."""
@@ -79,14 +79,13 @@ class TypedSchema:
         if self._deduced:
             return fields
         text = orjson.dumps(fields)
-        if text in self._settled:
-            return fields
-        reconciliation = typedmerge.Reconciliation(self.type, fields, live)
-        if reconciliation.settled:
-            if len(self._settled) >= _SETTLED:
-                self._settled.clear()
-            self._settled.add(text)
-        return reconciliation.fields
+        survey = self._surveys.get(text)
+        if survey is None:
+            survey = typedmerge.survey(self.type, fields)
+            if len(self._surveys) >= _SURVEYS:
+                self._surveys.clear()
+            self._surveys[text] = survey
+        return typedmerge.reconciled(self.type, fields, live, survey)
 
 
 T = TypeVar("T")

@@ -6,9 +6,8 @@ typed/merge.go, remove.go and reconcile_schema.go, fieldpath/set.go.
 """
 
 from operator import is_
-from typing import Any
+from typing import Any, NamedTuple
 
-from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.ownership import comparison, fieldsets, listitems
 from inkube.schemas.ownership.fieldsets import MEMBER, FieldSet
 from inkube.schemas.ownership.listitems import UntypableError
@@ -198,37 +197,54 @@ def _element(kind: ListType | None, element: str) -> Type | None:
     return kind.element if kind is not None and element[0] == "k" else None
 
 
-class Reconciliation:
-    """The adaptation of a set to a schema that made fields atomic or granular.
+class Granular(NamedTuple):
+    """A member of a set whose type has fields below it, and the path of the member."""
 
-    `settled`: whether the set needs no change, independent of the live value.
+    kind: Type
+    path: fieldsets.Path
+
+
+class Survey(NamedTuple):
+    """The paths of a set that may need a change, because the schema made fields atomic or granular.
+
+    It depends on the set and its type only, so it can be kept for equal sets.
     """
 
-    def __init__(self, kind: Type, fields: FieldSet, live: Any) -> None:
-        self.kind, self.live = kind, live
-        self.added: FieldSet = {}
-        self.removed: FieldSet = {}
-        self.settled = True
-        self.visit(kind, fields, ())
-        reduced = fieldsets.recursive_difference(fields, self.removed)
-        self.fields = fieldsets.union(reduced, self.added)
+    atomic: tuple[fieldsets.Path, ...]
+    """Atomic fields with members below them."""
+    granular: tuple[Granular, ...]
+    """Members without members below them. They need a change if the live value has fields there; an
+    empty object has none."""
 
-    @cached_property
-    def _held(self) -> FieldSet:
-        return comparison.owned(self.kind, self.live)
+
+def survey(kind: Type, fields: FieldSet) -> Survey:
+    """The paths of a set that may need a change to fit its type."""
+    found = _Surveyor()
+    found.visit(kind, fields, ())
+    return Survey(tuple(found.atomic), tuple(found.granular))
+
+
+class _Surveyor:
+    """Gathers the paths of a survey."""
+
+    __slots__ = ("atomic", "granular")
+
+    def __init__(self) -> None:
+        self.atomic: list[fieldsets.Path] = []
+        self.granular: list[Granular] = []
 
     def visit(self, kind: Type, node: FieldSet, path: fieldsets.Path) -> None:
-        """Adapt the node of the set at `path` to its type."""
+        """Compare the node of the set at `path` with its type."""
         shape = kind.map or (kind.list if kind.scalar is None else None)
         if shape is None:
             return
         leaf = bool(path) and not node
         if shape.atomic:
             if not leaf:
-                self._collapse(path)
+                self.atomic.append(path)
             return
         if leaf:
-            self._expand(path)
+            self.granular.append(Granular(kind, path))
         if isinstance(shape, MapType):
             self._map(shape, node, path)
         else:
@@ -248,32 +264,41 @@ class Reconciliation:
             if element != MEMBER:
                 self.visit(kind.element, below, (*path, element))
 
-    def _collapse(self, path: fieldsets.Path) -> None:
-        self.settled = False
+
+def reconciled(kind: Type, fields: FieldSet, live: Any, found: Survey) -> FieldSet:
+    """The set, adapted to its type; `fields` itself if nothing changes. Raises UntypableError.
+
+    `found` is the survey of the set.
+    """
+    added: FieldSet = {}
+    removed: FieldSet = {}
+    for path in found.atomic:
         whole = fieldsets.of(path)
-        self.removed = fieldsets.union(self.removed, whole)
-        self.added = fieldsets.union(self.added, whole)
-
-    def _expand(self, path: fieldsets.Path) -> None:
-        """Add the fields below a leaf that became granular."""
-        self.settled = False
-        if not _may_hold(self.live, path):
-            return
-        node: FieldSet | None = self._held
-        for element in path:
-            node = node.get(element) if node else None
-        if node:
-            found = {name: child for name, child in node.items() if name != MEMBER}
-            whole: FieldSet = {MEMBER: {}, **found}
-            for element in reversed(path):
+        removed = fieldsets.union(removed, whole)
+        added = fieldsets.union(added, whole)
+    for granular in found.granular:
+        below = comparison.owned(granular.kind, _value_at(kind, live, granular.path))
+        if below:
+            whole = {MEMBER: {}, **below}
+            for element in reversed(granular.path):
                 whole = {element: whole}
-            self.added = fieldsets.union(self.added, whole)
+            added = fieldsets.union(added, whole)
+    return fieldsets.union(fieldsets.recursive_difference(fields, removed), added)
 
 
-def _may_hold(value: Any, path: fieldsets.Path) -> bool:
-    """Whether fields may exist below a path: a fast check before a whole walk."""
+def _value_at(kind: Type | None, value: Any, path: fieldsets.Path) -> Any:
+    """The part of a value at a path; None without such a part, or with several in a list."""
     for element in path:
-        if element[0] != "f":
-            return True
-        value = value.get(element[2:]) if value.__class__ is dict else None
-    return bool(value) and value.__class__ in (dict, list)
+        if value.__class__ is dict and kind is not None and kind.map is not None:
+            name = element[2:]
+            value = value.get(name)
+            kind = kind.map.fields.get(name) or kind.map.element
+        elif value.__class__ is list and kind is not None and kind.list is not None:
+            elements = listitems.elements(kind.list, value)
+            if elements.count(element) != 1:
+                return None
+            value = value[elements.index(element)]
+            kind = kind.list.element
+        else:
+            return None
+    return value if value.__class__ in (dict, list) else None

@@ -26,13 +26,15 @@ def arrange(merged: list[Any], by_patch: list[Any], by_server: list[Any], key: K
 
     An item of the server is before an item of the patch only if it already was before it.
     """
-    named = {key(item) for item in by_patch}
-    patched = [item for item in merged if key(item) in named]
-    others = [item for item in merged if key(item) not in named]
-    server = _places(by_server, key)
-    return _interleave(
-        _sorted(others, server, key), _sorted(patched, _places(by_patch, key), key), server, key
-    )
+    patch, server = _places(by_patch, key), _places(by_server, key)
+    keyed = [(key(item), item) for item in merged]
+    patched = _sorted([each for each in keyed if each[0] in patch], patch)
+    others = _sorted([each for each in keyed if each[0] not in patch], server)
+    return [item for _, item in _interleave(others, patched, server)]
+
+
+_Keyed = tuple[Any, Any]
+"""The key of an item, and the item."""
 
 
 def _places(items: list[Any], key: Key) -> dict[Any, int]:
@@ -42,16 +44,14 @@ def _places(items: list[Any], key: Key) -> dict[Any, int]:
     return places
 
 
-def _sorted(items: list[Any], places: dict[Any, int], key: Key) -> list[Any]:
+def _sorted(items: list[_Keyed], places: dict[Any, int]) -> list[_Keyed]:
     """Sort by place, with an insertion sort, because upstream does not order missing places."""
-    keys = [key(item) for item in items]
-    if places.keys() >= {*keys}:
-        order = sorted(range(len(items)), key=lambda index: places[keys[index]])
-        return [items[index] for index in order]
-    done: list[Any] = []
+    if all(key in places for key, _ in items):
+        return sorted(items, key=lambda each: places[each[0]])
+    done: list[_Keyed] = []
     for item in items:
         at = len(done)
-        while at > 0 and _goes_before(key(item), key(done[at - 1]), places):
+        while at > 0 and _goes_before(item[0], done[at - 1][0], places):
             at -= 1
         done.insert(at, item)
     return done
@@ -64,12 +64,12 @@ def _goes_before(left: Any, right: Any, places: dict[Any, int]) -> bool:
 
 
 def _interleave(
-    others: list[Any], patched: list[Any], places: dict[Any, int], key: Key
-) -> list[Any]:
-    arranged: list[Any] = []
+    others: list[_Keyed], patched: list[_Keyed], places: dict[Any, int]
+) -> list[_Keyed]:
+    arranged: list[_Keyed] = []
     left, right = others[::-1], patched[::-1]
     while left and right:
-        first, second = key(left[-1]), key(right[-1])
+        first, second = left[-1][0], right[-1][0]
         server_first = first in places and second in places and places[first] < places[second]
         arranged.append((left if server_first else right).pop())
     return arranged + left[::-1] + right[::-1]

@@ -27,7 +27,11 @@ _NO_LISTS_OF_LISTS = "lists of lists are not supported"
 
 
 def strategic(obj: Object, patch: Any, schema: Schema) -> Object:
-    """`obj` merged with `patch` by `schema`. Raises StatusError (400, 422 or 500)."""
+    """`obj` merged with `patch` by `schema`. Raises StatusError (400, 422 or 500).
+
+    Changes neither of them. The result contains unchanged parts of `obj` itself, but no part of
+    `patch`.
+    """
     if patch is None:
         return obj
     if not isinstance(patch, dict):
@@ -35,7 +39,7 @@ def strategic(obj: Object, patch: Any, schema: Schema) -> Object:
             f"json: cannot unmarshal {gotext.json_kind(patch)} into Go value of type "
             "map[string]interface {}"
         )
-    return _merge_map(_copy(obj), _copy(patch), schema)
+    return _merge_map(obj, _copy(patch), schema)
 
 
 def _copy(value: Object) -> Object:
@@ -44,9 +48,11 @@ def _copy(value: Object) -> Object:
 
 
 def _merge_map(original: Object, patch: Object, schema: Schema) -> Object:
-    """Merge `patch` into `original` and return the result; changes both in place (mergeMap)."""
+    """`original` with `patch` merged into it, without a change of `original`; `patch` is changed in
+    place (mergeMap)."""
     if _MARK in patch:
         return _by_directive(patch)
+    original = dict(original)
     _retain_keys(original, patch)
     _set_orders(original, patch, schema)
     for field, value in patch.items():
