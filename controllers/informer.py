@@ -79,12 +79,15 @@ class Index:
 
     def update(self, change: Change) -> None:
         """Remove the values of the old object and add those of the new one."""
-        if change.old is not None:
-            for value in self._values(change.old):
-                self._remove(value, Key.of(change.old))
-        if change.new is not None:
-            for value in self._values(change.new):
-                self._keys.setdefault(value, set()).add(Key.of(change.new))
+        before = () if change.old is None else tuple(self._values(change.old))
+        after = () if change.new is None else tuple(self._values(change.new))
+        if before == after:  # most changes of an object
+            return
+        key = Key.of(change.object)
+        for value in before:
+            self._remove(value, key)
+        for value in after:
+            self._keys.setdefault(value, set()).add(key)
 
     def keys(self, value: str) -> list[Key]:
         """The keys of the objects with a value, sorted."""
@@ -99,6 +102,13 @@ class Index:
         keys.discard(key)
         if not keys:
             self._keys.pop(value, None)
+
+
+class _Waiter(NamedTuple):
+    """A caller that waits until the cache has reached a revision."""
+
+    revision: int
+    reached: asyncio.Future[None]
 
 
 class Informer:
@@ -123,7 +133,7 @@ class Informer:
         self._subscribers: list[Subscriber] = []
         self._version = ""
         self._synced = asyncio.Event()
-        self._moved = asyncio.Condition()
+        self._waiting: list[_Waiter] = []
 
     @property
     def version(self) -> int:
@@ -182,8 +192,10 @@ class Informer:
 
     async def reach(self, revision: int) -> None:
         """Return when the cache has reached a revision."""
-        async with self._moved:
-            await self._moved.wait_for(lambda: self.version >= revision)
+        if self.version < revision:
+            reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(_Waiter(revision, reached))
+            await reached
 
     async def behind(self) -> int:
         """The newest revision of the resource if the cache has not reached it; otherwise 0."""
@@ -220,7 +232,7 @@ class Informer:
             await self._list()
         events = self._client.watch(self.resource, self._selection, resource_version=self._version)
         async for event in events:
-            await self._apply(event)
+            self._apply(event)
 
     def _refused(self, error: StatusError) -> None:
         if error.code == 410:
@@ -236,7 +248,7 @@ class Informer:
             self._publish(key, None)
         for key, obj in listed.items():
             self._replace(key, obj)
-        await self._advance(found.resource_version)
+        self._advance(found.resource_version)
         self._synced.set()
 
     def _replace(self, key: Key, new: Object) -> None:
@@ -247,12 +259,12 @@ class Informer:
         if old is None or old["metadata"]["resourceVersion"] != new["metadata"]["resourceVersion"]:
             self._publish(key, new)
 
-    async def _apply(self, event: Event) -> None:
+    def _apply(self, event: Event) -> None:
         if event.type in ("ADDED", "MODIFIED"):
             self._publish(Key.of(event.object), event.object)
         elif event.type == "DELETED":
             self._publish(Key.of(event.object), None, event.object)
-        await self._advance(event.object["metadata"]["resourceVersion"])
+        self._advance(event.object["metadata"]["resourceVersion"])
 
     def _publish(self, key: Key, new: Object | None, last: Object | None = None) -> None:
         old = self._objects.pop(key, None) if new is None else self._objects.get(key)
@@ -266,13 +278,19 @@ class Informer:
         for summary in self._summaries.values():
             summary.update(change)
         heard = Change(last or old, None) if new is None else change
-        for subscriber in list(self._subscribers):
+        for subscriber in tuple(self._subscribers):
             subscriber(heard)
 
-    async def _advance(self, version: str) -> None:
+    def _advance(self, version: str) -> None:
         self._version = version
-        async with self._moved:
-            self._moved.notify_all()
+        if self._waiting:
+            now, waiting = self.version, self._waiting
+            self._waiting = [
+                each for each in waiting if each.revision > now and not each.reached.done()
+            ]
+            for each in waiting:
+                if each.revision <= now and not each.reached.done():
+                    each.reached.set_result(None)
 
 
 class Informers:

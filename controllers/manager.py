@@ -140,9 +140,10 @@ class _Running:
         except Exception:  # a single malformed object must not stop the informer
             logger.exception("%s cannot tell whom a change concerns", self.controller.name)
             return
-        own = Key.of(change.object)
-        if self.controller.gives_time and own in keys and _is_new(change):
-            self._due.setdefault(own, asyncio.get_running_loop().time() + GRACE)
+        if self.controller.gives_time and _is_new(change):
+            own = Key.of(change.object)
+            if own in keys:
+                self._due.setdefault(own, asyncio.get_running_loop().time() + GRACE)
         for key in keys:
             self.queue.add(key)
 
