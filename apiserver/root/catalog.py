@@ -19,6 +19,15 @@ _COUNTED = tuple(
     for plural in ("persistentvolumeclaims", "pods", "resourceclaims", "services")
 )
 """Kinds whose changes are always reported, because quotas count their objects again."""
+_REMEMBERED = 4096
+"""Items of recently changed objects. The next change of an object needs its item again."""
+
+
+class _Known(NamedTuple):
+    """The item of a state, and the revision of the state."""
+
+    revision: int
+    item: Item
 
 
 class _Follower(NamedTuple):
@@ -37,6 +46,9 @@ class LiveCatalog:
         self._resources = resources
         self._followers: list[_Follower] = []
         self._following: Following | None = None
+        self._known: dict[str, _Known] = {}
+        """Key in the store → the item of the newest state, the last changed last."""
+        self._unsubscribe: Callable[[], None] | None = None
 
     def kinds(self) -> list[Kind]:
         """See Catalog."""
@@ -69,6 +81,8 @@ class LiveCatalog:
         self._followers.append(added)
         if self._following is None:
             self._following = self._store.follow(keys.ROOT, self._deliver, anew=self._begin_anew)
+            # an item contains the usual version of its kind
+            self._unsubscribe = self._resources.subscribe(self._known.clear)
         return lambda: self._end(added)
 
     def _tell_known(self, follower: Follower) -> None:
@@ -83,6 +97,9 @@ class LiveCatalog:
         if not self._followers and self._following is not None:
             self._following.close()
             self._following = None
+            if self._unsubscribe is not None:
+                self._unsubscribe()
+            self._known.clear()
 
     def _begin_anew(self) -> None:
         for each in tuple(self._followers):
@@ -117,9 +134,23 @@ class LiveCatalog:
             or (before is not None and may_be_bound(before.data))
         ):
             return None
-        old = self._item(before) if before is not None else None
+        old = self._last_item(before) if before is not None else None
         new = None if gone else self._item(change.entry)
+        if new is not None:
+            self._remember(change.entry, new)
         return Step(old, new) if old is not None or new is not None else None
+
+    def _last_item(self, entry: Entry) -> Item | None:
+        """Return the item of the state before a change."""
+        known = self._known.pop(entry.key, None)
+        if known is not None and known.revision == entry.revision:
+            return known.item
+        return self._item(entry)
+
+    def _remember(self, entry: Entry, item: Item) -> None:
+        self._known[entry.key] = _Known(entry.revision, item)
+        if len(self._known) > _REMEMBERED:
+            del self._known[next(iter(self._known))]
 
     def _item(self, entry: Entry) -> Item | None:
         """Return the item of an entry, or None if its kind is no longer served."""
