@@ -21,6 +21,7 @@ from inkube.controllers.workloads.stages.gotemplates import Function, RunError
 from inkube.controllers.workloads.stages.native import Natives
 from inkube.controllers.workloads.stages.stage import Stage
 from inkube.schemas.clock import Clock
+from inkube.schemas.lazy import Late
 from inkube.schemas.meta import GVR
 from inkube.schemas.status import StatusError
 
@@ -254,6 +255,10 @@ class _Player:
         return lambda: None
 
     def _keys(self, change: Change) -> Iterable[Key]:
+        """Return the changed object, unless it is new and no stage can change it, such as a pod
+        without a node."""
+        if change.old is None and change.new is not None and not self._life.handles(change.new):
+            return ()
         return (Key.of(change.object),)
 
     async def _reconcile(self, key: Key) -> Result | None:
@@ -298,12 +303,7 @@ class _Player:
             selector = waiting.stage.selector
             if selector is not None and selector.fits(obj):
                 return waiting
-        # seeded by name and state, so that the order of objects does not change the result
-        meta = obj["metadata"]
-        chance = random.Random(  # noqa: S311 # jitter needs no secrecy
-            f"{self._parts.seed}/{self._resource}/{key.namespace}/{key.name}/{meta.get('generation')}"
-            f"/{(obj.get('status') or {}).get('phase')}/{len(self._changes.get(key, ()))}"
-        )
+        chance = Late(lambda: self._chance(key, obj))
         stage = stages.choose(self.stages, obj, chance)
         if stage is None:
             self._waiting.pop(key, None)
@@ -312,6 +312,16 @@ class _Player:
         found = _Waiting(uid, stage, self._clock.monotonic() + delay)
         self._waiting[key] = found
         return found
+
+    def _chance(self, key: Key, obj: Object) -> random.Random:
+        """Return random numbers for an object. Their seed is its name and state, so that the order
+        of objects does not change the result."""
+        generation = obj["metadata"].get("generation")
+        phase = (obj.get("status") or {}).get("phase")
+        return random.Random(  # noqa: S311 # jitter needs no secrecy
+            f"{self._parts.seed}/{self._resource}/{key.namespace}/{key.name}/{generation}/{phase}"
+            f"/{len(self._changes.get(key, ()))}"
+        )
 
     def _is_restless(self, key: Key) -> bool:
         """Return whether the object had CHANGES stages within PERIOD seconds; if not, count one

@@ -25,6 +25,8 @@ from inkube.schemas.objects import Object
 
 Renderer = Callable[[Object], Any]
 """A function from an object to the content of a patch. Raises gotemplates.RunError."""
+Chance = Callable[[], random.Random]
+"""A function that returns the random numbers for an object. Few objects need some."""
 PatchType = Literal["json", "merge", "strategic", "apply"]
 OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 PATCHES = ("json", "merge", "strategic")
@@ -98,7 +100,7 @@ class Delay(NamedTuple):
     duration: Source = Source(0.0)
     jitter: Source = Source(None)
 
-    def seconds(self, obj: Object, now: datetime, chance: random.Random) -> float:
+    def seconds(self, obj: Object, now: datetime, chance: Chance) -> float:
         """Return a uniform random number between duration and jitter; the jitter if
         it is smaller."""
         shortest = _seconds(self.duration, obj, now) or 0.0
@@ -107,7 +109,7 @@ class Delay(NamedTuple):
             return max(shortest, 0.0)
         if longest <= shortest:
             return max(longest, 0.0)
-        return max(chance.uniform(shortest, longest), 0.0)
+        return max(chance().uniform(shortest, longest), 0.0)
 
 
 class Event(NamedTuple):
@@ -190,7 +192,7 @@ class Stage:
         return None
 
 
-def choose(stages: Sequence[Stage], obj: Object, chance: random.Random) -> Stage | None:
+def choose(stages: Sequence[Stage], obj: Object, chance: Chance) -> Stage | None:
     """Choose one of the stages that select the object, at random by weight, or evenly if all
     weights are 0. Returns None if no stage selects it."""
     weighed = [
@@ -203,8 +205,8 @@ def choose(stages: Sequence[Stage], obj: Object, chance: random.Random) -> Stage
         return weighed[0][0] if weighed else None
     total = sum(weight for _, weight in weighed)
     if total == 0:
-        return weighed[chance.randrange(len(weighed))][0]
-    left = chance.randrange(total)
+        return weighed[chance().randrange(len(weighed))][0]
+    left = chance().randrange(total)
     for stage, weight in weighed:
         left -= weight
         if left < 0:
