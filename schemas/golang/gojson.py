@@ -26,8 +26,10 @@ _ESCAPE = re.compile(rb'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _HEX = re.compile(rb"[0-9a-fA-F]{0,4}")
 _NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _POINT, _EXPONENT = b".0", orjson.dumps(1e16)[1:-1]
-_WHOLE = re.compile(b"(?:%b|%b[6-9])[,}\\]]" % (re.escape(_POINT), re.escape(_EXPONENT)))
-"""The end of a whole float of at most 64 bits in orjson's output. Some strings match as well."""
+_POINTS = re.compile(b"%b[,}\\]]" % re.escape(_POINT))
+_EXPONENTS = re.compile(b"%b[6-9][,}\\]]" % re.escape(_EXPONENT))
+"""The ends of whole floats of at most 64 bits in orjson's output. Some strings match as well. One
+pattern for both is ten times as slow, because it does not begin with a fixed text."""
 _LITERALS = {ord("t"): b"true", ord("f"): b"false", ord("n"): b"null"}
 _FLAT = bytes.maketrans(b"123456789[", b"000000000{")
 _LONG = b"0" * 19
@@ -52,8 +54,9 @@ def loads(body: bytes) -> Any:
 
 def may_hold_floats(data: bytes) -> bool:
     """Whether `settle_numbers` can change the value with this text, which orjson wrote."""
-    # the pattern is slow, and few objects contain one of these texts
-    return (_POINT in data or _EXPONENT in data) and _WHOLE.search(data) is not None
+    if _POINT in data and _POINTS.search(data) is not None:
+        return True
+    return _EXPONENT in data and _EXPONENTS.search(data) is not None
 
 
 def settle_numbers(value: Any) -> Any:
