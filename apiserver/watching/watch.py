@@ -6,8 +6,6 @@ apiserver/pkg/storage/cacher.
 
 from collections.abc import Hashable, Sequence
 
-import orjson
-
 from inkube.apiserver.registry import Call, ListOptions, Registry, listing
 from inkube.schemas import status
 from inkube.schemas.objects import Object
@@ -94,12 +92,6 @@ def last_state(call: Call, change: Change) -> Object:
     value = call.view(entry)
     metadata = {**value["metadata"], "resourceVersion": str(change.revision)}
     return {**value, "metadata": metadata}
-
-
-def copy_of(value: Object) -> Object:
-    """Return a copy that the caller can change."""
-    copy: Object = orjson.loads(orjson.dumps(value))
-    return copy
 
 
 def bookmark(call: Call, revision: int, *, end: bool = False) -> Object:

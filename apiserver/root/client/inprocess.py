@@ -23,7 +23,7 @@ from inkube.apiserver.registry import (
     intake,
     listing,
 )
-from inkube.apiserver.watching import SLOW, Watcher, bookmark, copy_of, last_state, too_old
+from inkube.apiserver.watching import SLOW, Watcher, bookmark, too_old
 from inkube.controllers.client import (
     Event,
     Kind,
@@ -36,7 +36,7 @@ from inkube.controllers.client import (
 )
 from inkube.schemas import status
 from inkube.schemas.meta import GVR, split_api_version
-from inkube.storage import Entry
+from inkube.storage import Change, Entry
 from inkube.storage import errors as storage_errors
 
 NAMESPACE = "default"
@@ -141,7 +141,7 @@ class InProcessClient:
                     [change] = await conversions.shown_changes(resource, served, [change])
                     kind = watcher.type_of(change)
                     if kind == "DELETED":
-                        yield Event(kind, copy_of(last_state(call, change)))
+                        yield Event(kind, self._last(call, change))
                     elif kind:
                         yield Event(kind, self._copy(call, change.entry))
             except storage_errors.SlowConsumer as error:
@@ -259,6 +259,12 @@ class InProcessClient:
 
     def _copy(self, call: Call, entry: Entry) -> Object:
         return orjson.loads(data_of(call, entry))  # type: ignore[no-any-return]
+
+    def _last(self, call: Call, change: Change) -> Object:
+        """Return the object of a DELETED event, as `watching.last_state`, as a copy."""
+        obj = self._copy(call, change.previous or change.entry)
+        obj["metadata"]["resourceVersion"] = str(change.revision)
+        return obj
 
     async def _result(self, call: Call, outcome: Outcome) -> Object:
         [shown] = await self._registry.shown(call, [outcome.entry])
