@@ -25,11 +25,15 @@ def controller_of(obj: Object) -> Object | None:
 
 
 def named_owners(change: Change, kind: str) -> Iterator[Key]:
-    """Yield the controllers of one kind that an object names, before and after a change."""
+    """Yield the controllers of one kind that an object names, before and after a change; one that
+    it names both times once."""
+    before = None
     for state in (change.old, change.new):
         reference = controller_of(state) if state is not None else None
-        if reference is not None and reference["kind"] == kind:
-            yield Key(change.object["metadata"].get("namespace", ""), reference["name"])
+        if reference is None or reference["kind"] != kind or reference["name"] == before:
+            continue
+        before = reference["name"]
+        yield Key(change.object["metadata"].get("namespace", ""), before)
 
 
 def adopters(

@@ -94,6 +94,8 @@ class Scheduler:
                 self._nodes.place(PodOnNode(pod), name)
                 if self._waiting:
                     yield from self._near_ones()
+            else:
+                self._nodes.refresh(pod)
         elif is_waiting(pod) and (change.old is None or _matters(change.old, pod)):
             yield key
 
@@ -290,12 +292,14 @@ def _with_condition(
 
 
 def _is_placed_anew(old: Object, new: Object) -> bool:
-    """Return whether the scheduler must record a placed pod again: node, labels, generation or
+    """Return whether the scheduler must record a placed pod again: node, labels, requests or
     phase."""
+    before, after = old["metadata"], new["metadata"]
     return (
         old["spec"].get("nodeName") != new["spec"].get("nodeName")
-        or old["metadata"].get("labels") != new["metadata"].get("labels")
-        or old["metadata"].get("generation") != new["metadata"].get("generation")
+        or before.get("labels") != after.get("labels")
+        # a deletion is a new generation, too
+        or (before.get("generation") != after.get("generation") and old["spec"] != new["spec"])
         or pods.is_terminal(old)
     )
 

@@ -219,6 +219,17 @@ class Nodes:
         else:
             self._early.setdefault(name, {})[placed.uid] = placed
 
+    def refresh(self, pod: Object) -> None:
+        """Record the newest state of a pod whose node, labels and requests are the same."""
+        uid = pod["metadata"]["uid"]
+        name = self._places.get(uid)
+        if name is None:
+            return
+        node = self._nodes.get(name)
+        placed = (node.there if node is not None else self._early.get(name, {})).get(uid)
+        if placed is not None:
+            placed.pod = pod
+
     def remove(self, uid: str) -> None:
         """Remove a pod that no longer uses resources."""
         name = self._places.pop(uid, None)

@@ -128,19 +128,20 @@ def target(pod: Object) -> Object:
 def of_pod(change: Change, services: Informer) -> Iterator[Key]:
     """Yield the Services that select a pod, before or after a change of a relevant part."""
     old, new = change.old, change.new
-    if old is not None and new is not None and _parts(old) == _parts(new):
+    if old is not None and new is not None and _is_alike(old, new):
         return
     for service in services.items(change.object["metadata"]["namespace"]):
         if any(each is not None and is_selected(service, each) for each in (old, new)):
             yield Key.of(service)
 
 
-def _parts(pod: Object) -> tuple[object, ...]:
+def _is_alike(old: Object, new: Object) -> bool:
+    """Return whether all parts of a pod that matter to Services are the same."""
     return (
-        pod["metadata"].get("labels"),
-        pods.is_deleting(pod),
-        pods.is_terminal(pod),
-        pods.is_ready(pod),
-        addresses(pod),
-        pod["spec"].get("nodeName"),
+        old["metadata"].get("labels") == new["metadata"].get("labels")
+        and pods.is_deleting(old) == pods.is_deleting(new)
+        and pods.is_terminal(old) == pods.is_terminal(new)
+        and pods.is_ready(old) == pods.is_ready(new)
+        and addresses(old) == addresses(new)
+        and old["spec"].get("nodeName") == new["spec"].get("nodeName")
     )
