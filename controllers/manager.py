@@ -162,7 +162,7 @@ class _Running:
         task.add_done_callback(self._tasks.discard)
 
     async def _work(self) -> None:
-        """Start a task for each key, with at most `concurrency` tasks at a time.
+        """Start a task for a key, with at most `concurrency` tasks at a time.
 
         Permanent workers would cost a task each, in every server that starts and stops.
         """
@@ -172,7 +172,17 @@ class _Running:
             await self._room.acquire()
             self._begin(self._work_on(await self.queue.take()))
 
-    async def _work_on(self, key: Key) -> None:
+    async def _work_on(self, first: Key) -> None:
+        """Work on a key, then on all that wait, because a task for each of many keys is costly."""
+        try:
+            key: Key | None = first
+            while key is not None:
+                await self._attempt(key)
+                key = self.queue.take_waiting()
+        finally:
+            self._room.release()
+
+    async def _attempt(self, key: Key) -> None:
         try:
             await self._pacer.turn(patient=self.controller.sums_up)
             if key in self._due:
@@ -181,7 +191,6 @@ class _Running:
             await self._reconcile(key)
         finally:
             self.queue.done(key)
-            self._room.release()
 
     async def _reconcile(self, key: Key) -> None:
         try:

@@ -104,7 +104,13 @@ class WorkQueue(Generic[K]):
 
     async def take(self) -> K:
         """Wait for a key and own it until `done`."""
-        key = await self._ready.get()
+        return self._taken(await self._ready.get())
+
+    def take_waiting(self) -> K | None:
+        """Own a key that waits until `done`. Returns None if none waits."""
+        return None if self._ready.empty() else self._taken(self._ready.get_nowait())
+
+    def _taken(self, key: K) -> K:
         self._queued.discard(key)
         self._retrying.discard(key)
         self._due.pop(key, None)

@@ -48,6 +48,26 @@ async def test_a_key_added_while_it_is_worked_on_is_taken_again_afterwards(queue
     assert await queue.take() == "a"
 
 
+async def test_a_worker_takes_a_key_that_waits_without_waiting_for_one(queue):
+    assert queue.take_waiting() is None
+    queue.add("a")
+    assert queue.take_waiting() == "a"
+    assert not queue.is_idle
+    queue.done("a")
+    assert queue.take_waiting() is None
+    assert queue.is_idle
+
+
+async def test_a_key_that_another_worker_took_is_not_given_to_one_that_waits(queue):
+    waiting = asyncio.create_task(queue.take())
+    await turn()
+    queue.add("a")
+    assert queue.take_waiting() == "a"
+    await turn()
+    queue.add("b")
+    assert await waiting == "b"
+
+
 async def test_failures_double_the_delay_up_to_the_longest(queue):
     assert [queue.retry("a") for _ in range(4)] == [2.0, 4.0, 8.0, 10.0]
     queue.forget("a")
