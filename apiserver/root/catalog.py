@@ -8,6 +8,8 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import orjson
+
 from inkube.apiserver.registry import Resource, Resources, keys, may_be_bound
 from inkube.controllers.core import Follower, Item, Kind, Step
 from inkube.schemas.meta import split_api_version
@@ -154,7 +156,7 @@ class LiveCatalog:
 
     def _item(self, entry: Entry) -> Item | None:
         """Return the item of an entry, or None if its kind is no longer served."""
-        value = entry.value
+        value = orjson.loads(entry.data)  # not kept decoded: few of these states are read again
         group, _ = split_api_version(value["apiVersion"])
         resource = self._resources.by_kind(group, value["kind"])
         kind = _usual_kind(resource) if resource is not None else None
