@@ -273,6 +273,8 @@ class Informer:
         if new is not None:
             # half of a pod's size; an update without managedFields keeps the stored ones
             new["metadata"].pop("managedFields", None)
+            if old is not None and "spec" in new and new["spec"] == old.get("spec"):
+                new["spec"] = old["spec"]  # most changes are of the status
             self._objects[key] = new
         change = Change(old, new)
         for summary in self._summaries.values():

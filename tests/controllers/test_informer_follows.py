@@ -103,6 +103,46 @@ async def test_an_index_follows_its_values(client, informers):
     assert index.keys("blue") == [Key("ns", "a")]
 
 
+async def test_a_caller_waits_until_the_cache_reaches_its_revision(client, informers):
+    informer = informers.of(THINGS)
+    await informer.caught_up()
+    made = await client.create(thing("a"))
+    first, later = int(made["metadata"]["resourceVersion"]), informer.version + 1_000
+    waiting = asyncio.create_task(informer.reach(later))
+    given_up = asyncio.create_task(informer.reach(first))
+    await asyncio.sleep(0)
+    given_up.cancel()
+    await informer.reach(first)
+    assert informer.version >= first
+    assert informer.get(Key("ns", "a")) is not None
+    assert not waiting.done()
+    waiting.cancel()
+
+
+async def test_states_share_a_spec_that_did_not_change(client, informers):
+    await client.create(
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": "a", "namespace": "ns"},
+            "spec": {"ports": [{"port": 80}]},
+        }
+    )
+    informer = informers.of("v1/services")
+    await informer.caught_up()
+    changes = []
+    informer.subscribe(changes.append)
+    labels = {"metadata": {"labels": {"color": "red"}}}
+    await client.patch("v1/services", "a", "ns", patch=labels)
+    await client.patch("v1/services", "a", "ns", patch={"spec": {"ports": [{"port": 81}]}})
+    await informer.caught_up()
+    _, same, changed = changes
+    assert same.new["spec"] is same.old["spec"]
+    assert same.new["metadata"]["labels"] == {"color": "red"}
+    assert changed.old["spec"]["ports"][0]["port"] == 80
+    assert changed.new["spec"]["ports"][0]["port"] == 81
+
+
 async def test_two_functions_have_an_index_each(client, informers):
     informer = informers.of(THINGS)
     colors = informer.index(lambda obj: [obj["data"].get("color", "")])
