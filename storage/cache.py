@@ -40,6 +40,9 @@ class Cache:
         self.compacted = FIRST_REVISION
         self._options = options
         self._make = coder.make
+        self._free = coder.free
+        self._published: Sequence[Change] = ()
+        """The changes that were published last."""
         self._index = Index(Columns(coder.make))
         self._damaged: frozenset[str] = frozenset()
         self._history: deque[Change] = deque()
@@ -226,6 +229,7 @@ class Cache:
         self._remember(changes)
         if self._subscriptions:
             self._distribute(changes)
+        self._free_replaced(changes)
         if self.revision >= self._wake_at:
             self._wake()
 
@@ -247,6 +251,14 @@ class Cache:
                 subscription.end(error)
 
     # Helpers.
+
+    def _free_replaced(self, changes: Sequence[Change]) -> None:
+        """Free the decoded states that the changes before these replaced. Watchers have compared
+        them by now."""
+        for change in self._published:
+            if change.previous is not None:
+                self._free(change.previous.data)
+        self._published = changes
 
     def _newer(self, revision: int) -> Iterator[Change]:
         for change in reversed(self._history):

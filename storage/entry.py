@@ -145,8 +145,13 @@ class Coder:
         while self._bytes > self._limit and len(self._order) > 1:
             oldest = self._order.popleft()
             self._bytes -= len(oldest)
-            del self._decoded[id(oldest)]
+            self._decoded.pop(id(oldest), None)
         return value
+
+    def free(self, data: bytes) -> None:
+        """Free the decoded object of a state that was replaced: few readers of history need it, and
+        what lives long costs the garbage collector ten times as much as decoding it again."""
+        self._decoded.pop(id(data), None)
 
 
 class ShownEntry(Entry):

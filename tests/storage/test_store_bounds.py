@@ -194,6 +194,19 @@ async def test_of_decoded_objects_only_the_latest_are_kept(codec: Any):
         assert huge.value is huge.value
 
 
+async def test_a_replaced_state_is_kept_decoded_until_the_next_change(codec: Any):
+    async with Store(MemoryLog(), codec) as store:
+        first = await store.create("/r/a", {"v": 1})
+        decoded = first.value
+        second = await store.update("/r/a", {"v": 2}, first.revision)
+        assert first.value is decoded
+        newest = second.value
+        await store.create("/r/b", {"v": 1})
+        assert first.value is not decoded
+        assert first.value == decoded
+        assert second.value is newest
+
+
 def entry(key: str, revision: int = 1) -> Entry:
     return Entry(key, revision, 1, b"")
 
