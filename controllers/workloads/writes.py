@@ -4,7 +4,8 @@ Follows slowStartBatch of pkg/controller/replicaset.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import TypeVar
 
 from inkube.controllers.client import Client, Object
 from inkube.controllers.core import is_ending as is_ending
@@ -15,6 +16,10 @@ from inkube.schemas.status import StatusError
 
 AT_MOST = 500
 """Pods that one reconcile creates or deletes, at most (BurstReplicas)."""
+AT_ONCE = 16
+"""Calls that run at a time. With 500, all their objects are in memory together, and the garbage
+collector of Python visits them again and again: a fifth of the processor time of 500 deletions."""
+T = TypeVar("T")
 
 
 def patient(reconcile: Reconcile) -> Reconcile:
@@ -43,15 +48,14 @@ async def in_batches(
     start = 0
     while start < count:
         batch = range(start, min(start + size, count))
-        results = await asyncio.gather(*(make(i) for i in batch), return_exceptions=True)
         failure = None
-        for result in results:
-            if result is None:
+        for error in await _errors(make, batch):
+            if error is None:
                 done += 1
-            elif isinstance(result, StatusError):
-                failure = failure or result
+            elif isinstance(error, StatusError):
+                failure = failure or error
             else:
-                raise result
+                raise error
         if failure is not None:
             return done, failure
         start, size = batch.stop, size * 2
@@ -59,11 +63,30 @@ async def in_batches(
 
 
 async def all_of(objects: Iterable[Object], act: Callable[[Object], Awaitable[None]]) -> None:
-    """Call `act` concurrently for every object. Raises the first error after all calls ended."""
-    results = await asyncio.gather(*(act(obj) for obj in objects), return_exceptions=True)
-    for result in results:
-        if result is not None:
-            raise result
+    """Call `act` for every object, AT_ONCE at a time. Raises the first error after all calls
+    ended."""
+    for error in await _errors(act, tuple(objects)):
+        if error is not None:
+            raise error
+
+
+async def _errors(
+    act: Callable[[T], Awaitable[None]], arguments: Sequence[T]
+) -> list[Exception | None]:
+    """Call `act` for every argument, AT_ONCE at a time. Returns the error of each call, None for
+    one without an error."""
+    errors: list[Exception | None] = [None] * len(arguments)
+    waiting = iter(enumerate(arguments))
+
+    async def work() -> None:
+        for place, argument in waiting:
+            try:
+                await act(argument)
+            except Exception as error:  # noqa: BLE001 # the caller raises it
+                errors[place] = error
+
+    await asyncio.gather(*(work() for _ in range(min(AT_ONCE, len(arguments)))))
+    return errors
 
 
 async def write_status(client: Client, obj: Object, status: Object) -> Object | None:
