@@ -53,9 +53,23 @@ def custom(definition: Definition, version: str) -> Schema:
     """Return the schema of a kind that is not built in, with apiVersion, kind and metadata."""
     served = definition.version(version)
     declared = served.schema if served is not None else {}
-    made: Schema = {"type": "object", PRESERVE: True}
-    if declared:
-        made = _published(declared) if _needs_changes(declared) else {**declared}
+    needs_changes = _may_need_changes(orjson.dumps(declared))
+    return _custom(definition, version, _published(declared) if needs_changes else declared)
+
+
+def custom_text(definition: Definition, version: str) -> bytes:
+    """Return the schema of a kind that is not built in as JSON."""
+    served = definition.version(version)
+    declared = served.schema if served is not None else {}
+    made = orjson.dumps(_custom(definition, version, declared))
+    if _may_need_changes(made):
+        made = orjson.dumps(_custom(definition, version, _published(declared)))
+    return made
+
+
+def _custom(definition: Definition, version: str, schema: Schema) -> Schema:
+    served = definition.version(version)
+    made = {**schema} or {"type": "object", PRESERVE: True}
     made["properties"] = {**made.get("properties", {}), **_type_meta()}
     made[GVK_MARK] = [gvk_of(definition, version)]
     fields = served.selectable_fields if served is not None else ()
@@ -97,9 +111,8 @@ def _type_meta() -> Schema:
     }
 
 
-def _needs_changes(schema: Schema) -> bool:
-    """Whether a schema can contain a keyword that is published in another form."""
-    text = orjson.dumps(schema)
+def _may_need_changes(text: bytes) -> bool:
+    """Whether a schema with this text can contain a keyword that is published in another form."""
     return any(keyword in text for keyword in _PUBLISHED_OTHERWISE)
 
 

@@ -51,12 +51,17 @@ _CUSTOM: Object = {
 
 def document(definitions: Sequence[Definition], version: str) -> Object:
     """Return the document of one group version. `definitions` are the kinds that it serves."""
-    paths: Object = {}
-    for definition in definitions:
-        paths |= openapipaths.paths(definition, version)
-    if all(wordings.of(d).documents_groups for d in definitions):
-        paths = openapipaths.of_version(definitions, version) | paths
-        groups = {(d.group, version) for d in definitions}
+    built_in = [wordings.of(each).documents_groups for each in definitions]
+    paths: Object
+    if not any(built_in):
+        texts = openapipaths.Texts(version)
+        paths = orjson.loads(b"{%b}" % b",".join(map(texts.of, definitions)))
+    else:
+        paths = openapipaths.of_version(definitions, version) if all(built_in) else {}
+        for definition in definitions:
+            paths |= openapipaths.paths(definition, version)
+    if all(built_in):
+        groups = {(each.group, version) for each in definitions}
         return _kubernetes(paths, groups, definitions[0].minor)
     return {**_CUSTOM, "paths": paths, "components": {"schemas": components(definitions, version)}}
 
@@ -82,9 +87,11 @@ class Parts:
         known = self._known.setdefault(definition, {})
         found = known.get(texts.version)
         if found is None:
+            name = wordings.of(definition).schema_of(definition, texts.version)
+            lists = notation.list_of(definition, texts.version, name)
             schemas = {
-                name: orjson.dumps(schema)
-                for name, schema in _own_schemas(definition, texts.version).items()
+                name: notation.custom_text(definition, texts.version),
+                f"{name}List": orjson.dumps(lists),
             }
             found = known[texts.version] = Part(schemas, texts.of(definition))
         return found

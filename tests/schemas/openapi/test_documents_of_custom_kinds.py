@@ -5,7 +5,7 @@ import itertools
 import orjson
 
 from inkube.schemas import definitions
-from inkube.schemas.openapi import v3
+from inkube.schemas.openapi import paths, v3
 
 
 def definition(plural, kind, *, namespaced, status, scale):
@@ -28,6 +28,11 @@ def test_a_document_that_is_written_from_parts_has_all_that_is_made_at_once():
         for kind in kinds
     ]
     whole, parts = v3.document(found, "v1"), v3.Parts()
+    for each in found:
+        made = paths.paths(each, "v1")
+        assert made
+        assert {path: whole["paths"][path] for path in made} == made
+    assert len(whole["paths"]) == sum(len(paths.paths(each, "v1")) for each in found)
     for _ in range(2):  # the second time from kept parts
         made = orjson.loads(v3.text(found, "v1", parts))
         assert made == whole
