@@ -182,7 +182,7 @@ def _writes() -> Iterable[Figure]:
         costs.append(statistics.median(each["create"] for each in turns))
     for what, found, most in (
         ("create under dry run", dry, 1.0),
-        ("create that is refused", refused, 0.6),
+        ("create that is refused", refused, 0.7),
     ):
         starts = ", ".join(f"{ratio:.2f}" for ratio in found)
         note = f"CPU {min(costs):,.0f} µs a create; starts {starts}"

@@ -45,7 +45,7 @@ def measure() -> Iterable[Figure]:
         POSTED: (f"{what}, {POSTED}", 4.0),
         GROUP: (f"{GROUP}, its index and {DEFINITIONS} kinds", 0.5),
         CHANGED: (f"{CHANGED} of one of {DEFINITIONS} kinds", 0.5),
-        WHOLE: (f"the first {WHOLE} with {DEFINITIONS} kinds", 3.0),
+        WHOLE: (f"the first {WHOLE} with {DEFINITIONS} kinds", 3.5),
     }
     for name, (text, most) in targets.items():
         cost = min(turn.costs[name] for turn in turns)

@@ -26,7 +26,7 @@ def measure() -> Iterable[Figure]:
     with servers.inkube() as server:
         load.send(server.port, (_create(number) for number in range(LISTED)))
         yield _compared(server, "GET", f"{COLLECTION}/map-00000", GETS, at_most=1.0)
-        yield _compared(server, f"list of {LISTED:,}", COLLECTION, LISTS, at_most=1.5)
+        yield _compared(server, f"list of {LISTED:,}", COLLECTION, LISTS, at_most=2.2)
 
 
 def _create(number: int) -> bytes:
