@@ -5,6 +5,7 @@ Results of both share unchanged parts with the arguments. Follows structured-mer
 typed/merge.go, remove.go and reconcile_schema.go, fieldpath/set.go.
 """
 
+from collections import Counter
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -197,72 +198,56 @@ def _element(kind: ListType | None, element: str) -> Type | None:
     return kind.element if kind is not None and element[0] == "k" else None
 
 
-class Granular(NamedTuple):
-    """A member of a set whose type has fields below it, and the path of the member."""
-
-    kind: Type
-    path: fieldsets.Path
-
-
 class Survey(NamedTuple):
     """The paths of a set that may need a change, because the schema made fields atomic or granular.
 
     It depends on the set and its type only, so it can be kept for equal sets.
     """
 
-    atomic: tuple[fieldsets.Path, ...]
+    atomic: FieldSet
     """Atomic fields with members below them."""
-    granular: tuple[Granular, ...]
-    """Members without members below them. They need a change if the live value has fields there; an
-    empty object has none."""
+    granular: FieldSet
+    """Members without members below them whose types have fields there. They need a change if the
+    live value has fields there; an empty object has none."""
 
 
 def survey(kind: Type, fields: FieldSet) -> Survey:
     """The paths of a set that may need a change to fit its type."""
-    found = _Surveyor()
-    found.visit(kind, fields, ())
-    return Survey(tuple(found.atomic), tuple(found.granular))
+    atomic, granular = _survey(kind, fields, is_root=True)
+    return Survey(atomic or {}, granular or {})
 
 
-class _Surveyor:
-    """Gathers the paths of a survey."""
+def _survey(
+    kind: Type, node: FieldSet, *, is_root: bool = False
+) -> tuple[FieldSet | None, FieldSet | None]:
+    """The atomic and the granular paths of a node; None without any, {} for the node itself."""
+    shape = kind.map or (kind.list if kind.scalar is None else None)
+    if shape is None:
+        return None, None
+    is_leaf = not is_root and not node
+    if shape.atomic:
+        return None if is_leaf else {}, None
+    if is_leaf:
+        return None, {}
+    atomic: FieldSet = {}
+    granular: FieldSet = {}
+    for element, below in node.items():
+        child = None if element == MEMBER else _below(shape, element)
+        if child is None:  # fields that the schema lost stay with their owner
+            continue
+        own_atomic, own_granular = _survey(child, below)
+        if own_atomic is not None:
+            atomic[element] = own_atomic
+        if own_granular is not None:
+            granular[element] = own_granular
+    return atomic or None, granular or None
 
-    __slots__ = ("atomic", "granular")
 
-    def __init__(self) -> None:
-        self.atomic: list[fieldsets.Path] = []
-        self.granular: list[Granular] = []
-
-    def visit(self, kind: Type, node: FieldSet, path: fieldsets.Path) -> None:
-        """Compare the node of the set at `path` with its type."""
-        shape = kind.map or (kind.list if kind.scalar is None else None)
-        if shape is None:
-            return
-        leaf = bool(path) and not node
-        if shape.atomic:
-            if not leaf:
-                self.atomic.append(path)
-            return
-        if leaf:
-            self.granular.append(Granular(kind, path))
-        if isinstance(shape, MapType):
-            self._map(shape, node, path)
-        else:
-            self._list(shape, node, path)
-
-    def _map(self, kind: MapType, node: FieldSet, path: fieldsets.Path) -> None:
-        for element, below in node.items():
-            if element == MEMBER:
-                continue
-            child = kind.fields.get(element[2:]) if element[0] == "f" else None
-            child = child or kind.element
-            if child is not None:  # fields that the schema lost stay with their owner
-                self.visit(child, below, (*path, element))
-
-    def _list(self, kind: ListType, node: FieldSet, path: fieldsets.Path) -> None:
-        for element, below in node.items():
-            if element != MEMBER:
-                self.visit(kind.element, below, (*path, element))
+def _below(shape: MapType | ListType, element: str) -> Type | None:
+    """The type of a member of a map or list; None if it is not declared."""
+    if isinstance(shape, ListType):
+        return shape.element
+    return (shape.fields.get(element[2:]) if element[0] == "f" else None) or shape.element
 
 
 def reconciled(kind: Type, fields: FieldSet, live: Any, found: Survey) -> FieldSet:
@@ -270,35 +255,39 @@ def reconciled(kind: Type, fields: FieldSet, live: Any, found: Survey) -> FieldS
 
     `found` is the survey of the set.
     """
-    added: FieldSet = {}
-    removed: FieldSet = {}
-    for path in found.atomic:
-        whole = fieldsets.of(path)
-        removed = fieldsets.union(removed, whole)
-        added = fieldsets.union(added, whole)
-    for granular in found.granular:
-        below = comparison.owned(granular.kind, _value_at(kind, live, granular.path))
-        if below:
-            whole = {MEMBER: {}, **below}
-            for element in reversed(granular.path):
-                whole = {element: whole}
-            added = fieldsets.union(added, whole)
-    return fieldsets.union(fieldsets.recursive_difference(fields, removed), added)
+    added = fieldsets.union(found.atomic, _expanded(kind, found.granular, live))
+    return fieldsets.union(fieldsets.recursive_difference(fields, found.atomic), added)
 
 
-def _value_at(kind: Type | None, value: Any, path: fieldsets.Path) -> Any:
-    """The part of a value at a path; None without such a part, or with several in a list."""
-    for element in path:
-        if value.__class__ is dict and kind is not None and kind.map is not None:
-            name = element[2:]
-            value = value.get(name)
-            kind = kind.map.fields.get(name) or kind.map.element
-        elif value.__class__ is list and kind is not None and kind.list is not None:
-            elements = listitems.elements(kind.list, value)
-            if elements.count(element) != 1:
-                return None
-            value = value[elements.index(element)]
-            kind = kind.list.element
+def _expanded(kind: Type, granular: FieldSet, value: Any) -> FieldSet:
+    """The members at the paths of `granular` with the fields of the value below them; without
+    members that have no field there. Raises UntypableError."""
+    shape = {dict: kind.map, list: kind.list}.get(value.__class__)
+    found: FieldSet = {}
+    if not granular or shape is None:
+        return found
+    members = _by_element(shape, value) if isinstance(shape, ListType) else value
+    for element, paths in granular.items():
+        member = members.get(element[2:] if isinstance(shape, MapType) else element)
+        child = _below(shape, element)
+        if child is None:
+            continue
+        if paths:
+            node = _expanded(child, paths, member)
         else:
-            return None
-    return value if value.__class__ in (dict, list) else None
+            below = comparison.owned(child, member) if member.__class__ in (dict, list) else None
+            node = {MEMBER: {}, **below} if below else {}
+        if node:
+            found[element] = node
+    return found
+
+
+def _by_element(kind: ListType, items: list[Any]) -> dict[str, Any]:
+    """The items of a list by path element, without those whose element occurs several times."""
+    elements = listitems.elements(kind, items)
+    found = dict(zip(elements, items, strict=True))
+    if len(found) < len(elements):
+        for element, times in Counter(elements).items():
+            if times > 1:
+                del found[element]
+    return found
