@@ -251,10 +251,9 @@ class App:
         """Serve a request with a body, within a time limit for receiving it. Raises StatusError
         504."""
         self._parts.origins.check(request)
-        if request.method == hdrs.METH_OPTIONS:
-            preflight = self._parts.origins.preflight(request)
-            if preflight is not None:
-                return preflight
+        preflight = self._parts.origins.preflight(request)
+        if preflight is not None:
+            return preflight
         if self._parts.before_write is not None:
             await self._parts.before_write()
         # `asyncio.timeout` does the same, but takes 6 % of the time of a refused create: it looks

@@ -215,7 +215,7 @@ class BaseStore(ABC):
         with the revision of the deletion. Raises NotFound, Conflict."""
 
     @abstractmethod
-    def commit(self, batch: Sequence[writes.Write]) -> Awaitable[Entries]:
+    async def commit(self, batch: Sequence[writes.Write]) -> Entries:
         """Commit writes to different keys, all of them or none. Returns their entries. Raises
         PreconditionError, and ValueError for an invalid batch."""
 
@@ -305,17 +305,15 @@ class Store(BaseStore):
         """See BaseStore."""
         return (await self._writer.write(writes.Delete(key, expected, value)))[0]
 
-    def commit(self, batch: Sequence[writes.Write]) -> Awaitable[Entries]:
+    async def commit(self, batch: Sequence[writes.Write]) -> Entries:
         """See BaseStore."""
-        if len(batch) != 1:
-            _check_batch(batch)
-        return self._writer.write(*batch)
+        _check_batch(batch)
+        return await self._writer.write(*batch)
 
     async def submit(self, *batch: writes.Write) -> PendingBatch:
         """Do the same as `commit`, without waiting: the caller awaits the result. Raises ReadOnly,
         Closed, and ValueError for an invalid batch."""
-        if len(batch) != 1:
-            _check_batch(batch)
+        _check_batch(batch)
         return await self._writer.submit(*batch)
 
     def uncommitted(self, before: Entry, value: Value, write: PendingBatch) -> Uncommitted:
@@ -495,7 +493,8 @@ class DryRunStore(BaseStore):
 
 
 def _check_batch(batch: Sequence[writes.Write]) -> None:
-    """Check a batch that does not consist of one write. Raises ValueError."""
+    if len(batch) == 1:
+        return
     if not 0 < len(batch) <= LARGEST_BATCH:
         raise ValueError(f"a batch has 1 to {LARGEST_BATCH} writes, not {len(batch)}")
     if len({write.key for write in batch}) < len(batch):

@@ -54,8 +54,8 @@ class Origins:
             )
 
     def preflight(self, request: web.BaseRequest) -> web.Response | None:
-        """Return the response to an OPTIONS request of an allowed origin, else None."""
-        if not self.allows(request.headers.get(hdrs.ORIGIN, "")):
+        """Return the response to a preflight request of an allowed origin, else None."""
+        if request.method != "OPTIONS" or not self.allows(request.headers.get(hdrs.ORIGIN, "")):
             return None
         response = web.Response(status=204)
         requested = request.headers.get("Access-Control-Request-Headers", "")

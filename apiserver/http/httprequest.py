@@ -106,8 +106,9 @@ class Request(BaseRequest):
         needs a twentieth of the time of a wait for pieces. False for a longer body, of which
         aiohttp's parser can hold back a part."""
         content = self.content
-        size = getattr(content, "total_bytes", 0)  # an empty body's reader has no size
-        return content.is_eof() and size <= SHORT and content.exception() is None
+        if not content.is_eof() or not self.body_exists:  # an empty body's reader has no size
+            return content.is_eof()
+        return content.total_bytes <= SHORT and content.exception() is None
 
     async def _read_all(self) -> bytes:
         try:
@@ -186,7 +187,7 @@ def refuse(request: Request) -> web.Response | None:
     expected = request.headers.get(hdrs.EXPECT)
     if expected is not None and expected.lower() not in ("", "100-continue"):
         return _hang_up(417, "")
-    if request.head.version.major != 1:
+    if request.spoken.major != 1:
         return _hang_up(505, "505 HTTP Version Not Supported: unsupported protocol version")
     return None
 

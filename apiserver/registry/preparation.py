@@ -62,11 +62,10 @@ def before_create(write: WriteRequest, system_fields: SystemFields) -> None:
     if resource.definition.named_by_uid and not call.name:
         meta["name"] = call.name = system_fields.uid()
     context = Context(call.served, time, "", call.user, call.warn, write.reservation)
-    shown = empties.show(obj, call.empties) if call.empties else None
+    shown = empties.show(obj, call.empties)
     strategy.prepare_for_create(context, obj)
     found = strategy.validate(context, obj)
-    if shown:
-        empties.hide(shown)
+    empties.hide(shown)
     if found:
         kind = obj.get("kind") or resource.kind  # a custom resource may contain a wrong one
         raise status.invalid(_error_group(resource.definition), kind, call.name, found)
@@ -109,11 +108,10 @@ def before_update(write: WriteRequest, system_fields: SystemFields) -> None:
         call.warn,
         write.reservation,
     )
-    shown = empties.show(obj, call.empties) if call.empties else None
+    shown = empties.show(obj, call.empties)
     strategy.prepare_for_update(context, obj, old)
     found = strategy.validate_update(context, obj, old)
-    if shown:
-        empties.hide(shown)
+    empties.hide(shown)
     if found:
         name = obj["metadata"].get("name") or ""  # a webhook may have changed it
         kind = obj.get("kind") or resource.kind

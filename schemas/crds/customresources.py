@@ -10,8 +10,7 @@ from typing import Protocol
 
 import orjson
 
-from inkube.schemas import bodies, cel, fielderrors
-from inkube.schemas.definitions import Scale
+from inkube.schemas import bodies, fielderrors
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import DecodeError
 from inkube.schemas.meta import GVK, split_api_version
@@ -182,15 +181,11 @@ class CustomStrategy(Strategy):
                 put_off = [error for error in errors if error.field == "metadata.name"]
                 errors = [error for error in errors if error.field != "metadata.name"]
             errors += served.schema.validate(obj)
-            if served.version.scale is not None:
-                errors += _scale_errors(obj, served.version.scale)
-        if served.rules is not None:
-            errors += _rule_errors(context, served.rules, obj, None, errors)
+            errors += _scale_errors(served, obj)
+        errors += _rule_errors(context, obj, None, errors)
         if not errors and "" in self.parts:
             errors = self.parts[""].validate(obj, None)
-        if self.rules is not None:
-            errors = _with_rules(self.rules, errors, obj, None)
-        return errors or put_off
+        return self._ruled(errors, obj, None) or put_off
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
         served, subresource = context.served, context.subresource
@@ -204,16 +199,24 @@ class CustomStrategy(Strategy):
             )
             judge = served.schema.validate_status if only_status else served.schema.validate
             errors += judge(obj, old)
-            if served.version.scale is not None:
-                errors += _scale_errors(obj, served.version.scale, only_status=only_status)
-        if served.rules is not None:
-            errors += _rule_errors(context, served.rules, obj, old, errors)
+            errors += _scale_errors(served, obj, only_status=only_status)
+        errors += _rule_errors(context, obj, old, errors)
         part = self.parts.get(subresource)
         if not errors and part is not None:
             errors = part.validate(obj, old)
-        if self.rules is None or subresource:
-            return errors
-        return _with_rules(self.rules, errors, obj, old)
+        return errors if subresource else self._ruled(errors, obj, old)
+
+    def _ruled(self, found: list[FieldError], obj: Object, old: Object | None) -> list[FieldError]:
+        """The errors in `found`, and the errors of the kind's own rules for other fields.
+
+        A kind with rules omits upstream's errors without a field if other errors have fields.
+        """
+        if self.rules is None:
+            return found
+        named = [error for error in found if error.field != _NOWHERE]
+        found = named or [error._replace(field="") for error in found]
+        known = {error.field for error in found}
+        return found + [error for error in self.rules(obj, old) if error.field not in known]
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
         return objectmeta.finalizer_warnings(obj["metadata"], None, self.finalizers)
@@ -227,37 +230,17 @@ class CustomStrategy(Strategy):
         )
 
 
-def _with_rules(
-    rules: Rules, found: list[FieldError], obj: Object, old: Object | None
-) -> list[FieldError]:
-    """The errors in `found`, and the errors of the kind's own rules for other fields.
-
-    A kind with rules omits upstream's errors without a field if other errors have fields.
-    """
-    named = [error for error in found if error.field != _NOWHERE]
-    found = named or [error._replace(field="") for error in found]
-    known = {error.field for error in found}
-    return found + [error for error in rules(obj, old) if error.field not in known]
-
-
 def _rule_errors(
-    context: Context,
-    rules: "cel.RuleSet",
-    obj: Object,
-    old: Object | None,
-    found: list[FieldError],
+    context: Context, obj: Object, old: Object | None, found: list[FieldError]
 ) -> list[FieldError]:
     """The errors of the CEL rules, which receive the earlier errors; sends their warnings."""
+    rules = context.served.rules
+    if rules is None:
+        return []
     errors, warnings = rules.judge(found, obj, old)
     for warning in warnings:
         context.warn(warning)
     return errors
-
-
-def _scale_errors(obj: Object, paths: Scale, *, only_status: bool = False) -> list[FieldError]:
-    """The errors of fields that the scale subresource reads; /status checks only its own fields."""
-    spec = [] if only_status else scale.spec(obj, paths)
-    return spec + scale.status(obj, paths)
 
 
 def _kind_errors(served: Served, obj: Object) -> list[FieldError]:
@@ -267,6 +250,15 @@ def _kind_errors(served: Served, obj: Object) -> list[FieldError]:
     if kind == served.kind:
         return []
     return [fielderrors.invalid("kind", kind, f"must be {served.kind}")]
+
+
+def _scale_errors(served: Served, obj: Object, *, only_status: bool = False) -> list[FieldError]:
+    """The errors of fields that the scale subresource reads; /status checks only its own fields."""
+    paths = served.version.scale
+    if paths is None:
+        return []
+    spec = [] if only_status else scale.spec(obj, paths)
+    return spec + scale.status(obj, paths)
 
 
 def _keep_status(obj: Object, old: Object) -> None:
