@@ -5,7 +5,6 @@ again after deletions. Follows apiserver/pkg/admission/plugin/resourcequota (con
 checkRequest).
 """
 
-from collections.abc import Callable
 from functools import partial
 
 import orjson
@@ -14,8 +13,8 @@ from inkube.apiserver.registry import (
     Attributes,
     Call,
     Effect,
+    OnDemand,
     Operation,
-    Plugin,
     Resource,
     StoreCache,
     keys,
@@ -30,7 +29,7 @@ _PODS = ("", "pods")
 _PREFIX = keys.prefix("resourcequotas")
 
 
-class QuotaAdmission(Plugin):
+class QuotaAdmission(OnDemand):
     """Refuses writes beyond a quota, and charges accepted ones. It must be the last plugin, because
     it counts every write that it accepts."""
 
@@ -41,6 +40,7 @@ class QuotaAdmission(Plugin):
         self._store = store
         self._limited = StoreCache(store, (_PREFIX,), partial(_namespaces, store))
         """The namespaces with quotas."""
+        super().__init__(self._limited)
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
         if not resource.namespaced:
@@ -48,13 +48,6 @@ class QuotaAdmission(Plugin):
         place = (resource.group, resource.plural)
         changes = quotas.charges_updates(*place) or place == _PODS
         return operation == "CREATE" or (operation == "UPDATE" and changes)
-
-    @property
-    def is_idle(self) -> bool:
-        return not self._limited.value
-
-    def when_idle_changes(self, changed: Callable[[], None]) -> None:
-        self._limited.when_changed(changed)
 
     async def validate(self, attributes: Attributes) -> None:
         call = attributes.call

@@ -4,14 +4,12 @@ While there is no binding, a write only checks a flag, and the evaluation is not
 servers on the same data can create bindings.
 """
 
-from collections.abc import Callable
-
 from inkube.apiserver import policies
 from inkube.apiserver.auth import Authorizer
 from inkube.apiserver.registry import (
     Attributes,
+    OnDemand,
     Operation,
-    Plugin,
     Resource,
     Resources,
     StoreCache,
@@ -32,7 +30,7 @@ _KINDS = frozenset(
 """Resources to which no policy applies."""
 
 
-class Policies(Plugin):
+class Policies(OnDemand):
     """The part that both kinds of policies share: whether a policy is bound."""
 
     is_private = False  # expressions can read resourceVersions
@@ -41,17 +39,10 @@ class Policies(Plugin):
 
     def __init__(self, store: Store) -> None:
         prefix = keys.prefix(self.bindings)
-        self._bound = StoreCache(store, (prefix,), lambda: store.count(prefix) > 0)
+        super().__init__(StoreCache(store, (prefix,), lambda: store.count(prefix) > 0))
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
         return resource.group != GROUP or resource.plural not in _KINDS
-
-    @property
-    def is_idle(self) -> bool:
-        return not self._bound.value
-
-    def when_idle_changes(self, changed: Callable[[], None]) -> None:
-        self._bound.when_changed(changed)
 
 
 class MutatingPolicies(Policies):

@@ -12,6 +12,7 @@ from inkube.apiserver.registry.admission import Attributes as Attributes
 from inkube.apiserver.registry.admission import Chain as Chain
 from inkube.apiserver.registry.admission import Effect as Effect
 from inkube.apiserver.registry.admission import LatePlugin as LatePlugin
+from inkube.apiserver.registry.admission import OnDemand as OnDemand
 from inkube.apiserver.registry.admission import Operation as Operation
 from inkube.apiserver.registry.admission import Plugin as Plugin
 from inkube.apiserver.registry.admission import SideEffects as SideEffects

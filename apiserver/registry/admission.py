@@ -8,12 +8,13 @@ apiserver/pkg/admission.
 
 from collections.abc import Awaitable, Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import orjson
 
 from inkube.apiserver.registry.calls import NO_OPTIONS, Call, DeleteOptions, WriteOptions
 from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry.storecache import StoreCache
 from inkube.schemas import status
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.lazy import Late
@@ -130,7 +131,7 @@ class Plugin:
         """Call `changed` from now on whenever `is_idle` may have another value."""
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
-        """Return whether it handles an operation on a resource; called once for each pair."""
+        """Return whether it handles an operation on a resource; always the same for a pair."""
         return True
 
     async def mutate(self, attributes: Attributes) -> None:
@@ -154,6 +155,20 @@ class Plugin:
         no undo.
         """
         return None
+
+
+class OnDemand(Plugin):
+    """Base of plugins that are idle while a value computed from stored objects is false."""
+
+    def __init__(self, needed: StoreCache[Any]) -> None:
+        self._needed = needed
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._needed.value
+
+    def when_idle_changes(self, changed: Callable[[], None]) -> None:
+        self._needed.when_changed(changed)
 
 
 class SideEffects(Plugin):
@@ -290,8 +305,11 @@ class Chain:
 
     def _choose(self, resource: Resource, operation: Operation) -> Handlers:
         changes = self._changes.value
-        known = self._handling(resource, operation)
-        active = [plugin for plugin in known if not plugin.is_idle]
+        active = [
+            plugin
+            for plugin in self._known(resource)
+            if plugin.handles(resource, operation) and not plugin.is_idle
+        ]
         mutators = [each for each in active if type(each).mutate is not Plugin.mutate]
         return Handlers(
             mutators,
@@ -303,15 +321,6 @@ class Chain:
             are_idle=not active,
             chosen_at=changes,
         )
-
-    def _handling(self, resource: Resource, operation: Operation) -> Sequence[Plugin]:
-        """Return the plugins that handle the operation, idle or not."""
-
-        def choose() -> Sequence[Plugin]:
-            known = self._known(resource)
-            return [plugin for plugin in known if plugin.handles(resource, operation)]
-
-        return resource.once((self, operation), choose)
 
     def _known(self, resource: Resource) -> Iterator[Plugin]:
         for plugin in self._plugins:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 
 from inkube.apiserver import webhooks
-from inkube.apiserver.registry import Attributes, Operation, Plugin, Resource, StoreCache, keys
+from inkube.apiserver.registry import Attributes, OnDemand, Operation, Resource, StoreCache, keys
 from inkube.schemas import webhooks as reviews
 from inkube.storage import Store
 
@@ -26,7 +26,7 @@ _EXEMPT = frozenset(
 removal."""
 
 
-class Webhooks(Plugin):
+class Webhooks(OnDemand):
     """The part that both kinds of webhooks share: the active configurations."""
 
     plural = ""
@@ -37,17 +37,11 @@ class Webhooks(Plugin):
         prefix = keys.prefix(self.plural)
         self._hooks = StoreCache(store, (prefix,), partial(_hooks, store, prefix, dispatcher))
         """All webhooks of all configurations, in the order of their calls."""
+        super().__init__(self._hooks)
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
         exempt = resource.group == "admissionregistration.k8s.io" and resource.plural in _EXEMPT
         return not exempt
-
-    @property
-    def is_idle(self) -> bool:
-        return not self._hooks.value
-
-    def when_idle_changes(self, changed: Callable[[], None]) -> None:
-        self._hooks.when_changed(changed)
 
 
 def _hooks(
