@@ -11,7 +11,6 @@ import hashlib
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import fields
 from functools import partial
-from weakref import WeakKeyDictionary
 
 import orjson
 from aiohttp import hdrs, web
@@ -85,9 +84,9 @@ class OpenAPI:
         self._revision = -1
         self._documents: dict[str, _Document] = {}
         """The documents, by their path below `/openapi/v3`."""
-        self._parts = v3.Parts()
-        self._hashes: WeakKeyDictionary[Definition, dict[str, bytes]] = WeakKeyDictionary()
-        """The hashes of the sources of each kind's part of a document, by version."""
+        self._parts = v3.PerVersion[v3.Part]()
+        self._hashes = v3.PerVersion[bytes]()
+        """The hashes of the sources of the parts."""
         self._index = b""
         self._merged: dict[str, tuple[bytes, str]] = {}
 
@@ -141,14 +140,10 @@ class OpenAPI:
             found, version = tuple(kinds[key]), key[1]
             make = partial(v3.document, found, version)
             write = partial(v3.text, found, version, self._parts)
-            digest = _digest(b"".join([self._hash(each, version) for each in found]))
-            yield _Document(_path(key), found, digest, make, write)
-
-    def _hash(self, definition: Definition, version: str) -> bytes:
-        known = self._hashes.setdefault(definition, {})
-        if version not in known:
-            known[version] = _hash(definition, version)
-        return known[version]
+            hashes = [
+                self._hashes.of(each, version, partial(_hash, each, version)) for each in found
+            ]
+            yield _Document(_path(key), found, _digest(b"".join(hashes)), make, write)
 
     def _paths(self) -> Object:
         found = {

@@ -5,8 +5,9 @@ they refer, and the paths. Follows apiextensions-apiserver/pkg/controller/openap
 kube-openapi.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 import orjson
@@ -18,6 +19,8 @@ from inkube.schemas.objects import Object
 from inkube.schemas.openapi import enums, notation
 from inkube.schemas.openapi import paths as openapipaths
 from inkube.schemas.openapi.notation import META
+
+T = TypeVar("T")
 
 _ALWAYS = (f"{META}.DeleteOptions", f"{META}.Status", f"{META}.ListMeta", f"{META}.ObjectMeta")
 ROOTS = ("api", "apis", "version", ".well-known/openid-configuration", "openid/v1/jwks")
@@ -75,34 +78,27 @@ class Part(NamedTuple):
     """The members of the object of paths, without its braces."""
 
 
-class Parts:
-    """The parts of kinds that are not built in, kept as long as their definitions: a change of one
-    kind writes only this kind again."""
+class PerVersion(Generic[T]):
+    """A value for each version of each kind, kept as long as the definition of the kind."""
 
     def __init__(self) -> None:
-        self._known: WeakKeyDictionary[Definition, dict[str, Part]] = WeakKeyDictionary()
+        self._known: WeakKeyDictionary[Definition, dict[str, T]] = WeakKeyDictionary()
 
-    def of(self, definition: Definition, texts: openapipaths.Texts) -> Part:
-        """Return the part of a kind in the version of `texts`."""
+    def of(self, definition: Definition, version: str, make: Callable[[], T]) -> T:
+        """Return the value, made at the first call."""
         known = self._known.setdefault(definition, {})
-        found = known.get(texts.version)
-        if found is None:
-            name = wordings.of(definition).schema_of(definition, texts.version)
-            lists = notation.list_of(definition, texts.version, name)
-            schemas = {
-                name: notation.custom_text(definition, texts.version),
-                f"{name}List": orjson.dumps(lists),
-            }
-            found = known[texts.version] = Part(schemas, texts.of(definition))
-        return found
+        if version not in known:
+            known[version] = make()
+        return known[version]
 
 
-def text(definitions: Sequence[Definition], version: str, parts: Parts) -> bytes:
-    """Return the document as JSON."""
+def text(definitions: Sequence[Definition], version: str, parts: PerVersion[Part]) -> bytes:
+    """Return the document as JSON. `parts` keeps the parts of kinds that are not built in, so that
+    a change of one kind writes only this kind again."""
     if any(wordings.of(d).documents_groups for d in definitions):
         return orjson.dumps(document(definitions, version))
     texts = openapipaths.Texts(version)
-    own = [parts.of(definition, texts) for definition in definitions]
+    own = [parts.of(each, version, partial(_part, each, texts)) for each in definitions]
     types = _types(definitions, version)
     schemas = {name: orjson.dumps(schema) for name, schema in types.items()}
     for part in own:
@@ -113,6 +109,10 @@ def text(definitions: Sequence[Definition], version: str, parts: Parts) -> bytes
     paths = b",".join([part.paths for part in own])
     head = orjson.dumps(_CUSTOM)[:-1]
     return b'%b,"components":{"schemas":{%b}},"paths":{%b}}' % (head, members, paths)
+
+
+def _part(definition: Definition, texts: openapipaths.Texts) -> Part:
+    return Part(_own_schemas(definition, texts.version), texts.of(definition))
 
 
 def group_document(definition: Definition) -> Object:
@@ -195,19 +195,21 @@ def components(definitions: Sequence[Definition], version: str) -> Object:
     name."""
     found = _types(definitions, version)
     for definition in definitions:
-        found |= _own_schemas(definition, version)
+        own = _own_schemas(definition, version)
+        found |= {name: orjson.loads(schema) for name, schema in own.items()}
     return dict(sorted(found.items()))
 
 
-def _own_schemas(definition: Definition, version: str) -> Object:
-    """Return the schemas of a kind and of its list by name, or {} for a kind with a Go type."""
+def _own_schemas(definition: Definition, version: str) -> dict[str, bytes]:
+    """Return the schemas of a kind and of its list as JSON by name, or {} for a kind with a Go
+    type."""
     wording = wordings.of(definition)
     if wording.has_types:
         return {}
     name = wording.schema_of(definition, version)
     return {
         name: notation.custom(definition, version),
-        f"{name}List": notation.list_of(definition, version, name),
+        f"{name}List": orjson.dumps(notation.list_of(definition, version, name)),
     }
 
 

@@ -27,7 +27,7 @@ def test_a_document_that_is_written_from_parts_has_all_that_is_made_at_once():
         for n, (a, b, c) in enumerate(flags)
         for kind in kinds
     ]
-    whole, parts = v3.document(found, "v1"), v3.Parts()
+    whole, parts = v3.document(found, "v1"), v3.PerVersion[v3.Part]()
     for each in found:
         made = paths.paths(each, "v1")
         assert made
