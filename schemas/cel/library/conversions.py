@@ -54,6 +54,14 @@ def _identity(value: Any) -> Any:
     return value
 
 
+def _identity_of_time(value: Any) -> Any:
+    """Return a timestamp or a duration. Raises EvalError for null, which the checker accepts as
+    both, but for which cel-go has no overload at run time."""
+    if value is None:
+        raise EvalError("no such overload")
+    return value
+
+
 def _reading(type: Type, parse: Callable[[str], Any]) -> Callable[[str], Any]:
     """Return a conversion of texts. It raises EvalError where `parse` raises ValueError."""
 
@@ -250,10 +258,10 @@ OVERLOADS: Final[tuple[Overload, ...]] = (
     _conversion("int64_to_string", (INT, STRING), int.__repr__),
     _conversion("timestamp_to_string", (TIMESTAMP, STRING), timestamp_to_string),
     _conversion("uint64_to_string", (UINT, STRING), int.__repr__),
-    _conversion("timestamp_to_timestamp", (TIMESTAMP, TIMESTAMP), _identity),
+    _conversion("timestamp_to_timestamp", (TIMESTAMP, TIMESTAMP), _identity_of_time),
     _conversion("int64_to_timestamp", (INT, TIMESTAMP), int_to_timestamp),
     _conversion("string_to_timestamp", (STRING, TIMESTAMP), string_to_timestamp),
-    _conversion("duration_to_duration", (DURATION, DURATION), _identity),
+    _conversion("duration_to_duration", (DURATION, DURATION), _identity_of_time),
     _conversion("int64_to_duration", (INT, DURATION), Duration),
     _conversion("string_to_duration", (STRING, DURATION), string_to_duration),
     Overload("dyn", "to_dyn", (T,), DYN, _identity, fails=False),

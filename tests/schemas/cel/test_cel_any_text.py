@@ -3,7 +3,7 @@
 from contextlib import suppress
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from inkube.schemas import cel
@@ -81,6 +81,8 @@ def test_words_in_any_order_raise_only_the_engines_errors(words: list[str]) -> N
 
 @settings(max_examples=400, deadline=None)
 @given(calls(), st.sampled_from(["==", "+", "<", "in", "&&", "? 1 :"]), pieces)
+@example("duration(null)", "<", "duration(null)")
+@example("timestamp(null)", "<", "timestamp(0)")
 def test_any_call_raises_only_the_engines_errors(call: str, operator: str, other: str) -> None:
     attempt(f"{call} {operator} {other}")
 
