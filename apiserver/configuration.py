@@ -178,6 +178,9 @@ class Options:
     patch_cache: bool = True
     """Whether the server remembers patches that changed nothing, and answers them at once if a
     client repeats them. Responses do not change."""
+    interleaved_writes: bool = True
+    """Whether concurrent writes take turns at each of their computations, which costs less because
+    of the processor's caches. Responses do not change."""
     audit_log: Path | None = None
     """The file for audit events, one line of JSON each."""
     audit_policy_file: Path | None = None

@@ -50,7 +50,16 @@ class Route:
         """Return the call of a request."""
         resource, served = self.resource, self.served
         namespace = info.namespace if resource.namespaced else ""
-        return Call(info.verb, resource, served, namespace, info.name, info.subresource, user)
+        return Call(
+            info.verb,
+            resource,
+            served,
+            namespace,
+            info.name,
+            info.subresource,
+            user,
+            takes_turns=True,
+        )
 
 
 class Routes:

@@ -227,7 +227,7 @@ class Handlers:
     async def _decoded(self, exchange: Exchange, body: bytes, media: str) -> Object:
         call = exchange.call
         call.weight = len(body)
-        return await exchange.worker.run(call.effort, bodies.read_object, call, body, media)
+        return await exchange.worker.compute(call, bodies.read_object, call, body, media)
 
     async def _delete_options(self, exchange: Exchange) -> Any:
         body = await bodies.read_delete_options(exchange.request, exchange.worker)

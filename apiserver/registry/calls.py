@@ -80,6 +80,9 @@ class Call:
     """Bytes of the request's body or of the stored object, whichever is larger. Large ones are
     processed outside the event loop."""
 
+    takes_turns: bool = False
+    """Whether the computations of a write run in turn with those of other writes (`Worker`)."""
+
     @property
     def key(self) -> str:
         """The key of the object in the store."""
@@ -87,7 +90,7 @@ class Call:
 
     @property
     def effort(self) -> int:
-        """The weight for `Worker.run`: `weight`, or HEAVY if even a small object can take long."""
+        """The weight for the `Worker`: `weight`, or HEAVY if even a small object can take long."""
         return HEAVY if self.served.is_costly else self.weight
 
     def view(self, entry: Entry) -> Object:

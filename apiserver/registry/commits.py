@@ -252,7 +252,7 @@ async def _stored(parts: Parts, call: Call, obj: Object) -> Object:
     MAX_OBJECT."""
     resource = call.resource
     if resource.converter is None:
-        return await parts.worker.run(call.effort, _to_be_stored, resource, obj)
+        return await parts.worker.compute(call, _to_be_stored, resource, obj)
     size = _settle_numbers(obj)
     stored = await conversions.to_storage(resource, obj)
     return _fitting(stored, obj, size)

@@ -36,7 +36,8 @@ MAX_RETRIES = 100  # each lost race means that another write won
 class Registry:
     """The registry of all kinds. The Call contains the kind.
 
-    `attempts` describes the option `pipelined`, and `repeats` the option `patch_cache`.
+    `attempts` describes the option `pipelined`, `repeats` the option `patch_cache`, and `worker`
+    the option `interleaved`.
     """
 
     def __init__(
@@ -47,14 +48,15 @@ class Registry:
         *,
         pipelined: bool = True,
         patch_cache: bool = True,
+        interleaved: bool = True,
     ) -> None:
         self.store = store
         self.chain = chain
         self.system_fields = system_fields
         self.selections = Selections(store)
         self.repeats = Repeats(store, chain, is_disabled=not patch_cache)
-        self.worker = Worker()
-        """The thread for long computations. The owner of the registry closes it."""
+        self.worker = Worker(interleaves=interleaved)
+        """Runs the computations of writes. The owner of the registry closes it."""
         self._parts = Parts(chain, system_fields, self.worker)
         self._attempts = Pipelined(store, chain) if pipelined else Attempts(store)
         # the registry itself checks for newer writes when a request arrives

@@ -46,7 +46,7 @@ async def prepared(
     """Run `prepare`, which prepares and validates the object. If the kind's own rules refuse it,
     plugins can add further errors to the refusal. Raises StatusError."""
     try:
-        await parts.worker.run(write.call.effort, prepare, write, parts.system_fields)
+        await parts.worker.compute(write.call, prepare, write, parts.system_fields)
     except StatusError as refusal:
         if refusal.field_errors:
             await parts.chain.supplement(write, refusal)
@@ -72,7 +72,7 @@ async def _deduplicate(parts: Parts, write: WriteRequest, *, admitted: bool = Fa
     assert write.object is not None, "see `own`"
     meta = write.object["metadata"]
     drop = partial(ownerreferences.deduplicate, write.call, meta, admitted=admitted)
-    await parts.worker.run(write.call.effort, drop)
+    await parts.worker.compute(write.call, drop)
 
 
 async def _record_owners(parts: Parts, write: WriteRequest, time: str) -> None:
@@ -80,9 +80,9 @@ async def _record_owners(parts: Parts, write: WriteRequest, time: str) -> None:
     call, obj = write.call, write.object
     assert obj is not None, "only creates and updates come here"
     write.is_owned = True
-    if write.old is None and await parts.worker.run(
-        call.effort, ownership.track_first, call, obj, time
+    if write.old is None and await parts.worker.compute(
+        call, ownership.track_first, call, obj, time
     ):
         return
     steps = ownership.track(call, write.old, obj, time)
-    await parts.worker.finish(call.effort, steps, waits=call.resource.converter is not None)
+    await parts.worker.finish(call, steps, waits=call.resource.converter is not None)

@@ -70,10 +70,10 @@ async def transform(parts: Parts, write: WriteRequest, change: Update) -> None:
         given = write.old if change.shares else call.copy(entry)
     elif not change.create:
         raise status.not_found(call.resource.group, call.resource.plural, call.name)
-    made = await parts.worker.run(call.effort, change.transform, given)
+    made = await parts.worker.compute(call, change.transform, given)
     if not isinstance(made, dict):
         waits = call.resource.converter is not None
-        made = await parts.worker.finish(call.effort, made, waits=waits)
+        made = await parts.worker.finish(call, made, waits=waits)
     write.object = made
     preparation.metadata(made)
     if entry is None:

@@ -130,10 +130,11 @@ class ReviewHandler:
         exchange.read_options("CreateOptions")
         body = await bodies.read(request)
         media = bodies.media_type(request)
-        obj = await exchange.worker.run(len(body), bodies.read_object, call, body, media)
+        call.weight = len(body)
+        obj = await exchange.worker.compute(call, bodies.read_object, call, body, media)
         intake.check_namespace(call, obj)
         steps = ownership.track(call, None, obj, self._system_fields.timestamp())
-        await exchange.worker.finish(len(body), steps, waits=False)
+        await exchange.worker.finish(call, steps, waits=False)
         answer = self._review(call, obj)
         form = exchange.form
         if form.kind:
