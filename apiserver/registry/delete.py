@@ -51,8 +51,18 @@ async def admit(parts: Parts, write: WriteRequest) -> None:
 
 
 def plan(parts: Parts, write: WriteRequest, shown: Entry, options: DeleteOptions) -> deletion.Plan:
-    """Decide about the grace period, finalizers and dependents."""
-    return deletion.plan(write.call, write.call.copy(shown), options, parts.system_fields)
+    """Decide about the grace period, finalizers and dependents.
+
+    The last state shares members with the stored object, because only a kind's own deletion or
+    transaction changes more than the metadata. To copy all members takes a tenth of a deletion.
+    """
+    call, old = write.call, write.old
+    assert old is not None, "see `check`"
+    if call.resource.definition.deletes_in_phases or call.resource.transactor is not None:
+        state = call.copy(shown)
+    else:
+        state = {**old, "metadata": {**old["metadata"]}}
+    return deletion.plan(call, state, options, parts.system_fields)
 
 
 def store(parts: Parts, write: WriteRequest, decided: deletion.Plan) -> Awaitable[Outcome]:

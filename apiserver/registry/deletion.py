@@ -55,7 +55,8 @@ def check_preconditions(call: Call, entry: Entry, options: DeleteOptions) -> Non
 
 
 def plan(call: Call, obj: Object, options: DeleteOptions, system_fields: SystemFields) -> Plan:
-    """Decide between a removal and a deletionTimestamp. Changes the object in place."""
+    """Decide between a removal and a deletionTimestamp. Changes members of the object's metadata,
+    and for `deletes_in_phases` also other members, in place."""
     meta = obj["metadata"]
     meta.pop("resourceVersion", None)
     resource = call.resource

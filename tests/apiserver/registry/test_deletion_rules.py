@@ -1,12 +1,17 @@
 """DELETE over HTTP: preconditions, finalizers, grace periods, collections."""
 
+import copy
+
 import aiohttp
+import boats
 import pytest
 
 from inkube import APIServer
+from inkube.apiserver.registry import keys
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 PODS = "/api/v1/namespaces/default/pods"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 MERGE = {"Content-Type": "application/merge-patch+json"}
 
 
@@ -92,6 +97,37 @@ async def test_the_policy_of_a_second_deletion_replaces_the_first(client):
         body = {"propagationPolicy": policy, "dryRun": ["All"]}
         _, marked, _ = await client.ask("DELETE", f"{MAPS}/a", body)
         assert marked["metadata"]["finalizers"] == ["x.y/hold", expected]
+
+
+_KEPT = {"finalizers": ["example.com/f"]}
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (MAPS, {"data": {"a": "b"}, "metadata": {"name": "a", **_KEPT}}),
+        (MAPS, {"metadata": {"name": "a"}}),
+        (PODS, {**pod("a"), "metadata": {"name": "a", "labels": {"a": "b"}, **_KEPT}}),
+        (PODS, pod("a", nodeName="n")),
+        ("/api/v1/namespaces", {"metadata": {"name": "a"}}),
+        (DEFINITIONS, boats.definition({"type": "object"})),
+    ],
+    ids=["finalizer", "none", "pod with a finalizer", "pod on a node", "namespace", "definition"],
+)
+async def test_a_deletion_does_not_change_the_states_before_it(path, body):
+    """Watchers, caches and plugins share the stored states, so no write may change one."""
+    async with APIServer(controllers=False) as server, aiohttp.ClientSession() as http:
+        client, changes = Client(server, http), []
+        server.store.subscribe(keys.ROOT, deliver=changes.extend)
+        code, made, _ = await client.ask("POST", path, body)
+        assert code == 201, made
+        entry = changes[-1].entry
+        state, before = entry.value, copy.deepcopy(entry.value)
+        code, _, _ = await client.ask("DELETE", f"{path}/{made['metadata']['name']}")
+        assert code in (200, 202)
+        assert changes[-1].previous.revision == entry.revision
+        assert state == before
+        assert changes[-1].entry.value != before
 
 
 async def test_a_pod_on_no_node_goes_at_once_and_shows_its_end(client):
