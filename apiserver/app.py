@@ -23,7 +23,7 @@ from typing import Protocol
 from aiohttp import hdrs, web
 from aiohttp.http import HttpVersion11
 
-from inkube.apiserver import console, faults, http, watching
+from inkube.apiserver import console, faults, http, registry, watching
 from inkube.apiserver.auth import ANONYMOUS, AUTHENTICATED, Access, Flows
 from inkube.apiserver.discovery import Endpoint
 from inkube.apiserver.faults import Faults, Injection
@@ -46,7 +46,7 @@ from inkube.apiserver.http import (
 )
 from inkube.apiserver.registry import Delegate, Registry, Resources, User
 from inkube.schemas import status
-from inkube.storage import errors as storage_errors
+from inkube.storage import StorageError
 
 logger = logging.getLogger(__name__)
 request_logger = logging.getLogger(logs.ACCESS)
@@ -216,13 +216,11 @@ class App:
             raise
         except asyncio.CancelledError:
             raise
-        except storage_errors.ReadOnly as error:
-            response = responses.error(status.read_only(str(error)), negotiation.PLAIN)
-        except storage_errors.Damaged as error:
-            response = responses.error(status.internal(str(error)), negotiation.PLAIN)
-        except storage_errors.StorageError as error:
-            logger.error("the store failed: %s", error, extra={"request_id": request_id})
-            response = responses.error(status.storage_failed(str(error)), negotiation.PLAIN)
+        except StorageError as error:
+            failure = registry.failures.as_status(error)
+            if failure.code == 503:
+                logger.error("the store failed: %s", error, extra={"request_id": request_id})
+            response = responses.error(failure, negotiation.PLAIN)
         except Exception:
             logger.exception("unhandled error", extra={"request_id": request_id})
             failure = status.internal(f"unexpected error; see the log at request {request_id}")

@@ -31,11 +31,14 @@ async def read(request: web.BaseRequest) -> bytes:
     try:
         return await request.read()
     except web.HTTPRequestEntityTooLarge as error:
-        limit = getattr(request, "largest", 0) or MAX_BODY
-        message = f"Request entity too large: limit is {limit}"
-        raise status.too_large(message) from error
+        raise too_large(getattr(request, "largest", 0)) from error
     except web.RequestPayloadError as error:
         raise status.bad_request("the body could not be read") from error
+
+
+def too_large(limit: int = 0) -> status.StatusError:
+    """413: a body has more bytes than the limit of its kind, or without one, than MAX_BODY."""
+    return status.too_large(f"Request entity too large: limit is {limit or MAX_BODY}")
 
 
 async def labels(request: web.BaseRequest) -> dict[str, str] | None:
@@ -128,13 +131,17 @@ def decode_patch(kind: str, body: bytes, *, strict: bool = False) -> Patch:
         raise status.bad_request(
             f"error strict decoding YAML: error converting YAML to JSON: {text}"
         )
-    value = {} if decoded.value is None else decoded.value
+    return Patch(applied({} if decoded.value is None else decoded.value), decoded.duplicates)
+
+
+def applied(value: Any) -> Object:
+    """Return the object of a server-side apply. Raises StatusError 400 for other values."""
     if not isinstance(value, dict):
         why = cannot_unmarshal(value, "map[string]interface {}").text
         raise status.bad_request(
             f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {why}"
         )
-    return Patch(value, decoded.duplicates)
+    return value
 
 
 async def read_delete_options(request: web.BaseRequest, worker: Worker) -> Object | None:

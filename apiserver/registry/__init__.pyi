@@ -1,5 +1,6 @@
 from inkube.apiserver.registry import changes as changes
 from inkube.apiserver.registry import conversions as conversions
+from inkube.apiserver.registry import failures as failures
 from inkube.apiserver.registry import intake as intake
 from inkube.apiserver.registry import keys as keys
 from inkube.apiserver.registry import listing as listing

@@ -20,7 +20,6 @@ from inkube.controllers.events import Recorder
 from inkube.schemas.clock import Clock
 from inkube.schemas.objects import Object
 from inkube.schemas.status import Reason, StatusError
-from inkube.storage import StorageError
 
 logger = logging.getLogger(__name__)
 
@@ -95,8 +94,8 @@ class DefinitionFiles:
             await self._apply([each for found in self._found.values() for each in found])
             if is_whole:
                 await self._remove()
-        except StorageError as error:
-            logger.warning("the definitions could not be applied: %s", error)
+        except StatusError as error:
+            logger.warning("the definitions could not be applied: %s", error.message)
 
     async def _apply(self, found: Iterable[Manifest]) -> None:
         changed = [each for each in found if not self._has(each)]

@@ -163,7 +163,9 @@ async def test_an_outage_of_a_servers_store_is_no_traceback(clock, monkeypatch, 
         await until(lambda: len(warnings(caplog)) == 2)
         assert await server.client.get(THINGS, "copy", "ns")
     begin, end = warnings(caplog)
-    assert "test: ns/a failed: database or disk is full; since " in begin.getMessage()
+    assert begin.getMessage().startswith(
+        "test: ns/a failed: the store failed: database or disk is full; since "
+    )
     assert [each.exc_info for each in (begin, end)] == [None, None]
 
 

@@ -8,7 +8,7 @@ import orjson
 
 from inkube.apiserver import registry, root
 from inkube.apiserver.handlers import data_of
-from inkube.apiserver.http import read_delete_options
+from inkube.apiserver.http import bodies, read_delete_options
 from inkube.apiserver.registry import (
     Call,
     DeleteOptions,
@@ -84,10 +84,11 @@ class InProcessClient:
         self, resource: Kind, name: str, namespace: str = "", *, subresource: str = ""
     ) -> Object:
         call = self._call("get", resource, self._place(namespace), name, subresource)
-        await self._registry.store.current()
-        entry = self._registry.get(call)
-        [shown] = await self._registry.shown(call, [entry])
-        return self._as_asked(call, call.copy(shown))
+        with _errors_of(call):
+            await self._registry.store.current()
+            entry = self._registry.get(call)
+            [shown] = await self._registry.shown(call, [entry])
+            return self._as_asked(call, call.copy(shown))
 
     async def list(
         self,
@@ -100,7 +101,8 @@ class InProcessClient:
         selection = selected(namespace, labels, fields)
         call = self._call("list", resource, selection.namespace or self._home)
         options = ListOptions(labels=selection.labels, fields=selection.fields)
-        page = await listing.find(self._registry, call, options)
+        with _errors_of(call):
+            page = await listing.find(self._registry, call, options)
         items = [self._copy(call, entry) for entry in page.entries]
         return ObjectList(items, str(page.revision))
 
@@ -122,15 +124,17 @@ class InProcessClient:
             watch=True,
             bookmarks=True,
         )
-        return self._events(Watcher(self._registry, call, options))
+        with _errors_of(call):
+            return self._events(Watcher(self._registry, call, options))
 
     async def _events(self, watcher: Watcher) -> AsyncGenerator[Event, None]:
         """Yield events as they are published, each with a copy of the object."""
         call = watcher.call
         resource, served = call.resource, call.served
-        subscription, found = await watcher.begin()
+        with _errors_of(call):
+            subscription, found = await watcher.begin()
         resource.watchers.add(subscription.close)
-        with subscription, ExitStack() as stack:
+        with subscription, _errors_of(call), ExitStack() as stack:
             stack.callback(resource.watchers.discard, subscription.close)
             for entry in found:
                 yield Event("ADDED", self._copy(call, entry))
@@ -156,9 +160,9 @@ class InProcessClient:
         self, obj: "Object | root.models.Resource", *, dry_run: bool = False
     ) -> Object:
         call, plain = self._own("create", obj, dry_run=dry_run)
-        plain = intake.admit(call, plain, [])
-        intake.check_namespace(call, plain)
-        with _worded(call):
+        with _errors_of(call):
+            plain = intake.admit(call, plain, [])
+            intake.check_namespace(call, plain)
             return await self._result(call, await self._registry.create(call, plain))
 
     async def update(
@@ -173,10 +177,10 @@ class InProcessClient:
         if is_status:  # an update of status ignores other members, and the spec of a CRD is large
             given = {name: given[name] for name in _OF_STATUS if name in given}
         call, plain = self._own("update", given, subresource=subresource, dry_run=dry_run)
-        plain = intake.admit(call, plain, [])
-        intake.check_namespace(call, plain)
-        change = changes.put_status(plain) if is_status else changes.put(call, plain)
-        with _worded(call):
+        with _errors_of(call):
+            plain = intake.admit(call, plain, [])
+            intake.check_namespace(call, plain)
+            change = changes.put_status(plain) if is_status else changes.put(call, plain)
             return await self._result(call, await self._registry.update(call, change))
 
     async def patch(
@@ -194,13 +198,14 @@ class InProcessClient:
         call = self._call("patch", resource, self._place(namespace), name, subresource)
         call.options = WriteOptions(field_manager=field_manager, validation="Ignore", force=force)
         call.manager = field_manager or self._manager
-        if subresource == "scale":
-            change = registry.scaling.patch(call, type, patch, self._registry.system_fields)
-        elif type == "apply":
-            change = changes.apply(call, patch, self._registry.system_fields)
-        else:
-            change = changes.patch(call, type, changes.Patch(patch, []))
-        with _worded(call):
+        _check_size(call, orjson.dumps(patch))
+        with _errors_of(call):
+            if subresource == "scale":
+                change = registry.scaling.patch(call, type, patch, self._registry.system_fields)
+            elif type == "apply":
+                change = changes.apply(call, bodies.applied(patch), self._registry.system_fields)
+            else:
+                change = changes.patch(call, type, changes.Patch(patch, []))
             return await self._result(call, await self._registry.update(call, change))
 
     async def delete(
@@ -210,7 +215,7 @@ class InProcessClient:
         chosen = DeleteOptions()
         if options:
             chosen, _ = read_delete_options({}, options)  # type: ignore[arg-type] # body wins
-        with _worded(call):
+        with _errors_of(call):
             return await self._result(call, await self._registry.delete(call, chosen))
 
     def _place(self, namespace: str) -> str:
@@ -225,13 +230,15 @@ class InProcessClient:
         dry_run: bool = False,
     ) -> tuple[Call, Object]:
         """Return the call for the object's own namespace and name, and a copy of the object."""
-        copy: Object = orjson.loads(orjson.dumps(_plain(obj)))
+        body = orjson.dumps(_plain(obj))
+        copy: Object = orjson.loads(body)
         gvr = self.resource_of(copy)
         meta = copy.get("metadata") or {}
         if self.is_namespaced(gvr.group, copy["kind"]) and not meta.get("namespace"):
             meta = copy["metadata"] = {**meta, "namespace": self._place("")}
         name = meta.get("name", "")
         call = self._call(verb, gvr, meta.get("namespace", ""), name, subresource)
+        _check_size(call, body)
         call.options = WriteOptions(dry_run=dry_run)
         return call, copy
 
@@ -272,13 +279,22 @@ class InProcessClient:
 
 
 @contextmanager
-def _worded(call: Call) -> Iterator[None]:
-    """Give errors the texts that clients of the kind receive over HTTP. Raises StatusError."""
+def _errors_of(call: Call) -> Iterator[None]:
+    """Raise the errors that clients of the kind receive over HTTP. Raises StatusError."""
     try:
         yield
+    except storage_errors.StorageError as error:
+        raise registry.failures.as_status(error) from error
     except status.StatusError as error:
         call.resource.wording.refusal(error)
         raise
+
+
+def _check_size(call: Call, body: bytes) -> None:
+    """Apply the limit of bodies. Raises StatusError 413."""
+    limit = call.resource.definition.max_body
+    if len(body) > (limit or bodies.MAX_BODY):
+        raise bodies.too_large(limit)
 
 
 def _plain(obj: "Object | root.models.Resource") -> Object:

@@ -21,7 +21,6 @@ from inkube.apiserver.registry import keys, queues
 from inkube.apiserver.registry.attempts import Pipelined
 from inkube.apiserver.root.sources import foundation
 from inkube.schemas.status import Reason, StatusError
-from inkube.storage import errors
 from inkube.storage.entry import Change
 
 Object = dict[str, Any]
@@ -30,6 +29,8 @@ NAMES = ("a", "b")
 STORED = keys.prefix("configmaps")
 CLIENTS, WRITES = 5, 6
 HOLD = "example.com/hold"
+UNKNOWN = 503
+"""The code of a write whose commit failed: it can be stored or not."""
 
 
 class Server(APIServer):
@@ -76,13 +77,13 @@ class Writers:
             try:
                 await write(server, name, tag)
             except StatusError as error:
+                if error.code == UNKNOWN:
+                    continue
                 self.never.add(tag)
                 if error.reason == Reason.NOT_FOUND:
                     await self.create(server, name, f"{tag}-new")
                 elif (error.reason, write) not in self.refusals:
                     raise
-            except errors.LogError:
-                continue  # it may be stored or not
 
     async def read(self) -> None:
         """Read until the writers finish. The states that one server shows never go back."""
@@ -91,7 +92,7 @@ class Writers:
             for (place, name), before in newest.items():
                 try:
                     found = await self.servers[place].client.get(MAPS, name, NAMESPACE)
-                except (StatusError, errors.LogError):
+                except StatusError:
                     continue
                 newest[place, name] = int(found["metadata"]["resourceVersion"])
                 assert newest[place, name] >= before
@@ -105,11 +106,11 @@ class Writers:
         try:
             self.told(tag, await server.client.create(body))
         except StatusError as error:
+            if error.code == UNKNOWN:
+                return
             if error.reason != Reason.ALREADY_EXISTS:
                 raise
             self.never.add(tag)
-        except errors.LogError:
-            return
 
     async def merge(self, server: Server, name: str, tag: str) -> None:
         await self._patch(server, name, tag, "merge", {"data": {tag: ""}})
@@ -296,7 +297,8 @@ async def test_a_refusal_is_never_told_of_a_state_that_was_not_stored():
         await log.failed.wait()
         log.failing = 0.0
         found, changed = await asyncio.gather(closes, changes, return_exceptions=True)
-        assert isinstance(found, errors.LogError)
+        assert isinstance(found, StatusError)
+        assert found.code == UNKNOWN
         stored = await server.client.get(MAPS, "a", NAMESPACE)
         if "immutable" in stored:  # it was stored, and only the confirmation was lost
             assert isinstance(changed, StatusError)

@@ -469,8 +469,9 @@ async def test_a_check_during_an_outage_of_the_store_is_repeated(running, clock,
             raise errors[-1]
 
     async with running(KindModule(Lamp, checks=[reads_another_object])) as cluster:
-        with pytest.raises(storage_errors.Unavailable):
+        with pytest.raises(StatusError, match="connection refused") as refused:
             await cluster.client.create(lamp(), dry_run=True)
+        assert refused.value.code == 503
         await cluster.client.create(lamp())
         await until(lambda: caplog.records)
         errors.clear()
