@@ -1,6 +1,7 @@
 """Outages: times in which the store cannot be used, so that many reconciles fail for one reason.
 
-An outage is one line in the log when it begins and one when it ends.
+An outage is one line in the log when it begins and one when it ends. It also ends when all
+controllers that failed are stopped, for example because another server leads.
 """
 
 import logging
@@ -59,11 +60,18 @@ class Outages:
     def worked(self, work: Work) -> None:
         """Record work that succeeded. If it failed before, the outage is over."""
         if work in self._failed:
-            assert self._since is not None
-            seconds = (self._clock.now() - self._since).total_seconds()
-            logger.warning("controllers work again, after %.0f s of failures", seconds)
-            self._failed.clear()
+            self._end("controllers work again")
 
     def forget(self, controller: str) -> None:
-        """Remove the work of a controller that was stopped, because it is not repeated."""
-        self._failed = {work for work in self._failed if work.controller != controller}
+        """Remove the work of a controller that was stopped, because it is not repeated. Without
+        other work, the outage is over for this process."""
+        left = {work for work in self._failed if work.controller != controller}
+        if self._failed and not left:
+            self._end("the controllers that failed are stopped")
+        self._failed = left
+
+    def _end(self, what: str) -> None:
+        assert self._since is not None
+        seconds = (self._clock.now() - self._since).total_seconds()
+        logger.warning("%s, after %.0f s of failures", what, seconds)
+        self._failed.clear()

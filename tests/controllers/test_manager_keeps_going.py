@@ -139,6 +139,23 @@ async def test_a_controller_that_is_stopped_during_an_outage_hides_no_later_one(
             await settled(manager)
             assert len(warnings(caplog)) == 1
             await manager.remove("test")
+            assert len(warnings(caplog)) == 2
+
+
+async def test_an_outage_ends_for_a_server_that_steps_down(client, clock, caplog):
+    async def fails(key):
+        raise unavailable("no store")
+
+    async with Manager(client, clock) as manager:
+        for name in ("one", "other"):
+            manager.add(Controller(name, fails, (Watch(THINGS),), backoff=Backoff(first=2.0)))
+        await client.create(thing("a"))
+        await settled(manager)
+        clock.advance(5)
+        await manager.rest()
+        _, end = warnings(caplog)
+    assert end.getMessage() == "the controllers that failed are stopped, after 5 s of failures"
+    assert len(warnings(caplog)) == 2
 
 
 async def test_an_outage_of_a_servers_store_is_no_traceback(clock, monkeypatch, caplog, until):
