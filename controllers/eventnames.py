@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 
 from inkube.schemas.clock import Clock
 from inkube.schemas.metadata import names
-from inkube.schemas.objects import Object
 
 _UNIX = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -26,11 +25,12 @@ class EventNames:
         self._clock = clock
         self._last = 0
 
-    def new(self, obj: Object) -> str:
-        """Return the name of a new Event about an object: `<name of the object>.<16 hexadecimal
-        digits>`. If this is no valid name of an Event, return a UUID that consists of the number.
+    def new(self, about: str) -> str:
+        """Return the name of a new Event about the object with a name: `<name of the object>.<16
+        hexadecimal digits>`. If this is no valid name of an Event, return a UUID that consists of
+        the number.
         """
         nanoseconds = (self._clock.now() - _UNIX) // _MICROSECOND * 1000
         self._last = max(self._last + 1, nanoseconds)
-        name = f"{obj['metadata']['name']}.{self._last:016x}"
+        name = f"{about}.{self._last:016x}"
         return str(uuid.UUID(int=self._last)) if names.subdomain(name) else name

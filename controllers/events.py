@@ -1,10 +1,10 @@
-"""Recorders of Events, which `kubectl describe` shows.
+"""The recorder of Events, which `kubectl describe` shows.
 
 `Recorder` writes core/v1 and follows client-go/tools/record: one Event per object, type, reason and
 message; a repetition raises its count, and many messages for one reason become one Event. The
 counts are in memory, so a repetition after a restart is a new Event.
-`SeriesRecorder` writes events.k8s.io/v1 as client-go/tools/events does. An Event that cannot be
-written is logged and dropped.
+`eventseries.SeriesRecorder` writes events.k8s.io/v1. An Event that cannot be written is logged and
+dropped.
 """
 
 import asyncio
@@ -112,8 +112,7 @@ class Recorder:
             async with recorded.writing:
                 await self._write(obj, event, recorded)
         except StatusError as error:
-            level = logging.DEBUG if error.code == 403 else logging.WARNING  # an ending namespace
-            logger.log(level, "the event %s could not be written: %s", reason, error.message)
+            dropped(reason, error)
 
     def _may_record(self, obj: Object) -> bool:
         """Whether the object has not reached its limit of events (EventSourceObjectSpamFilter)."""
@@ -150,7 +149,7 @@ class Recorder:
         key = (metadata.get("uid", ""), metadata.get("namespace", ""), metadata["name"], *what)
         recorded = self._recorded.pop(key, None)
         if recorded is None:
-            recorded = _Recorded(self._names.new(obj), first=moment)
+            recorded = _Recorded(self._names.new(metadata["name"]), first=moment)
         self._recorded[key] = recorded
         while len(self._recorded) > REMEMBERED:
             self._recorded.popitem(last=False)
@@ -162,20 +161,13 @@ class Recorder:
         event["metadata"]["name"] = recorded.name
         event["firstTimestamp"], event["count"] = recorded.first, recorded.count
         if recorded.count == 1 or not await self._repeat(event):
-            await _create(self._client, event, obj, self._names)
+            await create(self._client, event, obj["metadata"]["name"], self._names)
             recorded.name = event["metadata"]["name"]
 
     async def _repeat(self, event: Object) -> bool:
         """Update an existing Event. Returns False if it does not exist."""
-        metadata = event["metadata"]
         patch = {member: event[member] for member in ("count", "lastTimestamp", "message")}
-        try:
-            await self._client.patch(EVENTS, metadata["name"], metadata["namespace"], patch=patch)
-        except StatusError as error:
-            if error.code == 404:
-                return False
-            raise
-        return True
+        return await repeat(self._client, EVENTS, event["metadata"], patch)
 
     def _event(self, obj: Object, kind: str, reason: str, message: str) -> Object:
         moment = meta.format_time(self._clock.now())
@@ -184,7 +176,7 @@ class Recorder:
             "apiVersion": "v1",
             "kind": "Event",
             "metadata": {"namespace": namespace},
-            "involvedObject": _reference(obj),
+            "involvedObject": reference(obj),
             "reason": reason,
             "message": message,
             "source": {"component": self._component},
@@ -195,61 +187,26 @@ class Recorder:
         }
 
 
-class SeriesRecorder:
-    """Writes Events of events.k8s.io/v1, which contain an action and a related object."""
-
-    def __init__(
-        self,
-        client: Client,
-        clock: Clock,
-        names: EventNames,
-        controller: str,
-        *,
-        host: str = "inkube",
-    ) -> None:
-        self._client = client
-        self._clock = clock
-        self._names = names
-        self._controller = controller
-        self._instance = f"{controller}-{host}"
-
-    async def record(
-        self,
-        obj: Object,
-        kind: str,
-        reason: str,
-        message: str,
-        *,
-        action: str,
-        related: Object | None = None,
-    ) -> None:
-        """Write an Event about an action; `kind` is Normal or Warning."""
-        event = {
-            "apiVersion": "events.k8s.io/v1",
-            "kind": "Event",
-            "metadata": {
-                "name": self._names.new(obj),
-                "namespace": obj["metadata"].get("namespace") or "default",
-            },
-            "eventTime": meta.format_micro_time(self._clock.now()),
-            "reportingController": self._controller,
-            "reportingInstance": self._instance,
-            "action": action,
-            "reason": reason,
-            "regarding": _reference(obj),
-            "note": message[:LONGEST],
-            "type": kind,
-        }
-        if related is not None:
-            event["related"] = _reference(related)
-        try:
-            await _create(self._client, event, obj, self._names)
-        except StatusError as error:
-            logger.warning("the event %s could not be written: %s", reason, error.message)
+def dropped(reason: str, error: StatusError) -> None:
+    """Log an Event that could not be written."""
+    level = logging.DEBUG if error.code == 403 else logging.WARNING  # an ending namespace
+    logger.log(level, "the event %s could not be written: %s", reason, error.message)
 
 
-async def _create(client: Client, event: Object, obj: Object, names: EventNames) -> None:
-    """Create an Event. If its name is taken, give it another one."""
+async def repeat(client: Client, resource: str, metadata: Object, patch: Object) -> bool:
+    """Update an existing Event. Returns False if it does not exist."""
+    try:
+        await client.patch(resource, metadata["name"], metadata["namespace"], patch=patch)
+    except StatusError as error:
+        if error.code == 404:
+            return False
+        raise
+    return True
+
+
+async def create(client: Client, event: Object, about: str, names: EventNames) -> None:
+    """Create an Event about an object with a name. If the Event's name is taken, give it another
+    one."""
     for attempt in range(1, ATTEMPTS + 1):
         try:
             await client.create(event)
@@ -257,10 +214,11 @@ async def _create(client: Client, event: Object, obj: Object, names: EventNames)
         except StatusError as error:
             if error.reason != Reason.ALREADY_EXISTS or attempt == ATTEMPTS:
                 raise
-            event["metadata"]["name"] = names.new(obj)
+            event["metadata"]["name"] = names.new(about)
 
 
-def _reference(obj: Object) -> Object:
+def reference(obj: Object) -> Object:
+    """Return the ObjectReference to an object."""
     metadata = obj["metadata"]
     found = {"apiVersion": obj["apiVersion"], "kind": obj["kind"], "name": metadata["name"]}
     for member in ("namespace", "uid", "resourceVersion"):

@@ -8,7 +8,7 @@ decisions consider it.
 from collections.abc import Iterable, Iterator
 
 from inkube.controllers.client import Object
-from inkube.controllers.events import SeriesRecorder
+from inkube.controllers.eventseries import SeriesRecorder
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.manager import Controller, Result, Watch
 from inkube.controllers.workloads import pods, writes
@@ -54,7 +54,7 @@ class Scheduler:
         self._clock = cluster.clock
         self._bind = cluster.server.bind
         self._client = cluster.client(NAME)
-        self._events = SeriesRecorder(
+        self.events = SeriesRecorder(
             self._client, self._clock, cluster.manager.event_names, SCHEDULER
         )
         self._pods = cluster.informer(PODS)
@@ -174,7 +174,7 @@ class Scheduler:
             raise
         name = f"{key.namespace}/{key.name}"
         message = f"Successfully assigned {name} to {node}"
-        await self._events.record(pod, "Normal", "Scheduled", message, action="Binding")
+        await self.events.record(pod, "Normal", "Scheduled", message, action="Binding")
         return None
 
     def _labels_of(self, namespace: str) -> dict[str, str]:
@@ -199,10 +199,7 @@ class Scheduler:
         written = await writes.write_status(self._client, pod, status)
         if written is None:
             return Result()
-        if is_news:
-            await self._events.record(
-                pod, "Warning", "FailedScheduling", message, action="Scheduling"
-            )
+        await self.events.record(pod, "Warning", "FailedScheduling", message, action="Scheduling")
         return Result(requeue_after=_AT_LATEST)
 
     async def _preempt(
@@ -252,7 +249,7 @@ class Scheduler:
             await writes.write_status(self._client, found, status)
             await writes.delete(self._client, PODS, found)
             told = f"Preempted by pod {pod['metadata']['uid']} on node {victims.node.name}"
-            await self._events.record(
+            await self.events.record(
                 found, "Normal", "Preempted", told, action="Preempting", related=pod
             )
 
@@ -336,3 +333,4 @@ def add(cluster: Cluster) -> None:
     watches += [Watch(each, scheduler.of_volume) for each in VOLUME_KINDS]
     watches += [Watch(each, lambda change: ()) for each in (BUDGETS, NAMESPACES)]
     cluster.manager.add(Controller(NAME, scheduler.reconcile, tuple(watches), concurrency=16))
+    cluster.manager.add(scheduler.events.controller(f"{NAME}-events"))
