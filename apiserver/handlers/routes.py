@@ -74,7 +74,7 @@ class Routes:
         worker: Worker,
     ) -> None:
         self._resources = resources
-        self._handlers = handlers
+        self._handlers = handlers.by_verb
         self._watch = watch
         self._subresources = subresources
         self._worker = worker
@@ -176,7 +176,7 @@ class Routes:
             raise wording.method_not_allowed(call.served.gvr, call.verb)
         if call.verb in WATCHES and wording.watches(info.method, verbs):
             return self._watch
-        handler = self._handlers.by_verb.get(call.verb)
+        handler = self._handlers.get(call.verb)
         routed = call.verb in verbs and wording.allows(info.method, call.verb, call.name, verbs)
         if handler is None or not routed:
             raise _no_route(call, _not_allowed(call))
@@ -194,7 +194,7 @@ class Routes:
             part = call.served.version.subresource(call.subresource)
             if part is None or call.verb not in part.verbs or info.rest:
                 raise call.resource.wording.method_not_allowed(call.served.gvr, call.verb)
-            return self._handlers.by_verb[call.verb]
+            return self._handlers[call.verb]
         table = self._subresources()
         handler = table.get((call.resource.group, call.resource.plural, call.subresource))
         if handler is not None and call.served.version.subresource(call.subresource) is None:

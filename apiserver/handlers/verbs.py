@@ -88,7 +88,7 @@ class Handlers:
 
     @property
     def by_verb(self) -> dict[str, Handler]:
-        """The handlers by verb; `routes` caches those in use."""
+        """A new table of the handlers by verb."""
         return {
             "get": self.get,
             "list": self.list,

@@ -16,11 +16,11 @@ class PartHandler:
     """Serves GET, PUT and PATCH of a part, as far as the subresource supports them."""
 
     def __init__(self, handlers: Handlers, *verbs: str) -> None:
-        self._handlers = handlers
+        self._handlers = handlers.by_verb
         self._verbs = verbs or READ_AND_WRITTEN
 
     async def __call__(self, exchange: Exchange) -> web.StreamResponse:
         """Respond to one request. Raises StatusError 405 for any other verb."""
         call = exchange.call
         posted.check_verb(call, *self._verbs)
-        return await self._handlers.by_verb[call.verb](exchange)
+        return await self._handlers[call.verb](exchange)
