@@ -25,9 +25,9 @@ REMEMBERED = 4096
 """Distinct events whose count is stored, at most. The count of an older event starts again at 1."""
 LONGEST = 1024
 """Characters of a message, at most, like in the reference."""
-SIMILAR = 10
-"""The number of messages for one reason within `SIMILAR_WITHIN` seconds that become separate
-Events."""
+SIMILAR = 9
+"""The number of messages for one reason that become separate Events, until none occurs for
+`SIMILAR_WITHIN` seconds."""
 SIMILAR_WITHIN = 600.0
 BURST = 25
 """Events about one object without a delay; afterwards, one every `REFILL` seconds."""
@@ -57,7 +57,8 @@ class _Similar:
 @dataclass(slots=True, eq=False)
 class _Recorded:
     """An event that occurred: the name of its Event, the time of its first occurrence, and the
-    number of occurrences. Occurrences are written one after the other."""
+    number of occurrences, with those that were not written. Occurrences are written one after the
+    other."""
 
     name: str
     first: str
@@ -77,7 +78,7 @@ class Recorder:
         self._component = component
         self._recorded: OrderedDict[tuple[str, ...], _Recorded] = OrderedDict()
         self._similar: OrderedDict[tuple[str, ...], _Similar] = OrderedDict()
-        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
+        self._buckets: OrderedDict[tuple[str, ...], _Bucket] = OrderedDict()
 
     async def normal(self, obj: Object, reason: str, message: str) -> None:
         """Write an Event of type Normal."""
@@ -97,28 +98,30 @@ class Recorder:
         self, obj: Object, kind: str, *, reason: str, message: str, part: str = "", host: str = ""
     ) -> None:
         message = message[:LONGEST]
-        is_combined = self._is_one_of_many(obj, kind, reason, f"{part}{message}")
-        if not self._may_record(obj):
-            return
+        about = _about(obj)
+        is_combined = self._is_one_of_many((*about, kind, reason), message)
         text = (_COMBINED + message)[:LONGEST] if is_combined else message
         event = self._event(obj, kind, reason, text)
         if part:
             event["involvedObject"]["fieldPath"] = part
         if host:
             event["source"]["host"] = event["reportingInstance"] = host
-        what = (kind, reason, part, "" if is_combined else message)
-        recorded = self._of(obj, what, moment=event["lastTimestamp"])
+        what = (kind, reason) if is_combined else (kind, reason, part, message)
+        recorded = self._of((*about, *what), obj, moment=event["lastTimestamp"])
+        if not self._may_record(about):
+            recorded.count += 1
+            return
         try:
             async with recorded.writing:
                 await self._write(obj, event, recorded)
         except StatusError as error:
             dropped(reason, error)
 
-    def _may_record(self, obj: Object) -> bool:
+    def _may_record(self, about: tuple[str, ...]) -> bool:
         """Whether the object has not reached its limit of events (EventSourceObjectSpamFilter)."""
-        uid, now = obj["metadata"].get("uid", ""), self._clock.monotonic()
-        bucket = self._buckets.pop(uid, None) or _Bucket(BURST, now)
-        self._buckets[uid] = bucket
+        now = self._clock.monotonic()
+        bucket = self._buckets.pop(about, None) or _Bucket(BURST, now)
+        self._buckets[about] = bucket
         while len(self._buckets) > REMEMBERED:
             self._buckets.popitem(last=False)
         bucket.left = min(bucket.left + (now - bucket.since) / REFILL, BURST)
@@ -128,28 +131,25 @@ class Recorder:
         bucket.left -= 1
         return True
 
-    def _is_one_of_many(self, obj: Object, kind: str, reason: str, message: str) -> bool:
-        """Whether too many messages were recorded for the reason (EventAggregate)."""
-        key = (obj["metadata"].get("uid", ""), kind, reason)
+    def _is_one_of_many(self, key: tuple[str, ...], message: str) -> bool:
+        """Whether too many other messages were recorded for the reason (EventAggregate)."""
         now = self._clock.monotonic()
         known = self._similar.pop(key, None)
         if known is None or now - known.last > SIMILAR_WITHIN:
             known = _Similar(now)
         self._similar[key] = known
         known.last = now
-        if message not in known.messages and len(known.messages) < SIMILAR:
+        if len(known.messages) < SIMILAR:
             known.messages.add(message)
         while len(self._similar) > REMEMBERED:
             self._similar.popitem(last=False)
-        return message not in known.messages or len(known.messages) >= SIMILAR
+        return message not in known.messages
 
-    def _of(self, obj: Object, what: tuple[str, ...], *, moment: str) -> _Recorded:
+    def _of(self, key: tuple[str, ...], obj: Object, *, moment: str) -> _Recorded:
         """Return the record of an event about an object. The first one gets a new name."""
-        metadata = obj["metadata"]
-        key = (metadata.get("uid", ""), metadata.get("namespace", ""), metadata["name"], *what)
         recorded = self._recorded.pop(key, None)
         if recorded is None:
-            recorded = _Recorded(self._names.new(metadata["name"]), first=moment)
+            recorded = _Recorded(self._names.new(obj["metadata"]["name"]), first=moment)
         self._recorded[key] = recorded
         while len(self._recorded) > REMEMBERED:
             self._recorded.popitem(last=False)
@@ -185,6 +185,13 @@ class Recorder:
             "reportingComponent": self._component,
             "reportingInstance": "",
         }
+
+
+def _about(obj: Object) -> tuple[str, ...]:
+    """Return the part of all keys that names the object."""
+    metadata = obj["metadata"]
+    place = (metadata.get(member) or "" for member in ("namespace", "name", "uid"))
+    return (obj["apiVersion"], obj["kind"], *place)
 
 
 def dropped(reason: str, error: StatusError) -> None:
