@@ -39,6 +39,7 @@ class Pulls:
         self.most_resources = most_resources
         """The maximum number of resources in one repository; 0 means no limit."""
         self._pulled: dict[Key, Pulled] = {}
+        self._asked: set[Key] = set()
 
     def of(self, key: Key, uid: str) -> Pulled | None:
         """The latest pull of the repository with that UID; None if it was not pulled."""
@@ -52,3 +53,15 @@ class Pulls:
     def forget(self, key: Key) -> None:
         """Forget the pull of a repository that is deleted, or that must be read again."""
         self._pulled.pop(key, None)
+        self._asked.discard(key)
+
+    def ask(self, key: Key) -> None:
+        """Request another pull of a repository after the running one, which has perhaps read the
+        branch already."""
+        self._asked.add(key)
+
+    def take_asked(self, key: Key) -> bool:
+        """Return whether another pull was requested, and forget the request."""
+        is_asked = key in self._asked
+        self._asked.discard(key)
+        return is_asked

@@ -1,7 +1,8 @@
 """Automatic syncs of repositories: which pull jobs are created, and when.
 
 A full pull starts if a healthy repository was never read, if its spec changed, or if it was
-unhealthy. After that, each interval starts an incremental pull if the branch has moved.
+unhealthy. After that, each commit of this server starts an incremental pull, and so does each
+interval if the branch has moved.
 `status.sync` follows the job.
 """
 
@@ -83,6 +84,9 @@ async def _reconcile(key: Key, pulls: Pulls, options: Options, env: Environment)
     if pulled is None or pulled.generation != metadata["generation"]:
         await ask(obj, env, is_incremental=False)
         return None
+    if pulls.take_asked(key):
+        await ask(obj, env, is_incremental=True)
+        return None
     if sync.get("state") in ("pending", "working"):
         if sync.get("job") and await found(env, Job, Key(key.namespace, sync["job"])) is not None:
             return None  # a job of a client: its end triggers this again
@@ -114,6 +118,16 @@ async def _has_moved(obj: Object, last: str, env: Environment) -> bool:
         return False
     finally:
         await run.memo.close()
+
+
+async def ask_after_write(obj: Object, env: Environment, pulls: Pulls) -> None:
+    """Create a pull job after a commit on the configured branch. If one runs, another one follows
+    it."""
+    key = Key(obj["metadata"]["namespace"], obj["metadata"]["name"])
+    pulls.ask(key)  # before the look, because the job can end meanwhile
+    if await found(env, Job, Key(key.namespace, job_name(key.name, "sync"))) is None:
+        pulls.take_asked(key)
+        await ask(obj, env, is_incremental=True)
 
 
 async def ask(obj: Object, env: Environment, *, is_incremental: bool) -> None:

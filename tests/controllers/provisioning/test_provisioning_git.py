@@ -17,6 +17,7 @@ from patience import SECONDS, within
 from worlds import PROVISIONING, told
 
 from inkube.controllers.checks import OutsideError
+from inkube.controllers.provisioning import places
 from inkube.controllers.provisioning.outside.git import Git
 from inkube.controllers.provisioning.outside.hosts import (
     NotAuthorized,
@@ -386,6 +387,32 @@ async def test_files_of_a_real_repository_are_written_in_commits(server, git, or
     assert names(origin, "main") == ["new/a.yaml", "team/.hidden"]
     assert (await write("DELETE", "new/a.yaml", data=None))[0] == 200
     assert names(origin, "main") == ["team/.hidden"]
+
+
+async def test_a_write_during_a_sync_is_followed_by_another_sync(
+    server, origin, monkeypatch, until
+):
+    url = f"file://{origin.path}"
+    await server.create(repository(url, sync=SYNC, **WRITES))
+    await server.settled()
+    tree, calls, goes_on = places.tree, [], asyncio.Event()
+
+    async def held(*args):
+        calls.append(args)
+        number, found = len(calls), await tree(*args)
+        if number == 2:  # of the sync, after that of the first write
+            await goes_on.wait()
+        return found
+
+    monkeypatch.setattr(places, "tree", held)
+    for method, data in (("POST", DASHBOARD), ("PUT", DASHBOARD + b"\n")):
+        code, _, answer = await server.request(method, f"{ALL}/files/a.yaml", data=data)
+        assert code == 200, answer
+        await until(lambda: len(calls) >= 2)
+    goes_on.set()
+    await server.settled()
+    stored = await server.get("repositories")
+    assert stored["status"]["sync"]["lastRef"] == origin.refs[b"refs/heads/main"].decode()
 
 
 async def test_a_branch_that_moves_meanwhile_is_committed_upon_anew(server, git, origin):
