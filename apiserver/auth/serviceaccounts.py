@@ -106,10 +106,11 @@ class ServiceAccountTokens:
         for kind, plural in _BOUND.items():
             if kind in private:
                 self._check_alive(namespace, plural, private[kind])
-        if "pod" in private:
-            pod = private["pod"]
-            extra.append(("authentication.kubernetes.io/pod-name", (pod["name"],)))
-            extra.append(("authentication.kubernetes.io/pod-uid", (pod["uid"],)))
+        if "node" in private and "pod" not in private:
+            self._check_alive("", "nodes", private["node"])
+        for kind in ("node", "pod"):
+            for member, value in private.get(kind, {}).items():
+                extra.append((f"authentication.kubernetes.io/{kind}-{member}", (value,)))
         name = f"{PREFIX}{namespace}:{account['name']}"
         return User(name, account["uid"], groups(namespace), tuple(extra))
 

@@ -22,7 +22,7 @@ from inkube.schemas.objects import Object
 KIND = GVK("authentication.k8s.io", "v1", "TokenRequest")
 _HOUR = 3600  # the default of expirationSeconds
 _MIN, _MAX = 600, 1 << 32
-_BOUND = {("v1", "Pod"): "pods", ("v1", "Secret"): "secrets"}
+_BOUND = {("v1", "Node"): "nodes", ("v1", "Pod"): "pods", ("v1", "Secret"): "secrets"}
 
 
 class TokenRequestHandler:
@@ -97,8 +97,8 @@ class TokenRequestHandler:
         }
 
     def _bound(self, call: Call, reference: Object | None) -> Object:
-        """Return the claim for the object that the token is bound to. The token is invalid after
-        its deletion."""
+        """Return the claim for the object that the token is bound to, and that for the node of a
+        pod. The token is invalid after the deletion of the object."""
         if reference is None:
             return {}
         kind, name = reference.get("kind", ""), reference.get("name", "")
@@ -109,11 +109,12 @@ class TokenRequestHandler:
             raise status.bad_request(
                 f"cannot bind token for serviceaccount to object of type {text}"
             )
-        entry = self._registry.store.get(keys.key(plural, call.namespace, name))
+        namespace = "" if kind == "Node" else call.namespace
+        entry = self._registry.store.get(keys.key(plural, namespace, name))
         if entry is None:
             raise status.not_found("", plural, name)
-        runs_as = entry.value.get("spec", {}).get("serviceAccountName", "")
-        if kind == "Pod" and runs_as != call.name:
+        spec = entry.value.get("spec", {}) if kind == "Pod" else {}
+        if kind == "Pod" and spec.get("serviceAccountName", "") != call.name:
             raise status.bad_request(
                 f"cannot bind token for serviceaccount {quote(call.name)} to pod running with "
                 "different serviceaccount name."
@@ -125,7 +126,15 @@ class TokenRequestHandler:
                 "record. The object might have been deleted and then recreated"
             )
             raise status.conflict("", kind, name, why)
-        return {kind.lower(): {"name": name, "uid": uid}}
+        claims = {kind.lower(): {"name": name, "uid": uid}}
+        if spec.get("nodeName"):
+            claims["node"] = self._node(spec["nodeName"])
+        return claims
+
+    def _node(self, name: str) -> Object:
+        """Return the claim for the node of a pod, without a uid if the node does not exist."""
+        entry = self._registry.store.get(keys.key("nodes", "", name))
+        return {"name": name} | ({} if entry is None else {"uid": entry.value["metadata"]["uid"]})
 
 
 async def _read(exchange: Exchange) -> Object:

@@ -14,6 +14,9 @@ REVIEW = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
 WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
 TOKEN = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+NODES = "/api/v1/nodes"
+NODE = {"apiVersion": "v1", "kind": "Node"}
+AUTHENTICATION = "authentication.kubernetes.io"
 BOT = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "bot"}}
 
 
@@ -72,6 +75,62 @@ async def test_a_token_ends_with_its_account(ask) -> None:
     await ask("DELETE", f"{ACCOUNTS}/bot")
     await ask("POST", ACCOUNTS, BOT)  # with the same name, but another UID
     assert (await ask("GET", "/readyz", token=token))[0] == 401
+
+
+@pytest.fixture
+async def node(ask):
+    """The uid of the node "one"."""
+    code, made = await ask("POST", NODES, {**NODE, "metadata": {"name": "one"}})
+    assert code == 201, made
+    return made["metadata"]["uid"]
+
+
+async def test_a_token_that_is_bound_to_a_node_names_it_and_ends_with_it(ask, node) -> None:
+    token = await issued(ask, boundObjectRef={"apiVersion": "v1", "kind": "Node", "name": "one"})
+    extra = (await who(ask, token=token))["extra"]
+    assert extra[f"{AUTHENTICATION}/node-name"] == ["one"]
+    assert extra[f"{AUTHENTICATION}/node-uid"] == [node]
+    await ask("DELETE", f"{NODES}/one")
+    await ask("POST", NODES, {**NODE, "metadata": {"name": "one"}})
+    assert (await ask("GET", "/readyz", token=token))[0] == 401
+
+
+@pytest.mark.parametrize("exists", [True, False])
+async def test_a_token_of_a_pod_names_its_node_and_outlives_it(ask, node, exists) -> None:
+    name = "one" if exists else "other"
+    spec = {
+        "serviceAccountName": "bot",
+        "nodeName": name,
+        "containers": [{"name": "c", "image": "i"}],
+    }
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": spec}
+    code, made = await ask("POST", "/api/v1/namespaces/default/pods", pod)
+    assert code == 201, made
+    token = await issued(ask, boundObjectRef={"apiVersion": "v1", "kind": "Pod", "name": "a"})
+    extra = (await who(ask, token=token))["extra"]
+    assert extra.pop(f"{AUTHENTICATION}/credential-id")
+    assert extra == {
+        f"{AUTHENTICATION}/pod-name": ["a"],
+        f"{AUTHENTICATION}/pod-uid": [made["metadata"]["uid"]],
+        f"{AUTHENTICATION}/node-name": [name],
+        **({f"{AUTHENTICATION}/node-uid": [node]} if exists else {}),
+    }
+    await ask("DELETE", f"{NODES}/one")
+    assert (await ask("GET", "/readyz", token=token))[0] == 200
+
+
+async def test_a_token_is_bound_to_the_node_with_the_uid_of_the_request(ask, node) -> None:
+    await ask("POST", ACCOUNTS, BOT)
+    reference = {"apiVersion": "v1", "kind": "Node", "name": "one", "uid": "another"}
+    code, body = await ask(
+        "POST", f"{ACCOUNTS}/bot/token", {**TOKEN, "spec": {"boundObjectRef": reference}}
+    )
+    assert (code, body["reason"]) == (409, "Conflict")
+    reference = {"apiVersion": "v1", "kind": "Node", "name": "missing"}
+    code, body = await ask(
+        "POST", f"{ACCOUNTS}/bot/token", {**TOKEN, "spec": {"boundObjectRef": reference}}
+    )
+    assert (code, body["message"]) == (404, 'nodes "missing" not found')
 
 
 async def test_a_token_that_was_changed_opens_nothing(ask) -> None:
