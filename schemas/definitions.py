@@ -230,6 +230,11 @@ class Definition:
         """The version in which objects are stored."""
         return next(version for version in self.versions if version.storage)
 
+    @property
+    def is_stored(self) -> bool:
+        """Whether objects of the kind are stored: reviews and bindings are only created."""
+        return self.verbs != ("create",)
+
     def version(self, name: str) -> Version | None:
         """The served version with this name, None without one."""
         return next((v for v in self.versions if v.name == name and v.served), None)

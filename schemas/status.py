@@ -67,6 +67,10 @@ class StatusError(Exception):
         self.plain = ""
         """The whole response, if it is plain text instead of a Status."""
 
+    def __str__(self) -> str:
+        """The message, which can change after the error was created."""
+        return self.message
+
     def body(self) -> Object:
         """The Status object, members in the reference's order."""
         status: Object = {"kind": "Status", "apiVersion": "v1", "metadata": self.metadata}

@@ -24,7 +24,6 @@ WATCHES = frozenset({"watch", "watchone"})
 STREAMED = frozenset({"attach", "exec", "log", "portforward", "proxy"})
 """Subresources without a time limit (`--long-running-request-regexp`)."""
 MOST = 10_000  # cached routes, by kind, verb and subresource
-_CREATE_ONLY = ("create",)
 Subresources = Mapping[tuple[str, str, str], Handler]
 """(group, plural, subresource) → handler. Group and plural can be `*`. The subresource "" is for
 kinds that are not stored."""
@@ -106,7 +105,7 @@ class Routes:
             return None
         misplaced = _is_misplaced(info, resource)
         # reviews have no columns (APIInstaller: TableConvertor)
-        stored = resource.definition.verbs != _CREATE_ONLY
+        stored = resource.definition.is_stored
         transforms = negotiation.TRANSFORMS if stored else negotiation.WITHOUT_TABLES
         return Route(resource, served, misplaced, transforms, self._resources.revision)
 
@@ -237,7 +236,7 @@ def _check_name(name: str) -> None:
 def _is_misplaced(info: RequestInfo, resource: Resource) -> bool:
     """Return whether the path of a namespaced object has no namespace, or that of a cluster-scoped
     one has a namespace."""
-    if info.name and resource.definition.verbs == _CREATE_ONLY and not info.subresource:
+    if info.name and not resource.definition.is_stored and not info.subresource:
         return True  # reviews have no named objects
     inside = bool(info.namespace)
     if inside and resource.is_namespaces:

@@ -253,7 +253,13 @@ class InProcessClient:
         where = namespace if found.namespaced else ""
         if found.is_namespaces:
             where = ""
-        if subresource == "scale" and served.version.scale is None:
+        if not found.definition.is_stored:
+            error = found.wording.method_not_allowed(served.gvr, verb)
+            error.message += "; its objects are not stored: send it over HTTP"
+            raise error
+        version = served.version
+        parts = {"": True, "status": version.status, "scale": version.scale}
+        if not parts.get(subresource, version.subresource(subresource)):
             raise found.wording.no_subresource(served.gvr, name)
         return Call(
             verb, found, served, where, name, subresource, user=CONTROLLER, manager=self._manager

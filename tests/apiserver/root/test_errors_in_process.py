@@ -86,6 +86,15 @@ REFUSED = {
         f"{PATH}?fieldSelector=a=b",
         lambda client: client.list(MAPS, "default", fields="a=b"),
     ),
+    "an unknown subresource": Request(
+        "GET", f"{PATH}/a/nope", lambda client: client.get(MAPS, "a", subresource="nope")
+    ),
+    "a status that the kind does not have": Request(
+        "PUT",
+        f"{PATH}/a/status",
+        lambda client: client.update(config_map("a"), subresource="status"),
+        config_map("a"),
+    ),
     "a version that is no number": Request(
         "GET",
         f"{PATH}?watch=1&resourceVersion=old",
@@ -146,9 +155,37 @@ async def test_a_failure_of_the_store_is_one_status(verb, error, code, monkeypat
 @pytest.mark.parametrize("name", REFUSED)
 async def test_a_refused_request_is_one_status(name):
     async with APIServer() as server:
+        await server.client.create(config_map("a"))
         told = await over_http(server, REFUSED[name])
         assert await in_process(server, REFUSED[name]) == told
     assert told["code"] >= 400
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [
+        {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": "a"},
+            "target": {"name": "node"},
+        },
+        {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SelfSubjectAccessReview",
+            "metadata": {"name": "a"},
+            "spec": {"nonResourceAttributes": {"path": "/", "verb": "get"}},
+        },
+    ],
+    ids=lambda obj: obj["kind"],
+)
+async def test_a_kind_without_stored_objects_is_refused_and_not_stored(obj):
+    async with APIServer() as server:
+        before = server.store.revision
+        with pytest.raises(StatusError, match="send it over HTTP") as raised:
+            await server.client.create(obj)
+        assert raised.value.code == 405
+        assert server.store.revision == before
 
 
 async def test_a_failure_during_a_watch_is_a_status(monkeypatch):
