@@ -124,7 +124,7 @@ def _starts(folder: Path) -> Iterator[Figure]:
         }
     )
     floor = found[servers.FLOOR]
-    targets = {IMPORT: 1.9, MEMORY: 2.0, NEW: 2.4, OLD: 2.4}
+    targets = {IMPORT: 1.9, MEMORY: 1.7, NEW: 1.9, OLD: 1.9}
     for name, target in targets.items():
         cost = found[name]
         what = name if name == IMPORT else f"`inkube serve` to /readyz, {name}"
