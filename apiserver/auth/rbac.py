@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from inkube.apiserver.auth import rules
 from inkube.apiserver.auth.attributes import MASTERS, Attributes, Decision
-from inkube.apiserver.auth.rules import EVERY_PATH, EVERYTHING, Rule
+from inkube.apiserver.auth.rules import Rule
 from inkube.apiserver.registry import User, keys
 from inkube.schemas import status
 from inkube.schemas.golang import quote
@@ -82,10 +82,8 @@ class RBAC:
 
     def rules_for(self, user: User, namespace: str) -> tuple[list[Rule], str]:
         """Return every rule that applies to a user in a namespace, and the errors of roles that
-        cannot be read."""
+        cannot be read. The rights of system:masters without a binding are no rules."""
         found, failures = [], []
-        if MASTERS in user.groups:
-            found += [EVERYTHING, EVERY_PATH]
         for grant in self._grants(user, namespace):
             granted, failure = self._rules(grant)
             found += granted

@@ -241,3 +241,14 @@ async def test_tokens_outlive_a_restart(tmp_path, token_file) -> None:
         found = server.security.authenticator.verify(token)
         assert found.user.name == "system:serviceaccount:default:bot"
     assert (tmp_path / "data.db.tokens.key").stat().st_mode & 0o077 == 0
+
+
+async def test_the_rules_of_an_administrator_are_those_of_the_bindings(ask) -> None:
+    review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview"}
+    path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
+    code, body = await ask("POST", path, {**review, "spec": {"namespace": "default"}})
+    assert code == 201, body
+    everything = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
+    assert body["status"]["resourceRules"].count(everything) == 1
+    every_path = {"verbs": ["*"], "nonResourceURLs": ["*"]}
+    assert body["status"]["nonResourceRules"].count(every_path) == 1
