@@ -5,6 +5,7 @@ not await anything. The scheduler assumes its result until the caches contain it
 decisions consider it.
 """
 
+import math
 from collections.abc import Iterable, Iterator
 
 from inkube.controllers.client import Object
@@ -62,8 +63,9 @@ class Scheduler:
         self._namespaces = cluster.informer(NAMESPACES)
         self._volumes = Volumes(cluster, self._client)
         self._nodes = Nodes()
-        self._waiting: dict[Key, None] = {}
-        """Pods without a fitting node, in the order of the failed attempts."""
+        self._waiting: dict[Key, float] = {}
+        """Pods without a fitting node, in the order of the failed attempts → the time of their last
+        event, in seconds of the clock."""
         self._assumed: dict[str, Key] = {}
         """uid → key of pods being bound. Events about them are older than the scheduler's state."""
 
@@ -164,7 +166,7 @@ class Scheduler:
         try:
             if not await self._volumes.reserve(pod, place.object):
                 self._leave(pod)
-                self._waiting[key] = None
+                self._waiting[key] = -math.inf
                 return Result(requeue_after=_AT_LATEST)
             await self._bind(pod, node)
         except StatusError as error:
@@ -184,8 +186,12 @@ class Scheduler:
     async def _unplaced(
         self, key: Key, pod: Object, message: str, *, nominated: str = ""
     ) -> Result:
-        """Write the reason why the pod waits. The next attempt is in five minutes at the latest."""
-        self._waiting[key] = None
+        """Write the reason why the pod waits. The next attempt is in five minutes at the latest.
+
+        An earlier attempt without a new result has no event: kube-scheduler makes none after a
+        change that cannot let the pod be placed (QueueingHint).
+        """
+        told, now = self._waiting.setdefault(key, -math.inf), self._clock.monotonic()
         status = {**(pod.get("status") or {})}
         if nominated:
             status["nominatedNodeName"] = nominated
@@ -199,7 +205,11 @@ class Scheduler:
         written = await writes.write_status(self._client, pod, status)
         if written is None:
             return Result()
-        await self.events.record(pod, "Warning", "FailedScheduling", message, action="Scheduling")
+        if is_news or now - told >= _AT_LATEST:
+            self._waiting[key] = now
+            await self.events.record(
+                pod, "Warning", "FailedScheduling", message, action="Scheduling"
+            )
         return Result(requeue_after=_AT_LATEST)
 
     async def _preempt(

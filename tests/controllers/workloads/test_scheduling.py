@@ -43,6 +43,31 @@ def test_a_pod_that_fits_nowhere_is_placed_when_a_node_comes(kube):
     assert placed(kube, "p") == "fast"
 
 
+def failures(kube):
+    """The counts of the events FailedScheduling, in their order."""
+    found = kube.client.list("events.k8s.io/v1/events", fields="reason=FailedScheduling")
+    return [each.get("series", {}).get("count", 1) for each in found]
+
+
+def test_attempts_are_told_at_news_and_every_five_minutes(kube):
+    kube.client.create(w.pod(nodeSelector={"disk": "ssd"}))
+    kube.settled()
+    assert failures(kube) == [1]
+    kube.client.create(w.pod("other"))
+    kube.settled()
+    kube.client.delete(w.PODS, "other", "default", options={"gracePeriodSeconds": 0})
+    kube.settled()
+    assert failures(kube) == [1]
+    kube.client.create(w.node("third"))
+    kube.settled()
+    told = failures(kube)
+    assert len(told) > 1
+    for counts in ([*told, 1], [*told, 2]):
+        kube.advance(300)
+        kube.settled()
+        assert failures(kube) == counts
+
+
 def test_pods_are_kept_apart_by_anti_affinity(kube):
     term = {
         "labelSelector": {"matchLabels": {"app": "web"}},
