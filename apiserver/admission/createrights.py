@@ -5,7 +5,7 @@ This is a validator, because only then the handlers know that the object does no
 """
 
 from inkube.apiserver.auth import Authorizer, require
-from inkube.apiserver.auth import attributes as wants
+from inkube.apiserver.auth import attributes as authorization
 from inkube.apiserver.registry import Attributes, Operation, Plugin, Resource
 
 
@@ -22,4 +22,4 @@ class CreateRights(Plugin):
         call = attributes.call
         if call.verb == "create":
             return
-        require(self._authorizer, wants.of_call(call, "create"))
+        require(self._authorizer, authorization.of_call(call, "create"))

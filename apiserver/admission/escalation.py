@@ -61,7 +61,7 @@ class Escalation(Plugin):
         self._confirm(call, role.get("rules") or [])
         if role.get("aggregationRule") or (old or {}).get("aggregationRule"):
             held, _ = self._authorizer.rules_for(call.user, call.namespace)
-            if rules.missing(held, [EVERYTHING, EVERY_PATH]):
+            if rules.uncovered(held, [EVERYTHING, EVERY_PATH]):
                 raise _refused(call, "must have cluster-admin privileges to use an aggregationRule")
 
     def _check_binding(self, call: Call, binding: Object) -> None:
@@ -87,7 +87,7 @@ class Escalation(Plugin):
         """Raise StatusError 403 unless the user has all permissions in the rules
         (ConfirmNoEscalation)."""
         held, failure = self._authorizer.rules_for(call.user, call.namespace)
-        missing = rules.missing(held, wanted)
+        missing = rules.uncovered(held, wanted)
         if not missing:
             return
         texts = sorted({rules.text(rule) for rule in rules.compact(missing)})

@@ -92,17 +92,19 @@ class Remote:
     ) -> web.StreamResponse:
         """Forward a request. Returns 503 if the server is not known to be available."""
         if not self.registration.available and not self._is_local:
-            return proxying.plain("service unavailable", 503)
-        if not proxying.is_plain(info.path):
+            return proxying.plain_text("service unavailable", 503)
+        if not proxying.is_canonical(info.path):
             return responses.plain_not_found()
-        changes = proxying.Changes(auth.frontproxy.is_own, auth.frontproxy.headers(user))
-        return await proxying.pass_on(
-            self.upstream, request, info, changes, failed=self._unavailable
+        changes = proxying.Changes(
+            auth.frontproxy.is_identity_header, auth.frontproxy.headers(user)
+        )
+        return await proxying.forward(
+            self.upstream, request, info, changes, unreachable=self._unavailable
         )
 
     def _unavailable(self, why: str) -> web.StreamResponse:
         self._trouble()
-        return proxying.plain(why, 503)
+        return proxying.plain_text(why, 503)
 
     def discovered(self) -> Object | None:
         """See Delegate."""

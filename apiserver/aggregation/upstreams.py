@@ -14,7 +14,7 @@ from yarl import URL
 from inkube.apiserver import http
 from inkube.apiserver.auth import Identity
 from inkube.apiserver.registry import ServiceAddresses, UnresolvedError
-from inkube.apiserver.streaming import UnreachableError, session_over
+from inkube.apiserver.streaming import UnreachableError, session
 from inkube.schemas.aggregation import Registration
 from inkube.schemas.lazyproperty import cached_property
 
@@ -25,7 +25,7 @@ class Neighbour:
     """Another process of the same server, which listens on a Unix socket."""
 
     def __init__(self, path: str) -> None:
-        self._session = session_over(aiohttp.UnixConnector(path, limit=0))
+        self._session = session(aiohttp.UnixConnector(path, limit=0))
 
     def base(self) -> str:
         """See Upstream."""
@@ -99,14 +99,14 @@ class Upstream:
             connector = aiohttp.UnixConnector(self._path, limit=0)
         else:
             connector = aiohttp.TCPConnector(limit=0)  # each client of this server can have a watch
-        return session_over(connector)
+        return session(connector)
 
     @cached_property
     def _context(self) -> ssl.SSLContext:
         if self._registration.insecure:
             return self._lenient
         made = http.dialing.trusting(self._registration.bundle)
-        self._identity().show(made)
+        self._identity().configure(made)
         return made
 
     @cached_property
@@ -114,5 +114,5 @@ class Upstream:
         made = ssl.create_default_context()
         made.check_hostname = False
         made.verify_mode = ssl.CERT_NONE
-        self._identity().show(made)
+        self._identity().configure(made)
         return made

@@ -10,8 +10,8 @@ from inkube.apiserver.auth import signers as signers
 from inkube.apiserver.auth import signing as signing
 from inkube.apiserver.auth import tls as tls
 from inkube.apiserver.auth.access import Access as Access
-from inkube.apiserver.auth.access import Guarded as Guarded
-from inkube.apiserver.auth.access import Open as Open
+from inkube.apiserver.auth.access import GuardedAccess as GuardedAccess
+from inkube.apiserver.auth.access import OpenAccess as OpenAccess
 from inkube.apiserver.auth.attributes import ANONYMOUS as ANONYMOUS
 from inkube.apiserver.auth.attributes import AUTHENTICATED as AUTHENTICATED
 from inkube.apiserver.auth.attributes import MASTERS as MASTERS
@@ -35,7 +35,7 @@ from inkube.apiserver.auth.rules import EVERYTHING as EVERYTHING
 from inkube.apiserver.auth.rules import Rule as Rule
 from inkube.apiserver.auth.serviceaccounts import ISSUER as ISSUER
 from inkube.apiserver.auth.serviceaccounts import PREFIX as PREFIX
-from inkube.apiserver.auth.serviceaccounts import Issuing as Issuing
+from inkube.apiserver.auth.serviceaccounts import Issuers as Issuers
 from inkube.apiserver.auth.serviceaccounts import ServiceAccountTokens as ServiceAccountTokens
 from inkube.apiserver.auth.serviceaccounts import SigningKeys as SigningKeys
 from inkube.apiserver.auth.serviceaccounts import TokenRefused as TokenRefused

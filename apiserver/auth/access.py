@@ -26,59 +26,63 @@ class Access(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Guarded:
+class GuardedAccess:
     """Authenticates, impersonates and authorizes."""
 
     authenticator: Authenticator
     authorizer: Authorizer
-    constrained: bool = True
+    constrained_impersonation: bool = True
     """Whether permissions of constrained impersonation are sufficient; see
     `impersonation.become`."""
-    answers_plainly: bool = False
+    plain_text_errors: bool = False
     """Whether impersonation headers without a user name get the response 500 in plain text."""
 
     def identify(self, request: web.BaseRequest) -> User:
-        """See `Access`."""
+        """The authenticated user of a request. Raises StatusError 401."""
         return self.authenticator.identify(request)
 
     def admit(self, request: web.BaseRequest, info: RequestInfo) -> User:
-        """See `Access`."""
+        """The authorized, possibly impersonated user. Raises StatusError 400, 401 or 403."""
         user = self.authenticator.identify(request)
-        wanted = attributes.of_request(user, info)
-        if impersonation.is_wanted(request.headers):
-            other = self._impersonated(request)
-            if other is not None:
+        action = attributes.of_request(user, info)
+        if impersonation.is_requested(request.headers):
+            impersonated = self._impersonated_user(request)
+            if impersonated is not None:
                 user = impersonation.become(
-                    other, wanted, self.authorizer, constrained=self.constrained
+                    impersonated,
+                    action,
+                    self.authorizer,
+                    constrained=self.constrained_impersonation,
                 )
-                wanted = attributes.of_request(user, info)
-        require(self.authorizer, wanted)
+                action = attributes.of_request(user, info)
+        require(self.authorizer, action)
         return user
 
-    def _impersonated(self, request: web.BaseRequest) -> User | None:
+    def _impersonated_user(self, request: web.BaseRequest) -> User | None:
         try:
-            return impersonation.read(request.headers, constrained=self.constrained)
+            return impersonation.read(request.headers, constrained=self.constrained_impersonation)
         except StatusError as error:
-            if self.answers_plainly:
+            if self.plain_text_errors:
                 raise internal_in_plain(requests.as_sent(request), error.message) from None
             raise
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
+class OpenAccess:
     """Every user is the administrator, unless the request impersonates another one. For loopback
     addresses only."""
 
-    guarded: Guarded
+    guarded: GuardedAccess
 
     def identify(self, request: web.BaseRequest) -> User:
-        """See `Access`."""
+        """The administrator, or the user of a token. Raises StatusError 401."""
         headers = request.headers
-        says = hdrs.AUTHORIZATION in headers or hdrs.SEC_WEBSOCKET_PROTOCOL in headers
-        return self.guarded.identify(request) if says else ADMIN
+        has_token = hdrs.AUTHORIZATION in headers or hdrs.SEC_WEBSOCKET_PROTOCOL in headers
+        return self.guarded.identify(request) if has_token else ADMIN
 
     def admit(self, request: web.BaseRequest, info: RequestInfo) -> User:
-        """See `Access`; the common case costs three look-ups."""
+        """The administrator, or the authorized user that the headers name. Raises StatusError 400,
+        401 or 403."""
         headers = request.headers
         if (
             hdrs.AUTHORIZATION in headers

@@ -33,7 +33,7 @@ class Attributes(NamedTuple):
     is_resource: bool = True
 
     @property
-    def combined(self) -> str:
+    def combined_resource(self) -> str:
         """The resource with its subresource: `pods`, or `pods/status`."""
         return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
 
@@ -86,12 +86,12 @@ def refusal(attributes: Attributes, reason: str = "") -> status.StatusError:
     if not attributes.is_resource:
         text = f"User {user} cannot {verb} path {quote(attributes.path)}"
     else:
-        where = "at the cluster scope"
+        scope = "at the cluster scope"
         if attributes.namespace:
-            where = f"in the namespace {quote(attributes.namespace)}"
+            scope = f"in the namespace {quote(attributes.namespace)}"
         text = (
-            f"User {user} cannot {verb} resource {quote(attributes.combined)} "
-            f"in API group {quote(attributes.group)} {where}"
+            f"User {user} cannot {verb} resource {quote(attributes.combined_resource)} "
+            f"in API group {quote(attributes.group)} {scope}"
         )
     if reason:
         text = f"{text}: {reason}"

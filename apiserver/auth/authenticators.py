@@ -17,7 +17,7 @@ from inkube.apiserver.auth.serviceaccounts import (
     CREDENTIAL,
     ServiceAccountTokens,
     TokenRefused,
-    Verified,
+    VerifiedToken,
 )
 from inkube.apiserver.registry import User
 from inkube.schemas import status
@@ -58,7 +58,7 @@ class Authenticator:
             raise status.unauthorized()
         return self.fallback
 
-    def verify(self, token: str, audiences: Sequence[str] = ()) -> Verified:
+    def verify(self, token: str, audiences: Sequence[str] = ()) -> VerifiedToken:
         """The user of a token for one of the audiences (none: the server's own).
 
         Raises TokenRefused with the error text of a TokenReview.
@@ -68,15 +68,15 @@ class Authenticator:
         if user is not None:
             shared = tuple(each for each in self.accounts.audiences if each in audiences)
             if shared:
-                return Verified(with_authenticated(user), shared)
+                return VerifiedToken(with_authenticated(user), shared)
             raise TokenRefused(INVALID)
         try:
-            found = self.accounts.verify(token, audiences)
+            verified = self.accounts.verify(token, audiences)
         except TokenRefused as error:
             raise TokenRefused(f"[{INVALID}, {error}]") from error
-        if found is None:
+        if verified is None:
             raise TokenRefused(INVALID)
-        return found._replace(user=with_authenticated(found.user))
+        return verified._replace(user=with_authenticated(verified.user))
 
 
 def bearer(header: str) -> str:
@@ -89,7 +89,7 @@ def _of_protocols(request: web.BaseRequest) -> str:
     """Return the token in the subprotocols of a WebSocket. Raises StatusError 401."""
     if hdrs.SEC_WEBSOCKET_PROTOCOL not in request.headers:
         return ""
-    if not streaming.sockets.is_wanted(request):
+    if not streaming.sockets.is_upgrade(request):
         return ""
     try:
         return streaming.sockets.token(request)

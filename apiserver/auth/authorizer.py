@@ -13,7 +13,7 @@ class Authorizer(Protocol):
     """Decides whether a user may do an action. It never waits, because all its data is in
     memory."""
 
-    def decide(self, wanted: Attributes) -> Decision:
+    def decide(self, attributes: Attributes) -> Decision:
         """Return whether the action is allowed, and the reason."""
         ...
 
@@ -23,17 +23,17 @@ class Authorizer(Protocol):
         ...
 
 
-def require(authorizer: Authorizer, wanted: Attributes) -> None:
+def require(authorizer: Authorizer, attributes: Attributes) -> None:
     """Return if the action is allowed. Raises StatusError 403 otherwise."""
-    decision = authorizer.decide(wanted)
+    decision = authorizer.decide(attributes)
     if not decision.allowed:
-        raise refusal(wanted, decision.reason)
+        raise refusal(attributes, decision.reason)
 
 
 class AlwaysAllow:
     """Allows every action of every user."""
 
-    def decide(self, wanted: Attributes) -> Decision:
+    def decide(self, attributes: Attributes) -> Decision:
         """Return that the action is allowed."""
         return YES
 

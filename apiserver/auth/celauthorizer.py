@@ -6,8 +6,8 @@ Follows apiserver pkg/cel/library/authz.go.
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from inkube.apiserver.auth import attributes as wants
 from inkube.apiserver.auth import serviceaccounts
+from inkube.apiserver.auth.attributes import Attributes, Decision
 from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.registry import User
 from inkube.schemas.cel import EvalError, Type
@@ -15,11 +15,11 @@ from inkube.schemas.cel import authorizer as cel
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class DecisionValue:
     """The result of a check."""
 
     cel_type: ClassVar[Type] = cel.DECISION
-    decision: wants.Decision
+    decision: Decision
 
     def allowed(self) -> bool:
         """Whether the action is allowed."""
@@ -44,11 +44,11 @@ class PathCheck:
 
     cel_type: ClassVar[Type] = cel.PATH_CHECK
     authorizer: Authorizer
-    wanted: wants.Attributes
+    attributes: Attributes
 
-    def check(self, verb: str) -> Decided:
+    def check(self, verb: str) -> DecisionValue:
         """Return the decision about a verb."""
-        return Decided(self.authorizer.decide(self.wanted._replace(verb=verb)))
+        return DecisionValue(self.authorizer.decide(self.attributes._replace(verb=verb)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +57,10 @@ class ResourceCheck:
 
     cel_type: ClassVar[Type] = cel.RESOURCE_CHECK
     authorizer: Authorizer
-    wanted: wants.Attributes
+    attributes: Attributes
 
     def _with(self, **changes: Any) -> "ResourceCheck":
-        return ResourceCheck(self.authorizer, self.wanted._replace(**changes))
+        return ResourceCheck(self.authorizer, self.attributes._replace(**changes))
 
     def subresource(self, name: str) -> "ResourceCheck":
         """Restrict the check to a subresource."""
@@ -82,9 +82,9 @@ class ResourceCheck:
         """Restrict the check to a label selector, which RBAC ignores."""
         return self
 
-    def check(self, verb: str) -> Decided:
+    def check(self, verb: str) -> DecisionValue:
         """Return the decision about a verb."""
-        return Decided(self.authorizer.decide(self.wanted._replace(verb=verb)))
+        return DecisionValue(self.authorizer.decide(self.attributes._replace(verb=verb)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +98,8 @@ class GroupCheck:
 
     def resource(self, name: str) -> ResourceCheck:
         """Return the check of a resource in any version."""
-        wanted = wants.Attributes(self.user, "", self.group, "*", name)
-        return ResourceCheck(self.authorizer, wanted)
+        attributes = Attributes(self.user, "", self.group, "*", name)
+        return ResourceCheck(self.authorizer, attributes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +114,8 @@ class UserAuthorizer:
         """Return the check of a path."""
         if not path:
             raise EvalError("path must not be empty")
-        wanted = wants.Attributes(self.user, "", path=path, is_resource=False)
-        return PathCheck(self.authorizer, wanted)
+        attributes = Attributes(self.user, "", path=path, is_resource=False)
+        return PathCheck(self.authorizer, attributes)
 
     def group(self, group: str) -> GroupCheck:
         """Return the check of an API group."""

@@ -19,19 +19,19 @@ _SKEW = timedelta(hours=1)  # the clocks of client and server can differ
 _LOCAL = ("localhost", "127.0.0.1", "::1", "kubernetes", "kubernetes.default.svc")
 
 
-def make(hosts: Iterable[str] = ()) -> Certificate:
+def make_server(hosts: Iterable[str] = ()) -> Certificate:
     """Return a certificate for loopback addresses and `hosts`, signed by a new authority whose key
     is not kept."""
     names = x509.SubjectAlternativeName([_host(host) for host in dict.fromkeys((*_LOCAL, *hosts))])
-    return _issued("inkube", "inkube-ca", x509.oid.ExtendedKeyUsageOID.SERVER_AUTH, _VALID, names)
+    return _issue("inkube", "inkube-ca", x509.oid.ExtendedKeyUsageOID.SERVER_AUTH, _VALID, names)
 
 
 def make_client(name: str, authority: str, valid: timedelta) -> Certificate:
     """Return a client certificate with a common name, signed by its own new authority."""
-    return _issued(name, authority, x509.oid.ExtendedKeyUsageOID.CLIENT_AUTH, valid)
+    return _issue(name, authority, x509.oid.ExtendedKeyUsageOID.CLIENT_AUTH, valid)
 
 
-def _issued(
+def _issue(
     name: str,
     authority: str,
     purpose: x509.ObjectIdentifier,
@@ -52,20 +52,20 @@ def _issued(
     )
     if names is not None:
         builder = builder.add_extension(names, critical=False)
-    own = builder.sign(root_key, hashes.SHA256())
-    return Certificate(own.public_bytes(pem), secret(key), root(authority, root_key, valid))
+    certificate = builder.sign(root_key, hashes.SHA256())
+    return Certificate(certificate.public_bytes(pem), secret(key), root(authority, root_key, valid))
 
 
 def root(name: str, key: ec.EllipticCurvePrivateKey, valid: timedelta) -> bytes:
     """Return the certificate of an authority, as PEM."""
-    made = (
+    certificate = (
         _builder(_name(name), _name(name), key.public_key(), valid)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(_usage(authority=True), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .sign(key, hashes.SHA256())
     )
-    return made.public_bytes(serialization.Encoding.PEM)
+    return certificate.public_bytes(serialization.Encoding.PEM)
 
 
 def secret(key: ec.EllipticCurvePrivateKey) -> bytes:

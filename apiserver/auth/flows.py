@@ -19,7 +19,7 @@ from inkube.storage import Entry, Store
 _SCHEMAS = keys.prefix("flowschemas")
 _LEVELS = keys.prefix("prioritylevelconfigurations")
 _EVERY = "*"
-_REMEMBERED = 1024  # users and addresses with a known flow
+_MAX_CACHED_FLOWS = 1024  # users and addresses with a known flow
 
 
 class Flow(NamedTuple):
@@ -32,11 +32,11 @@ class Flow(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Order:
+class _FlowSchemas:
     """The schemas sorted by precedence, and the known flows of requests."""
 
     schemas: list[tuple[Object, Flow]]
-    known: dict[tuple[Any, ...], Flow | None] = field(default_factory=dict)
+    flows: dict[tuple[Any, ...], Flow | None] = field(default_factory=dict)
 
 
 class Flows:
@@ -50,42 +50,44 @@ class Flows:
         order = self._order.value
         if not order.schemas:
             return None
-        asked = (
+        key = (
             user.name, user.groups, info.verb, info.group, info.resource, info.subresource,
             info.namespace, "" if info.is_resource else info.path,
         )  # fmt: skip
-        if asked not in order.known:
-            if len(order.known) >= _REMEMBERED:
-                order.known.clear()
-            fitting = (flow for schema, flow in order.schemas if _matches(schema, info, user))
-            order.known[asked] = next(fitting, None)
-        return order.known[asked]
+        if key not in order.flows:
+            if len(order.flows) >= _MAX_CACHED_FLOWS:
+                order.flows.clear()
+            matching = (flow for schema, flow in order.schemas if _matches(schema, info, user))
+            order.flows[key] = next(matching, None)
+        return order.flows[key]
 
 
-def _read(store: Store) -> _Order:
-    return _Order(_in_order(store.list(_SCHEMAS), store.list(_LEVELS)))
+def _read(store: Store) -> _FlowSchemas:
+    return _FlowSchemas(_by_precedence(store.list(_SCHEMAS), store.list(_LEVELS)))
 
 
-def _in_order(stored: Sequence[Entry], named: Sequence[Entry]) -> list[tuple[Object, Flow]]:
-    levels = {entry.value["metadata"]["name"]: entry.value for entry in named}
-    found = []
-    for entry in stored:
+def _by_precedence(
+    schema_entries: Sequence[Entry], level_entries: Sequence[Entry]
+) -> list[tuple[Object, Flow]]:
+    levels = {entry.value["metadata"]["name"]: entry.value for entry in level_entries}
+    flows = []
+    for entry in schema_entries:
         spec, meta = entry.value.get("spec") or {}, entry.value["metadata"]
         level = levels.get((spec.get("priorityLevelConfiguration") or {}).get("name", ""))
         flow = Flow(meta["uid"], level["metadata"]["uid"] if level else "")
-        found.append((spec.get("matchingPrecedence", 0), meta["name"], spec, flow))
-    return [(spec, flow) for _, _, spec, flow in sorted(found, key=lambda one: one[:2])]
+        flows.append((spec.get("matchingPrecedence", 0), meta["name"], spec, flow))
+    return [(spec, flow) for _, _, spec, flow in sorted(flows, key=lambda one: one[:2])]
 
 
 def _matches(schema: Object, info: RequestInfo, user: User) -> bool:
     return any(
-        any(_is_meant(subject, user) for subject in rule.get("subjects") or ())
-        and (_on_resource(rule, info) if info.is_resource else _on_path(rule, info))
+        any(_matches_subject(subject, user) for subject in rule.get("subjects") or ())
+        and (_matches_resource(rule, info) if info.is_resource else _matches_path(rule, info))
         for rule in schema.get("rules") or ()
     )
 
 
-def _is_meant(subject: Object, user: User) -> bool:
+def _matches_subject(subject: Object, user: User) -> bool:
     kind = subject.get("kind")
     if kind == "User":
         return (subject.get("user") or {}).get("name") in (_EVERY, user.name)
@@ -99,24 +101,24 @@ def _is_meant(subject: Object, user: User) -> bool:
     return user.name == f"{prefix}{account.get('name', '')}"
 
 
-def _on_resource(rule: Object, info: RequestInfo) -> bool:
+def _matches_resource(rule: Object, info: RequestInfo) -> bool:
     resource = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
     return any(
         _has(one.get("verbs"), info.verb)
         and _has(one.get("apiGroups"), info.group)
         and _has(one.get("resources"), resource)
-        and _in_place(one, info.namespace)
+        and _covers_namespace(one, info.namespace)
         for one in rule.get("resourceRules") or ()
     )
 
 
-def _in_place(rule: Object, namespace: str) -> bool:
+def _covers_namespace(rule: Object, namespace: str) -> bool:
     if not namespace:
         return bool(rule.get("clusterScope"))
     return _has(rule.get("namespaces"), namespace)
 
 
-def _on_path(rule: Object, info: RequestInfo) -> bool:
+def _matches_path(rule: Object, info: RequestInfo) -> bool:
     return any(
         _has(one.get("verbs"), info.verb)
         and any(_is_path(pattern, info.path) for pattern in one.get("nonResourceURLs") or ())

@@ -29,7 +29,7 @@ _AUTHORITY = "inkube-front-proxy-ca"
 _VALID = timedelta(days=3650)
 _USER, _UID, _GROUP, _EXTRA = "X-Remote-User", "X-Remote-Uid", "X-Remote-Group", "X-Remote-Extra-"
 _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----\n", re.DOTALL)
-_PLAIN = "!#$&'*+-.^_`|~"  # permitted in a header's name, in addition to letters and digits
+_UNESCAPED = "!#$&'*+-.^_`|~"  # permitted in a header's name, in addition to letters and digits
 
 
 class Identity(NamedTuple):
@@ -37,31 +37,31 @@ class Identity(NamedTuple):
     PEM."""
 
     authority: bytes
-    shown: bytes
+    client: bytes
 
-    def show(self, context: ssl.SSLContext) -> None:
+    def configure(self, context: ssl.SSLContext) -> None:
         """Let connections with that context use the certificate."""
         with tempfile.TemporaryDirectory() as folder:  # mode 0700; ssl reads keys from files only
             path = Path(folder, "client.pem")
-            path.write_bytes(self.shown)
+            path.write_bytes(self.client)
             context.load_cert_chain(path)
 
 
 def new() -> bytes:
     """Return a new authority, certificate and key, in their stored form."""
-    made = certificates.make_client(NAME, _AUTHORITY, _VALID)
-    return made.authority + made.chain + made.key
+    certificate = certificates.make_client(NAME, _AUTHORITY, _VALID)
+    return certificate.authority + certificate.chain + certificate.key
 
 
 def load(keys: Keys) -> Identity:
     """The stored identity, or a new one, which is then stored."""
-    kept = keys.load(KEY, new)
-    first = _CERTIFICATE.match(kept)
+    pem = keys.load(KEY, new)
+    first = _CERTIFICATE.match(pem)
     assert first is not None, "made by `new`"
-    return Identity(first[0], kept[first.end() :])
+    return Identity(first[0], pem[first.end() :])
 
 
-def trust(identity: Identity) -> dict[str, str]:
+def config_map_data(identity: Identity) -> dict[str, str]:
     """Return the data of the ConfigMap."""
     return {
         "requestheader-allowed-names": json.dumps([NAME]),
@@ -73,36 +73,36 @@ def trust(identity: Identity) -> dict[str, str]:
     }
 
 
-def is_own(header: str) -> bool:
+def is_identity_header(header: str) -> bool:
     """Whether a header describes a user. Such headers from clients must not be forwarded."""
     lower = header.lower()
-    own = (_USER.lower(), _UID.lower(), _GROUP.lower(), "authorization")
-    return lower in own or lower.startswith((_EXTRA.lower(), "impersonate-"))
+    names = (_USER.lower(), _UID.lower(), _GROUP.lower(), "authorization")
+    return lower in names or lower.startswith((_EXTRA.lower(), "impersonate-"))
 
 
 def headers(user: User) -> CIMultiDict[str]:
     """Return the headers that describe a user."""
-    found = CIMultiDict({_USER: user.name})
+    result = CIMultiDict({_USER: user.name})
     if user.uid:
-        found[_UID] = user.uid
+        result[_UID] = user.uid
     for group in user.groups:
-        found.add(_GROUP, group)
+        result.add(_GROUP, group)
     extra: Mapping[str, tuple[str, ...]] = dict(user.extra)
     for key, values in extra.items():
         for value in values:
-            found.add(_EXTRA + quote(key, safe=_PLAIN), value)
-    return found
+            result.add(_EXTRA + quote(key, safe=_UNESCAPED), value)
+    return result
 
 
-def read(found: CIMultiDictProxy[str]) -> User:
+def read(request_headers: CIMultiDictProxy[str]) -> User:
     """Return the user in such headers. Only for requests from a trusted sender."""
     extra: dict[str, list[str]] = {}
-    for name, value in found.items():
+    for name, value in request_headers.items():
         if name.lower().startswith(_EXTRA.lower()):
             extra.setdefault(unquote(name[len(_EXTRA) :]), []).append(value)
     return User(
-        found.get(_USER, ""),
-        found.get(_UID, ""),
-        tuple(found.getall(_GROUP, ())),
+        request_headers.get(_USER, ""),
+        request_headers.get(_UID, ""),
+        tuple(request_headers.getall(_GROUP, ())),
         tuple((key, tuple(values)) for key, values in extra.items()),
     )

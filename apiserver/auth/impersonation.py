@@ -34,7 +34,7 @@ _GROUP_OF_MODES = "authentication.k8s.io"
 Headers = CIMultiDictProxy[str]
 
 
-def is_wanted(headers: Headers) -> bool:
+def is_requested(headers: Headers) -> bool:
     """Whether the headers of a request impersonate another user."""
     return any(key[:12].lower() == "impersonate-" for key in headers)
 
@@ -53,19 +53,19 @@ def read(headers: Headers, *, constrained: bool = True) -> User | None:
         return None
     if not constrained:
         raise status.bad_request(f"requested {_references(user)} without impersonating a user")
-    raise status.bad_request(f"requested {_go(user)} without impersonating a user name")
+    raise status.bad_request(f"requested {_go_syntax(user)} without impersonating a user name")
 
 
 def _extra(headers: Headers) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    found: dict[str, list[str]] = {}
+    extra: dict[str, list[str]] = {}
     for key, value in headers.items():
         if key.lower().startswith(_EXTRA):
-            found.setdefault(unquote(key[len(_EXTRA) :].lower()), []).append(value)
-    return tuple((key, tuple(values)) for key, values in found.items())
+            extra.setdefault(unquote(key[len(_EXTRA) :].lower()), []).append(value)
+    return tuple((key, tuple(values)) for key, values in extra.items())
 
 
 def become(
-    wanted: User, attributes: Attributes, authorizer: Authorizer, *, constrained: bool = True
+    target: User, attributes: Attributes, authorizer: Authorizer, *, constrained: bool = True
 ) -> User:
     """Return the user as whom the request continues. Raises StatusError 403.
 
@@ -74,19 +74,19 @@ def become(
     """
     first: Attributes | None = None
     reason = ""
-    for tried in _modes(wanted) if constrained else (_Mode(),):
-        missing = next(
+    for mode in _modes(target) if constrained else (_Mode(),):
+        denied = next(
             (
                 (need, decision.reason)
-                for need in tried.needs(wanted, attributes)
+                for need in mode.required_permissions(target, attributes)
                 if not (decision := authorizer.decide(need)).allowed
             ),
             None,
         )
-        if missing is None:
-            return _as_user(wanted, tried)
+        if denied is None:
+            return _as_user(target, mode)
         if first is None:
-            first, reason = missing
+            first, reason = denied
     if first is None:
         raise AssertionError("unreachable: the plain mode is always tried")
     raise refusal(first, reason)
@@ -97,34 +97,34 @@ class _Mode(NamedTuple):
 
     name: str = ""
 
-    def needs(self, wanted: User, asked: Attributes) -> Iterator[Attributes]:
+    def required_permissions(self, target: User, attributes: Attributes) -> Iterator[Attributes]:
         """Yield the necessary permissions, in the order of their checks."""
         if self.name:
-            yield asked._replace(verb=f"impersonate-on:{self.name}:{asked.verb}")
+            yield attributes._replace(verb=f"impersonate-on:{self.name}:{attributes.verb}")
         group = _GROUP_OF_MODES if self.name else ""
         verb = f"impersonate:{self.name}" if self.name else "impersonate"
-        base = Attributes(asked.user, verb, group=group, version="v1")
-        account = serviceaccounts.split(wanted.name)
+        base = Attributes(attributes.user, verb, group=group, version="v1")
+        account = serviceaccounts.split_username(target.name)
         if self.name == _NODE_MODE:
-            yield base._replace(resource="nodes", name=wanted.name.removeprefix(_NODE))
+            yield base._replace(resource="nodes", name=target.name.removeprefix(_NODE))
         elif account is not None:
             yield base._replace(resource="serviceaccounts", namespace=account[0], name=account[1])
         else:
-            yield base._replace(resource="users", name=wanted.name)
-        for name in wanted.groups:
+            yield base._replace(resource="users", name=target.name)
+        for name in target.groups:
             yield base._replace(resource="groups", name=name)
         base = base._replace(group=_GROUP_OF_MODES)
-        if wanted.uid:
-            yield base._replace(resource="uids", name=wanted.uid)
-        for key, values in wanted.extra:
+        if target.uid:
+            yield base._replace(resource="uids", name=target.uid)
+        for key, values in target.extra:
             for value in values:
                 yield base._replace(resource="userextras", subresource=key, name=value)
 
 
-def _modes(wanted: User) -> Iterator[_Mode]:
-    is_account = serviceaccounts.split(wanted.name) is not None
-    only_name = not (wanted.uid or wanted.groups or wanted.extra)
-    if wanted.name.startswith(_NODE):
+def _modes(target: User) -> Iterator[_Mode]:
+    is_account = serviceaccounts.split_username(target.name) is not None
+    only_name = not (target.uid or target.groups or target.extra)
+    if target.name.startswith(_NODE):
         if only_name:
             yield _Mode(_NODE_MODE)
     elif not is_account:
@@ -134,33 +134,33 @@ def _modes(wanted: User) -> Iterator[_Mode]:
     yield _Mode()
 
 
-def _as_user(wanted: User, mode: _Mode) -> User:
+def _as_user(target: User, mode: _Mode) -> User:
     """The impersonated user with the groups that all users of its type have."""
-    groups = (_NODES,) if mode.name == _NODE_MODE else wanted.groups
-    account = serviceaccounts.split(wanted.name)
+    groups = (_NODES,) if mode.name == _NODE_MODE else target.groups
+    account = serviceaccounts.split_username(target.name)
     if account is not None and not groups:
         groups = serviceaccounts.groups(account[0])
-    if wanted.name == ANONYMOUS.name:
+    if target.name == ANONYMOUS.name:
         if UNAUTHENTICATED not in groups:
             groups = (*groups, UNAUTHENTICATED)
     elif AUTHENTICATED not in groups and UNAUTHENTICATED not in groups:
         groups = (*groups, AUTHENTICATED)
-    return wanted._replace(groups=groups)
+    return target._replace(groups=groups)
 
 
 def _references(user: User) -> str:
     """Return the impersonated names as Go prints a list of v1.ObjectReference (`%v`)."""
     group = f"{_GROUP_OF_MODES}/v1"
-    found = [f"{{Group  {name}    }}" for name in user.groups]
-    found += [
+    references = [f"{{Group  {name}    }}" for name in user.groups]
+    references += [
         f"{{UserExtra  {value}  {group}  {key}}}" for key, values in user.extra for value in values
     ]
     if user.uid:
-        found.append(f"{{UID  {user.uid}  {group}  }}")
-    return f"[{' '.join(found)}]"
+        references.append(f"{{UID  {user.uid}  {group}  }}")
+    return f"[{' '.join(references)}]"
 
 
-def _go(user: User) -> str:
+def _go_syntax(user: User) -> str:
     """Return a user.DefaultInfo as Go prints it (`%#v`)."""
     groups = _strings(user.groups) if user.groups else "[]string(nil)"
     extra = "map[string][]string(nil)"

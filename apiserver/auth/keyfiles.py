@@ -16,11 +16,11 @@ class Keys(Protocol):
         """A token of the administrator, for the kubeconfig."""
         ...
 
-    def load(self, name: str, make: Callable[[], bytes]) -> bytes:
+    def load(self, name: str, generate: Callable[[], bytes]) -> bytes:
         """Return the key with that name. If it does not exist, create and store it."""
         ...
 
-    def kept(self) -> Mapping[str, bytes]:
+    def existing(self) -> Mapping[str, bytes]:
         """The keys that exist so far."""
         ...
 
@@ -28,31 +28,31 @@ class Keys(Protocol):
 class KeyFiles:
     """Keys in files next to a data file. Without one, they are lost when the server ends.
 
-    `given` are the initial keys of a server without a file. `token` is the administrator's token,
+    `initial` are the initial keys of a server without a file. `token` is the administrator's token,
     if several processes share it.
     """
 
     def __init__(
-        self, data: Path | None, given: Mapping[str, bytes] | None = None, token: str = ""
+        self, data: Path | None, initial: Mapping[str, bytes] | None = None, token: str = ""
     ) -> None:
         self._token = token
         self._data = data
-        self._kept = dict(given or {})
+        self._keys = dict(initial or {})
 
     @property
     def admin_token(self) -> str:
         """A token that is different after each start."""
         return self._token or new_token()
 
-    def load(self, name: str, make: Callable[[], bytes]) -> bytes:
-        """See Keys."""
-        if name not in self._kept:
-            self._kept[name] = load(self._data, name, make())
-        return self._kept[name]
+    def load(self, name: str, generate: Callable[[], bytes]) -> bytes:
+        """Return the key with that name. If it does not exist, create and store it."""
+        if name not in self._keys:
+            self._keys[name] = load(self._data, name, generate())
+        return self._keys[name]
 
-    def kept(self) -> Mapping[str, bytes]:
-        """See Keys. Files that were not read yet are omitted."""
-        return dict(self._kept)
+    def existing(self) -> Mapping[str, bytes]:
+        """The keys that were read or created so far."""
+        return dict(self._keys)
 
 
 def new_token() -> str:
@@ -60,20 +60,20 @@ def new_token() -> str:
     return secrets.token_urlsafe(32)
 
 
-def load(data: Path | None, suffix: str, fresh: bytes) -> bytes:
-    """Return the key next to a data file, and store `fresh` if it does not exist; `fresh` without a
-    file.
+def load(data: Path | None, suffix: str, default: bytes) -> bytes:
+    """Return the key next to a data file, and store `default` if it does not exist. Without a
+    data file, return `default`.
 
     The file appears complete or not at all, so several processes can start on one data file.
     """
     if data is None:
-        return fresh
+        return default
     path = data.with_name(f"{data.name}.{suffix}")
     if path.exists():
         return path.read_bytes()
     handle, draft = tempfile.mkstemp(prefix=path.name, dir=path.parent)
     with os.fdopen(handle, "wb") as file:
-        file.write(fresh)
+        file.write(default)
         file.flush()
         os.fsync(file.fileno())
     try:
@@ -82,4 +82,4 @@ def load(data: Path | None, suffix: str, fresh: bytes) -> bytes:
         return path.read_bytes()
     finally:
         os.unlink(draft)
-    return fresh
+    return default

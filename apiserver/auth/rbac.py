@@ -18,8 +18,8 @@ from inkube.schemas.objects import Object
 from inkube.storage import BaseStore, Entry
 
 GROUP = "rbac.authorization.k8s.io"
-_CLUSTER = keys.prefix("clusterrolebindings")
-_NAMESPACED = keys.prefix("rolebindings")
+_CLUSTER_ROLE_BINDINGS = keys.prefix("clusterrolebindings")
+_ROLE_BINDINGS = keys.prefix("rolebindings")
 _MAX_NAMESPACES = 4096  # indexes in memory; others are created again when they are needed
 
 
@@ -38,12 +38,12 @@ class Grant(NamedTuple):
 
     def __str__(self) -> str:
         kind, name = self.reference["kind"], quote(self.reference["name"])
-        meta, place = self.binding["metadata"], self.namespace
-        own = quote(f"{meta['name']}/{place}" if place else meta["name"])
-        word = "RoleBinding" if place else "ClusterRoleBinding"
-        return f"{word} {own} of {kind} {name} to {self._who()}"
+        meta, namespace = self.binding["metadata"], self.namespace
+        binding = quote(f"{meta['name']}/{namespace}" if namespace else meta["name"])
+        binding_kind = "RoleBinding" if namespace else "ClusterRoleBinding"
+        return f"{binding_kind} {binding} of {kind} {name} to {self._subject_text()}"
 
-    def _who(self) -> str:
+    def _subject_text(self) -> str:
         name = self.subject["name"]
         if self.subject["kind"] == "ServiceAccount":
             name = f"{name}/{self.subject.get('namespace') or self.namespace}"
@@ -66,30 +66,30 @@ class RBAC:
         self._store = store
         self._indexes: dict[str, _Index] = {}
 
-    def decide(self, wanted: Attributes) -> Decision:
+    def decide(self, attributes: Attributes) -> Decision:
         """Return the decision of the first rule that allows the action. `reason` names the binding,
         or the errors."""
-        if MASTERS in wanted.user.groups:
+        if MASTERS in attributes.user.groups:
             return Decision(True)
         failures = []
-        for grant in self._grants(wanted.user, wanted.namespace):
+        for grant in self._grants(attributes.user, attributes.namespace):
             granted, failure = self._rules(grant)
             if failure:
                 failures.append(failure)
-            if any(rules.allows(rule, wanted) for rule in granted):
+            if any(rules.allows(rule, attributes) for rule in granted):
                 return Decision(True, f"RBAC: allowed by {grant}")
-        return Decision(False, f"RBAC: {_joined(failures)}" if failures else "")
+        return Decision(False, f"RBAC: {_aggregate(failures)}" if failures else "")
 
     def rules_for(self, user: User, namespace: str) -> tuple[list[Rule], str]:
         """Return every rule that applies to a user in a namespace, and the errors of roles that
         cannot be read. The rights of system:masters without a binding are no rules."""
-        found, failures = [], []
+        result, failures = [], []
         for grant in self._grants(user, namespace):
             granted, failure = self._rules(grant)
-            found += granted
+            result += granted
             if failure:
                 failures.append(failure)
-        return found, _joined(failures)
+        return result, _aggregate(failures)
 
     def role_rules(self, reference: Object, namespace: str) -> list[Rule] | None:
         """Return the rules of a role, or None if it does not exist."""
@@ -100,14 +100,18 @@ class RBAC:
         return None if entry is None else entry.value.get("rules") or []
 
     def _rules(self, grant: Grant) -> tuple[list[Rule], str]:
-        found = self.role_rules(grant.reference, grant.namespace)
-        if found is not None:
-            return found, ""
+        role = self.role_rules(grant.reference, grant.namespace)
+        if role is not None:
+            return role, ""
         kind = grant.reference["kind"].lower()
         return [], status.not_found(GROUP, kind, grant.reference["name"]).message
 
     def _grants(self, user: User, namespace: str) -> Iterator[Grant]:
-        prefixes = [_CLUSTER, f"{_NAMESPACED}{namespace}/"] if namespace else [_CLUSTER]
+        prefixes = (
+            [_CLUSTER_ROLE_BINDINGS, f"{_ROLE_BINDINGS}{namespace}/"]
+            if namespace
+            else [_CLUSTER_ROLE_BINDINGS]
+        )
         keys = [("User", user.name), *(("Group", group) for group in user.groups)]
         for prefix in prefixes:
             grants = self._index(prefix).grants
@@ -115,13 +119,13 @@ class RBAC:
                 yield from grants.get(key, ())
 
     def _index(self, prefix: str) -> _Index:
-        known, revision = self._indexes.get(prefix), self._store.revision
-        if known is not None and known.revision == revision:
-            return known
+        cached, revision = self._indexes.get(prefix), self._store.revision
+        if cached is not None and cached.revision == revision:
+            return cached
         entries = self._store.list(prefix)
-        if known is not None and known.entries == entries:
-            known.revision = revision
-            return known
+        if cached is not None and cached.entries == entries:
+            cached.revision = revision
+            return cached
         index = _Index(revision, entries)
         for entry in entries:
             for grant, key in _subjects(entry.value):
@@ -136,17 +140,17 @@ def _subjects(binding: Object) -> Iterator[tuple[Grant, tuple[str, str]]]:
     for subject in binding.get("subjects") or ():
         kind, name = subject.get("kind"), subject.get("name", "")
         if kind == "ServiceAccount":
-            place = subject.get("namespace") or binding["metadata"].get("namespace", "")
-            if place:
+            namespace = subject.get("namespace") or binding["metadata"].get("namespace", "")
+            if namespace:
                 yield (
                     Grant(binding, binding["roleRef"], subject),
-                    ("User", f"system:serviceaccount:{place}:{name}"),
+                    ("User", f"system:serviceaccount:{namespace}:{name}"),
                 )
         elif kind in ("User", "Group"):
             yield Grant(binding, binding["roleRef"], subject), (kind, name)
 
 
-def _joined(failures: list[str]) -> str:
+def _aggregate(failures: list[str]) -> str:
     """Return `utilerrors.Aggregate` of the errors: each text one time, in brackets if there are
     several."""
     distinct = list(dict.fromkeys(failures))

@@ -16,7 +16,7 @@ Rule = dict[str, Any]
 EVERYTHING: Rule = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
 EVERY_PATH: Rule = {"nonResourceURLs": ["*"], "verbs": ["*"]}
 _ALL = "*"
-_PRINTED = (
+_PRINTED_MEMBERS = (
     ("apiGroups", "APIGroups"),
     ("resources", "Resources"),
     ("nonResourceURLs", "NonResourceURLs"),
@@ -25,16 +25,16 @@ _PRINTED = (
 )
 
 
-def allows(rule: Rule, wanted: Attributes) -> bool:
+def allows(rule: Rule, attributes: Attributes) -> bool:
     """Whether the rule grants the action (`RuleAllows`)."""
-    if not _has(rule, "verbs", wanted.verb):
+    if not _has(rule, "verbs", attributes.verb):
         return False
-    if not wanted.is_resource:
-        return any(_url_covers(url, wanted.path) for url in _members(rule, "nonResourceURLs"))
-    if not _has(rule, "apiGroups", wanted.group) or not _resource_matches(rule, wanted):
+    if not attributes.is_resource:
+        return any(_url_covers(url, attributes.path) for url in _members(rule, "nonResourceURLs"))
+    if not _has(rule, "apiGroups", attributes.group) or not _resource_matches(rule, attributes):
         return False
     names = _members(rule, "resourceNames")
-    return not names or wanted.name in names
+    return not names or attributes.name in names
 
 
 def _members(rule: Rule, member: str) -> Sequence[str]:
@@ -42,27 +42,29 @@ def _members(rule: Rule, member: str) -> Sequence[str]:
 
 
 def _has(rule: Rule, member: str, value: str) -> bool:
-    found = _members(rule, member)
-    return value in found or _ALL in found
+    values = _members(rule, member)
+    return value in values or _ALL in values
 
 
-def _resource_matches(rule: Rule, wanted: Attributes) -> bool:
-    if _has(rule, "resources", wanted.combined):
+def _resource_matches(rule: Rule, attributes: Attributes) -> bool:
+    if _has(rule, "resources", attributes.combined_resource):
         return True
-    return bool(wanted.subresource) and f"*/{wanted.subresource}" in _members(rule, "resources")
+    return bool(attributes.subresource) and f"*/{attributes.subresource}" in _members(
+        rule, "resources"
+    )
 
 
 def _url_covers(owner: str, url: str) -> bool:
     return owner in (_ALL, url) or (owner.endswith(_ALL) and url.startswith(owner.rstrip(_ALL)))
 
 
-def missing(owned: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
+def uncovered(granted: Sequence[Rule], required: Iterable[Rule]) -> list[Rule]:
     """Return the smallest parts of the wanted rules that no owned rule covers (`Covers`)."""
     return [
         part
-        for rule in wanted
+        for rule in required
         for part in break_down(rule)
-        if not any(covers(owner, part) for owner in owned)
+        if not any(covers(owner, part) for owner in granted)
     ]
 
 
@@ -85,8 +87,8 @@ def break_down(rule: Rule) -> Iterator[Rule]:
 def covers(owner: Rule, part: Rule) -> bool:
     """Return whether a rule allows everything that a part allows (`ruleCovers`)."""
     names = _members(owner, "resourceNames")
-    wanted = _members(part, "resourceNames")
-    if names and (not wanted or not set(wanted) <= set(names)):
+    part_names = _members(part, "resourceNames")
+    if names and (not part_names or not set(part_names) <= set(names)):
         return False
     return (
         _has_all(owner, part, "verbs")
@@ -118,18 +120,18 @@ def _resources_cover(owner: Rule, part: Rule) -> bool:
 def compact(parts: Iterable[Rule]) -> list[Rule]:
     """Return rules in which those for one resource are joined, with all their verbs
     (`CompactRules`)."""
-    kept, joined = [], dict[tuple[Any, ...], Rule]()
+    unmerged, merged = [], dict[tuple[Any, ...], Rule]()
     for rule in parts:
         names = _members(rule, "resourceNames")
         if len(names) > 1 or rule.get("nonResourceURLs") or not _is_single(rule):
-            kept.append(rule)
+            unmerged.append(rule)
             continue
         key = (rule["apiGroups"][0], rule["resources"][0], tuple(names))
-        if key in joined:
-            joined[key]["verbs"] += rule["verbs"]
+        if key in merged:
+            merged[key]["verbs"] += rule["verbs"]
         else:
-            joined[key] = {**rule, "verbs": list(rule["verbs"])}
-    return kept + list(joined.values())
+            merged[key] = {**rule, "verbs": list(rule["verbs"])}
+    return unmerged + list(merged.values())
 
 
 def _is_single(rule: Rule) -> bool:
@@ -139,12 +141,12 @@ def _is_single(rule: Rule) -> bool:
 def text(rule: Rule) -> str:
     """Return a rule as text: `{APIGroups:[""], Resources:["pods"], Verbs:["get"]}`
     (`CompactString`)."""
-    shown = [
+    members = [
         f"{title}:{quoted(_members(rule, member))}"
-        for member, title in _PRINTED
+        for member, title in _PRINTED_MEMBERS
         if _members(rule, member)
     ]
-    return "{" + ", ".join(shown) + "}"
+    return "{" + ", ".join(members) + "}"
 
 
 def quoted(texts: Iterable[str]) -> str:

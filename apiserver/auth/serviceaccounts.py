@@ -19,14 +19,14 @@ ISSUER = "https://kubernetes.default.svc"
 PREFIX = "system:serviceaccount:"
 _GROUP = "system:serviceaccounts"
 CREDENTIAL = "authentication.kubernetes.io/credential-id"
-_BOUND = {"pod": "pods", "secret": "secrets"}
+_BOUND_OBJECTS = {"pod": "pods", "secret": "secrets"}
 
 
 class TokenRefused(Exception):
     """An invalid token whose issuer is this server."""
 
 
-class Verified(NamedTuple):
+class VerifiedToken(NamedTuple):
     """The user of a token, and the requested audiences for which it is valid."""
 
     user: User
@@ -40,7 +40,7 @@ class SigningKeys(NamedTuple):
     public: Sequence[bytes] = ()
 
 
-class Issuing(NamedTuple):
+class Issuers(NamedTuple):
     """Names of the issuer: new tokens contain the first of `issuers`, and all of them are
     accepted."""
 
@@ -57,15 +57,15 @@ class ServiceAccountTokens:
         store: BaseStore,
         load: Callable[[], SigningKeys],
         now: Callable[[], float],
-        issuing: Issuing | None = None,
+        issuers: Issuers | None = None,
     ) -> None:
         self._store = store
         self._signer = Late(lambda: auth.signing.Signer(*load()))
         self._now = now
-        issuing = issuing or Issuing()
-        self._issuers = issuing.issuers
-        self.issuer: Final = issuing.issuers[0]
-        self.audiences: Final = tuple(issuing.audiences) or (self.issuer,)
+        issuers = issuers or Issuers()
+        self._issuers = issuers.issuers
+        self.issuer: Final = issuers.issuers[0]
+        self.audiences: Final = tuple(issuers.audiences) or (self.issuer,)
 
     def issue(self, claims: Object) -> str:
         """Return a signed token with these claims."""
@@ -79,13 +79,13 @@ class ServiceAccountTokens:
         """Return the algorithms of the keys."""
         return self._signer().algorithms()
 
-    def verify(self, token: str, audiences: Sequence[str]) -> Verified | None:
+    def verify(self, token: str, audiences: Sequence[str]) -> VerifiedToken | None:
         """Return the user of a token, or None if this server did not issue it. Raises
         TokenRefused."""
         claims = auth.signing.read_claims(token)
         if claims is None or claims.get("iss") not in self._issuers:
             return None
-        if not self._signer().signed(token):
+        if not self._signer().has_valid_signature(token):
             raise TokenRefused("invalid signature")
         now = self._now()
         if now >= claims["exp"] or now < claims["nbf"]:
@@ -96,28 +96,30 @@ class ServiceAccountTokens:
                 f"token audiences {_list(claims['aud'])} is invalid for the target audiences "
                 f"{_list(audiences)}"
             )
-        return Verified(self._user(claims), shared)
+        return VerifiedToken(self._user(claims), shared)
 
     def _user(self, claims: Object) -> User:
         private = claims["kubernetes.io"]
         namespace, account = private["namespace"], private["serviceaccount"]
-        self._check_alive(namespace, "serviceaccounts", account)
+        self._check_exists(namespace, "serviceaccounts", account)
         extra = [(CREDENTIAL, (f"JTI={claims['jti']}",))]
-        for kind, plural in _BOUND.items():
+        for kind, plural in _BOUND_OBJECTS.items():
             if kind in private:
-                self._check_alive(namespace, plural, private[kind])
+                self._check_exists(namespace, plural, private[kind])
         if "node" in private and "pod" not in private:
-            self._check_alive("", "nodes", private["node"])
+            self._check_exists("", "nodes", private["node"])
         for kind in ("node", "pod"):
             for member, value in private.get(kind, {}).items():
                 extra.append((f"authentication.kubernetes.io/{kind}-{member}", (value,)))
         name = f"{PREFIX}{namespace}:{account['name']}"
         return User(name, account["uid"], groups(namespace), tuple(extra))
 
-    def _check_alive(self, namespace: str, plural: str, named: Object) -> None:
-        entry = self._store.get(keys.key(plural, namespace, named["name"]))
-        if entry is None or entry.value["metadata"]["uid"] != named["uid"]:
-            raise TokenRefused(f"{plural} {quote(named['name'])} is not the one it was issued for")
+    def _check_exists(self, namespace: str, plural: str, reference: Object) -> None:
+        entry = self._store.get(keys.key(plural, namespace, reference["name"]))
+        if entry is None or entry.value["metadata"]["uid"] != reference["uid"]:
+            raise TokenRefused(
+                f"{plural} {quote(reference['name'])} is not the one it was issued for"
+            )
 
 
 def groups(namespace: str) -> tuple[str, ...]:
@@ -125,7 +127,7 @@ def groups(namespace: str) -> tuple[str, ...]:
     return (_GROUP, f"{_GROUP}:{namespace}")
 
 
-def split(username: str) -> tuple[str, str] | None:
+def split_username(username: str) -> tuple[str, str] | None:
     """Return namespace and name of `system:serviceaccount:NS:NAME`, or None for other names."""
     namespace, colon, name = username.removeprefix(PREFIX).partition(":")
     if not username.startswith(PREFIX) or not colon or not namespace or not name or ":" in name:

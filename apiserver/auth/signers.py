@@ -18,8 +18,8 @@ from cryptography.x509.oid import NameOID
 from inkube.apiserver.auth import certificates
 from inkube.apiserver.auth.tls import Authority
 
-SERVING = "kubernetes.io/kubelet-serving"
-KUBELET = "kubernetes.io/kube-apiserver-client-kubelet"
+KUBELET_SERVING = "kubernetes.io/kubelet-serving"
+KUBELET_CLIENT = "kubernetes.io/kube-apiserver-client-kubelet"
 CLIENT = "kubernetes.io/kube-apiserver-client"
 LEGACY = "kubernetes.io/legacy-unknown"
 SHORTEST, LONGEST = timedelta(minutes=10), timedelta(days=365)
@@ -75,28 +75,30 @@ def client(authority: Authority, name: str, groups: Collection[str]) -> tuple[by
         x509.NameAttribute(NameOID.COMMON_NAME, name),
     ])  # fmt: skip
     usages = ["digital signature", "client auth"]
-    made = _signed(authority, subject, key.public_key(), usages=usages, valid=LONGEST, names=None)
-    return made, certificates.secret(key)
+    certificate = _issue(
+        authority, subject, key.public_key(), usages=usages, valid=LONGEST, names=None
+    )
+    return certificate, certificates.secret(key)
 
 
-def sign(authority: Authority, asked: Request) -> bytes:
+def sign(authority: Authority, request: Request) -> bytes:
     """Return the certificate for a request, as PEM. Raises ValueError with the reason if its signer
     refuses it."""
-    request = x509.load_pem_x509_csr(asked.request)
-    why = _wrong_with(request, asked)
-    if why:
-        raise ValueError(why)
+    csr = x509.load_pem_x509_csr(request.request)
+    reason = _refusal(csr, request)
+    if reason:
+        raise ValueError(reason)
     valid = LONGEST
-    if asked.seconds is not None:
-        valid = min(max(timedelta(seconds=asked.seconds), SHORTEST), LONGEST)
-    names = _names(request)
-    return _signed(
-        authority, request.subject, request.public_key(),
-        usages=asked.usages, valid=valid, names=names,
+    if request.seconds is not None:
+        valid = min(max(timedelta(seconds=request.seconds), SHORTEST), LONGEST)
+    names = _names(csr)
+    return _issue(
+        authority, csr.subject, csr.public_key(),
+        usages=request.usages, valid=valid, names=names,
     )  # fmt: skip
 
 
-def _signed(
+def _issue(
     authority: Authority,
     subject: x509.Name,
     key: CertificatePublicKeyTypes,
@@ -106,8 +108,8 @@ def _signed(
     names: x509.SubjectAlternativeName | None,
 ) -> bytes:
     root = x509.load_pem_x509_certificate(authority.certificate)
-    own = serialization.load_pem_private_key(authority.key, None)
-    assert isinstance(own, ec.EllipticCurvePrivateKey), "the authority was made here"
+    authority_key = serialization.load_pem_private_key(authority.key, None)
+    assert isinstance(authority_key, ec.EllipticCurvePrivateKey), "the authority was made here"
     now = datetime.now(UTC)
     flags = {_KEY_USAGES[usage] for usage in usages if usage in _KEY_USAGES}
     purposes = [_PURPOSES[usage] for usage in usages if usage in _PURPOSES]
@@ -119,14 +121,15 @@ def _signed(
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_usage(flags), critical=True)
         .add_extension(
-            x509.AuthorityKeyIdentifier.from_issuer_public_key(own.public_key()), critical=False
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(authority_key.public_key()),
+            critical=False,
         )
     )
     if purposes:
         builder = builder.add_extension(x509.ExtendedKeyUsage(purposes), critical=False)
     if names is not None:
         builder = builder.add_extension(names, critical=False)
-    return builder.sign(own, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+    return builder.sign(authority_key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
 
 
 def _usage(flags: Collection[str]) -> x509.KeyUsage:
@@ -140,15 +143,15 @@ def _names(request: x509.CertificateSigningRequest) -> x509.SubjectAlternativeNa
         return None
 
 
-def _wrong_with(request: x509.CertificateSigningRequest, asked: Request) -> str:
+def _refusal(csr: x509.CertificateSigningRequest, request: Request) -> str:
     """Return why a signer refuses the request, or "" if it does not."""
-    usages = set(asked.usages)
-    if asked.signer == SERVING:
-        return _wrong_with_node(request) or _wrong_with_serving(request, usages)
-    if asked.signer == KUBELET:
-        return _wrong_with_node(request) or _wrong_with_kubelet(request, usages)
-    if asked.signer == CLIENT:
-        for usage in asked.usages:
+    usages = set(request.usages)
+    if request.signer == KUBELET_SERVING:
+        return _node_refusal(csr) or _serving_refusal(csr, usages)
+    if request.signer == KUBELET_CLIENT:
+        return _node_refusal(csr) or _kubelet_refusal(csr, usages)
+    if request.signer == CLIENT:
+        for usage in request.usages:
             if usage not in {*_OPTIONAL, "client auth"}:
                 return f"invalid usage for client certificate: {usage}"
         if "client auth" not in usages:
@@ -156,30 +159,30 @@ def _wrong_with(request: x509.CertificateSigningRequest, asked: Request) -> str:
     return ""
 
 
-def _wrong_with_node(request: x509.CertificateSigningRequest) -> str:
-    groups = [str(a.value) for a in request.subject.get_attributes_for_oid(
+def _node_refusal(csr: x509.CertificateSigningRequest) -> str:
+    groups = [str(a.value) for a in csr.subject.get_attributes_for_oid(
         NameOID.ORGANIZATION_NAME)]  # fmt: skip
     if groups != [_NODES]:
         return "subject organization is not system:nodes"
-    names = request.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    names = csr.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
     if not names or not str(names[0].value).startswith(_NODE):
         return "subject common name does not begin with system:node:"
     return ""
 
 
-def _wrong_with_serving(request: x509.CertificateSigningRequest, usages: set[str]) -> str:
-    names = _names(request)
+def _serving_refusal(csr: x509.CertificateSigningRequest, usages: set[str]) -> str:
+    names = _names(csr)
     if names is None or not (_of(names, x509.DNSName) or _of(names, x509.IPAddress)):
         return "DNS or IP subjectAltName is required"
     if _of(names, x509.RFC822Name):
         return "Email subjectAltNames are not allowed"
     if _of(names, x509.UniformResourceIdentifier):
         return "URI subjectAltNames are not allowed"
-    return _wrong_with_usages(usages, "server auth")
+    return _usages_refusal(usages, "server auth")
 
 
-def _wrong_with_kubelet(request: x509.CertificateSigningRequest, usages: set[str]) -> str:
-    names = _names(request)
+def _kubelet_refusal(csr: x509.CertificateSigningRequest, usages: set[str]) -> str:
+    names = _names(csr)
     kinds = (
         (x509.DNSName, "DNS"), (x509.RFC822Name, "Email"), (x509.IPAddress, "IP"),
         (x509.UniformResourceIdentifier, "URI"),
@@ -187,18 +190,18 @@ def _wrong_with_kubelet(request: x509.CertificateSigningRequest, usages: set[str
     for kind, word in kinds:
         if names is not None and _of(names, kind):
             return f"{word} subjectAltNames are not allowed"
-    return _wrong_with_usages(usages, "client auth")
+    return _usages_refusal(usages, "client auth")
 
 
 def _of(names: x509.SubjectAlternativeName, kind: type[x509.GeneralName]) -> bool:
     return any(isinstance(name, kind) for name in names)
 
 
-def _wrong_with_usages(usages: set[str], purpose: str) -> str:
+def _usages_refusal(usages: set[str], purpose: str) -> str:
     """Return the error of the usages, or "". Key encipherment is optional, because elliptic curve
     keys do not support it."""
     required = {"digital signature", purpose}
     if required <= usages <= {*required, "key encipherment"}:
         return ""
-    wanted = " ".join(sorted({*required, "key encipherment"}))
-    return f"usages did not match [{wanted}]"
+    expected = " ".join(sorted({*required, "key encipherment"}))
+    return f"usages did not match [{expected}]"

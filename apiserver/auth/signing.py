@@ -36,20 +36,20 @@ class Signer:
             raise ValueError("the signing key of service account tokens must be an EC or RSA key")  # noqa: TRY004 - a file's fault
         self._key = key
         self._head = {"kid": key_id(key.public_key()), "typ": None}  # upstream's have no type
-        own = [key.public_key()]
-        self._public = [each for text in verifiers for each in public_keys(text)] or own
+        own_key = [key.public_key()]
+        self._public = [each for text in verifiers for each in public_keys(text)] or own_key
 
     def sign(self, claims: Object) -> str:
         """Return a token with these claims."""
         return jwt.encode(claims, self._key, _algorithm(self._key.public_key()), headers=self._head)
 
-    def signed(self, token: str) -> bool:
+    def has_valid_signature(self, token: str) -> bool:
         """Whether the token was signed with one of the keys."""
         return any(_is_signed(token, key) for key in self._public)
 
     def public_keys(self) -> list[Object]:
         """Return the public keys as JSON Web Keys, with which others verify tokens."""
-        return [_shown(key) for key in self._public]
+        return [_json_web_key(key) for key in self._public]
 
     def algorithms(self) -> list[str]:
         """Return the algorithms of the keys, sorted and without repetitions."""
@@ -61,8 +61,8 @@ def public_keys(pem: bytes) -> list[PublicKey]:
 
     Follows client-go/util/keyutil, parsePublicKeys. Raises ValueError if there are none.
     """
-    found = [_public_key(block[1], block[0]) for block in _BLOCK.finditer(pem)]
-    keys = [key for key in found if isinstance(key, PublicKey)]
+    candidates = [_public_key(block[1], block[0]) for block in _BLOCK.finditer(pem)]
+    keys = [key for key in candidates if isinstance(key, PublicKey)]
     if not keys:
         raise ValueError("data does not contain any valid RSA or ECDSA public keys")
     return keys
@@ -104,13 +104,13 @@ def _is_signed(token: str, key: PublicKey) -> bool:
     return True
 
 
-def _shown(key: PublicKey) -> Object:
+def _json_web_key(key: PublicKey) -> Object:
     if isinstance(key, rsa.RSAPublicKey):
-        shown = RSAAlgorithm.to_jwk(key, as_dict=True)
+        members = RSAAlgorithm.to_jwk(key, as_dict=True)
     else:
-        shown = ECAlgorithm.to_jwk(key, as_dict=True)
-    kept = {name: value for name, value in shown.items() if name != "key_ops"}
-    return {"use": "sig", "kid": key_id(key), "alg": _algorithm(key), **kept}
+        members = ECAlgorithm.to_jwk(key, as_dict=True)
+    public = {name: value for name, value in members.items() if name != "key_ops"}
+    return {"use": "sig", "kid": key_id(key), "alg": _algorithm(key), **public}
 
 
 def new_key() -> bytes:

@@ -34,12 +34,12 @@ def read(certificate: Path, key: Path) -> Certificate:
 
     Raises OSError, and ValueError that names the invalid file.
     """
-    made = Certificate(certificate.read_bytes(), key.read_bytes(), certificate.read_bytes())
+    loaded = Certificate(certificate.read_bytes(), key.read_bytes(), certificate.read_bytes())
     try:
-        context(made)
+        context(loaded)
     except ssl.SSLError as error:
-        raise ValueError(_problem(certificate, key, made, error)) from error
-    return made
+        raise ValueError(_problem(certificate, key, loaded, error)) from error
+    return loaded
 
 
 def context(certificate: Certificate, client_authority: Path | None = None) -> ssl.SSLContext:
@@ -48,33 +48,33 @@ def context(certificate: Certificate, client_authority: Path | None = None) -> s
 
     Raises ssl.SSLError or OSError for unreadable files, ValueError for an invalid authority.
     """
-    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    made.minimum_version = ssl.TLSVersion.TLSv1_2
+    ssl_context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    ssl_context.minimum_version = ssl.TLSVersion.TLSv1_2
     with tempfile.TemporaryDirectory() as folder:  # mode 0700; ssl reads keys from files only
         chain, key = Path(folder, "chain.pem"), Path(folder, "key.pem")
         chain.write_bytes(certificate.chain)
         key.write_bytes(certificate.key)
         # otherwise, OpenSSL would prompt for the password of an encrypted key
-        made.load_cert_chain(chain, key, password=b"")
+        ssl_context.load_cert_chain(chain, key, password=b"")
     if client_authority is not None:
         try:
-            made.load_verify_locations(cadata=client_authority.read_text(encoding="ascii"))
+            ssl_context.load_verify_locations(cadata=client_authority.read_text(encoding="ascii"))
             if certificate.clients is not None:
-                made.load_verify_locations(cadata=certificate.clients.certificate.decode())
+                ssl_context.load_verify_locations(cadata=certificate.clients.certificate.decode())
         except (ssl.SSLError, ValueError) as error:
             raise ValueError(f"{client_authority} contains no certificate in PEM") from error
-        made.verify_mode = ssl.CERT_OPTIONAL
-        http.dialing.verify_as_go(made)
-    return made
+        ssl_context.verify_mode = ssl.CERT_OPTIONAL
+        http.dialing.verify_as_go(ssl_context)
+    return ssl_context
 
 
-def _problem(certificate: Path, key: Path, read: Certificate, error: ssl.SSLError) -> str:
+def _problem(certificate: Path, key: Path, loaded: Certificate, error: ssl.SSLError) -> str:
     """Return which of the two files is invalid, because OpenSSL does not report it."""
-    if b"-----BEGIN CERTIFICATE-----" not in read.chain:
+    if b"-----BEGIN CERTIFICATE-----" not in loaded.chain:
         return f"{certificate} contains no certificate in PEM"
-    if b"PRIVATE KEY-----" not in read.key:
+    if b"PRIVATE KEY-----" not in loaded.key:
         return f"{key} holds no private key in PEM"
-    if b"ENCRYPTED" in read.key:
+    if b"ENCRYPTED" in loaded.key:
         return f"{key} is encrypted; openssl pkey -in {key} -out plain.pem writes it without"
     if error.reason == "KEY_VALUES_MISMATCH":
         return f"{key} is not the private key of {certificate}"

@@ -16,7 +16,7 @@ def read_tokens(path: Path) -> dict[str, User]:
     Raises ValueError for a line with fewer columns, and for a file without a token, because no
     client could authenticate.
     """
-    found = {}
+    users = {}
     with path.open(newline="", encoding="utf-8") as file:
         for row in csv.reader(file, skipinitialspace=True):
             if not row:
@@ -28,12 +28,12 @@ def read_tokens(path: Path) -> dict[str, User]:
                 )
             token, name, uid, *groups = row
             if token.strip():
-                found[token.strip()] = User(name, uid, tuple(_groups(groups)))
-    if not found:
+                users[token.strip()] = User(name, uid, tuple(_groups(groups)))
+    if not users:
         raise ValueError(
             f"token file '{path}' has no token: write one line per user, TOKEN,USER,UID,GROUPS"
         )
-    return found
+    return users
 
 
 def _groups(cells: Sequence[str]) -> list[str]:

@@ -46,7 +46,7 @@ def envtest_assets(folder: Path | None, kubernetes_version: str) -> None:
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def kube_apiserver(arguments: tuple[str, ...]) -> None:
     """Serve as kube-apiserver does, with its flags (see --help)."""
-    given = _parsed("kube-apiserver", arguments, kubeflags.KNOWN)
+    given = _parsed("kube-apiserver", arguments, kubeflags.FLAGS)
     if given is None:
         return
     try:
@@ -59,7 +59,7 @@ def kube_apiserver(arguments: tuple[str, ...]) -> None:
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def etcd_command(arguments: tuple[str, ...]) -> None:
     """Replace etcd in a folder of assets: report where kube-apiserver stores its data."""
-    given = _parsed("etcd", arguments, etcd.KNOWN, single=True)
+    given = _parsed("etcd", arguments, etcd.FLAGS, single=True)
     if given is None:
         return
     if given.truth("version"):
@@ -82,5 +82,5 @@ def _parsed(
         raise click.ClickException(str(error)) from error
     if not given.truth("help") and "h" not in given.values:
         return given
-    click.echo(f"Usage:\n  {program} [flags]\n\nFlags:\n{flags.listed(known)}")
+    click.echo(f"Usage:\n  {program} [flags]\n\nFlags:\n{flags.help_text(known)}")
     return None

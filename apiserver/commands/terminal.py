@@ -63,7 +63,7 @@ def picture(stage: Stage) -> str:
         return str(stage)
     done = round(fraction * WIDTH)
     bar = "█" * done + "░" * (WIDTH - done)
-    return f"{stage.doing} {bar} {fraction:4.0%}  {stage.detail}"
+    return f"{stage.description} {bar} {fraction:4.0%}  {stage.detail}"
 
 
 async def _lines(stage: Callable[[], Stage | None]) -> None:

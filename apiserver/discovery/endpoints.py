@@ -32,13 +32,13 @@ _WARNING = (
     "guarantees and is for debugging purposes only."
 )
 _METRICS = "text/plain; version=0.0.4; charset=utf-8; escaping="
-_ESCAPES_UTF8 = 32
+_ESCAPING_MINOR = 32
 """The minor since which names of metrics can contain any character, and are escaped."""
 
 _OF_THE_LOG = ("log", "etcd")
 
 
-def made_late(endpoint: Late[Endpoint]) -> Endpoint:
+def created_on_first_use(endpoint: Late[Endpoint]) -> Endpoint:
     """Return an endpoint that is created by its first request."""
 
     async def serve(request: web.BaseRequest, info: RequestInfo, user: User) -> web.StreamResponse:
@@ -47,8 +47,8 @@ def made_late(endpoint: Late[Endpoint]) -> Endpoint:
     return serve
 
 
-_HAS_PAGES = 36
-_EMULATES = 33
+_PAGES_MINOR = 36
+_EMULATION_MINOR = 33
 """The minor since which `/version` includes the emulated version
 (apimachinery/pkg/version.Info)."""
 
@@ -66,7 +66,7 @@ def version_document(release: Release) -> Object:
     return {
         "major": major,
         "minor": minor,
-        **(emulated if release.minor >= _EMULATES else {}),
+        **(emulated if release.minor >= _EMULATION_MINOR else {}),
         "gitVersion": f"{release}+inkube",
         "gitCommit": "",
         "gitTreeState": "clean",
@@ -81,7 +81,7 @@ def version_document(release: Release) -> Object:
 class Siblings(Protocol):
     """The other processes of the same server."""
 
-    async def ask(self) -> Sequence[Object]:
+    async def fetch(self) -> Sequence[Object]:
         """Return the metrics of each responding worker; see `Endpoints.figures`."""
         ...
 
@@ -103,10 +103,10 @@ class Endpoints:
         self.health = health.Health(failures, minor=release.minor)
         self.requests = metrics
         """The metrics of requests in this process."""
-        self.page_paths = ("/flagz", "/statusz") if release.minor >= _HAS_PAGES else ()
+        self.page_paths = ("/flagz", "/statusz") if release.minor >= _PAGES_MINOR else ()
         """The pages for people, which exist since 1.36."""
         self._release = release
-        escaping = "underscores" if release.minor >= _ESCAPES_UTF8 else "values"
+        escaping = "underscores" if release.minor >= _ESCAPING_MINOR else "values"
         self._content_type = f"{_METRICS}{escaping}"
         self._siblings = siblings
         self._resources = resources
@@ -120,12 +120,12 @@ class Endpoints:
             "requests": self.requests.told(),
             "commits": self._commits.told(),
             "caches": {cache.name: cache.entries() for cache in caches.every()},
-            "checks": [[*check, number] for check, number in self.health.asked.items()],
+            "checks": [[*check, number] for check, number in self.health.request_counts.items()],
         }
 
-    async def _every(self) -> list[Object]:
+    async def _all_figures(self) -> list[Object]:
         """Return the metrics of all processes, with this process first."""
-        others = [] if self._siblings is None else await self._siblings.ask()
+        others = [] if self._siblings is None else await self._siblings.fetch()
         return [self.figures(), *others]
 
     async def root(
@@ -154,17 +154,17 @@ class Endpoints:
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
         """Serve `/metrics` in Prometheus' exposition format."""
-        found, total, entries = await self._every(), Metrics(), Counter[str]()
+        every, total, entries = await self._all_figures(), Metrics(), Counter[str]()
         commits = Durations()
-        for figures in found:
+        for figures in every:
             total.add(figures["requests"])
             commits.add(figures["commits"])
             entries.update(figures["caches"])
         version = version_document(self._release)
-        told = http.exposition.Figures(
+        exposed = http.exposition.Figures(
             requests=total,
             entries=entries,
-            workers=0 if self._siblings is None else len(found),
+            workers=0 if self._siblings is None else len(every),
             objects={
                 (each.group, each.plural): self._count(each.prefix)
                 for each in self._resources.installed()
@@ -177,9 +177,9 @@ class Endpoints:
                 for name, served in each.versions.items()
                 if served.version.deprecated
             },
-            build={name: version[known] for name, known in _BUILD.items()},
+            build={name: version[member] for name, member in _BUILD.items()},
         )
-        text = http.exposition.text(told)
+        text = http.exposition.text(exposed)
         return Answer(text, CIMultiDict({"Content-Type": self._content_type}))
 
     async def levels(
@@ -187,10 +187,10 @@ class Endpoints:
     ) -> web.StreamResponse:
         """Serve `/metrics/slis`: the health checks (component-base/metrics/prometheus/slis)."""
         checks = {(kind, name): 1 for kind, names in self.health.checks.items() for name in names}
-        asked = Counter[tuple[str, str]]()
-        for figures in await self._every():
-            asked.update({(kind, name): number for kind, name, number in figures["checks"]})
-        body = http.exposition.checks(checks, asked)
+        requested = Counter[tuple[str, str]]()
+        for figures in await self._all_figures():
+            requested.update({(kind, name): number for kind, name, number in figures["checks"]})
+        body = http.exposition.checks(checks, requested)
         return web.Response(body=body, headers={"Content-Type": self._content_type})
 
     async def pages(

@@ -68,9 +68,9 @@ class Discovery:
 
     def _root(self, request: web.BaseRequest, info: RequestInfo, root: str) -> web.StreamResponse:
         accept = request.headers.get(hdrs.ACCEPT) or ""
-        aggregated = _aggregated(accept)
-        if aggregated:
-            return self._aggregated(request, root, aggregated)
+        version = _aggregated_version(accept)
+        if version:
+            return self._aggregated_response(request, root, version)
         form = negotiation.asked(request, info.query, transforms=())
         if root == "api":
             document: Object = {
@@ -86,10 +86,12 @@ class Discovery:
             {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}, form
         )
 
-    def _aggregated(self, request: web.BaseRequest, root: str, version: str) -> web.StreamResponse:
+    def _aggregated_response(
+        self, request: web.BaseRequest, root: str, version: str
+    ) -> web.StreamResponse:
         key = f"{root}/{version}"
         if key not in self._documents:
-            body = orjson.dumps(self.aggregated(root, version))
+            body = orjson.dumps(self.aggregated_document(root, version))
             self._documents[key] = (body, hashlib.sha512(body).hexdigest().upper())
         body, digest = self._documents[key]
         etag = f'"{digest}"'
@@ -108,27 +110,27 @@ class Discovery:
         if self._revision != self._resources.revision:
             self._documents.clear()
             self._kinds = {}
-            for definition in sorted(definitions, key=_place):
+            for definition in sorted(definitions, key=_group_position):
                 self._kinds.setdefault(definition.group, []).append(definition)
             self._groups = self._served_groups()
             self._revision = self._resources.revision
 
     def _wording(self, group: str) -> wordings.Wording:
-        found = self._kinds.get(group)
-        return wordings.of(found[0]) if found else wordings.EXTENSIONS
+        kinds = self._kinds.get(group)
+        return wordings.of(kinds[0]) if kinds else wordings.EXTENSIONS
 
     def _of_version(self, group: str, version: str) -> list[Definition]:
         """Return the kinds of a group that are served in a version, by plural."""
-        found = [each for each in self._kinds.get(group, ()) if each.version(version) is not None]
-        return sorted(found, key=lambda each: each.names.plural)
+        kinds = [each for each in self._kinds.get(group, ()) if each.version(version) is not None]
+        return sorted(kinds, key=lambda each: each.names.plural)
 
     def _served_groups(self) -> dict[str, list[str]]:
         """Return the served versions by group, preferred ones first. Groups of custom resources are
         last, sorted by name."""
-        found: dict[str, dict[str, None]] = {}
+        groups: dict[str, dict[str, None]] = {}
         sorts: set[str] = set()
         for group, kinds in self._kinds.items():
-            versions = found[group] = {}
+            versions = groups[group] = {}
             for definition in kinds:
                 if wordings.of(definition).sorts_versions:
                     sorts.add(group)
@@ -136,7 +138,7 @@ class Discovery:
                     versions[version.name] = None
         served = {
             group: sorted(versions, key=preference) if group in sorts else list(versions)
-            for group, versions in found.items()
+            for group, versions in groups.items()
             if versions
         }
         return self._with_delegates(served) if self._resources.delegates else served
@@ -149,8 +151,8 @@ class Discovery:
             for at, version in enumerate(versions)
         ]
         others = [one.registration for one in self._resources.delegates.values()]
-        known = {(one.group, one.version) for one in others}
-        own = [one for one in local if (one.group, one.version) not in known]
+        delegated = {(one.group, one.version) for one in others}
+        own = [one for one in local if (one.group, one.version) not in delegated]
         ordered = registrations.by_group([*own, *others])
         return {versions[0].group: [one.version for one in versions] for versions in ordered}
 
@@ -171,18 +173,18 @@ class Discovery:
         name = f"{group}/{version}" if group else version
         return {**head, "groupVersion": name, "resources": listed}
 
-    def aggregated(self, root: str, version: str) -> Object:
+    def aggregated_document(self, root: str, version: str) -> Object:
         """Return an APIGroupDiscoveryList for one root."""
         items = []
         for group, versions in self._groups.items():
             if (root == "api") != (group == ""):
                 continue
-            found = (self._discovered(group, name) for name in versions)
-            discovered = [one for one in found if one is not None]
-            if not discovered:
+            candidates = (self._version_discovery(group, name) for name in versions)
+            documents = [one for one in candidates if one is not None]
+            if not documents:
                 continue
             name: Object = {"name": group} if group else {}
-            items.append({"metadata": name | self._no_time, "versions": discovered})
+            items.append({"metadata": name | self._no_time, "versions": documents})
         return {
             "kind": "APIGroupDiscoveryList",
             "apiVersion": f"apidiscovery.k8s.io/{version}",
@@ -190,20 +192,20 @@ class Discovery:
             "items": items,
         }
 
-    def _discovered(self, group: str, version: str) -> Object | None:
+    def _version_discovery(self, group: str, version: str) -> Object | None:
         """Return an APIVersionDiscovery, or None for a group version that is registered but not
         served."""
         delegate = self._resources.delegates.get((group, version))
         if delegate is not None and delegate.answers:
             return delegate.discovered()
-        found = self._of_version(group, version)
-        if not found:
+        kinds = self._of_version(group, version)
+        if not kinds:
             return None
-        resources = [_discovery(each, version) for each in found]
+        resources = [_discovery(each, version) for each in kinds]
         return {"version": version, "resources": resources, "freshness": "Current"}
 
 
-def _place(definition: Definition) -> tuple[int, str]:
+def _group_position(definition: Definition) -> tuple[int, str]:
     """Return the position of a group: built-in groups in their order, then kinds declared in
     Python, then CRDs."""
     wording = wordings.of(definition)
@@ -220,8 +222,9 @@ def _local(group: str, version: str, wording: wordings.Wording, at: int) -> Regi
     return Registration(f"{version}.{group}", group, version, priority, priorities.CUSTOM - at)
 
 
-def _aggregated(accept: str) -> str:
-    """Return the aggregated form that an Accept header prefers, or "" for the plain form."""
+def _aggregated_version(accept: str) -> str:
+    """Return the version of aggregated discovery that an Accept header prefers, or "" for the plain
+    form."""
     for clause in negotiation.clauses(accept):
         if clause.media in ("*/*", negotiation.JSON, negotiation.YAML):
             if clause.parameter("as") != "APIGroupDiscoveryList":
@@ -281,10 +284,10 @@ def _discovery(definition: Definition, version: str) -> Object:
     of the list."""
     names = definition.names
     repeats = wordings.of(definition).discovery_repeats_group
-    group, shown = (definition.group, version) if repeats else ("", "")
+    group, kind_version = (definition.group, version) if repeats else ("", "")
     item: Object = {
         "resource": names.plural,
-        "responseKind": _kind(group, shown, names.kind),
+        "responseKind": _kind(group, kind_version, names.kind),
         "scope": "Namespaced" if definition.namespaced else "Cluster",
         "singularResource": names.singular or names.kind.lower(),
         "verbs": list(definition.verbs),
@@ -296,7 +299,9 @@ def _discovery(definition: Definition, version: str) -> Object:
     subs = [
         {
             "subresource": sub["name"].partition("/")[2],
-            "responseKind": _kind(sub.get("group", group), sub.get("version", shown), sub["kind"]),
+            "responseKind": _kind(
+                sub.get("group", group), sub.get("version", kind_version), sub["kind"]
+            ),
             "verbs": sub["verbs"],
         }
         for sub in subresources(definition, version)

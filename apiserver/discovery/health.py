@@ -14,7 +14,7 @@ from inkube.apiserver.registry import User
 from inkube.schemas import caches, releases
 
 _FIRST = ("ping", "log")
-_LIVING = ("loopback-serving-certificate[1.36..]", "etcd")
+_LIVENESS = ("loopback-serving-certificate[1.36..]", "etcd")
 _HOOKS = """start-apiserver-admission-initializer generic-apiserver-start-informers
     priority-and-fairness-config-consumer priority-and-fairness-filter
     storage-object-count-tracker-hook start-apiextensions-informers
@@ -30,15 +30,15 @@ _HOOKS = """start-apiserver-admission-initializer generic-apiserver-start-inform
     apiservice-registration-controller apiservice-wait-for-first-sync
     apiservice-discovery-controller kube-apiserver-autoregistration autoregister-completion
     apiservice-openapi-controller apiservice-openapiv3-controller"""
-_STARTED = tuple(
+_POST_START_HOOKS = tuple(
     name if name == "autoregister-completion" else f"poststarthook/{name}"
     for name in _HOOKS.split()
 )
-_ALIVE = (*_FIRST, *_LIVING, *_STARTED)
+_LIVENESS_CHECKS = (*_FIRST, *_LIVENESS, *_POST_START_HOOKS)
 _CHECKS = {
-    "healthz": _ALIVE,
-    "livez": _ALIVE,
-    "readyz": (*_FIRST, "informer-sync", *_STARTED, "shutdown"),
+    "healthz": _LIVENESS_CHECKS,
+    "livez": _LIVENESS_CHECKS,
+    "readyz": (*_FIRST, "informer-sync", *_POST_START_HOOKS, "shutdown"),
 }
 """The checks of each path in the order of the response, each with the minors that have it."""
 _HEADERS = {
@@ -63,8 +63,8 @@ def _of_minor(names: Sequence[str], minor: int) -> Iterator[str]:
 
 def paths(minor: int) -> set[str]:
     """Return every path with a health check."""
-    found = {f"/{name}" for name in _CHECKS}
-    return found | {f"/{name}/{each}" for name, every in checks(minor).items() for each in every}
+    roots = {f"/{name}" for name in _CHECKS}
+    return roots | {f"/{name}/{each}" for name, every in checks(minor).items() for each in every}
 
 
 class Health:
@@ -80,7 +80,7 @@ class Health:
         self._strict = strict
         self._failures = failures
         """The current problem of each failing check."""
-        self.asked: Counter[tuple[str, str]] = Counter()
+        self.request_counts: Counter[tuple[str, str]] = Counter()
         """The number of requests for each check of each path."""
 
     async def __call__(
@@ -94,18 +94,18 @@ class Health:
         if slash:
             if check not in self.checks[name]:
                 return responses.plain_not_found()
-            self.asked[name, check] += 1
-            failure = self._failed(name, [check]).get(check)
+            self.request_counts[name, check] += 1
+            failure = self._failing_checks(name, [check]).get(check)
             return web.Response(
                 text=failure or "ok", headers=_HEADERS, status=500 if failure else 200
             )
         query = info.query
         excluded = set(query.getall("exclude", ()))
-        made = [each for each in self.checks[name] if each not in excluded]
-        self.asked.update((name, each) for each in made)
-        failed = self._failed(name, made)
-        if failed:
-            return _failing(name, made, failed)
+        selected = [each for each in self.checks[name] if each not in excluded]
+        self.request_counts.update((name, each) for each in selected)
+        failing = self._failing_checks(name, selected)
+        if failing:
+            return _failure_response(name, selected, failing)
         if "verbose" not in query:
             return web.Response(text="ok", headers=_HEADERS)
         lines = [
@@ -114,22 +114,25 @@ class Health:
         ]
         unknown = sorted(excluded - set(self.checks[name]) - {""})
         if unknown:
-            shown = ", ".join(f'"{each}"' for each in unknown)
-            lines.append(f"warn: some health checks cannot be excluded: no matches for {shown}")
+            names = ", ".join(f'"{each}"' for each in unknown)
+            lines.append(f"warn: some health checks cannot be excluded: no matches for {names}")
         return web.Response(text="\n".join([*lines, f"{name} check passed", ""]), headers=_HEADERS)
 
-    def _failed(self, name: str, made: Sequence[str]) -> dict[str, str]:
+    def _failing_checks(self, name: str, selected: Sequence[str]) -> dict[str, str]:
         """The failing checks among those requested; empty if all succeed. A server that is not
         ready is alive."""
         if name not in self._strict:
             return {}
-        return {check: why for check, why in self._failures().items() if check in made}
+        return {check: message for check, message in self._failures().items() if check in selected}
 
 
-def _failing(name: str, made: Sequence[str], failed: Mapping[str, str]) -> web.Response:
+def _failure_response(
+    name: str, selected: Sequence[str], failing: Mapping[str, str]
+) -> web.Response:
     """A response that lists every check, requested or not, because one failed."""
     lines = [
-        f"[-]{each} failed: {failed[each]}" if each in failed else f"[+]{each} ok" for each in made
+        f"[-]{each} failed: {failing[each]}" if each in failing else f"[+]{each} ok"
+        for each in selected
     ]
     text = "\n".join([*lines, f"{name} check failed", ""])
     return web.Response(text=text, headers=_HEADERS, status=500)

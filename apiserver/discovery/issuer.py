@@ -36,7 +36,7 @@ class Issuer:
             "subject_types_supported": ["public"],
             "id_token_signing_alg_values_supported": self._tokens.algorithms(),
         }
-        return _cached(document, "application/json")
+        return _cacheable(document, "application/json")
 
     async def keys(
         self, request: web.BaseRequest, info: RequestInfo, user: User
@@ -47,9 +47,9 @@ class Issuer:
         if not any(clause.media in ("*/*", KEY_SET) for clause in accept):
             message = "406: Not Acceptable"
             raise StatusError(406, status.Reason.NOT_ACCEPTABLE, message, details={})
-        return _cached({"keys": self._tokens.public_keys()}, KEY_SET)
+        return _cacheable({"keys": self._tokens.public_keys()}, KEY_SET)
 
 
-def _cached(document: object, media: str) -> web.Response:
+def _cacheable(document: object, media: str) -> web.Response:
     headers = {"Content-Type": media, "Cache-Control": "public, max-age=3600"}
     return web.Response(body=responses.encode(document).rstrip(), headers=headers)

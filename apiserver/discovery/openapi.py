@@ -37,18 +37,18 @@ class _Document:
         path: str,
         source: Hashable,
         digest: str,
-        make: Callable[[], Object],
+        build: Callable[[], Object],
         write: Callable[[], bytes] | None = None,
     ) -> None:
         self.path = path
         self.source = source
         self.hash = digest
-        self.value = make
-        self._write = write or (lambda: orjson.dumps(make()))
+        self.value = build
+        self._write = write or (lambda: orjson.dumps(build()))
         self._body: bytes | None = None
 
     @property
-    def is_written(self) -> bool:
+    def is_built(self) -> bool:
         """Whether `body` is already built."""
         return self._body is not None
 
@@ -63,8 +63,8 @@ class _Document:
 class OpenAPI:
     """Serves `/openapi/v2` and `/openapi/v3…`.
 
-    `own` are documents of version 3, by path, for paths that kube-apiserver does not have. The
-    index omits them, because clients of kube-apiserver read it.
+    `own_documents` are documents of version 3, by path, for paths that kube-apiserver does not
+    have. The index omits them, because clients of kube-apiserver read it.
     """
 
     def __init__(
@@ -72,15 +72,16 @@ class OpenAPI:
         resources: Resources,
         worker: Worker,
         minor: int,
-        own: Mapping[str, Callable[[], Object]],
+        own_documents: Mapping[str, Callable[[], Object]],
     ) -> None:
-        self._own = {
-            path: _Document(path, path, _digest(path.encode()), make) for path, make in own.items()
+        self._own_documents = {
+            path: _Document(path, path, _digest(path.encode()), build)
+            for path, build in own_documents.items()
         }
         self._minor = minor
         self._resources = resources
         self._worker = worker
-        self._merging = asyncio.Lock()
+        self._merge_lock = asyncio.Lock()
         self._revision = -1
         self._documents: dict[str, _Document] = {}
         """The documents, by their path below `/openapi/v3`."""
@@ -88,7 +89,7 @@ class OpenAPI:
         self._hashes = v3.PerVersion[bytes]()
         """The hashes of the sources of the parts."""
         self._index = b""
-        self._merged: dict[str, tuple[bytes, str]] = {}
+        self._version_2_bodies: dict[str, tuple[bytes, str]] = {}
 
     async def __call__(
         self, request: web.BaseRequest, info: RequestInfo, user: User
@@ -100,17 +101,17 @@ class OpenAPI:
             await self._resources.loaded()  # only the index needs no schema
         await self._refresh()
         if parts == _ROOT_V3:
-            return _answer(request, self._index, _digest(self._index))
+            return _response(request, self._index, _digest(self._index))
         if parts == ["openapi", "v2"]:
             return await self._version_2(request)
         delegate = self._delegate(path)
         if delegate is not None:
-            answer: web.StreamResponse = await delegate(request, info, user)
-            return answer
-        document = self._documents.get(path) or self._own.get(path)
+            response: web.StreamResponse = await delegate(request, info, user)
+            return response
+        document = self._documents.get(path) or self._own_documents.get(path)
         if document is None:
             return web.Response(status=404)
-        if not document.is_written:
+        if not document.is_built:
             await self._worker.run(HEAVY, getattr, document, "body")
         return _version_3(request, info, document)
 
@@ -124,35 +125,36 @@ class OpenAPI:
         for definition in sorted(definitions, key=lambda each: (each.group, each.names.plural)):
             for version in definition.served():
                 kinds.setdefault((definition.group, version.name), []).append(definition)
-        known, self._documents = self._documents, {}
+        previous, self._documents = self._documents, {}
         for document in (*self._of_versions(kinds), *_of_groups(kinds), *_of_roots(self._minor)):
             path = document.path
-            old = known.get(path)
-            same = old is not None and old.source == document.source
-            self._documents[path] = old if old is not None and same else document
+            old = previous.get(path)
+            is_unchanged = old is not None and old.source == document.source
+            self._documents[path] = old if old is not None and is_unchanged else document
         self._documents = dict(sorted(self._documents.items()))
         self._index = orjson.dumps({"paths": self._paths()})
-        self._merged.clear()
+        self._version_2_bodies.clear()
         self._revision = self._resources.revision
 
     def _of_versions(self, kinds: dict[Key, list[Definition]]) -> Iterator[_Document]:
         for key in sorted(kinds, key=lambda key: (key[0], preference(key[1]))):
-            found, version = tuple(kinds[key]), key[1]
-            make = partial(v3.document, found, version)
-            write = partial(v3.text, found, version, self._parts)
+            definitions, version = tuple(kinds[key]), key[1]
+            build = partial(v3.document, definitions, version)
+            write = partial(v3.text, definitions, version, self._parts)
             hashes = [
-                self._hashes.of(each, version, partial(_hash, each, version)) for each in found
+                self._hashes.of(each, version, partial(_hash, each, version))
+                for each in definitions
             ]
-            yield _Document(_path(key), found, _digest(b"".join(hashes)), make, write)
+            yield _Document(_path(key), definitions, _digest(b"".join(hashes)), build, write)
 
     def _paths(self) -> Object:
-        found = {
+        urls = {
             path: f"/openapi/v3/{path}?hash={document.hash}"
             for path, document in self._documents.items()
         }
         for delegate in self._resources.delegates.values():
-            found |= delegate.openapi_paths()
-        return {path: {"serverRelativeURL": found[path]} for path in sorted(found)}
+            urls |= delegate.openapi_paths()
+        return {path: {"serverRelativeURL": urls[path]} for path in sorted(urls)}
 
     def _delegate(self, path: str) -> Delegate | None:
         """Return the other server with the document at that path, or None."""
@@ -163,22 +165,22 @@ class OpenAPI:
 
     async def _version_2(self, request: web.BaseRequest) -> web.StreamResponse:
         media = _media_v2(request.headers.get(hdrs.ACCEPT) or "")
-        async with self._merging:  # concurrent requests for the same document wait for it
+        async with self._merge_lock:  # concurrent requests for the same document wait for it
             await self._refresh()
-            if media in self._merged:
-                body, digest = self._merged[media]
+            if media in self._version_2_bodies:
+                body, digest = self._version_2_bodies[media]
             else:
                 revision = self._revision
-                body, digest = await self._make_version_2(media)
+                body, digest = await self._build_version_2(media)
                 if revision == self._revision:
-                    self._merged[media] = body, digest
-        return _answer(request, body, digest, media=media)
+                    self._version_2_bodies[media] = body, digest
+        return _response(request, body, digest, media=media)
 
-    async def _make_version_2(self, media: str) -> tuple[bytes, str]:
+    async def _build_version_2(self, media: str) -> tuple[bytes, str]:
         others = [await each.openapi_v2() for each in tuple(self._resources.delegates.values())]
         documents = tuple(self._documents.values())
 
-        def make() -> tuple[bytes, str]:
+        def build() -> tuple[bytes, str]:
             merged = v3.merged(each.value() for each in documents)
             for other in others:
                 if other is not None:
@@ -186,7 +188,7 @@ class OpenAPI:
             body = orjson.dumps(merged) if media == negotiation.JSON else proto.encode(merged)
             return body, _digest(body)
 
-        return await self._worker.run(HEAVY, make)
+        return await self._worker.run(HEAVY, build)
 
 
 def _version_3(
@@ -194,13 +196,13 @@ def _version_3(
 ) -> web.StreamResponse:
     """Return a document. A request with its hash in the query can be cached without a time
     limit."""
-    asked = info.query.get("hash", "")
-    if asked and asked != document.hash:
+    requested_hash = info.query.get("hash", "")
+    if requested_hash and requested_hash != document.hash:
         return web.Response(status=301, headers={"Location": f"{info.path}?hash={document.hash}"})
-    return _answer(request, document.body, document.hash, forever=bool(asked))
+    return _response(request, document.body, document.hash, forever=bool(requested_hash))
 
 
-def _answer(
+def _response(
     request: web.BaseRequest,
     body: bytes,
     digest: str,
@@ -219,11 +221,11 @@ def _answer(
 def _of_groups(kinds: dict[Key, list[Definition]]) -> Iterator[_Document]:
     """Yield the documents of groups. Groups of custom resources have none of their own."""
     seen = set()
-    for (group, _), found in kinds.items():
-        if group and group not in seen and wordings.of(found[0]).documents_groups:
+    for (group, _), definitions in kinds.items():
+        if group and group not in seen and wordings.of(definitions[0]).documents_groups:
             seen.add(group)
-            make = partial(v3.group_document, found[0])
-            yield _Document(f"apis/{group}", group, _digest(group.encode()), make)
+            build = partial(v3.group_document, definitions[0])
+            yield _Document(f"apis/{group}", group, _digest(group.encode()), build)
 
 
 def _of_roots(minor: int) -> Iterator[_Document]:
@@ -267,8 +269,8 @@ def _hash(definition: Definition, version: str) -> bytes:
     assert served is not None, "grouped by served versions"
     values = (getattr(definition, name) for name in _FACTS)
     facts = [value for value in values if not callable(value)]
-    own = version, served.subresources, served.selectable_fields
-    digest = hashlib.sha512(repr((facts, own)).encode())
+    version_facts = version, served.subresources, served.selectable_fields
+    digest = hashlib.sha512(repr((facts, version_facts)).encode())
     if not wordings.of(definition).has_types:
         digest.update(orjson.dumps(served.schema))
     return digest.digest()

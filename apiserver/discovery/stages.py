@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-LOADING, IMPORTING = "log", "poststarthook/crd-informer-synced"
+LOADING, DEFINING = "log", "poststarthook/crd-informer-synced"
 """The checks of `/readyz` that fail while the log is loaded, and while definitions are created."""
 
 
@@ -13,7 +13,7 @@ class Stage(NamedTuple):
     """
 
     check: str
-    doing: str
+    description: str
     done: int = 0
     total: int = 0
     detail: str = ""
@@ -24,5 +24,9 @@ class Stage(NamedTuple):
         return min(self.done / self.total, 1.0) if self.total else None
 
     def __str__(self) -> str:
-        text = self.doing if self.fraction is None else f"{self.doing}: {self.fraction:.0%}"
+        text = (
+            self.description
+            if self.fraction is None
+            else f"{self.description}: {self.fraction:.0%}"
+        )
         return f"{text} ({self.detail})" if self.detail else text

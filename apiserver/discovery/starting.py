@@ -15,12 +15,12 @@ from inkube.apiserver.http import negotiation, requests, responses
 from inkube.apiserver.registry import User
 from inkube.schemas import status
 
-_NOBODY = User("system:anonymous")
+_ANONYMOUS = User("system:anonymous")
 Stages = Callable[[], Stage | None]
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
-class Starting:
+class StartupHandler:
     """Responds to every request until the application is ready."""
 
     def __init__(self, stage: Stages) -> None:
@@ -29,11 +29,11 @@ class Starting:
         self._health = Health(self._failures, strict=("healthz", "readyz"))
         self._app: Handler | None = None
 
-    def hand_over(self, app: Handler) -> None:
+    def attach(self, app: Handler) -> None:
         """From now on, pass requests to the application, also on earlier connections."""
         self._app = app
 
-    def take_back(self) -> None:
+    def detach(self) -> None:
         """Pass no more requests to the application, because the server has stopped."""
         self._app = None
 
@@ -42,16 +42,16 @@ class Starting:
         if self._app is not None:
             return await self._app(request)
         info = requests.read(request)
-        answer: web.StreamResponse
+        response: web.StreamResponse
         if info.path.split("/")[1:2] in [[name] for name in checks()]:
-            answer = await self._health(request, info, _NOBODY)
+            response = await self._health(request, info, _ANONYMOUS)
         else:
             failure = status.unavailable(f"the server is starting: {self._failures()[LOADING]}")
             failure.headers["Retry-After"] = "1"
-            answer = responses.error(failure, negotiation.PLAIN)
-        answer.headers["Connection"] = "close"
-        answer.force_close()
-        return answer
+            response = responses.error(failure, negotiation.PLAIN)
+        response.headers["Connection"] = "close"
+        response.force_close()
+        return response
 
 
 def _failures(stage: Stages) -> dict[str, str]:

@@ -76,10 +76,10 @@ def has_kubectl(folder: Path) -> bool:
 
 def _script(folder: Path, name: str, flags: str = "") -> str:
     compiled = shlex.quote(str(folder.absolute() / ".compiled"))
-    return _SCRIPT.format(command=_own(name), compiled=compiled, flags=flags)
+    return _SCRIPT.format(command=_package_file(name), compiled=compiled, flags=flags)
 
 
-def _own(name: str) -> str:
+def _package_file(name: str) -> str:
     """Return the shell command for a program of this installation of inkube."""
     if getattr(sys, "frozen", False):
         return f"{shlex.quote(sys.executable)} {name}"

@@ -21,16 +21,16 @@ from urllib.parse import urlsplit
 from inkube.apiserver.envtest.flags import Arguments, Flag, FlagError
 
 VERSION = "3.6.6"
-PLACE = "/inkube"
+LOCATION_PATH = "/inkube"
 DATA = "inkube.db"
 MAX_HEAD = 16 * 1024
-PATIENCE = 10.0
+REQUEST_SECONDS = 10.0
 """Time limit in seconds to receive a request."""
 START_SECONDS = 20.0
 """Seconds that a kube-apiserver waits for its etcd."""
 _TEXT = Flag("text", "(no meaning here)")
 
-KNOWN: Mapping[str, Flag] = {
+FLAGS: Mapping[str, Flag] = {
     "advertise-client-urls": Flag("list", "Where clients are told to come."),
     "data-dir": Flag("text", "Folder that the data is kept in."),
     "help": Flag("bool", "Show this."),
@@ -62,112 +62,114 @@ class EtcdError(Exception):
     """There is no etcd of inkube at the URL."""
 
 
-def prepare(given: Arguments) -> DataFile:
+def prepare(arguments: Arguments) -> DataFile:
     """Create the folder of the data if it does not exist. Raises OSError."""
-    folder = Path(given.last("data-dir", "default.etcd")).absolute()
+    folder = Path(arguments.last("data-dir", "default.etcd")).absolute()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return DataFile(folder / DATA, durable=not given.truth("unsafe-no-fsync"))
+    return DataFile(folder / DATA, durable=not arguments.truth("unsafe-no-fsync"))
 
 
-async def serve(given: Arguments, place: DataFile) -> None:
+async def serve(arguments: Arguments, data_file: DataFile) -> None:
     """Report the location of the data until SIGTERM or SIGINT. Raises FlagError, OSError."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):  # Windows supports no signal handlers
             loop.add_signal_handler(number, stop.set)
-    pages = _pages(place)
+    pages = _pages(data_file)
 
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def on_connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
-            async with asyncio.timeout(PATIENCE):
-                writer.write(await _answer(reader, pages))
+            async with asyncio.timeout(REQUEST_SECONDS):
+                writer.write(await _response(reader, pages))
                 await writer.drain()
         writer.close()
 
     async with contextlib.AsyncExitStack() as stack:
-        for url in given.all("listen-client-urls") or ["http://localhost:2379"]:
-            where = urlsplit(url)
-            if where.scheme != "http":
+        for url in arguments.all("listen-client-urls") or ["http://localhost:2379"]:
+            address = urlsplit(url)
+            if address.scheme != "http":
                 raise FlagError(f"listen-client-urls {url}: only http is served here")
             server = await asyncio.start_server(
-                answer, where.hostname, where.port or 2379, limit=MAX_HEAD
+                on_connection, address.hostname, address.port or 2379, limit=MAX_HEAD
             )
             stack.push_async_callback(server.wait_closed)
             stack.callback(server.close)
-        print(f"ready to serve client requests; data: {place.data}", file=sys.stderr)  # noqa: T201
+        print(f"ready to serve client requests; data: {data_file.data}", file=sys.stderr)  # noqa: T201
         await stop.wait()
 
 
-def _pages(place: DataFile) -> Mapping[str, Mapping[str, Any]]:
+def _pages(data_file: DataFile) -> Mapping[str, Mapping[str, Any]]:
     return {
         "/health": {"health": "true", "reason": ""},
         "/livez": {},
         "/readyz": {},
         "/version": {"etcdserver": VERSION, "etcdcluster": "3.6.0", "storage": "3.6.0"},
-        PLACE: {"data": str(place.data), "durable": place.durable},
+        LOCATION_PATH: {"data": str(data_file.data), "durable": data_file.durable},
     }
 
 
-async def _answer(reader: asyncio.StreamReader, pages: Mapping[str, Mapping[str, Any]]) -> bytes:
+async def _response(reader: asyncio.StreamReader, pages: Mapping[str, Mapping[str, Any]]) -> bytes:
     """Return the response, after which the connection is closed. It is empty for requests other
     than HTTP/1."""
     try:
         head = await reader.readuntil(b"\r\n\r\n")
     except asyncio.LimitOverrunError:
-        return _rendered("431 Request Header Fields Too Large", b"")
+        return _encode("431 Request Header Fields Too Large", b"")
     method, _, rest = head.decode("latin-1").partition(" ")
     path = urlsplit(rest.partition(" ")[0]).path
     if not head.partition(b"\r\n")[0].endswith((b"HTTP/1.1", b"HTTP/1.0")):
         return b""
     if method not in ("GET", "HEAD"):
-        return _rendered("405 Method Not Allowed", b"")
+        return _encode("405 Method Not Allowed", b"")
     page = pages.get(path)
     if page is None:
-        return _rendered("404 Not Found", b"404 page not found\n")
+        return _encode("404 Not Found", b"404 page not found\n")
     text = json.dumps(page, separators=(",", ":")) if page else "ok\n"
-    return _rendered("200 OK", text.encode())
+    return _encode("200 OK", text.encode())
 
 
-def _rendered(code: str, body: bytes) -> bytes:
+def _encode(code: str, body: bytes) -> bytes:
     media = "application/json" if body.startswith(b"{") else "text/plain; charset=utf-8"
     head = f"HTTP/1.1 {code}\r\nContent-Type: {media}\r\nContent-Length: {len(body)}\r\n"
     return head.encode() + b"Connection: close\r\n\r\n" + body
 
 
-async def locate(servers: Sequence[str], within: float = START_SECONDS) -> DataFile:
+async def locate(servers: Sequence[str], seconds: float = START_SECONDS) -> DataFile:
     """Return the data file of the etcd at these URLs, as soon as one responds. Raises EtcdError."""
-    why = "no URL is given"
+    problem = "no URL is given"
     clock = asyncio.get_running_loop().time
-    deadline, delay = clock() + within, 0.02
+    deadline, delay = clock() + seconds, 0.02
     while True:
         for url in servers:
             try:
-                return await _ask(url)
+                return await _fetch(url)
             except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
-                why = f"{url}: {str(error) or type(error).__name__}"
+                problem = f"{url}: {str(error) or type(error).__name__}"
         if clock() + delay > deadline:
-            raise EtcdError(f"no etcd answers within {within:g} seconds ({why})")
+            raise EtcdError(f"no etcd answers within {seconds:g} seconds ({problem})")
         await asyncio.sleep(delay)
         delay = min(2 * delay, 1.0)
 
 
-async def _ask(url: str) -> DataFile:
-    where = urlsplit(url)
-    if where.scheme != "http" or not where.hostname:
+async def _fetch(url: str) -> DataFile:
+    address = urlsplit(url)
+    if address.scheme != "http" or not address.hostname:
         raise EtcdError(f"etcd-servers {url}: an etcd of this folder is at http://HOST:PORT")
-    async with asyncio.timeout(PATIENCE):
-        reader, writer = await asyncio.open_connection(where.hostname, where.port or 2379)
+    async with asyncio.timeout(REQUEST_SECONDS):
+        reader, writer = await asyncio.open_connection(address.hostname, address.port or 2379)
         try:
             ends = "Connection: close\r\n\r\n"
-            writer.write(f"GET {PLACE} HTTP/1.1\r\nHost: {where.netloc}\r\n{ends}".encode())
+            writer.write(
+                f"GET {LOCATION_PATH} HTTP/1.1\r\nHost: {address.netloc}\r\n{ends}".encode()
+            )
             head = await reader.readuntil(b"\r\n\r\n")
             if not head.startswith(b"HTTP/1.1 200 "):
                 raise EtcdError(
                     f"{url} is no etcd of `inkube envtest-assets`: objects are kept in a file that "
                     "only that one names"
                 )
-            stored = json.loads(await reader.read(MAX_HEAD))
+            document = json.loads(await reader.read(MAX_HEAD))
         finally:
             writer.close()
-    return DataFile(Path(stored["data"]), bool(stored["durable"]))
+    return DataFile(Path(document["data"]), bool(document["durable"]))

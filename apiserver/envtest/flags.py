@@ -36,8 +36,8 @@ class Arguments:
 
     def last(self, name: str, default: str = "") -> str:
         """Return the last value of a flag, which takes precedence."""
-        found = self.values.get(name)
-        return found[-1] if found else default
+        values = self.values.get(name)
+        return values[-1] if values else default
 
     def all(self, name: str) -> Sequence[str]:
         """Return every value of a flag, in order."""
@@ -49,7 +49,7 @@ class Arguments:
 
 
 def parse(
-    program: str, arguments: Sequence[str], known: Mapping[str, Flag], *, single: bool = False
+    program: str, arguments: Sequence[str], flags: Mapping[str, Flag], *, single: bool = False
 ) -> Arguments:
     """Parse a command line. With `single`, one dash is as valid as two. Raises FlagError."""
     values: dict[str, list[str]] = {}
@@ -63,7 +63,7 @@ def parse(
         name, equals, value = argument[dashes:].partition("=")
         if dashes == 1 and not single:
             name, value, equals = _shorthand(argument)
-        flag = known.get(name)
+        flag = flags.get(name)
         if flag is None:
             unknown.append(name)
         if not equals:
@@ -78,12 +78,12 @@ def parse(
     return Arguments(values, unknown)
 
 
-def listed(known: Mapping[str, Flag]) -> str:
+def help_text(flags: Mapping[str, Flag]) -> str:
     """Return every flag with its purpose, in the format of `--help`."""
     words = {"bool": "", "text": " string", "list": " strings"}
-    heads = {name: f"      --{name}{words[flag.kind]}" for name, flag in known.items()}
+    heads = {name: f"      --{name}{words[flag.kind]}" for name, flag in flags.items()}
     width = max(map(len, heads.values())) + 3
-    return "\n".join(f"{heads[name]:<{width}}{known[name].help}" for name in sorted(known))
+    return "\n".join(f"{heads[name]:<{width}}{flags[name].help}" for name in sorted(flags))
 
 
 def _shorthand(argument: str) -> tuple[str, str, str]:

@@ -25,44 +25,44 @@ from inkube.schemas import releases
 CERTIFICATES = "/var/run/kubernetes"
 
 
-def run(given: Arguments) -> None:
+def run(arguments: Arguments) -> None:
     """Serve until SIGTERM or SIGINT.
 
     Raises FlagError, EtcdError, StorageError, OSError, ValueError.
     """
-    if given.truth("version"):
-        _say(sys.stdout, f"Kubernetes {releases.parse(given.last('kubernetes-version'))}")
+    if arguments.truth("version"):
+        _print(sys.stdout, f"Kubernetes {releases.parse(arguments.last('kubernetes-version'))}")
         return
     logs.configure()
-    ignored = [f"--{name}" for name in kubeflags.ignored(given)]
+    ignored = [f"--{name}" for name in kubeflags.ignored(arguments)]
     if ignored:
-        _say(sys.stderr, f"without a meaning here: {', '.join(ignored)}")
-    if not given.all("etcd-servers"):
+        _print(sys.stderr, f"without a meaning here: {', '.join(ignored)}")
+    if not arguments.all("etcd-servers"):
         raise FlagError("--etcd-servers must be specified")
-    root.eventloop.run(_serve(given))
+    root.eventloop.run(_serve(arguments))
 
 
-async def _serve(given: Arguments) -> None:
+async def _serve(arguments: Arguments) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):  # Windows supports no signal handlers
             loop.add_signal_handler(number, stop.set)
-    options = kubeflags.options(given)
-    place = await etcd.locate(given.all("etcd-servers"))
-    certificate, key = _certificate(given, options["host"])
+    options = kubeflags.options(arguments)
+    data_file = await etcd.locate(arguments.all("etcd-servers"))
+    certificate, key = _certificate(arguments, options["host"])
     _load_first_code()
     async with inkube.APIServer(
         Options(
             **options,
-            data=place.data,
-            durable=place.durable,
+            data=data_file.data,
+            durable=data_file.durable,
             tls_cert_file=certificate,
             tls_private_key_file=key,
         )
     ) as server:
         with root.collector.of_process() or contextlib.nullcontext():
-            _say(sys.stderr, f"Serving securely on {server.url.removeprefix('https://')}")
+            _print(sys.stderr, f"Serving securely on {server.url.removeprefix('https://')}")
             await stop.wait()
 
 
@@ -71,25 +71,25 @@ def _load_first_code() -> None:
     _ = discovery.Discovery, root.defaults.objects, subresources.table
 
 
-def _certificate(given: Arguments, host: str) -> tuple[Path, Path]:
+def _certificate(arguments: Arguments, host: str) -> tuple[Path, Path]:
     """Return the files of the serving certificate, and create it in --cert-dir if it is missing.
 
     Follows apiserver/pkg/server/options/serving.go, MaybeDefaultWithSelfSignedCerts.
     """
-    named = given.last("tls-cert-file"), given.last("tls-private-key-file")
-    if all(named):
-        return Path(named[0]), Path(named[1])
-    folder = Path(given.last("cert-dir", CERTIFICATES))
+    paths = arguments.last("tls-cert-file"), arguments.last("tls-private-key-file")
+    if all(paths):
+        return Path(paths[0]), Path(paths[1])
+    folder = Path(arguments.last("cert-dir", CERTIFICATES))
     certificate, key = folder / "apiserver.crt", folder / "apiserver.key"
     if not (certificate.exists() and key.exists()):
         folder.mkdir(parents=True, exist_ok=True)
-        advertised = given.last("advertise-address")
-        made = auth.certificates.make([each for each in (host, advertised) if each])
-        certificate.write_bytes(made.chain + made.authority)
+        advertised = arguments.last("advertise-address")
+        pair = auth.certificates.make_server([each for each in (host, advertised) if each])
+        certificate.write_bytes(pair.chain + pair.authority)
         with os.fdopen(os.open(key, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(made.key)
+            file.write(pair.key)
     return certificate, key
 
 
-def _say(stream: TextIO, text: str) -> None:
+def _print(stream: TextIO, text: str) -> None:
     print(text, file=stream, flush=True)

@@ -14,7 +14,7 @@ from inkube.schemas.golang import gotime
 
 _BOOL, _TEXT, _LIST = Flag("bool"), Flag("text"), Flag("list")
 
-MEANT: Mapping[str, Flag] = {
+SUPPORTED: Mapping[str, Flag] = {
     "advertise-address": Flag("text", "Where the service kubernetes leads."),
     "api-audiences": Flag("list", "Whom tokens of service accounts are for."),
     "audit-log-path": Flag("text", "Append audit events to this file."),
@@ -48,7 +48,7 @@ HARMLESS: Mapping[str, Flag] = {
 }
 """Flags whose usual values have no effect, because inkube always behaves like that."""
 
-BARE = (
+IGNORED_SWITCHES = (
     "aggregator-reject-forwarding-redirect", "anonymous-auth", "audit-log-batch-throttle-enable",
     "audit-log-compress", "audit-log-truncate-enabled", "audit-webhook-batch-throttle-enable",
     "audit-webhook-truncate-enabled", "contention-profiling", "coordinated-leadership-election",
@@ -61,7 +61,7 @@ BARE = (
 )  # fmt: skip
 """Ignored flags without a value."""
 
-VALUED = (
+IGNORED_OPTIONS = (
     "admission-control-config-file", "audit-log-format", "audit-log-maxage", "audit-log-maxbackup",
     "audit-log-maxsize", "audit-log-mode", "authentication-config",
     "authentication-token-webhook-config-file", "authorization-config",
@@ -81,31 +81,31 @@ VALUED = (
 )  # fmt: skip
 """Ignored flags with a value."""
 
-KNOWN: Mapping[str, Flag] = {
-    **MEANT,
+FLAGS: Mapping[str, Flag] = {
+    **SUPPORTED,
     **HARMLESS,
-    **dict.fromkeys(BARE, Flag("bool", "(no meaning here)")),
-    **dict.fromkeys(VALUED, Flag("text", "(no meaning here)")),
+    **dict.fromkeys(IGNORED_SWITCHES, Flag("bool", "(no meaning here)")),
+    **dict.fromkeys(IGNORED_OPTIONS, Flag("text", "(no meaning here)")),
 }
 
 _MODES = ("ABAC", "AlwaysAllow", "AlwaysDeny", "Node", "RBAC", "Webhook")
 
 
-def options(given: Arguments) -> dict[str, Any]:
+def options(arguments: Arguments) -> dict[str, Any]:
     """Return the flags as options of `APIServer`, without data and certificates. Raises
     FlagError."""
-    found: dict[str, Any] = {
-        "host": given.last("bind-address", "0.0.0.0"),  # noqa: S104 - the reference's default
-        "port": _port(given.last("secure-port", "6443")),
-        "advertise_address": given.last("advertise-address"),
-        "authorization_mode": _mode(given),
-        "service_cluster_ip_range": _range(given),
-        "service_account_issuer": tuple(given.all("service-account-issuer")),
-        "service_account_key_file": tuple(map(Path, given.all("service-account-key-file"))),
-        "api_audiences": tuple(given.all("api-audiences")),
-        "enable_admission_plugins": _plugins(given, "enable"),
-        "disable_admission_plugins": _plugins(given, "disable"),
-        "kubernetes_version": given.last("kubernetes-version"),
+    result: dict[str, Any] = {
+        "host": arguments.last("bind-address", "0.0.0.0"),  # noqa: S104 - the reference's default
+        "port": _port(arguments.last("secure-port", "6443")),
+        "advertise_address": arguments.last("advertise-address"),
+        "authorization_mode": _mode(arguments),
+        "service_cluster_ip_range": _range(arguments),
+        "service_account_issuer": tuple(arguments.all("service-account-issuer")),
+        "service_account_key_file": tuple(map(Path, arguments.all("service-account-key-file"))),
+        "api_audiences": tuple(arguments.all("api-audiences")),
+        "enable_admission_plugins": _plugins(arguments, "enable"),
+        "disable_admission_plugins": _plugins(arguments, "disable"),
+        "kubernetes_version": arguments.last("kubernetes-version"),
         "controllers": False,  # kube-apiserver runs no controllers of kube-controller-manager
         "modules": "none",
     }
@@ -116,35 +116,35 @@ def options(given: Arguments) -> dict[str, Any]:
         ("service-account-signing-key-file", "service_account_signing_key_file"),
         ("token-auth-file", "token_auth_file"),
     ):
-        if given.last(flag):
-            found[option] = Path(given.last(flag))
-    if given.last("event-ttl"):
-        found["event_ttl"] = _seconds(given.last("event-ttl"))
-    return found
+        if arguments.last(flag):
+            result[option] = Path(arguments.last(flag))
+    if arguments.last("event-ttl"):
+        result["event_ttl"] = _seconds(arguments.last("event-ttl"))
+    return result
 
 
-def ignored(given: Arguments) -> Iterator[str]:
+def ignored(arguments: Arguments) -> Iterator[str]:
     """Yield the given flags that are ignored."""
-    for name in given.values:
-        if name not in MEANT and name not in HARMLESS:
+    for name in arguments.values:
+        if name not in SUPPORTED and name not in HARMLESS:
             yield name
 
 
-def _plugins(given: Arguments, verb: str) -> tuple[str, ...]:
+def _plugins(arguments: Arguments, verb: str) -> tuple[str, ...]:
     """Return the plugins of a flag. Error texts are those of
     apiserver/pkg/server/options/admission.go, Validate."""
     flag = f"{verb}-admission-plugins"
-    found = tuple(filter(None, given.all(flag)))
-    for name in found:
+    plugins = tuple(filter(None, arguments.all(flag)))
+    for name in plugins:
         if name not in names.KNOWN | names.POLICIES:
             raise FlagError(f'{flag} plugin "{name}" is unknown')
-    if verb == "disable" and names.POLICIES & set(found):
+    if verb == "disable" and names.POLICIES & set(plugins):
         raise FlagError("admission policies cannot be turned off here")
-    return tuple(name for name in found if name not in names.POLICIES)
+    return tuple(name for name in plugins if name not in names.POLICIES)
 
 
-def _mode(given: Arguments) -> str:
-    modes = given.all("authorization-mode") or ["AlwaysAllow"]
+def _mode(arguments: Arguments) -> str:
+    modes = arguments.all("authorization-mode") or ["AlwaysAllow"]
     for mode in modes:
         if mode not in _MODES:
             raise FlagError(f'authorization-mode "{mode}" is not a valid mode')
@@ -152,16 +152,16 @@ def _mode(given: Arguments) -> str:
         return "AlwaysAllow"
     others = [mode for mode in modes if mode not in ("Node", "RBAC")]
     if others or "RBAC" not in modes:
-        wanted = ",".join(modes)
-        raise FlagError(f"authorization-mode {wanted}: there are AlwaysAllow and RBAC here")
+        joined = ",".join(modes)
+        raise FlagError(f"authorization-mode {joined}: there are AlwaysAllow and RBAC here")
     return "RBAC"
 
 
-def _range(given: Arguments) -> str:
-    found = [each for each in given.all("service-cluster-ip-range") if each]
-    if not found:
+def _range(arguments: Arguments) -> str:
+    ranges = [each for each in arguments.all("service-cluster-ip-range") if each]
+    if not ranges:
         return "10.0.0.0/24"
-    for each in found:
+    for each in ranges:
         try:
             network = ipaddress.ip_network(each, strict=False)
         except ValueError as error:

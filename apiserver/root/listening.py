@@ -16,7 +16,7 @@ from aiohttp import web
 from inkube.apiserver import workers
 from inkube.apiserver.auth import Certificate
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.discovery import Starting
+from inkube.apiserver.discovery import StartupHandler
 from inkube.apiserver.http import Budget, Origins, webserver
 from inkube.apiserver.root import security
 from inkube.apiserver.root.progress import Progress
@@ -41,7 +41,7 @@ class Listener:
     """Counts unsent bytes for clients that do not read, over all connections."""
     server: web.Server
     runner: web.ServerRunner
-    starting: Starting
+    starting: StartupHandler
     intake: "workers.Intake | None"
     """The source of connections in a worker, else None."""
 
@@ -54,7 +54,7 @@ class Listener:
     def serve(self, app: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]) -> None:
         """Let the application handle requests, also on connections that are already open."""
         self.server.request_handler = app
-        self.starting.hand_over(app)
+        self.starting.attach(app)
 
 
 async def opened(
@@ -67,7 +67,7 @@ async def opened(
     certificate = worker.certificate if worker else security.certificate(options)
     tls = security.context(options, certificate)
     origins, budget = security.origins(options), Budget()
-    starting = Starting(lambda: progress.stage)
+    starting = StartupHandler(lambda: progress.stage)
     server = webserver.make(starting, origins, budget, options.http)
     runner = web.ServerRunner(server, shutdown_timeout=STOP_SECONDS)
     await runner.setup()
@@ -96,11 +96,11 @@ async def opened(
     )
 
 
-def _forget(server: web.Server, starting: Starting) -> None:
+def _forget(server: web.Server, starting: StartupHandler) -> None:
     """Drop the references to the application of a stopped server, which refers to the listener:
     without this cycle, a test's server leaves little to the garbage collector."""
     server.request_handler = starting
-    starting.take_back()
+    starting.detach()
 
 
 def site(

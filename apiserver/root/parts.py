@@ -69,7 +69,7 @@ class Parts:
         """Return the current state, from which other servers can start. Raises LogError."""
         base = self.core.base
         log = await base.store.snapshot()
-        return root.snapshots.Snapshot(log, base.keys.kept(), base.clock.now())
+        return root.snapshots.Snapshot(log, base.keys.existing(), base.clock.now())
 
     def kubeconfig(self, namespace: str = "default") -> str:
         """Return a kubeconfig for this server as YAML. `namespace` is that of its context."""
@@ -121,7 +121,7 @@ def _defaults(core: Core, front_proxy: "Late[auth.frontproxy.Identity]") -> Defa
         authority=authority,
         may_make=not core.read_only,
         may_identify=options.modules != "none",
-        proxies=lambda: auth.frontproxy.trust(front_proxy()),
+        proxies=lambda: auth.frontproxy.config_map_data(front_proxy()),
         minor=core.options.release.minor,
         module_roles=options.module_roles,
     )

@@ -6,7 +6,7 @@
 import contextlib
 from collections.abc import Iterator
 
-from inkube.apiserver.discovery import IMPORTING, LOADING, Stage
+from inkube.apiserver.discovery import DEFINING, LOADING, Stage
 from inkube.storage import Store
 
 
@@ -37,7 +37,7 @@ class Progress:
     def importing(self, done: int, total: int) -> None:
         """Report that `done` of `total` definitions from the options are served."""
         text = f"{done} of {total}"
-        self._stage = Stage(IMPORTING, "importing definitions", done, total, text)
+        self._stage = Stage(DEFINING, "importing definitions", done, total, text)
 
     def finish(self) -> None:
         """Report that the server is ready."""

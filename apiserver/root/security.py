@@ -16,10 +16,10 @@ from inkube.apiserver.auth import (
     AlwaysAllow,
     Authenticator,
     Authorizer,
-    Guarded,
-    Issuing,
+    GuardedAccess,
+    Issuers,
     Keys,
-    Open,
+    OpenAccess,
     ServiceAccountTokens,
     SigningKeys,
     tls,
@@ -56,7 +56,7 @@ def certificate(options: Options) -> tls.Certificate | None:
     """Return the server's certificate; None without TLS. Raises ValueError or OSError."""
     if options.tls_cert_file is not None and options.tls_private_key_file is not None:
         return tls.read(options.tls_cert_file, options.tls_private_key_file)
-    return auth.certificates.make([options.host]) if options.tls else None
+    return auth.certificates.make_server([options.host]) if options.tls else None
 
 
 def shared(options: Options) -> tls.Certificate | None:
@@ -120,9 +120,9 @@ def build(
     )
     constrained = gates.is_on("ConstrainedImpersonation", options.release.minor)
     answers_plainly = options.release.minor <= _ANSWERS_PLAINLY
-    guarded = Guarded(authenticator, authorizer, constrained, answers_plainly)
+    guarded = GuardedAccess(authenticator, authorizer, constrained, answers_plainly)
     return Security(
-        access=Open(guarded) if is_open else guarded,
+        access=OpenAccess(guarded) if is_open else guarded,
         authenticator=authenticator,
         authorizer=authorizer,
         is_open=is_open,
@@ -199,5 +199,5 @@ def _accounts(
     def load() -> SigningKeys:
         return SigningKeys(private or keys.load("tokens.key", auth.signing.new_key), public)
 
-    issuing = Issuing(tuple(options.service_account_issuer) or (ISSUER,), options.api_audiences)
+    issuing = Issuers(tuple(options.service_account_issuer) or (ISSUER,), options.api_audiences)
     return ServiceAccountTokens(store, load, lambda: system_fields.now().timestamp(), issuing)

@@ -60,7 +60,7 @@ async def _bind(
 
 def _authority(shown: "auth.tls.Certificate | None") -> str:
     """The authority of the server's certificate as PEM; of a server without TLS one of its own."""
-    found = auth.certificates.make() if shown is None else shown
+    found = auth.certificates.make_server() if shown is None else shown
     return found.authority.decode()
 
 

@@ -21,7 +21,7 @@ from inkube.apiserver import (
 from inkube.apiserver.app import App
 from inkube.apiserver.auth import Flows
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.discovery import LOADING, Endpoint, Endpoints, issuer, made_late
+from inkube.apiserver.discovery import LOADING, Endpoint, Endpoints, created_on_first_use, issuer
 from inkube.apiserver.handlers import Handlers, Renderer, Routes, Subresources
 from inkube.apiserver.http import Guard, Metrics, Origins, webserver
 from inkube.apiserver.root import requestwaits
@@ -123,7 +123,7 @@ def _application(
         before_write=requestwaits.of_earlier_writes(core.manager) if parts.keeps_up else None,
         on_request=options.on_request,
         records_bodies=options.record_bodies,
-        pages=made_late(Late(lambda: console.Pages())),
+        pages=created_on_first_use(Late(lambda: console.Pages())),
         listeners=listeners,
     )
 
@@ -169,7 +169,7 @@ def _paths(
     core = parts.core
     documents = issuer.Issuer(core.security.authenticator.accounts, lambda: core.listener.url)
     minor = core.options.release.minor
-    groups = made_late(Late(lambda: discovery.Discovery(core.resources, minor)))
+    groups = created_on_first_use(Late(lambda: discovery.Discovery(core.resources, minor)))
     return {
         "/": plain.root,
         "/index.html": plain.root,
@@ -182,12 +182,12 @@ def _paths(
         "/version": plain.version,
         "/metrics": plain.metrics,
         "/metrics/slis": plain.levels,
-        "/debug/": made_late(Late(lambda: discovery.Debugging(core.base.store))),
-        "/inkube/": made_late(Late(lambda: _control(parts, start))),
-        "/debug/requests": made_late(streaming.request_log),
+        "/debug/": created_on_first_use(Late(lambda: discovery.Debugging(core.base.store))),
+        "/inkube/": created_on_first_use(Late(lambda: _control(parts, start))),
+        "/debug/requests": created_on_first_use(streaming.request_log),
         "/api/": groups,
         "/apis/": groups,
-        "/openapi/": made_late(
+        "/openapi/": created_on_first_use(
             Late(
                 lambda: discovery.OpenAPI(
                     core.resources,
@@ -204,7 +204,7 @@ def _control(parts: Parts, start: Start) -> "control.Control":
     """Return the endpoint below `/inkube/`."""
     actions = root.Controlled(parts, start)
     parts.core.closing.push_async_callback(actions.close)
-    shared = made_late(Late(lambda: _shared_streams(parts)))
+    shared = created_on_first_use(Late(lambda: _shared_streams(parts)))
     return control.Control(actions, {watching.SHARED: shared})
 
 

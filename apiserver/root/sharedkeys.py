@@ -26,7 +26,7 @@ NAMES: Mapping[str, Callable[[], bytes]] = {
 
 
 class SharedKeys:
-    """See `auth.keyfiles.Keys`. All keys are read before the server accepts requests."""
+    """The keys of a server (`auth.keyfiles.Keys`), all read before it accepts requests."""
 
     def __init__(self, keys: Mapping[str, bytes]) -> None:
         self._keys = keys
@@ -37,17 +37,17 @@ class SharedKeys:
         await store.current()
         return cls({name: await _key(store, name) for name in NAMES})
 
-    def load(self, name: str, make: Callable[[], bytes]) -> bytes:
-        """See Keys."""
+    def load(self, name: str, generate: Callable[[], bytes]) -> bytes:
+        """Return the key with that name, which exists since `read`."""
         return self._keys[name]
 
-    def kept(self) -> Mapping[str, bytes]:
-        """See Keys."""
+    def existing(self) -> Mapping[str, bytes]:
+        """All keys."""
         return self._keys
 
     @property
     def admin_token(self) -> str:
-        """See Keys."""
+        """The token of the administrator that all servers share."""
         return self._keys["admin.token"].decode()
 
 

@@ -4,6 +4,6 @@ from inkube.apiserver.streaming import logs as logs
 from inkube.apiserver.streaming import proxying as proxying
 from inkube.apiserver.streaming import sockets as sockets
 from inkube.apiserver.streaming.proxying import UnreachableError as UnreachableError
-from inkube.apiserver.streaming.proxying import session_over as session_over
+from inkube.apiserver.streaming.proxying import session as session
 from inkube.apiserver.streaming.takeover import Feed as Feed
 from inkube.apiserver.streaming.takeover import Takeover as Takeover

@@ -33,16 +33,16 @@ SPDY_UPGRADE = "SPDY/3.1"
 STDIN, STDOUT, STDERR, ERROR, RESIZE = range(5)
 CLOSE = 255
 """The channel of v5 on which one byte names a stream that ends."""
-LONGEST = 4 * 3600.0
+COMMAND_SECONDS = 4 * 3600.0
 """The time limit of one command in seconds (`--streaming-connection-idle-timeout` of a kubelet)."""
-WAITING = 16
+STDIN_QUEUE_SIZE = 16
 """The limit of stdin messages that are not read yet."""
-READY_WITHIN = 1.0
+PING_SECONDS = 1.0
 """Seconds in which a client of v5 must answer a ping; without an answer, it is assumed to be
 ready."""
-SETTLED = 0.01
+SETTLE_SECONDS = 0.01
 """Seconds after the answer until the client's streams exist."""
-STREAMS_WITHIN = 30.0
+STREAM_CREATION_SECONDS = 30.0
 """Seconds for an SPDY client to open its streams (`StreamCreationTimeout`)."""
 
 
@@ -58,7 +58,7 @@ class StreamOptions(NamedTuple):
 class Process(Protocol):
     """The streams of a command, for the function that runs it."""
 
-    wanted: StreamOptions
+    options: StreamOptions
 
     async def read(self) -> bytes:
         """Return the next bytes of stdin. Returns b"" at its end, or at once without a stdin."""
@@ -68,7 +68,7 @@ class Process(Protocol):
         """Send output. Does nothing if the client did not request the stream."""
         ...
 
-    async def resized(self) -> tuple[int, int]:
+    async def next_size(self) -> tuple[int, int]:
         """Wait for the next size of the terminal: columns and rows."""
         ...
 
@@ -77,12 +77,12 @@ Run = Callable[[Process], Awaitable[int]]
 """Runs the command and returns its exit code. A StatusError is sent to the client unchanged."""
 
 
-async def serve(request: web.BaseRequest, wanted: StreamOptions, run: Run) -> web.StreamResponse:
+async def serve(request: web.BaseRequest, options: StreamOptions, run: Run) -> web.StreamResponse:
     """Upgrade the connection and run the command on it. Raises StatusError before the upgrade."""
-    if sockets.is_wanted(request):
-        return await _serve_socket(request, wanted, run)
+    if sockets.is_upgrade(request):
+        return await _serve_socket(request, options, run)
     if request.headers.get("Upgrade", "").strip().lower() == SPDY_UPGRADE.lower():
-        return await _serve_spdy(request, wanted, run)
+        return await _serve_spdy(request, options, run)
     raise status.bad_request("Upgrade request required")
 
 
@@ -90,55 +90,55 @@ class _Base:
     """The common part of both protocols: a bounded queue for stdin, and the latest size of the
     terminal."""
 
-    def __init__(self, wanted: StreamOptions) -> None:
-        self.wanted = wanted
-        self._input: asyncio.Queue[bytes] = asyncio.Queue(WAITING)
-        self._input_over = not wanted.stdin
+    def __init__(self, options: StreamOptions) -> None:
+        self.options = options
+        self._input: asyncio.Queue[bytes] = asyncio.Queue(STDIN_QUEUE_SIZE)
+        self._input_ended = not options.stdin
         self._sizes: asyncio.Queue[tuple[int, int]] = asyncio.Queue(1)
 
     async def read(self) -> bytes:
-        if self._input_over:
+        if self._input_ended:
             return b""
-        found = await self._input.get()
-        self._input_over = not found
-        return found
+        data = await self._input.get()
+        self._input_ended = not data
+        return data
 
-    async def resized(self) -> tuple[int, int]:
+    async def next_size(self) -> tuple[int, int]:
         return await self._sizes.get()
 
     def note_size(self, data: bytes) -> None:
         """Read a message about the size of the terminal; invalid messages are ignored."""
         try:
             size = orjson.loads(data)
-            found = int(size["Width"]), int(size["Height"])
+            width_and_height = int(size["Width"]), int(size["Height"])
         except (ValueError, KeyError, TypeError):
             return
         with contextlib.suppress(asyncio.QueueEmpty):
             self._sizes.get_nowait()
-        self._sizes.put_nowait(found)
+        self._sizes.put_nowait(width_and_height)
 
 
-async def _finish(run: Run, process: Process, gone: Awaitable[None]) -> Object:
+async def _finish(run: Run, process: Process, disconnected: Awaitable[None]) -> Object:
     """Return the Status at the end of the command. Raises ConnectionError if the client disconnects
     first."""
-    running = asyncio.ensure_future(_ended(run, process))
-    leaving = asyncio.ensure_future(gone)
+    command = asyncio.ensure_future(_run_to_status(run, process))
+    disconnect = asyncio.ensure_future(disconnected)
     try:
         done, _ = await asyncio.wait(
-            {running, leaving}, timeout=LONGEST, return_when=asyncio.FIRST_COMPLETED
+            {command, disconnect}, timeout=COMMAND_SECONDS, return_when=asyncio.FIRST_COMPLETED
         )
-        if running in done:
-            return running.result()
-        if leaving in done:
+        if command in done:
+            return command.result()
+        if disconnect in done:
             raise ConnectionResetError("the client has gone")
-        return _failure(status.unknown(f"the command took more than {LONGEST:g} s", 504))
+        return _failure(status.unknown(f"the command took more than {COMMAND_SECONDS:g} s", 504))
     finally:
-        for task in (running, leaving):
+        for task in (command, disconnect):
             task.cancel()
-        await asyncio.gather(running, leaving, return_exceptions=True)
+        await asyncio.gather(command, disconnect, return_exceptions=True)
 
 
-async def _ended(run: Run, process: Process) -> Object:
+async def _run_to_status(run: Run, process: Process) -> Object:
     try:
         code = await run(process)
     except StatusError as error:
@@ -161,28 +161,28 @@ def _failure(error: StatusError) -> Object:
 class _SocketProcess(_Base):
     """A process over the channels of a WebSocket."""
 
-    def __init__(self, socket: web.WebSocketResponse, wanted: StreamOptions) -> None:
-        super().__init__(wanted)
+    def __init__(self, socket: web.WebSocketResponse, options: StreamOptions) -> None:
+        super().__init__(options)
         self._socket = socket
         self._channels = sockets.Channels(socket)
         protocol = socket.ws_protocol or OLDEST
-        self.tells_status = protocol in (V5, V4, V4_BASE64)
+        self.sends_status = protocol in (V5, V4, V4_BASE64)
         self._is_v5 = protocol == V5
         self._reads = asyncio.Event()
 
     async def write(self, data: bytes, *, is_error: bool = False) -> None:
         channel = STDERR if is_error else STDOUT
-        if self.wanted.stderr if is_error else self.wanted.stdout:
+        if self.options.stderr if is_error else self.options.stdout:
             await self._channels.write(channel, data)
 
     async def send(self, channel: int, data: bytes) -> None:
         """Send one message. Raises ConnectionError."""
         await self._channels.send(channel, data)
 
-    async def begin(self) -> None:
+    async def send_first_message(self) -> None:
         """Send an empty message on the lowest open output. Upstream sends it too."""
-        wanted = self.wanted
-        await self.send(STDOUT if wanted.stdout else STDERR if wanted.stderr else ERROR, b"")
+        options = self.options
+        await self.send(STDOUT if options.stdout else STDERR if options.stderr else ERROR, b"")
 
     async def ready(self) -> None:
         """Wait a limited time until the client is able to receive output.
@@ -195,9 +195,9 @@ class _SocketProcess(_Base):
             return
         await self._socket.ping()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(READY_WITHIN):
+            async with asyncio.timeout(PING_SECONDS):
                 await self._reads.wait()
-        await asyncio.sleep(SETTLED)
+        await asyncio.sleep(SETTLE_SECONDS)
 
     async def listen(self) -> None:
         """Receive messages until the client disconnects."""
@@ -206,32 +206,34 @@ class _SocketProcess(_Base):
                 await self._socket.pong(message.data)
             elif message.type is WSMsgType.PONG:
                 self._reads.set()
-            elif (found := self._channels.read(message)) is not None:
-                await self._take(*found)
+            elif (received := self._channels.read(message)) is not None:
+                await self._receive(*received)
 
-    async def _take(self, channel: int, data: bytes) -> None:
-        if channel == STDIN and data and self.wanted.stdin:
+    async def _receive(self, channel: int, data: bytes) -> None:
+        if channel == STDIN and data and self.options.stdin:
             await self._input.put(data)
         elif channel == RESIZE:
             self.note_size(data)
-        elif channel == CLOSE and self._is_v5 and data[:1] == bytes((STDIN,)) and self.wanted.stdin:
+        elif (
+            channel == CLOSE and self._is_v5 and data[:1] == bytes((STDIN,)) and self.options.stdin
+        ):
             await self._input.put(b"")
 
 
 async def _serve_socket(
-    request: web.BaseRequest, wanted: StreamOptions, run: Run
+    request: web.BaseRequest, options: StreamOptions, run: Run
 ) -> web.StreamResponse:
     socket = await sockets.accept(request, WEBSOCKET, is_optional=True, answers_pings=False)
-    process = _SocketProcess(socket, wanted)
+    process = _SocketProcess(socket, options)
 
     async def run_once_ready(_: Process) -> int:
         await process.ready()
         return await run(process)
 
     try:
-        await process.begin()
+        await process.send_first_message()
         outcome = await _finish(run_once_ready, process, process.listen())
-        if process.tells_status:
+        if process.sends_status:
             await process.send(ERROR, orjson.dumps(outcome))
         elif outcome["status"] != "Success":
             await process.send(ERROR, outcome["message"].encode())
@@ -245,8 +247,8 @@ class _SpdyProcess(_Base):
     """A process over the streams of an SPDY session, which are identified by the header
     `streamType`."""
 
-    def __init__(self, streams: dict[str, Stream], wanted: StreamOptions) -> None:
-        super().__init__(wanted)
+    def __init__(self, streams: dict[str, Stream], options: StreamOptions) -> None:
+        super().__init__(options)
         self._streams = streams
 
     async def write(self, data: bytes, *, is_error: bool = False) -> None:
@@ -266,7 +268,7 @@ class _SpdyProcess(_Base):
 
 
 async def _serve_spdy(
-    request: web.BaseRequest, wanted: StreamOptions, run: Run
+    request: web.BaseRequest, options: StreamOptions, run: Run
 ) -> web.StreamResponse:
     offered = [
         part.strip()
@@ -284,16 +286,16 @@ async def _serve_spdy(
     try:
         await pipe.open(request)
         async with Connection(pipe) as connection:
-            await _run_over(connection, wanted, run)
+            await _run_on_connection(connection, options, run)
     except (ConnectionError, TimeoutError):
         pass  # the client has disconnected, or never opened its streams
     return pipe
 
 
-async def _run_over(connection: Connection, wanted: StreamOptions, run: Run) -> None:
-    async with asyncio.timeout(STREAMS_WITHIN):
-        streams = await _streams(connection, wanted)
-    process = _SpdyProcess(streams, wanted)
+async def _run_on_connection(connection: Connection, options: StreamOptions, run: Run) -> None:
+    async with asyncio.timeout(STREAM_CREATION_SECONDS):
+        streams = await _streams(connection, options)
+    process = _SpdyProcess(streams, options)
     sizes = asyncio.create_task(process.follow_size())
     try:
         outcome = await _finish(run, process, connection.closed())
@@ -308,16 +310,16 @@ async def _run_over(connection: Connection, wanted: StreamOptions, run: Run) -> 
             await connection.closed()
 
 
-async def _streams(connection: Connection, wanted: StreamOptions) -> dict[str, Stream]:
+async def _streams(connection: Connection, options: StreamOptions) -> dict[str, Stream]:
     """Return all requested streams. Raises ConnectionError."""
     names = {"error"}
-    names |= {name for name in ("stdin", "stdout", "stderr") if getattr(wanted, name)}
-    if wanted.tty:
+    names |= {name for name in ("stdin", "stdout", "stderr") if getattr(options, name)}
+    if options.tty:
         names.add("resize")
-    found: dict[str, Stream] = {}
-    while names - found.keys():
+    streams: dict[str, Stream] = {}
+    while names - streams.keys():
         stream = await connection.accept()
         if stream is None:
             raise ConnectionResetError("the client has gone")
-        found[stream.headers.get("streamtype", "")] = stream
-    return found
+        streams[stream.headers.get("streamtype", "")] = stream
+    return streams

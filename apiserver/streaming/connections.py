@@ -21,7 +21,7 @@ from inkube.apiserver.streaming.spdy import ProtocolError
 
 STREAMS = 64
 """The most open streams of one session. More are refused."""
-WAITING = 16
+FRAME_QUEUE_SIZE = 16
 """The limit of frames of a stream that are not read yet."""
 
 
@@ -54,9 +54,9 @@ class Tunnel:
                 raise asyncio.IncompleteReadError(bytes(self._buffer), count)
             text = message.data
             self._buffer += text.encode() if isinstance(text, str) else text
-        found = bytes(self._buffer[:count])
+        data = bytes(self._buffer[:count])
         del self._buffer[:count]
-        return found
+        return data
 
     async def write(self, data: bytes) -> None:
         """Send data as one binary message. Raises ConnectionError."""
@@ -70,30 +70,30 @@ class Stream:
         self.number = number
         self.headers = headers
         self._connection = connection
-        self._frames: asyncio.Queue[bytes] = asyncio.Queue(WAITING)
-        self._read_over = False
-        self._write_over = False
+        self._frames: asyncio.Queue[bytes] = asyncio.Queue(FRAME_QUEUE_SIZE)
+        self._read_ended = False
+        self._write_ended = False
 
     async def read(self) -> bytes:
         """Return the next bytes, or b"" at the end."""
-        if self._read_over:
+        if self._read_ended:
             return b""
-        found = await self._frames.get()
-        self._read_over = not found
-        return found
+        data = await self._frames.get()
+        self._read_ended = not data
+        return data
 
     async def write(self, data: bytes) -> None:
         """Send data in frames. Does nothing after the end."""
         for at in range(0, len(data), sockets.PIECE):
-            if self._write_over:
+            if self._write_ended:
                 return
             piece = data[at : at + sockets.PIECE]
             await self._connection.send(spdy.data(self.number, piece))
 
     async def end(self) -> None:
         """End the direction to the client."""
-        if not self._write_over:
-            self._write_over = True
+        if not self._write_ended:
+            self._write_ended = True
             await self._connection.send(spdy.data(self.number, b"", ends=True))
             self._connection.look_at(self)
 
@@ -101,9 +101,9 @@ class Stream:
         """Process the received bytes; b"" is their end."""
         await self._frames.put(data)
 
-    def break_off(self) -> None:
+    def abort(self) -> None:
         """End the stream because the other side has disconnected or reset it."""
-        self._write_over = True
+        self._write_ended = True
         while True:  # drop waiting data, so that a reader receives the end
             try:
                 self._frames.put_nowait(b"")
@@ -112,9 +112,9 @@ class Stream:
                 self._frames.get_nowait()
 
     @property
-    def is_over(self) -> bool:
+    def is_closed(self) -> bool:
         """Return whether both sides have ended."""
-        return self._read_over and self._write_over
+        return self._read_ended and self._write_ended
 
 
 class Connection:
@@ -124,12 +124,12 @@ class Connection:
         self._pipe = pipe
         self._headers = spdy.Headers()
         self._streams: dict[int, Stream] = {}
-        self._new: asyncio.Queue[Stream | None] = asyncio.Queue(STREAMS + 1)
-        self._reading: asyncio.Task[None] | None = None
+        self._accepted: asyncio.Queue[Stream | None] = asyncio.Queue(STREAMS + 1)
+        self._reader: asyncio.Task[None] | None = None
         self._last = 0
 
     async def __aenter__(self) -> Self:
-        self._reading = asyncio.create_task(self._read(), name="SPDY session")
+        self._reader = asyncio.create_task(self._read(), name="SPDY session")
         return self
 
     async def __aexit__(
@@ -138,20 +138,20 @@ class Connection:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        assert self._reading is not None, "entered before"
-        self._reading.cancel()
-        await asyncio.gather(self._reading, return_exceptions=True)
+        assert self._reader is not None, "entered before"
+        self._reader.cancel()
+        await asyncio.gather(self._reader, return_exceptions=True)
         for stream in self._streams.values():
-            stream.break_off()
+            stream.abort()
 
     async def accept(self) -> Stream | None:
         """Return the next stream that the client opens, or None when the session has ended."""
-        return await self._new.get()
+        return await self._accepted.get()
 
     async def closed(self) -> None:
         """Return when the other side has disconnected."""
-        assert self._reading is not None, "entered before"
-        await asyncio.wait({self._reading})
+        assert self._reader is not None, "entered before"
+        await asyncio.wait({self._reader})
 
     async def send(self, frame: bytes) -> None:
         """Write a frame. Raises ConnectionError."""
@@ -159,7 +159,7 @@ class Connection:
 
     def look_at(self, stream: Stream) -> None:
         """Remove a stream that has ended."""
-        if stream.is_over:
+        if stream.is_closed:
             self._streams.pop(stream.number, None)
 
     async def _read(self) -> None:
@@ -170,10 +170,10 @@ class Connection:
             pass  # the other side has disconnected or violates the protocol; both end the session
         finally:
             for stream in self._streams.values():
-                stream.break_off()
-            while self._new.full():
-                self._new.get_nowait()
-            self._new.put_nowait(None)
+                stream.abort()
+            while self._accepted.full():
+                self._accepted.get_nowait()
+            self._accepted.put_nowait(None)
 
     async def _frame(self) -> bool:
         """Read one frame. Returns False after the last."""
@@ -188,7 +188,7 @@ class Connection:
         elif head.kind == spdy.RST_STREAM:
             stream = self._streams.pop(spdy.number(payload), None)
             if stream is not None:
-                stream.break_off()
+                stream.abort()
         elif head.kind == spdy.HEADERS:
             self._headers.unpack(payload[4:])  # the compression state of both sides must stay equal
         return head.kind != spdy.GOAWAY
@@ -203,18 +203,18 @@ class Connection:
             await stream.feed(b"")
 
     async def _open(self, head: spdy.Head, payload: bytes) -> None:
-        opened = self._headers.opened(head, payload)
+        opened = self._headers.syn_stream(head, payload)
         if opened.stream <= self._last or opened.stream % 2 == 0:
             raise ProtocolError(f"stream {opened.stream} is not the next")
         self._last = opened.stream
         for stream in list(self._streams.values()):
             self.look_at(stream)
-        if len(self._streams) >= STREAMS or self._new.full():
-            await self.send(spdy.reset(opened.stream, spdy.REFUSED))
+        if len(self._streams) >= STREAMS or self._accepted.full():
+            await self.send(spdy.reset(opened.stream, spdy.REFUSED_STREAM))
             return
         stream = Stream(self, opened.stream, opened.headers)
         self._streams[opened.stream] = stream
-        await self.send(self._headers.reply(opened.stream))
+        await self.send(self._headers.syn_reply(opened.stream))
         if opened.ends:
             await stream.feed(b"")
-        self._new.put_nowait(stream)
+        self._accepted.put_nowait(stream)

@@ -27,7 +27,7 @@ CHANNELS = ("v4.channel.k8s.io", "v4.base64.channel.k8s.io")
 SPDY_PROTOCOL = "portforward.k8s.io"
 PORTS = 16
 """The most ports of one request over channels."""
-WAITING = 16
+QUEUE_SIZE = 16
 
 
 class Side(Protocol):
@@ -53,8 +53,8 @@ async def serve(
 
     `ports` are those of the query; clients of SPDY name theirs later, stream by stream.
     """
-    if sockets.is_wanted(request):
-        if TUNNEL in sockets.offered(request):
+    if sockets.is_upgrade(request):
+        if TUNNEL in sockets.subprotocols(request):
             socket = await sockets.accept(request, (TUNNEL,))
             await _serve_spdy(Tunnel(socket), forward)
             with contextlib.suppress(ConnectionError):
@@ -83,9 +83,9 @@ async def _serve_spdy(pipe: Pipe, forward: Forward) -> None:
         tasks: set[asyncio.Task[None]] = set()
         try:
             while (stream := await connection.accept()) is not None:
-                pair = _paired(half, stream)
+                pair = _pair_with(half, stream)
                 if pair is not None:
-                    task = asyncio.create_task(_carry(pair, forward), name="port-forward")
+                    task = asyncio.create_task(_serve_pair(pair, forward), name="port-forward")
                     tasks.add(task)
                     task.add_done_callback(tasks.discard)
         finally:
@@ -94,7 +94,7 @@ async def _serve_spdy(pipe: Pipe, forward: Forward) -> None:
             await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _paired(half: dict[str, Stream], stream: Stream) -> _Pair | None:
+def _pair_with(half: dict[str, Stream], stream: Stream) -> _Pair | None:
     """Return both streams of a connection if this is the second one, else None."""
     kind = stream.headers.get("streamtype", "")
     # old clients send no request id: their data stream follows the error stream
@@ -110,7 +110,7 @@ def _paired(half: dict[str, Stream], stream: Stream) -> _Pair | None:
     return _Pair(stream, other)
 
 
-async def _carry(pair: _Pair, forward: Forward) -> None:
+async def _serve_pair(pair: _Pair, forward: Forward) -> None:
     with contextlib.suppress(ConnectionError):
         try:
             port = int(pair.data.headers.get("port", ""))
@@ -129,20 +129,20 @@ class _Channel:
     def __init__(self, channels: sockets.Channels, number: int) -> None:
         self._channels = channels
         self._number = number
-        self.arrived: asyncio.Queue[bytes] = asyncio.Queue(WAITING)
-        self._over = False
+        self.incoming: asyncio.Queue[bytes] = asyncio.Queue(QUEUE_SIZE)
+        self._ended = False
 
     async def read(self) -> bytes:
-        if self._over:
+        if self._ended:
             return b""
-        found = await self.arrived.get()
-        self._over = not found
-        return found
+        data = await self.incoming.get()
+        self._ended = not data
+        return data
 
     async def write(self, data: bytes) -> None:
         await self._channels.write(2 * self._number, data)
 
-    async def tell(self, text: bytes) -> None:
+    async def send_message(self, text: bytes) -> None:
         """Send a message on a channel: first its port, later errors."""
         await self._channels.send(2 * self._number + 1, text)
 
@@ -151,19 +151,19 @@ async def _serve_channels(
     request: web.BaseRequest, ports: Sequence[int], forward: Forward
 ) -> web.StreamResponse:
     socket = await sockets.accept(request, CHANNELS, is_optional=True)
-    numbered = sockets.Channels(socket)
-    channels = [_Channel(numbered, number) for number in range(len(ports))]
+    channels = sockets.Channels(socket)
+    served = [_Channel(channels, number) for number in range(len(ports))]
     with contextlib.suppress(ConnectionError):
-        for channel, port in zip(channels, ports, strict=True):
+        for channel, port in zip(served, ports, strict=True):
             number = struct.pack("<H", port)
             await channel.write(number)
-            await channel.tell(number)
+            await channel.send_message(number)
         tasks = [
-            asyncio.create_task(_carry_channel(channel, port, forward), name="port-forward")
-            for channel, port in zip(channels, ports, strict=True)
+            asyncio.create_task(_serve_channel(channel, port, forward), name="port-forward")
+            for channel, port in zip(served, ports, strict=True)
         ]
         try:
-            await _distribute(_listen(socket, numbered, channels), tasks)
+            await _distribute(_listen(socket, channels, served), tasks)
         finally:
             for task in tasks:
                 task.cancel()
@@ -176,36 +176,36 @@ async def _distribute(
     listen: Coroutine[None, None, None], tasks: "list[asyncio.Task[None]]"
 ) -> None:
     """Distribute the received messages until the client disconnects or every port is closed."""
-    listening = asyncio.create_task(listen)
-    left = {*tasks, listening}
+    listener = asyncio.create_task(listen)
+    pending = {*tasks, listener}
     try:
-        while len(left) > 1 and listening in left:
-            _, left = await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)
+        while len(pending) > 1 and listener in pending:
+            _, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        listening.cancel()
-        await asyncio.gather(listening, return_exceptions=True)
+        listener.cancel()
+        await asyncio.gather(listener, return_exceptions=True)
 
 
 async def _listen(
-    socket: web.WebSocketResponse, numbered: sockets.Channels, channels: Sequence[_Channel]
+    socket: web.WebSocketResponse, channels: sockets.Channels, ports: Sequence[_Channel]
 ) -> None:
     async for message in socket:
-        found = numbered.read(message)
-        if found is None:
+        received = channels.read(message)
+        if received is None:
             continue
-        number, is_error = divmod(found[0], 2)
-        if not is_error and number < len(channels) and found[1]:
-            await channels[number].arrived.put(found[1])
-    for channel in channels:
-        await channel.arrived.put(b"")
+        number, is_error = divmod(received[0], 2)
+        if not is_error and number < len(ports) and received[1]:
+            await ports[number].incoming.put(received[1])
+    for channel in ports:
+        await channel.incoming.put(b"")
 
 
-async def _carry_channel(channel: _Channel, port: int, forward: Forward) -> None:
+async def _serve_channel(channel: _Channel, port: int, forward: Forward) -> None:
     with contextlib.suppress(ConnectionError):
         try:
             await forward(port, channel)
         except StatusError as error:
-            await channel.tell(error.message.encode())
+            await channel.send_message(error.message.encode())
 
 
 def _ports(values: Sequence[str]) -> list[int]:
@@ -215,9 +215,9 @@ def _ports(values: Sequence[str]) -> list[int]:
         raise status.bad_request("you must specify at least 1 port")
     if len(texts) > PORTS:
         raise status.bad_request(f"at most {PORTS} ports of one request are forwarded")
-    found = []
+    ports = []
     for text in texts:
         if not text.isdecimal() or not 0 < int(text) < 65536:
             raise status.bad_request(f"unable to parse {text!r} as a port")
-        found.append(int(text))
-    return found
+        ports.append(int(text))
+    return ports

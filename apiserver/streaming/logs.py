@@ -29,13 +29,13 @@ async def serve(
     Raises StatusError, and the errors of the pieces.
     """
     socket = await sockets.accept(request, (BINARY, BASE64), is_optional=True)
-    listening = asyncio.create_task(sockets.ignore(socket))
+    listener = asyncio.create_task(sockets.ignore(socket))
     try:
         await _send(socket, b"")
         if first:
             await _send(socket, first)
         async for piece in pieces:
-            if listening.done():
+            if listener.done():
                 break
             if piece:
                 await _send(socket, piece)
@@ -46,8 +46,8 @@ async def serve(
         if httprequest.is_connected(request) and not socket.closed:
             raise  # an error of the log itself
     finally:
-        listening.cancel()
-        await asyncio.gather(listening, return_exceptions=True)
+        listener.cancel()
+        await asyncio.gather(listener, return_exceptions=True)
     return socket
 
 

@@ -24,22 +24,22 @@ from inkube.apiserver.http import RequestInfo, httprequest
 from inkube.apiserver.streaming.takeover import Feed, Takeover
 from inkube.schemas import status
 
-SECONDS = 60.0
+REQUEST_SECONDS = 60.0
 """--request-timeout: the time limit of requests other than watches and upgrades."""
-STALLED = 60.0
+STALL_SECONDS = 60.0
 """Seconds without progress after which a client that does not read is disconnected."""
-LOOK = 2.0
+CHECK_SECONDS = 2.0
 """Seconds between checks whether the client is connected while nothing is sent to it."""
 PIECE = 64 * 1024
-CONNECT = 10.0
+CONNECT_SECONDS = 10.0
 """Seconds until a connection must be established."""
 BUFFER = 64 * 1024
 """Bytes of a response that are buffered for a slow client. At most twice as many are buffered."""
 _MAX_HEADER = 64 * 1024
-_LONG = frozenset({"watch", "watchone", "proxy"})
-_STREAMED = frozenset({"attach", "exec", "log", "portforward", "proxy"})
+_LONG_RUNNING_VERBS = frozenset({"watch", "watchone", "proxy"})
+_LONG_RUNNING_SUBRESOURCES = frozenset({"attach", "exec", "log", "portforward", "proxy"})
 _IN_PATHS = "$&+,/:;=@~"  # not escaped by Go in a path, nor are letters, digits and `-_.`
-_OWN = frozenset(
+_HOP_BY_HOP = frozenset(
     name.lower()
     for name in (
         hdrs.CONNECTION, "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate",
@@ -54,7 +54,7 @@ class UnreachableError(Exception):
 
 
 class _Source(Protocol):
-    async def read(self, most: int, /) -> bytes: ...
+    async def read(self, limit: int, /) -> bytes: ...
 
 
 class _Target(Protocol):
@@ -77,7 +77,7 @@ class Upstream(Protocol):
 class Changes:
     """The changes of a request before it is forwarded."""
 
-    drops: Callable[[str], bool]
+    drops_header: Callable[[str], bool]
     """Returns whether a header with that name is removed."""
     headers: CIMultiDict[str] = field(default_factory=CIMultiDict)
     """Headers that are added."""
@@ -85,7 +85,7 @@ class Changes:
     """The path and query for the other server, or "" for those of the request."""
 
 
-def session_over(connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:
+def session(connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:
     """Return a client that forwards everything unchanged."""
     return aiohttp.ClientSession(
         connector=connector,
@@ -95,74 +95,80 @@ def session_over(connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:
         max_line_size=_MAX_HEADER,
         read_bufsize=BUFFER,
         skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
-        timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT),
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
     )
 
 
-async def pass_on(
+async def forward(
     upstream: Upstream,
     request: web.BaseRequest,
     info: RequestInfo,
     changes: Changes,
     *,
-    failed: Callable[[str], web.StreamResponse],
+    unreachable: Callable[[str], web.StreamResponse],
 ) -> web.StreamResponse:
     """Forward a request, and send the response of the other server. Raises StatusError 504.
 
-    `failed` creates the response for the reason why the server could not be reached.
+    `unreachable` creates the response for the reason why the server could not be reached.
     """
     protocol = _upgrade(request)
-    is_long = info.verb in _LONG or info.subresource in _STREAMED or bool(protocol)
-    limit = asyncio.timeout(None if is_long else SECONDS)
+    is_long_running = (
+        info.verb in _LONG_RUNNING_VERBS
+        or info.subresource in _LONG_RUNNING_SUBRESOURCES
+        or bool(protocol)
+    )
+    limit = asyncio.timeout(None if is_long_running else REQUEST_SECONDS)
     try:
-        async with limit, _while_there(request):
+        async with limit, _while_connected(request):
             base = upstream.base()
             headers = _headers(request, info, changes, protocol)
             options: dict[str, Any] = {"headers": headers}
             if request.can_read_body and isinstance(request, httprequest.Request):
                 options["data"] = request.chunks()
             path = changes.target or target(info)
-            async with upstream.request(info.method, base, path, **options) as answer:
-                if answer.status == 101:
-                    return await _switch(request, answer)
+            async with upstream.request(info.method, base, path, **options) as upstream_response:
+                if upstream_response.status == 101:
+                    return await _switch(request, upstream_response)
                 response = web.StreamResponse(
-                    status=answer.status, reason=answer.reason, headers=_shown(answer.headers)
+                    status=upstream_response.status,
+                    reason=upstream_response.reason,
+                    headers=_end_to_end(upstream_response.headers),
                 )
-                await _copy(request, answer, response)
+                await _copy(request, upstream_response, response)
                 return response
     except UnreachableError:
-        return failed("service unavailable")
+        return unreachable("service unavailable")
     except (aiohttp.ClientError, OSError, ValueError) as error:
-        return failed(f"error trying to reach service: {http.dialing.trouble(error)}")
+        return unreachable(f"error trying to reach service: {http.dialing.trouble(error)}")
     except TimeoutError as error:
         if not limit.expired():
-            return failed("error trying to reach service: i/o timeout")
-        raise status.request_timeout(SECONDS) from error
+            return unreachable("error trying to reach service: i/o timeout")
+        raise status.request_timeout(REQUEST_SECONDS) from error
 
 
 @contextlib.asynccontextmanager
-async def _while_there(request: web.BaseRequest) -> AsyncIterator[None]:
+async def _while_connected(request: web.BaseRequest) -> AsyncIterator[None]:
     """Cancel the task when its client has disconnected, because an idle watch would not detect
     that."""
     task, loop = asyncio.current_task(), asyncio.get_running_loop()
     assert task is not None, "requests are served by tasks"
     timer: asyncio.TimerHandle
 
-    def look() -> None:
+    def check() -> None:
         nonlocal timer
         if httprequest.is_connected(request):
-            timer = loop.call_later(LOOK, look)
+            timer = loop.call_later(CHECK_SECONDS, check)
         else:
             task.cancel()
 
-    timer = loop.call_later(LOOK, look)
+    timer = loop.call_later(CHECK_SECONDS, check)
     try:
         yield
     finally:
         timer.cancel()
 
 
-def is_plain(path: str) -> bool:
+def is_canonical(path: str) -> bool:
     """Return whether a path is unambiguous: no segment is empty or leads to another path."""
     return not {"", ".", ".."}.intersection(path.strip("/").split("/")) and path[:2] != "//"
 
@@ -185,7 +191,7 @@ def query(info: RequestInfo) -> str:
     return urlencode(list(info.query.items()))
 
 
-def plain(text: str, code: int) -> web.Response:
+def plain_text(text: str, code: int) -> web.Response:
     """Return a response with the text and headers of Go's http.Error."""
     headers = {"X-Content-Type-Options": "nosniff"}
     return web.Response(text=f"{text}\n", status=code, headers=headers)
@@ -203,48 +209,52 @@ def _headers(
     request: web.BaseRequest, info: RequestInfo, changes: Changes, protocol: str
 ) -> CIMultiDict[str]:
     """Return the headers of the request, without those about the connection or the user."""
-    listed = request.headers.get(hdrs.CONNECTION, "").lower().split(",")
-    dropped = _OWN | {name.strip() for name in listed} | {"host", "expect"}
-    found = CIMultiDict(
+    connection_headers = request.headers.get(hdrs.CONNECTION, "").lower().split(",")
+    dropped = _HOP_BY_HOP | {name.strip() for name in connection_headers} | {"host", "expect"}
+    forwarded = CIMultiDict(
         (name, value)
         for name, value in request.headers.items()
-        if name.lower() not in dropped and not changes.drops(name)
+        if name.lower() not in dropped and not changes.drops_header(name)
     )
-    before = found.get("X-Forwarded-For")
+    hops = forwarded.get("X-Forwarded-For")
     remote = request.remote or ""
     if remote:
-        found["X-Forwarded-For"] = f"{before}, {remote}" if before else remote
-    found["X-Forwarded-Host"] = request.host
-    found["X-Forwarded-Proto"] = request.scheme
-    found["X-Forwarded-Uri"] = quote(info.path, safe=_IN_PATHS)
-    found.extend(changes.headers)
+        forwarded["X-Forwarded-For"] = f"{hops}, {remote}" if hops else remote
+    forwarded["X-Forwarded-Host"] = request.host
+    forwarded["X-Forwarded-Proto"] = request.scheme
+    forwarded["X-Forwarded-Uri"] = quote(info.path, safe=_IN_PATHS)
+    forwarded.extend(changes.headers)
     if protocol:
-        found[hdrs.CONNECTION], found[hdrs.UPGRADE] = "Upgrade", protocol
-    return found
+        forwarded[hdrs.CONNECTION], forwarded[hdrs.UPGRADE] = "Upgrade", protocol
+    return forwarded
 
 
-def _shown(headers: Any) -> CIMultiDict[str]:
-    listed = headers.get(hdrs.CONNECTION, "").lower().split(",")
-    dropped = _OWN | {name.strip() for name in listed}
+def _end_to_end(headers: Any) -> CIMultiDict[str]:
+    connection_headers = headers.get(hdrs.CONNECTION, "").lower().split(",")
+    dropped = _HOP_BY_HOP | {name.strip() for name in connection_headers}
     return CIMultiDict(
         (name, value) for name, value in headers.items() if name.lower() not in dropped
     )
 
 
 async def _copy(
-    request: web.BaseRequest, answer: aiohttp.ClientResponse, response: web.StreamResponse
+    request: web.BaseRequest,
+    upstream_response: aiohttp.ClientResponse,
+    response: web.StreamResponse,
 ) -> None:
     await response.prepare(request)
-    async for piece in answer.content.iter_any():
+    async for piece in upstream_response.content.iter_any():
         for start in range(0, len(piece), PIECE):
-            async with asyncio.timeout(STALLED):
+            async with asyncio.timeout(STALL_SECONDS):
                 await response.write(piece[start : start + PIECE])
     await response.write_eof()
 
 
-async def _switch(request: web.BaseRequest, answer: aiohttp.ClientResponse) -> web.StreamResponse:
+async def _switch(
+    request: web.BaseRequest, upstream_response: aiohttp.ClientResponse
+) -> web.StreamResponse:
     """Forward bytes in both directions until one side ends."""
-    connection = answer.connection
+    connection = upstream_response.connection
     if connection is None or connection.transport is None or connection.protocol is None:
         raise aiohttp.ServerDisconnectedError
     theirs = asyncio.StreamReader(PIECE)
@@ -252,11 +262,13 @@ async def _switch(request: web.BaseRequest, answer: aiohttp.ClientResponse) -> w
     feed = Feed(theirs)
     connection.protocol.set_parser(feed, feed)
     writer = StreamWriter(connection.protocol, asyncio.get_running_loop())
-    ours = Takeover(answer.headers.get(hdrs.UPGRADE, ""), _shown(answer.headers))
+    ours = Takeover(
+        upstream_response.headers.get(hdrs.UPGRADE, ""), _end_to_end(upstream_response.headers)
+    )
     await ours.open(request)
     directions = (
-        asyncio.ensure_future(_carry(ours, writer)),
-        asyncio.ensure_future(_carry(theirs, ours)),
+        asyncio.ensure_future(_pipe(ours, writer)),
+        asyncio.ensure_future(_pipe(theirs, ours)),
     )
     try:
         await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
@@ -264,11 +276,11 @@ async def _switch(request: web.BaseRequest, answer: aiohttp.ClientResponse) -> w
         for task in directions:
             task.cancel()
         await asyncio.gather(*directions, return_exceptions=True)
-        answer.close()
+        upstream_response.close()
     return ours
 
 
-async def _carry(source: _Source, target: _Target) -> None:
+async def _pipe(source: _Source, target: _Target) -> None:
     with contextlib.suppress(ConnectionError):
         while piece := await source.read(PIECE):
             await target.write(piece)

@@ -19,16 +19,16 @@ BEARER = "base64url.bearer.authorization.k8s.io."
 """The prefix of a subprotocol that contains a token, because a browser cannot send headers."""
 
 
-def is_wanted(request: web.BaseRequest) -> bool:
+def is_upgrade(request: web.BaseRequest) -> bool:
     """Return whether a request wants to become a WebSocket."""
     headers = request.headers
     upgrades = "upgrade" in headers.get(hdrs.CONNECTION, "").lower()
     return upgrades and headers.get(hdrs.UPGRADE, "").strip().lower() == "websocket"
 
 
-def offered(request: web.BaseRequest) -> list[str]:
+def subprotocols(request: web.BaseRequest) -> list[str]:
     """Return the subprotocols of a client in order of preference, without tokens."""
-    return [each for each in _named(request) if not each.startswith(BEARER)]
+    return [each for each in _protocol_names(request) if not each.startswith(BEARER)]
 
 
 def token(request: web.BaseRequest) -> str:
@@ -36,22 +36,24 @@ def token(request: web.BaseRequest) -> str:
 
     Follows apiserver/pkg/authentication/request/websocket/protocol.go.
     """
-    found = [each.removeprefix(BEARER) for each in _named(request) if each.startswith(BEARER)]
-    if not found:
+    tokens = [
+        each.removeprefix(BEARER) for each in _protocol_names(request) if each.startswith(BEARER)
+    ]
+    if not tokens:
         return ""
-    if len(found) > 1:
+    if len(tokens) > 1:
         raise ValueError("multiple base64.bearer.authorization tokens specified")
-    padded = found[0] + "=" * (-len(found[0]) % 4)
+    padded = tokens[0] + "=" * (-len(tokens[0]) % 4)
     try:
         text = base64.b64decode(padded, altchars=b"-_", validate=True).decode()
     except (binascii.Error, ValueError) as error:
         raise ValueError("invalid base64.bearer.authorization token encoding") from error
-    if text and not offered(request):
+    if text and not subprotocols(request):
         raise ValueError("missing additional subprotocol")
     return text
 
 
-def _named(request: web.BaseRequest) -> list[str]:
+def _protocol_names(request: web.BaseRequest) -> list[str]:
     headers = request.headers.getall(hdrs.SEC_WEBSOCKET_PROTOCOL, ())
     return [part.strip() for header in headers for part in header.split(",") if part.strip()]
 
@@ -123,9 +125,9 @@ async def accept(
     receives pings and pongs. Raises StatusError 400 for an invalid handshake and 403 without a
     common subprotocol, as `wsstream` of apiserver.
     """
-    wanted = offered(request)
-    if not (is_optional and not wanted) and not any(one in protocols for one in wanted):
-        text = f"unable to upgrade: unable to negotiate protocol: client supports {_list(wanted)}"
+    offered = subprotocols(request)
+    if not (is_optional and not offered) and not any(one in protocols for one in offered):
+        text = f"unable to upgrade: unable to negotiate protocol: client supports {_list(offered)}"
         raise status.StatusError(
             403, status.Reason.FORBIDDEN, f"{text}, server accepts {_list(protocols)}"
         )

@@ -14,7 +14,7 @@ from typing import NamedTuple
 VERSION = 3
 SYN_STREAM, SYN_REPLY, RST_STREAM, PING, GOAWAY, HEADERS = 1, 2, 3, 6, 7, 8
 FIN = 0x01
-REFUSED = 3
+REFUSED_STREAM = 3
 """A reason in RST_STREAM: the stream was refused."""
 HEAD = 8
 LARGEST = 1024 * 1024
@@ -41,7 +41,7 @@ class Head(NamedTuple):
         return bool(self.flags & FIN)
 
 
-class Opened(NamedTuple):
+class SynStream(NamedTuple):
     """A decoded SYN_STREAM."""
 
     stream: int
@@ -73,17 +73,17 @@ def ping(number: int) -> bytes:
     return _control(PING, struct.pack("!I", number))
 
 
-def reset(stream: int, why: int) -> bytes:
+def reset(stream: int, status: int) -> bytes:
     """Return an RST_STREAM frame."""
-    return _control(RST_STREAM, struct.pack("!II", stream, why))
+    return _control(RST_STREAM, struct.pack("!II", stream, status))
 
 
 def number(payload: bytes) -> int:
     """Return the first number of a payload, without its highest bit. Raises ProtocolError."""
     if len(payload) < 4:
         raise ProtocolError("a frame is too short")
-    found: int = struct.unpack_from("!I", payload)[0] & 0x7FFFFFFF
-    return found
+    value: int = struct.unpack_from("!I", payload)[0] & 0x7FFFFFFF
+    return value
 
 
 def _control(kind: int, payload: bytes, flags: int = 0) -> bytes:
@@ -99,23 +99,23 @@ class Headers:
         self._packer = zlib.compressobj(zdict=DICTIONARY)
         self._unpacker = zlib.decompressobj(zdict=DICTIONARY)
 
-    def opened(self, head: Head, payload: bytes) -> Opened:
+    def syn_stream(self, head: Head, payload: bytes) -> SynStream:
         """Return the members of a SYN_STREAM frame. Raises ProtocolError."""
         if len(payload) < 10:
             raise ProtocolError("a SYN_STREAM is too short")
-        return Opened(number(payload), self.unpack(payload[10:]), head.ends)
+        return SynStream(number(payload), self.unpack(payload[10:]), head.ends)
 
     def unpack(self, block: bytes) -> dict[str, str]:
         """Return the headers of a block, with names in lower case. Raises ProtocolError."""
         try:
-            plain = self._unpacker.decompress(block, LARGEST_HEADERS)
+            data = self._unpacker.decompress(block, LARGEST_HEADERS)
         except zlib.error as error:
             raise ProtocolError(f"headers cannot be unpacked: {error}") from error
         if self._unpacker.unconsumed_tail:
             raise ProtocolError(f"headers have more than {LARGEST_HEADERS} bytes")
-        return _pairs(plain)
+        return _pairs(data)
 
-    def reply(self, stream: int, headers: Mapping[str, str] | None = None) -> bytes:
+    def syn_reply(self, stream: int, headers: Mapping[str, str] | None = None) -> bytes:
         """Return a SYN_REPLY frame."""
         return _control(SYN_REPLY, struct.pack("!I", stream) + self._pack(headers or {}))
 
@@ -124,36 +124,36 @@ class Headers:
         return _control(SYN_STREAM, struct.pack("!IIH", stream, 0, 0) + self._pack(headers))
 
     def _pack(self, headers: Mapping[str, str]) -> bytes:
-        plain = struct.pack("!I", len(headers))
+        data = struct.pack("!I", len(headers))
         for name, value in headers.items():
-            plain += _sized(name.lower()) + _sized(value)
-        return self._packer.compress(plain) + self._packer.flush(zlib.Z_SYNC_FLUSH)
+            data += _length_prefixed(name.lower()) + _length_prefixed(value)
+        return self._packer.compress(data) + self._packer.flush(zlib.Z_SYNC_FLUSH)
 
 
-def _sized(text: str) -> bytes:
+def _length_prefixed(text: str) -> bytes:
     encoded = text.encode()
     return struct.pack("!I", len(encoded)) + encoded
 
 
-def _pairs(plain: bytes) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _pairs(data: bytes) -> dict[str, str]:
+    pairs: dict[str, str] = {}
     at = 4
-    for _ in range(number(plain)):
+    for _ in range(number(data)):
         texts = []
         for _ in range(2):
-            size = number(plain[at : at + 4])
-            texts.append(plain[at + 4 : at + 4 + size].decode("utf-8", "replace"))
+            size = number(data[at : at + 4])
+            texts.append(data[at + 4 : at + 4 + size].decode("utf-8", "replace"))
             at += 4 + size
-        if at > len(plain):
+        if at > len(data):
             raise ProtocolError("headers end too early")
-        found[texts[0].lower()] = texts[1]
-    return found
+        pairs[texts[0].lower()] = texts[1]
+    return pairs
 
 
 def _dictionary() -> bytes:
     """Return the zlib dictionary of SPDY/3, which section 2.6.10.1 of its specification
     contains."""
-    sized = (
+    names = (
         "options head post put delete trace accept accept-charset accept-encoding accept-language "
         "accept-ranges age allow authorization cache-control connection content-base "
         "content-encoding content-language content-length content-location content-md5 "
@@ -172,10 +172,10 @@ def _dictionary() -> bytes:
         "application/xml,application/xhtml+xml,text/plain,text/javascript,publicprivatemax-age="
         "gzip,deflate,sdchcharset=utf-8charset=iso-8859-1,utf-,*,enq=0."
     )
-    found = b"".join(_sized(name) for name in sized.split(" "))
+    dictionary = b"".join(_length_prefixed(name) for name in names.split(" "))
     for name in ("200 OK", "version", "HTTP/1.1", "url", "public", "set-cookie", "keep-alive"):
-        found += _sized(name)
-    return found + _sized("origin") + rest.encode()
+        dictionary += _length_prefixed(name)
+    return dictionary + _length_prefixed("origin") + rest.encode()
 
 
 DICTIONARY = _dictionary()

@@ -40,9 +40,9 @@ class Takeover(web.StreamResponse):
         """Return exactly `count` bytes. Raises asyncio.IncompleteReadError at the end."""
         return await self._reader.readexactly(count)
 
-    async def read(self, most: int) -> bytes:
-        """Return the received bytes, at most `most`, or b"" at the end."""
-        return await self._reader.read(most)
+    async def read(self, limit: int) -> bytes:
+        """Return the received bytes, at most `limit`, or b"" at the end."""
+        return await self._reader.read(limit)
 
     async def write(self, data: bytes | bytearray | memoryview) -> None:
         """Send data; waits if the client reads slowly. Raises ConnectionError."""

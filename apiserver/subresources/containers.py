@@ -138,7 +138,7 @@ class PodStreams:
             try:
                 # errors are raised before anything is sent
                 first = await anext(pieces, b"")
-                if streaming.sockets.is_wanted(exchange.request):
+                if streaming.sockets.is_upgrade(exchange.request):
                     return await streaming.logs.serve(exchange.request, first, pieces)
                 await response.prepare(exchange.request)
                 await self._send(exchange.request, response, first)

@@ -41,13 +41,15 @@ async def pass_on(exchange: Exchange, target: Connect | str, scheme: str) -> web
         return web.Response(status=301, headers={hdrs.LOCATION: location})
     asked = quote(rest or "/", safe="/$&+,:;=@~")
     changes = proxying.Changes(
-        drops=lambda header: header.lower() == "authorization",
+        drops_header=lambda header: header.lower() == "authorization",
         headers=CIMultiDict({hdrs.HOST: request.host}),
         target=f"{asked}?{query}" if query else asked,
     )
     there = _addressed(target, scheme) if isinstance(target, str) else _reached(target, scheme)
     async with there as port:
-        return await proxying.pass_on(port, request, exchange.info, changes, failed=port.refuse)
+        return await proxying.forward(
+            port, request, exchange.info, changes, unreachable=port.refuse
+        )
 
 
 class _Side:
@@ -67,7 +69,7 @@ class _Side:
 
 
 class _Port:
-    """A port of a pod or an address, as an upstream for `proxying.pass_on`."""
+    """A port of a pod or an address, as an upstream for `proxying.forward`."""
 
     def __init__(self, base: str, session: aiohttp.ClientSession) -> None:
         self._base = base
@@ -95,7 +97,7 @@ async def _reached(connect: Connect, scheme: str) -> AsyncIterator[_Port]:
     """Yield a port whose connections `connect` serves."""
     with tempfile.TemporaryDirectory(prefix="inkube-") as folder:
         path = str(Path(folder) / "port")
-        async with proxying.session_over(aiohttp.UnixConnector(path)) as session:
+        async with proxying.session(aiohttp.UnixConnector(path)) as session:
             port = _Port(f"{scheme}://pod", session)
 
             async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -112,5 +114,5 @@ async def _reached(connect: Connect, scheme: str) -> AsyncIterator[_Port]:
 @contextlib.asynccontextmanager
 async def _addressed(address: str, scheme: str) -> AsyncIterator[_Port]:
     """Yield a port to which this process can connect."""
-    async with proxying.session_over(aiohttp.TCPConnector()) as session:
+    async with proxying.session(aiohttp.TCPConnector()) as session:
         yield _Port(f"{scheme}://{address}", session)

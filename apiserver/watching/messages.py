@@ -38,7 +38,7 @@ class Socket:
         self.response: web.StreamResponse = web.StreamResponse(status=101)
         if "://" not in request.headers.get(hdrs.ORIGIN, ""):
             raise status.forbidden("", "", "", "a watch over WebSocket takes an Origin header")
-        self._protocols = sockets.offered(request)
+        self._protocols = sockets.subprotocols(request)
         if len(self._protocols) > 1:
             raise status.bad_request(
                 "missing or bad WebSocket-Protocol: a watch over WebSocket takes one, "

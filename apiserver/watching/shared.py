@@ -167,7 +167,7 @@ class Socket:
     async def open(self, request: web.BaseRequest) -> web.StreamResponse:
         """See Carrier."""
         self._socket = await sockets.accept(
-            request, sockets.offered(request)[:1], is_optional=True, max_size=LARGEST
+            request, sockets.subprotocols(request)[:1], is_optional=True, max_size=LARGEST
         )
         return self._socket
 
@@ -466,7 +466,7 @@ class SharedStreams:
 
     async def _open(self, request: Request, info: RequestInfo, user: User) -> web.StreamResponse:
         first = [_of_query(text) for text in info.query.getall("open", ())]
-        is_socket = hdrs.UPGRADE in request.headers and sockets.is_wanted(request)
+        is_socket = hdrs.UPGRADE in request.headers and sockets.is_upgrade(request)
         carrier = Socket() if is_socket else Events(request)
         stream = Stream(request, user, carrier, self._serve)
         self._streams[stream.name] = stream

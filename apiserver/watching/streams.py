@@ -206,7 +206,7 @@ class Streams:
         if isinstance(request, Request) and request.channel is not None:
             connection = request.channel
             request.channel.warnings = call.warnings
-        elif hdrs.UPGRADE in request.headers and streaming.sockets.is_wanted(request):
+        elif hdrs.UPGRADE in request.headers and streaming.sockets.is_upgrade(request):
             connection = watching.messages.Socket(request, is_text=not form.protobuf)
         else:
             connection = _over_http(request, call.warnings, form)

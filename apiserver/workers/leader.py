@@ -100,13 +100,17 @@ class Leader:
         if pid not in self._neighbours:
             await self._forget_the_gone()
             self._neighbours[pid] = aggregation.Neighbour(str(self._worker.place(pid)))
-        changes = proxying.Changes(auth.frontproxy.is_own, auth.frontproxy.headers(user))
-        return await proxying.pass_on(self._neighbours[pid], request, info, changes, failed=_silent)
+        changes = proxying.Changes(
+            auth.frontproxy.is_identity_header, auth.frontproxy.headers(user)
+        )
+        return await proxying.forward(
+            self._neighbours[pid], request, info, changes, unreachable=_silent
+        )
 
 
 def _silent(why: str) -> web.StreamResponse:
     logger.warning("the worker that leads does not answer")
-    return proxying.plain(why, 503)
+    return proxying.plain_text(why, 503)
 
 
 async def listening(worker: Worker, server: web.Server) -> web.ServerRunner:

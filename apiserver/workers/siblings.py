@@ -41,7 +41,7 @@ class Siblings:
             self._server.close()
             await self._server.wait_closed()
 
-    async def ask(self) -> Sequence[Figures]:
+    async def fetch(self) -> Sequence[Figures]:
         """Return the metrics of every other worker that responds."""
         numbers = range(1, self._worker.count + 1)
         others = [number for number in numbers if number != self._worker.number]

@@ -10,7 +10,7 @@ from patience import within
 from inkube import APIServer
 from inkube.apiserver import cli
 from inkube.apiserver.commands import terminal
-from inkube.apiserver.discovery.stages import IMPORTING, LOADING, Stage
+from inkube.apiserver.discovery.stages import DEFINING, LOADING, Stage
 from inkube.apiserver.root.sources import foundation
 from inkube.storage import writer
 from inkube.storage.sql.sqlite import sqlite_log
@@ -114,7 +114,7 @@ async def test_definitions_that_are_made_are_counted():
     async with server:
         await looking
     assert seen[0].check == LOADING
-    told = [str(stage) for stage in seen if stage.check == IMPORTING]
+    told = [str(stage) for stage in seen if stage.check == DEFINING]
     assert "importing definitions: 33% (1 of 3)" in told
 
 

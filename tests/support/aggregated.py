@@ -13,7 +13,7 @@ from inkube.apiserver.auth import certificates, tls
 GROUP, VERSION = "things.example.com", "v1beta1"
 NAME = f"{VERSION}.{GROUP}"
 PREFIX = f"/apis/{GROUP}/{VERSION}"
-SERVER = certificates.make(["api.default.svc"])
+SERVER = certificates.make_server(["api.default.svc"])
 _VERBS = ["create", "get", "list", "watch"]
 
 

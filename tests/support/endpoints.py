@@ -7,7 +7,7 @@ from aiohttp import web
 
 from inkube.apiserver.auth import certificates, tls
 
-_CERTIFICATE = certificates.make()
+_CERTIFICATE = certificates.make_server()
 BUNDLE = base64.b64encode(_CERTIFICATE.authority).decode()
 """The caBundle of a configuration that trusts these servers."""
 LEAF = base64.b64encode(_CERTIFICATE.chain).decode()

@@ -153,10 +153,10 @@ async def test_values_that_can_mean_nothing_are_refused_by_their_option(tmp_path
 
 async def test_tls_files_that_are_none_are_named(tmp_path):
     (tmp_path / "text.pem").write_text("no PEM")
-    made = certificates.make()
+    made = certificates.make_server()
     (tmp_path / "chain.pem").write_bytes(made.chain)
     (tmp_path / "key.pem").write_bytes(made.key)
-    (tmp_path / "other.pem").write_bytes(certificates.make().key)
+    (tmp_path / "other.pem").write_bytes(certificates.make_server().key)
     for chain, key, told in [
         ("text.pem", "key.pem", "text.pem contains no certificate"),
         ("chain.pem", "text.pem", "text.pem holds no private key"),

@@ -15,7 +15,7 @@ def test_headers_of_spdy_survive_both_ways():
         frame = packed.open(2 * number + 1, wanted)
         head = spdy.read_head(frame[:8])
         assert (head.kind, head.length) == (spdy.SYN_STREAM, len(frame) - 8)
-        opened = unpacked.opened(head, frame[8:])
+        opened = unpacked.syn_stream(head, frame[8:])
         assert (opened.stream, opened.headers) == (2 * number + 1, wanted)
 
 
@@ -31,4 +31,4 @@ def test_a_bomb_of_headers_is_not_unpacked():
     bomb = spdy.Headers().open(1, {"a": "x" * 10_000_000})
     assert len(bomb) < 100_000
     with pytest.raises(spdy.ProtocolError, match="more than"):
-        spdy.Headers().opened(spdy.read_head(bomb[:8]), bomb[8:])
+        spdy.Headers().syn_stream(spdy.read_head(bomb[:8]), bomb[8:])

@@ -169,9 +169,9 @@ async def test_a_client_of_spdy_ends_the_input_with_its_stream(serving):
 @pytest.mark.parametrize("protocol", [*ALL, SPDY])
 async def test_sizes_of_the_terminal_reach_the_command_and_nonsense_does_not(serving, protocol):
     async def measures(process: commands.Process) -> int:
-        found = [await process.resized()]
+        found = [await process.next_size()]
         await process.write(b"next")
-        found.append(await process.resized())
+        found.append(await process.next_size())
         await process.write(json.dumps(found).encode())
         return 0
 

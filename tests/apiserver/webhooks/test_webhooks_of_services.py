@@ -14,8 +14,8 @@ from inkube.apiserver.configuration import BadOption, Options
 from inkube.apiserver.registry.serviceaddresses import ServiceAddresses, UnresolvedError
 from inkube.schemas.status import StatusError
 
-OURS = certificates.make(["hook.system.svc"])
-OTHERS = certificates.make(["other.system.svc"])
+OURS = certificates.make_server(["hook.system.svc"])
+OTHERS = certificates.make_server(["other.system.svc"])
 CRD = boats.definition({"type": "object", "x-kubernetes-preserve-unknown-fields": True})
 (V1,) = CRD["spec"]["versions"]
 CRD["spec"]["versions"].append({**V1, "name": "v2", "storage": False})
