@@ -29,7 +29,7 @@ from inkube.apiserver.discovery import Endpoint
 from inkube.apiserver.faults import Faults, Injection
 from inkube.apiserver.handlers import STREAMED, WATCHES, Routes
 from inkube.apiserver.http import (
-    Answer,
+    BodyResponse,
     Guard,
     Metrics,
     Origins,
@@ -54,7 +54,7 @@ _READS = frozenset({"GET", "HEAD"})
 _ASSUMED = 'the path names no namespace: "{0}" is meant; write namespaces/{0}/ before the resource'
 WRITE_SECONDS = 60.0  # --request-timeout
 _ERRORS = 400  # the lowest code of an error
-_WHOLE = (Answer, web.Response)
+_WHOLE = (BodyResponse, web.Response)
 """The responses that are not streams."""
 
 
@@ -164,14 +164,14 @@ class App:
         """Pass a finished request to the listeners, with its body. For a rejected request, this is
         the part of the body that was read."""
         heard, received = begun
-        sent = request.sent
+        sent = request.received_body
         if heard.call is not None and request.method not in _READS and response.status < 400:
             sent = await request.read()
         if heard.user is None:
             with contextlib.suppress(status.StatusError):  # 401: the user is unknown
                 heard.user = self._parts.access.identify(request)
         body = getattr(response, "body", None)
-        finished = http.audit.Finished(
+        finished = http.audit.FinishedRequest(
             id=request_id,
             info=info,
             uri=str(request.rel_url),
@@ -192,7 +192,7 @@ class App:
         request_id: str,
         heard: "http.audit.RequestContext | None",
     ) -> web.StreamResponse:
-        refused = httprequest.refuse(request)
+        refused = httprequest.refusal(request)
         if refused is not None:
             return refused
         try:
@@ -200,7 +200,7 @@ class App:
             if self._parts.resources.delegates and not streamed:
                 streamed = self._delegate(info) is not None and hdrs.UPGRADE in request.headers
             watches = info.verb in WATCHES or info.path == watching.SHARED
-            with self._parts.guard.admit(request, long=streamed or watches):
+            with self._parts.guard.admit(request, is_long_running=streamed or watches):
                 if streamed or (watches and hdrs.UPGRADE in request.headers):
                     self._parts.origins.check(request)  # browsers send no preflight for them
                 if streamed or request.method in _READS:
@@ -208,11 +208,11 @@ class App:
                 else:
                     response = await self._serve_write(request, info, heard)
         except status.StatusError as error:
-            form = negotiation.safe(request, info.query)
+            form = negotiation.error_form(request, info.query)
             response = responses.error(error, form)
         except ConnectionError:
-            if request.is_answered:
-                request.break_off()
+            if request.has_response:
+                request.abort()
             raise
         except asyncio.CancelledError:
             raise
@@ -220,24 +220,24 @@ class App:
             failure = registry.failures.as_status(error)
             if failure.code == 503:
                 logger.error("the store failed: %s", error, extra={"request_id": request_id})
-            response = responses.error(failure, negotiation.PLAIN)
+            response = responses.error(failure, negotiation.COMPACT_JSON)
         except Exception:
             logger.exception("unhandled error", extra={"request_id": request_id})
             failure = status.internal(f"unexpected error; see the log at request {request_id}")
-            response = responses.error(failure, negotiation.PLAIN)
+            response = responses.error(failure, negotiation.COMPACT_JSON)
         if response.prepared or not isinstance(response, _WHOLE):
             return response  # a stream, which is over
         # an error can end a stream: no second response may follow it
-        if response.status >= _ERRORS and request.is_answered:
-            request.break_off()
+        if response.status >= _ERRORS and request.has_response:
+            request.abort()
             raise ConnectionResetError("an error ended a response that had begun")
-        if isinstance(response, Answer):
-            response.name(request_id)
+        if isinstance(response, BodyResponse):
+            response.set_audit_id(request_id)
         else:
             response.headers["Audit-Id"] = request_id
         if request.flow is not None:
             _name_flow(response, *request.flow)
-        if isinstance(response, Answer):
+        if isinstance(response, BodyResponse):
             encoding = request.headers.get(hdrs.ACCEPT_ENCODING)
             if encoding is not None and request.version >= HttpVersion11:
                 responses.compress(response, encoding)
@@ -346,8 +346,8 @@ class App:
         route = parts.routes.find(info)
         if route is None:
             return await self._unserved(request, info, user)
-        if parts.defaults.is_wanted(info.group, info.resource, info.name or info.selected):
-            await parts.defaults.make(info.group, info.resource, info.name or info.selected)
+        if parts.defaults.is_wanted(info.group, info.resource, info.name or info.selected_name):
+            await parts.defaults.make(info.group, info.resource, info.name or info.selected_name)
         call = route.call(info, user)
         call.is_current = request.is_current
         if heard is not None:
@@ -362,7 +362,7 @@ class App:
                 return await parts.routes.answer(route, request, info, call, injection)
             return responses.unknown_path(plain=wording.unknown_is_plain)
         except status.StatusError as error:
-            form = negotiation.safe(request, info.query)
+            form = negotiation.error_form(request, info.query)
             return responses.error(wording.refusal(error), form, call.warnings)
 
     async def _unserved(
@@ -435,7 +435,7 @@ class App:
         )
 
 
-def _name_flow(response: "Answer | web.Response", schema: str, level: str) -> None:
+def _name_flow(response: "BodyResponse | web.Response", schema: str, level: str) -> None:
     """Add headers with the flow schema and priority level of a request."""
     response.headers["X-Kubernetes-PF-FlowSchema-UID"] = schema
     response.headers["X-Kubernetes-PF-PriorityLevel-UID"] = level

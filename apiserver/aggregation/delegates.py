@@ -148,7 +148,7 @@ class Remote:
             late = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
             why = f"Get {quote(url)}: {late}"
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            why = f"Get {quote(url)}: {http.dialing.trouble(error)}"
+            why = f"Get {quote(url)}: {http.dialing.dial_error(error)}"
         return f"failing or missing response from {url}: {why}"
 
     async def refresh(self) -> bool:

@@ -105,7 +105,7 @@ class Upstream:
     def _context(self) -> ssl.SSLContext:
         if self._registration.insecure:
             return self._lenient
-        made = http.dialing.trusting(self._registration.bundle)
+        made = http.dialing.client_context(self._registration.bundle)
         self._identity().configure(made)
         return made
 

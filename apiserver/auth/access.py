@@ -63,7 +63,7 @@ class GuardedAccess:
             return impersonation.read(request.headers, constrained=self.constrained_impersonation)
         except StatusError as error:
             if self.plain_text_errors:
-                raise internal_in_plain(requests.as_sent(request), error.message) from None
+                raise internal_in_plain(requests.raw_target(request), error.message) from None
             raise
 
 

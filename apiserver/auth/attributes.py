@@ -61,7 +61,7 @@ def of_request(user: User, info: RequestInfo) -> Attributes:
         info.resource,
         info.subresource,
         info.namespace,
-        info.name or info.selected,
+        info.name or info.selected_name,
     )
 
 

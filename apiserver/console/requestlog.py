@@ -78,7 +78,9 @@ class RequestLog:
         self._closed = True
         self._news.set()
 
-    def hear(self, finished: "http.audit.Finished", heard: "http.audit.RequestContext") -> None:
+    def hear(
+        self, finished: "http.audit.FinishedRequest", heard: "http.audit.RequestContext"
+    ) -> None:
         """Keep the event of one finished request."""
         if finished.info.path.startswith(_OWN):
             return

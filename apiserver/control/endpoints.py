@@ -13,7 +13,7 @@ import orjson
 from aiohttp import web
 from multidict import CIMultiDict
 
-from inkube.apiserver.http import Answer, RequestInfo, bodies, negotiation, responses
+from inkube.apiserver.http import BodyResponse, RequestInfo, bodies, negotiation, responses
 from inkube.apiserver.registry import User
 from inkube.schemas import status
 from inkube.schemas.objects import Object
@@ -126,23 +126,23 @@ class Control:
         if name:
             return await self._of_one(info.method, action, name)
         if info.method == "GET" and action in self._gets:
-            return responses.render(self._gets[action](), negotiation.PLAIN)
+            return responses.render(self._gets[action](), negotiation.COMPACT_JSON)
         if info.method == "POST" and action in self._posts:
             answer = await self._posts[action](await _read(request))
-            return responses.render(answer, negotiation.PLAIN)
+            return responses.render(answer, negotiation.COMPACT_JSON)
         raise status.method_not_allowed()
 
     async def _of_one(self, method: str, action: str, name: str) -> web.StreamResponse:
         if (method, action) == ("GET", "snapshot"):
             headers = {"Content-Type": FILE, "Cache-Control": "no-cache, private"}
-            return Answer(await self._actions.file(name), CIMultiDict(headers))
+            return BodyResponse(await self._actions.file(name), CIMultiDict(headers))
         if (method, action) == ("DELETE", "snapshot"):
             self._actions.forget(name)
         elif (method, action) == ("DELETE", "fork"):
             await self._actions.end(name)
         else:
             raise status.method_not_allowed()
-        return responses.render({"name": name}, negotiation.PLAIN)
+        return responses.render({"name": name}, negotiation.COMPACT_JSON)
 
     async def _settled(self, given: Object) -> Object:
         within = _seconds(given, "within", WITHIN, LONGEST)

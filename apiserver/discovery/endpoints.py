@@ -10,7 +10,7 @@ from multidict import CIMultiDict
 
 from inkube.apiserver import discovery, http
 from inkube.apiserver.discovery import health, issuer
-from inkube.apiserver.http import Answer, Metrics, RequestInfo, negotiation, responses
+from inkube.apiserver.http import BodyResponse, Metrics, RequestInfo, negotiation, responses
 from inkube.apiserver.registry import Resources, User
 from inkube.schemas import caches, status
 from inkube.schemas.lazy import Late
@@ -117,7 +117,7 @@ class Endpoints:
     def figures(self) -> Object:
         """Return the metrics of this process, for other workers."""
         return {
-            "requests": self.requests.told(),
+            "requests": self.requests.snapshot(),
             "commits": self._commits.told(),
             "caches": {cache.name: cache.entries() for cache in caches.every()},
             "checks": [[*check, number] for check, number in self.health.request_counts.items()],
@@ -140,7 +140,7 @@ class Endpoints:
             paths |= {base, *(f"{base}/{version}" for version in names)}
         for group, version in self._resources.delegates:
             paths |= {f"/apis/{group}", f"/apis/{group}/{version}"}
-        return responses.render({"paths": sorted(paths)}, negotiation.INDENTED)
+        return responses.render({"paths": sorted(paths)}, negotiation.INDENTED_JSON)
 
     async def version(
         self, request: web.BaseRequest, info: RequestInfo, user: User
@@ -148,7 +148,7 @@ class Endpoints:
         """Serve `/version`."""
         if info.method not in ("GET", "HEAD"):
             raise status.method_not_allowed()
-        return responses.render(version_document(self._release), negotiation.INDENTED)
+        return responses.render(version_document(self._release), negotiation.INDENTED_JSON)
 
     async def metrics(
         self, request: web.BaseRequest, info: RequestInfo, user: User
@@ -171,7 +171,7 @@ class Endpoints:
             },
             stored_bytes=self._stored_bytes(),
             commits=commits,
-            deprecated={
+            deprecated_resources={
                 (each.group, name, each.plural)
                 for each in self._resources.installed()
                 for name, served in each.versions.items()
@@ -180,7 +180,7 @@ class Endpoints:
             build={name: version[member] for name, member in _BUILD.items()},
         )
         text = http.exposition.text(exposed)
-        return Answer(text, CIMultiDict({"Content-Type": self._content_type}))
+        return BodyResponse(text, CIMultiDict({"Content-Type": self._content_type}))
 
     async def levels(
         self, request: web.BaseRequest, info: RequestInfo, user: User

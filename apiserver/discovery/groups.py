@@ -13,7 +13,7 @@ import orjson
 from aiohttp import hdrs, web
 from multidict import CIMultiDict
 
-from inkube.apiserver.http import Answer, RequestInfo, negotiation, responses
+from inkube.apiserver.http import BodyResponse, RequestInfo, negotiation, responses
 from inkube.apiserver.registry import Resources, User
 from inkube.schemas import releases, wordings
 from inkube.schemas.aggregation import Registration, priorities, registrations
@@ -59,7 +59,7 @@ class Discovery:
             raise wording.method_not_allowed(GVR(group, version, ""), info.verb)
         if version and wording.is_routed:
             negotiation.route(request.headers.get(hdrs.ACCEPT))
-        form = negotiation.asked(request, info.query, transforms=())
+        form = negotiation.requested_form(request, info.query, transforms=())
         if version:
             return responses.render(self.resource_list(group, version), form)
         return responses.render(
@@ -71,7 +71,7 @@ class Discovery:
         version = _aggregated_version(accept)
         if version:
             return self._aggregated_response(request, root, version)
-        form = negotiation.asked(request, info.query, transforms=())
+        form = negotiation.requested_form(request, info.query, transforms=())
         if root == "api":
             document: Object = {
                 "kind": "APIVersions",
@@ -103,7 +103,7 @@ class Discovery:
         }
         if request.headers.get("If-None-Match") == etag:
             return web.Response(status=304, headers=headers)
-        return Answer(body, CIMultiDict(headers))
+        return BodyResponse(body, CIMultiDict(headers))
 
     def _refresh(self, definitions: Sequence[Definition]) -> None:
         """Build documents again if the table of served kinds changed."""

@@ -16,7 +16,7 @@ import orjson
 from aiohttp import hdrs, web
 from multidict import CIMultiDict
 
-from inkube.apiserver.http import Answer, RequestInfo, negotiation
+from inkube.apiserver.http import BodyResponse, RequestInfo, negotiation
 from inkube.apiserver.registry import HEAVY, Delegate, Resources, User, Worker
 from inkube.schemas import status, wordings
 from inkube.schemas.definitions import Definition
@@ -215,7 +215,7 @@ def _response(
     headers = {"ETag": etag, "Vary": "Accept", "Cache-Control": control}
     if request.headers.get("If-None-Match") == etag:
         return web.Response(status=304, headers=headers)
-    return Answer(body, CIMultiDict({**headers, "Content-Type": media}))
+    return BodyResponse(body, CIMultiDict({**headers, "Content-Type": media}))
 
 
 def _of_groups(kinds: dict[Key, list[Definition]]) -> Iterator[_Document]:

@@ -48,7 +48,7 @@ class StartupHandler:
         else:
             failure = status.unavailable(f"the server is starting: {self._failures()[LOADING]}")
             failure.headers["Retry-After"] = "1"
-            response = responses.error(failure, negotiation.PLAIN)
+            response = responses.error(failure, negotiation.COMPACT_JSON)
         response.headers["Connection"] = "close"
         response.force_close()
         return response

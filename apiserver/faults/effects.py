@@ -7,7 +7,7 @@ from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 
 from inkube.apiserver.faults.injections import Injection
-from inkube.apiserver.http import Answer, Piece, Request, budget
+from inkube.apiserver.http import BodyResponse, Piece, Request, budget
 
 PIECES = 10  # per second: the number of pieces of a slow response
 Serve = Callable[[], Awaitable[web.StreamResponse]]
@@ -22,14 +22,14 @@ class Cut(web.StreamResponse):
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
         """Reset the connection. Raises ConnectionResetError, which the caller can ignore."""
-        budget.cut_off(request.transport)
+        budget.abort(request.transport)
         raise ConnectionResetError("cut by a Fault")
 
 
-class Slow(Answer):
+class Slow(BodyResponse):
     """A response with a limited number of bytes per second."""
 
-    def __init__(self, answer: Answer, rate: int, sleep: Sleep) -> None:
+    def __init__(self, answer: BodyResponse, rate: int, sleep: Sleep) -> None:
         super().__init__(answer.body, answer.headers, answer.status)
         self._rate = rate
         self._sleep = sleep
@@ -42,7 +42,7 @@ class Slow(Answer):
         writer, size = self._writer, max(1, self._rate // PIECES)
         if writer is None:
             return
-        for piece in _small(self._pieces(), size) if self._shown else ():
+        for piece in _small(self._pieces(), size) if self._has_body else ():
             await self._sleep(len(piece) / self._rate)
             await writer.write(piece)
             await writer.drain()
@@ -73,7 +73,7 @@ async def endure(
         _refuse(injection)
         if injection.cut:
             return Cut()
-    if injection.rate and isinstance(response, Answer):
+    if injection.rate and isinstance(response, BodyResponse):
         return Slow(response, injection.rate, sleep)
     return response
 

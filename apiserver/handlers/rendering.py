@@ -7,7 +7,7 @@ import orjson
 from inkube.apiserver import handlers
 from inkube.apiserver.handlers import listed, rows, stored, tables
 from inkube.apiserver.handlers.stored import data_of
-from inkube.apiserver.http import YAML, Answer, Body, Form, responses
+from inkube.apiserver.http import YAML, Body, BodyResponse, Form, responses
 from inkube.apiserver.registry import Call, Page, SystemFields
 from inkube.schemas.objects import Object
 from inkube.storage import Entry
@@ -23,7 +23,7 @@ class Renderer:
     def __init__(self, system_fields: SystemFields) -> None:
         self._system_fields = system_fields
 
-    def entry(self, call: Call, entry: Entry, form: Form, *, code: int = 200) -> Answer:
+    def entry(self, call: Call, entry: Entry, form: Form, *, code: int = 200) -> BodyResponse:
         """Return one object."""
         if form.plain_json:
             return responses.data(data_of(call, entry), code=code, warnings=call.warnings)
@@ -37,11 +37,11 @@ class Renderer:
             )
         return responses.render(value, form, code=code, warnings=call.warnings)
 
-    async def page(self, call: Call, page: Page, form: Form) -> Answer:
+    async def page(self, call: Call, page: Page, form: Form) -> BodyResponse:
         """Return a list. A long one is encoded while it is sent. Raises StatusError 400 or 406."""
         body = await self._list(call, page, form)
         answer = responses.data(body, warnings=call.warnings, media=form.media)
-        answer.pinned += len(page.entries) * PLACE
+        answer.pinned_bytes += len(page.entries) * PLACE
         return answer
 
     async def _list(self, call: Call, page: Page, form: Form) -> Body:

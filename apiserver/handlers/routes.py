@@ -89,7 +89,7 @@ class Routes:
         resource = self._resources.get(info.group, info.resource)
         if resource is None or not resource.namespaced or not resource.wording.default_namespace:
             return info
-        return requests.within(info, resource.wording.default_namespace)
+        return requests.with_namespace(info, resource.wording.default_namespace)
 
     def find(self, info: RequestInfo) -> Route | None:
         """Return the route of a request, or None for a kind or version that is not served."""
@@ -121,7 +121,7 @@ class Routes:
         if info.name:
             _check_name(info.name)
         if info.subresource in STREAMED:  # their responses have their own media types
-            form, injection = negotiation.PLAIN, None
+            form, injection = negotiation.COMPACT_JSON, None
         else:
             form = self._form(route, request, info)
         handler = route.handler or self._handler(info, call)
@@ -141,11 +141,11 @@ class Routes:
         if resource.definition.max_body:
             httprequest.allow(request, resource.definition.max_body)
         if info.verb in WATCHES and request.headers.get(hdrs.ACCEPT) == negotiation.EVENTS:
-            return negotiation.PLAIN
+            return negotiation.COMPACT_JSON
         if wording.is_routed:
             lists = info.verb in ("list", "watch")
             negotiation.route(request.headers.get(hdrs.ACCEPT), lists=lists)
-        form = negotiation.asked(
+        form = negotiation.requested_form(
             request,
             info.query,
             transforms=route.transforms,
@@ -163,13 +163,15 @@ class Routes:
         404 or 405."""
         wording = call.resource.wording
         verbs = call.resource.definition.verbs
-        if info.deprecated and info.subresource:
+        if info.deprecated_prefix and info.subresource:
             raise _no_route(call, wording.no_subresource(call.served.gvr, call.name))
-        if info.deprecated and call.verb not in WATCHES:
+        if info.deprecated_prefix and call.verb not in WATCHES:
             raise _no_route(call, wording.method_not_allowed(call.served.gvr, call.verb))
         if call.subresource and call.subresource != "status":
             return self._subresource(info, call)
-        if (call.subresource == "status" and not call.served.version.status) or info.rest:
+        if (
+            call.subresource == "status" and not call.served.version.status
+        ) or info.further_segments:
             raise wording.no_subresource(call.served.gvr, call.name)
         if call.subresource and call.verb not in ("get", "update", "patch"):
             raise wording.method_not_allowed(call.served.gvr, call.verb)
@@ -191,7 +193,7 @@ class Routes:
             if handler is not None:
                 return handler
             part = call.served.version.subresource(call.subresource)
-            if part is None or call.verb not in part.verbs or info.rest:
+            if part is None or call.verb not in part.verbs or info.further_segments:
                 raise call.resource.wording.method_not_allowed(call.served.gvr, call.verb)
             return self._handlers[call.verb]
         table = self._subresources()

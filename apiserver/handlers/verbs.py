@@ -14,7 +14,7 @@ from multidict import MultiDictProxy
 from inkube.apiserver.faults import Injection
 from inkube.apiserver.handlers.rendering import Renderer
 from inkube.apiserver.http import (
-    Answer,
+    BodyResponse,
     Form,
     RequestInfo,
     bodies,
@@ -245,7 +245,9 @@ class Handlers:
         code = 201 if outcome.created else 200
         return self._shown(exchange.call, outcome.entry, exchange.form, code=code)
 
-    async def _shown(self, call: Call, entry: Entry, form: Form, *, code: int = 200) -> Answer:
+    async def _shown(
+        self, call: Call, entry: Entry, form: Form, *, code: int = 200
+    ) -> BodyResponse:
         if call.resource.converter is not None:
             [entry] = await self._registry.shown(call, [entry])
         return self._renderer.entry(call, entry, form, code=code)

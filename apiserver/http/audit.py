@@ -35,7 +35,7 @@ class RequestContext:
     call: Call | None = None
 
 
-class Finished(NamedTuple):
+class FinishedRequest(NamedTuple):
     """A request with its response. `request` and `response` are the bodies as they were sent."""
 
     id: str
@@ -49,7 +49,7 @@ class Finished(NamedTuple):
     response: bytes
 
 
-Listener = Callable[[Finished, RequestContext], None]
+Listener = Callable[[FinishedRequest, RequestContext], None]
 """Called for every finished request. It must not block."""
 
 
@@ -59,14 +59,14 @@ def read_policy(path: Path) -> Object:
     Follows apiserver/pkg/audit/policy/reader.go.
     """
     try:
-        found = golang.goyaml.loads(path.read_bytes()).value
+        document = golang.goyaml.loads(path.read_bytes()).value
     except golang.unmarshal.DecodeError as error:
         raise ValueError(f"{path} is not an audit policy: {error}") from error
-    policy: Object = found if isinstance(found, dict) else {}
+    policy: Object = document if isinstance(document, dict) else {}
     kind = policy.get("apiVersion"), policy.get("kind")
     if kind != _KIND:
-        shown = " ".join(str(each) for each in kind if each) or "neither apiVersion nor kind"
-        raise ValueError(f"{path} is not an audit policy: expected {' '.join(_KIND)}, not {shown}")
+        actual = " ".join(str(each) for each in kind if each) or "neither apiVersion nor kind"
+        raise ValueError(f"{path} is not an audit policy: expected {' '.join(_KIND)}, not {actual}")
     rules = policy.get("rules")
     if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
         raise ValueError(f"{path}: rules of an audit policy are a list of objects")
@@ -94,8 +94,8 @@ class Policy:
         for rule in self._rules:
             if _matches(rule, info, user):
                 omits = rule.get("omitManagedFields", self._omits_fields)
-                told = "None" if STAGE in (rule.get("omitStages") or ()) else rule["level"]
-                return cast("Level", told), bool(omits)
+                rule_level = "None" if STAGE in (rule.get("omitStages") or ()) else rule["level"]
+                return cast("Level", rule_level), bool(omits)
         return "None", False
 
 
@@ -108,33 +108,33 @@ def _matches(rule: Object, info: RequestInfo, user: User | None) -> bool:
     if rule.get("verbs") and info.verb not in rule["verbs"]:
         return False
     if rule.get("namespaces") or rule.get("resources"):
-        return info.is_resource and _names_resource(rule, info)
+        return info.is_resource and _matches_resource(rule, info)
     urls = rule.get("nonResourceURLs") or ()
-    return not urls or (not info.is_resource and any(_names_path(url, info.path) for url in urls))
+    return not urls or (not info.is_resource and any(_matches_path(url, info.path) for url in urls))
 
 
-def _names_resource(rule: Object, info: RequestInfo) -> bool:
+def _matches_resource(rule: Object, info: RequestInfo) -> bool:
     namespaces, resources = rule.get("namespaces") or (), rule.get("resources") or ()
     if namespaces and info.namespace not in namespaces:
         return False
     whole = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
-    for one in resources:
-        if one.get("group", "") != info.group:
+    for entry in resources:
+        if entry.get("group", "") != info.group:
             continue
-        if not one.get("resources"):
+        if not entry.get("resources"):
             return True
-        names = one.get("resourceNames") or ()
+        names = entry.get("resourceNames") or ()
         if names and info.name not in names:
             continue
-        wanted = {"*", whole, f"*/{info.subresource}", f"{info.resource}/*"}
+        patterns = {"*", whole, f"*/{info.subresource}", f"{info.resource}/*"}
         if not info.subresource:
-            wanted = {"*", whole}
-        if wanted & set(one["resources"]):
+            patterns = {"*", whole}
+        if patterns & set(entry["resources"]):
             return True
     return not resources
 
 
-def _names_path(url: str, path: str) -> bool:
+def _matches_path(url: str, path: str) -> bool:
     return path.startswith(url[:-1]) if url.endswith("*") else url == path
 
 
@@ -149,37 +149,37 @@ class AuditLog:
         """Close the file."""
         self._file.close()
 
-    def write(self, finished: Finished, heard: RequestContext) -> None:
+    def write(self, request: FinishedRequest, context: RequestContext) -> None:
         """Write the event of a request at the level of the policy. Logs an error if the file
         cannot be written."""
-        level, omits = self._policy.level(finished.info, heard.user)
+        level, omits = self._policy.level(request.info, context.user)
         if level == "None":
             return
-        told = event(finished, heard, level)
+        audit_event = event(request, context, level)
         if level in ("Request", "RequestResponse"):
-            add(told, "requestObject", finished.request, omits=omits)
+            add(audit_event, "requestObject", request.request, omits=omits)
         if level == "RequestResponse":
-            add(told, "responseObject", finished.response, omits=omits)
+            add(audit_event, "responseObject", request.response, omits=omits)
         try:
-            self._file.write(orjson.dumps(told) + b"\n")
+            self._file.write(orjson.dumps(audit_event) + b"\n")
         except OSError as error:
             logger.error("the audit log cannot be written: %s", error)
 
 
-def event(finished: Finished, heard: RequestContext, level: Level) -> Object:
+def event(request: FinishedRequest, context: RequestContext, level: Level) -> Object:
     """Return the `audit.k8s.io/v1` Event of a finished request, without bodies."""
-    info, call = finished.info, heard.call
-    told: Object = {
+    info, call = request.info, context.call
+    result: Object = {
         "kind": "Event",
         "apiVersion": "audit.k8s.io/v1",
         "level": level,
-        "auditID": finished.id,
+        "auditID": request.id,
         "stage": STAGE,
-        "requestURI": finished.uri,
+        "requestURI": request.uri,
         "verb": info.verb,
-        "user": heard.user.info() if heard.user else {},
-        "sourceIPs": [finished.address] if finished.address else [],
-        "userAgent": finished.agent,
+        "user": context.user.info() if context.user else {},
+        "sourceIPs": [request.address] if request.address else [],
+        "userAgent": request.agent,
     }
     if info.is_resource:
         reference = {
@@ -190,45 +190,45 @@ def event(finished: Finished, heard: RequestContext, level: Level) -> Object:
             "apiVersion": info.version,
             "subresource": info.subresource,
         }
-        told["objectRef"] = {name: text for name, text in reference.items() if text}
-    told["responseStatus"] = _status(finished)
-    told["requestReceivedTimestamp"] = _micro(finished.received)
-    told["stageTimestamp"] = _micro(datetime.now(UTC))
-    allowed = call is not None or finished.code not in (401, 403)
+        result["objectRef"] = {name: text for name, text in reference.items() if text}
+    result["responseStatus"] = _status(request)
+    result["requestReceivedTimestamp"] = _micro(request.received)
+    result["stageTimestamp"] = _micro(datetime.now(UTC))
+    allowed = call is not None or request.code not in (401, 403)
     decision = {"authorization.k8s.io/decision": "allow" if allowed else "forbid"}
-    told["annotations"] = {**decision, **(call.annotations if call else {})}
-    return told
+    result["annotations"] = {**decision, **(call.annotations if call else {})}
+    return result
 
 
-def _status(finished: Finished) -> Object:
-    told: Object = {"metadata": {}, "code": finished.code}
-    if finished.code >= 400:
-        found = _decoded(finished.response) or {}
-        told |= {name: found[name] for name in ("status", "message", "reason") if name in found}
-    return told
+def _status(request: FinishedRequest) -> Object:
+    result: Object = {"metadata": {}, "code": request.code}
+    if request.code >= 400:
+        body = _decode(request.response) or {}
+        result |= {name: body[name] for name in ("status", "message", "reason") if name in body}
+    return result
 
 
-def add(told: Object, member: str, body: bytes, *, omits: bool) -> None:
+def add(audit_event: Object, member: str, body: bytes, *, omits: bool) -> None:
     """Add a body to an event if it is a JSON object; with `omits`, without managedFields."""
-    found = _decoded(body)
-    if found is None:
+    decoded = _decode(body)
+    if decoded is None:
         return
     if omits:
-        for obj in (found, *(found.get("items") or ())):
+        for obj in (decoded, *(decoded.get("items") or ())):
             if isinstance(obj, dict) and isinstance(obj.get("metadata"), dict):
                 obj["metadata"].pop("managedFields", None)
-    told[member] = found
+    audit_event[member] = decoded
 
 
-def _decoded(body: bytes) -> Object | None:
+def _decode(body: bytes) -> Object | None:
     """Decode a body, which can be gzip. Returns None unless it is a JSON object (YAML is not)."""
     if body.startswith(b"\x1f\x8b"):
         body = gzip.decompress(body)
     try:
-        found = orjson.loads(body)
+        value = orjson.loads(body)
     except ValueError:
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def _micro(moment: datetime) -> str:

@@ -57,8 +57,8 @@ async def labels(request: web.BaseRequest) -> dict[str, str] | None:
     metadata = value.get("metadata") if isinstance(value, dict) else None
     if not isinstance(metadata, dict):
         return None
-    found = metadata.get("labels") or {}
-    return found if isinstance(found, dict) else None
+    result = metadata.get("labels") or {}
+    return result if isinstance(result, dict) else None
 
 
 def media_type(request: web.BaseRequest) -> str:
@@ -72,8 +72,8 @@ def media_type(request: web.BaseRequest) -> str:
         return _MEDIA[media]
     if media == _PROTOBUF:
         return PROTOBUF
-    accepted = f"{JSON}, application/yaml, {_PROTOBUF}"
-    raise status.unsupported_media_type(wordings.UNKNOWN_FORMAT + accepted)
+    media_types = f"{JSON}, application/yaml, {_PROTOBUF}"
+    raise status.unsupported_media_type(wordings.UNKNOWN_FORMAT + media_types)
 
 
 def read_object(call: Call, body: bytes, media: str) -> Object:
@@ -122,8 +122,8 @@ def decode_patch(kind: str, body: bytes, *, strict: bool = False) -> Patch:
     try:
         decoded = bodies.decode(body, media, want_duplicates=True)
     except DecodeError as error:
-        what = "YAML: error converting YAML to JSON" if kind == "apply" else "patch"
-        raise status.bad_request(f"error decoding {what}: {error.text}") from error
+        subject = "YAML: error converting YAML to JSON" if kind == "apply" else "patch"
+        raise status.bad_request(f"error decoding {subject}: {error.text}") from error
     if kind != "apply":
         return Patch(decoded.value, decoded.duplicates, body.decode("utf-8", "replace"))
     if strict and decoded.duplicates:
@@ -137,9 +137,9 @@ def decode_patch(kind: str, body: bytes, *, strict: bool = False) -> Patch:
 def applied(value: Any) -> Object:
     """Return the object of a server-side apply. Raises StatusError 400 for other values."""
     if not isinstance(value, dict):
-        why = cannot_unmarshal(value, "map[string]interface {}").text
+        message = cannot_unmarshal(value, "map[string]interface {}").text
         raise status.bad_request(
-            f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {why}"
+            f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {message}"
         )
     return value
 
@@ -174,8 +174,10 @@ def decode_kind(body: bytes, media: str, kind: str) -> Object:
     if media == PROTOBUF:
         head, data = open_protobuf(body, kind)
         return decode_protobuf(data, GVK.of(head["apiVersion"], head["kind"] or kind))
-    chosen: bodies.Media = "yaml" if media == "yaml" else "json"
-    decoded = bodies.decode_object(body, chosen, kind=kind, want_duplicates=False, needs_kind=False)
+    decoded_media: bodies.Media = "yaml" if media == "yaml" else "json"
+    decoded = bodies.decode_object(
+        body, decoded_media, kind=kind, want_duplicates=False, needs_kind=False
+    )
     value: Object = decoded.value
     return value
 
@@ -193,10 +195,10 @@ def open_protobuf(body: bytes, kind: str) -> tuple[Object, bytes]:
     if body == protobuf.envelopes.PREFIX:
         raise bodies.unrecognized(body, kind, "empty body")
     try:
-        version, found, data = protobuf.envelopes.opened(body)
+        version, kind_name, data = protobuf.envelopes.opened(body)
     except protobuf.wire.WireError as error:
         raise bodies.unrecognized(body, kind, str(error)) from error
-    return {"apiVersion": version, "kind": found}, data
+    return {"apiVersion": version, "kind": kind_name}, data
 
 
 def decode_protobuf(data: bytes, gvk: GVK) -> Object:

@@ -12,8 +12,8 @@ import socket
 import struct
 from typing import Protocol
 
-MOST = 64 * 2**20  # bytes of all connections together
-FULL = 64 * 1024  # bytes in the buffer of a transport at which it counts as full
+MAX_UNSENT = 64 * 2**20  # bytes of all connections together
+HIGH_WATER = 64 * 1024  # bytes in the buffer of a transport at which it counts as full
 _NO_LINGER = struct.pack("ii", 1, 0)
 
 
@@ -25,18 +25,18 @@ class Reader(Protocol):
         """The current number of unsent bytes."""
         ...
 
-    def cut_off(self) -> None:
+    def disconnect(self) -> None:
         """Close the connection and drop the unsent bytes."""
         ...
 
 
 class Budget:
-    """The clients that do not read, longest-waiting first. At most `most` bytes can be unsent."""
+    """The clients that do not read, longest-waiting first. At most `limit` bytes can be unsent."""
 
-    def __init__(self, most: int = MOST) -> None:
-        self._most = most
-        self._waiting: dict[Reader, int] = {}
-        self.held = 0
+    def __init__(self, limit: int = MAX_UNSENT) -> None:
+        self._limit = limit
+        self._slow_readers: dict[Reader, int] = {}
+        self.unsent = 0
         """Unsent bytes of all counted clients, as of their last count."""
 
     def add(self, reader: Reader) -> None:
@@ -44,43 +44,43 @@ class Budget:
         others."""
         self.remove(reader)
         self._append(reader, reader.unread)
-        if self.held > self._most:
-            self._make_room()
+        if self.unsent > self._limit:
+            self._evict()
 
     def recount(self, reader: Reader) -> None:
         """Count the client's bytes again if it is counted: several responses share its connection,
         and continue to write while it is full."""
-        if reader in self._waiting:
+        if reader in self._slow_readers:
             self.add(reader)
 
     def remove(self, reader: Reader) -> None:
         """Stop counting a client that has read its bytes or disconnected. Can be called twice."""
-        self.held -= self._waiting.pop(reader, 0)
+        self.unsent -= self._slow_readers.pop(reader, 0)
 
     def _append(self, reader: Reader, size: int) -> None:
-        self._waiting[reader] = size
-        self.held += size
+        self._slow_readers[reader] = size
+        self.unsent += size
 
-    def _make_room(self) -> None:
+    def _evict(self) -> None:
         """Disconnect clients until the rest fits, but never the newest, which had no time to
         read."""
-        *older, _ = self._waiting
-        reading = []
+        *older, _ = self._slow_readers
+        progressing = []
         for reader in tuple(older):
             unread = reader.unread
-            if unread < self._waiting[reader]:
-                reading.append(reader)
+            if unread < self._slow_readers[reader]:
+                progressing.append(reader)
                 older.remove(reader)
                 self.remove(reader)
                 self._append(reader, unread)
-        for reader in (*older, *reading):  # those that read come last
-            if self.held <= self._most:
+        for reader in (*older, *progressing):  # those that read come last
+            if self.unsent <= self._limit:
                 return
             self.remove(reader)
-            reader.cut_off()
+            reader.disconnect()
 
 
-def cut_off(transport: asyncio.Transport | None) -> None:
+def abort(transport: asyncio.Transport | None) -> None:
     """Abort a connection. The operating system drops its unsent bytes, too."""
     if transport is None:
         return

@@ -8,13 +8,13 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-_make: Callable[..., Any]
+_compressobj: Callable[..., Any]
 try:
     from isal import isal_zlib
 except ImportError:
-    _make = zlib.compressobj
+    _compressobj = zlib.compressobj
 else:
-    _make = isal_zlib.compressobj
+    _compressobj = isal_zlib.compressobj
 
 _LEVEL = 1
 """As apiserver/pkg/endpoints/handlers/responsewriters (defaultGzipContentEncodingLevel)."""
@@ -22,9 +22,9 @@ _GZIP = 31
 """zlib's `wbits`: the largest window, in the format of gzip."""
 
 
-def packed(pieces: Iterable[bytes | memoryview]) -> Iterator[bytes]:
+def compress(pieces: Iterable[bytes | memoryview]) -> Iterator[bytes]:
     """Yield the compressed bytes of the pieces. A piece can yield nothing yet."""
-    packer = _make(_LEVEL, zlib.DEFLATED, _GZIP)
+    packer = _compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
     for piece in pieces:
         ready = packer.compress(piece)
         if ready:

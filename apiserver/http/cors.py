@@ -20,9 +20,9 @@ _HEADERS = (
     "Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, "
     "X-Requested-With, If-Modified-Since"
 )
-_EXPOSED = "Date, Warning, Retry-After, Audit-Id"
+_EXPOSED_HEADERS = "Date, Warning, Retry-After, Audit-Id"
 """Headers that a page can read, in addition to those that browsers always allow."""
-_REQUESTED = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+(?:, ?[A-Za-z0-9!#$%&'*+.^_`|~-]+)*")
+_HEADER_NAMES = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+(?:, ?[A-Za-z0-9!#$%&'*+.^_`|~-]+)*")
 """A list of header names, as browsers send it."""
 _ANY = "*"
 _SCHEMES = frozenset({"http", "https"})
@@ -48,7 +48,7 @@ class Origins:
         origin = request.headers.get(hdrs.ORIGIN)
         if origin is None or not self._protects or self.allows(origin):
             return
-        if not _is_local(origin) and not _is_same(origin, request):
+        if not _is_local(origin) and not _is_same_origin(origin, request):
             raise status.forbidden(
                 "", "", "", f"pages of {origin!r} may not ask; see --allow-origin"
             )
@@ -59,24 +59,24 @@ class Origins:
             return None
         response = web.Response(status=204)
         requested = request.headers.get("Access-Control-Request-Headers", "")
-        if _REQUESTED.fullmatch(requested):
+        if _HEADER_NAMES.fullmatch(requested):
             response.headers["Access-Control-Allow-Headers"] = f"{_HEADERS}, {requested}"
             response.headers.add("Vary", "Access-Control-Request-Headers")
         return response
 
-    def tell(self, origin: str, headers: "CIMultiDict[str]") -> None:
+    def set_headers(self, origin: str, headers: "CIMultiDict[str]") -> None:
         """Add the headers of CORS to a response for a page of that origin, if it is allowed."""
         if not self.allows(origin):
             return
         headers["Access-Control-Allow-Origin"] = origin
         headers["Access-Control-Allow-Methods"] = _METHODS
         headers.setdefault("Access-Control-Allow-Headers", _HEADERS)
-        headers["Access-Control-Expose-Headers"] = _EXPOSED
+        headers["Access-Control-Expose-Headers"] = _EXPOSED_HEADERS
         headers["Access-Control-Allow-Credentials"] = "true"
         headers.add("Vary", "Origin")
 
 
-def _is_same(origin: str, request: web.BaseRequest) -> bool:
+def _is_same_origin(origin: str, request: web.BaseRequest) -> bool:
     """Whether a page's origin is this server."""
     scheme, _, host = origin.partition("://")
     return scheme.lower() in _SCHEMES and host.lower() == request.host.lower()

@@ -17,11 +17,11 @@ _UNKNOWN_AUTHORITY = (18, 19, 20, 21)  # X509_V_ERR_…: self-signed, no issuer 
 @caches.of_texts(64)
 def context(bundle: str) -> ssl.SSLContext:
     """Return a cached TLS context that trusts a base64 bundle of PEM certificates, or the system's
-    certificates if the bundle is empty. Raises as `trusting`."""
-    return trusting(bundle)
+    certificates if the bundle is empty. Raises as `client_context`."""
+    return client_context(bundle)
 
 
-def trusting(bundle: str) -> ssl.SSLContext:
+def client_context(bundle: str) -> ssl.SSLContext:
     """Return a new TLS context like `context`. Raises ssl.SSLError or ValueError if `bundle` is
     invalid."""
     if bundle:
@@ -39,7 +39,7 @@ class _SystemContext(ssl.SSLContext):
     _has_read = False
 
     def wrap_bio(self, *args: Any, **options: Any) -> ssl.SSLObject:
-        """See SSLContext. Event loops begin a handshake with it."""
+        """Load the certificates of the system before the first handshake, which begins here."""
         if not self._has_read:
             self.load_default_certs(ssl.Purpose.SERVER_AUTH)
             self._has_read = True
@@ -53,7 +53,7 @@ def verify_as_go(context: ssl.SSLContext) -> None:
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
 
 
-def trouble(error: Exception) -> str:
+def dial_error(error: Exception) -> str:
     """Return Go's text for a failed connection."""
     cause = getattr(error, "certificate_error", None) or getattr(error, "os_error", None) or error
     if isinstance(cause, ssl.SSLCertVerificationError):

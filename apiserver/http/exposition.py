@@ -24,7 +24,7 @@ _VERBS = {
 }  # fmt: skip
 """inkube's verbs → those of apiserver/pkg/endpoints/metrics/metrics.go (canonicalVerb and
 cleanVerb)."""
-_CONNECTED = frozenset(
+_CONNECT_SUBRESOURCES = frozenset(
     {
         *(("pods", part) for part in ("attach", "exec", "portforward", "proxy")),
         ("nodes", "proxy"),
@@ -41,9 +41,9 @@ _DURATIONS = (
 _OBJECTS = "[STABLE] Stored objects by kind."
 _SIZE = "[STABLE] Bytes of the file that keeps everything."
 _COMMITS = "[ALPHA] Seconds that commits took, by what they did to an object; reads take none."
-_DEPRECATED = "[STABLE] Deprecated APIs that were requested, of value 1."
+_DEPRECATED_HELP = "[STABLE] Deprecated APIs that were requested, of value 1."
 _OPERATIONS = {"ADDED": "create", "MODIFIED": "update", "DELETED": "delete"}
-_BUILD = "[ALPHA] The version whose behaviour is served, of value 1."
+_BUILD_HELP = "[ALPHA] The version whose behaviour is served, of value 1."
 
 
 class Figures(NamedTuple):
@@ -58,7 +58,7 @@ class Figures(NamedTuple):
     stored_bytes: int | None
     """Size of the stored data; None for a store in memory."""
     commits: Durations
-    deprecated: Collection[tuple[str, str, str]]
+    deprecated_resources: Collection[tuple[str, str, str]]
     """Groups, versions and plurals of all deprecated resources."""
     build: Mapping[str, str]
 
@@ -71,33 +71,33 @@ def text(figures: Figures) -> bytes:
     return generate_latest(registry)
 
 
-def checks(passing: Mapping[tuple[str, str], int], asked: Mapping[tuple[str, str], int]) -> bytes:
-    """Return the metrics of health checks. Keys are (path, name): `passing` contains 1 or 0,
-    `asked` the number of passed checks."""
+def checks(states: Mapping[tuple[str, str], int], counts: Mapping[tuple[str, str], int]) -> bytes:
+    """Return the metrics of health checks. Keys are (path, name): `states` contains 1 or 0,
+    `counts` the number of passed checks."""
     registry = CollectorRegistry()
-    registry.register(_Checks(passing, asked))
+    registry.register(_Checks(states, counts))
     return generate_latest(registry)
 
 
 class _Checks:
     def __init__(
-        self, passing: Mapping[tuple[str, str], int], asked: Mapping[tuple[str, str], int]
+        self, states: Mapping[tuple[str, str], int], counts: Mapping[tuple[str, str], int]
     ) -> None:
-        self._passing, self._asked = passing, asked
+        self._states, self._counts = states, counts
 
     def collect(self) -> Iterator[Metric]:
         """prometheus_client's collector protocol."""
         text = "[STABLE] This metric records the result of a single healthcheck."
-        one = GaugeMetricFamily("kubernetes_healthcheck", text, labels=["name", "type"])
-        for (kind, name), value in self._passing.items():
-            one.add_metric([name, kind], value)
-        yield one
+        gauge = GaugeMetricFamily("kubernetes_healthcheck", text, labels=["name", "type"])
+        for (kind, name), value in self._states.items():
+            gauge.add_metric([name, kind], value)
+        yield gauge
         text = "[STABLE] This metric records the results of all healthcheck."
         names = ["name", "status", "type"]
-        every = CounterMetricFamily("kubernetes_healthchecks", text, labels=names)
-        for (kind, name), number in self._asked.items():
-            every.add_metric([name, "success", kind], number)
-        yield every
+        counter = CounterMetricFamily("kubernetes_healthchecks", text, labels=names)
+        for (kind, name), number in self._counts.items():
+            counter.add_metric([name, "success", kind], number)
+        yield counter
 
 
 class _Collector:
@@ -119,10 +119,12 @@ class _Collector:
         for labels, series in labelled:
             histogram.add_metric(labels, _cumulative(series.buckets), series.seconds)
         yield histogram
-        yield self._deprecated()
+        yield self._deprecated_requests()
         yield from self._of_storage()
         yield from self._of_commits()
-        build = GaugeMetricFamily("kubernetes_build_info", _BUILD, labels=[*self._figures.build])
+        build = GaugeMetricFamily(
+            "kubernetes_build_info", _BUILD_HELP, labels=[*self._figures.build]
+        )
         build.add_metric([*self._figures.build.values()], 1)
         yield build
         entries = GaugeMetricFamily("inkube_cache_entries", "What caches hold.", labels=["cache"])
@@ -133,24 +135,26 @@ class _Collector:
             text = "Workers that these figures are of: those that answered."
             yield GaugeMetricFamily("inkube_workers", text, self._figures.workers)
 
-    def _deprecated(self) -> Metric:
+    def _deprecated_requests(self) -> Metric:
         """Return the metric of requests for deprecated resources."""
         labels = ["group", "removed_release", "resource", "subresource", "version"]
-        found = GaugeMetricFamily("apiserver_requested_deprecated_apis", _DEPRECATED, labels=labels)
-        asked = {key[1:5] for key in self._figures.requests.series}
-        for group, version, resource, subresource in sorted(asked):
-            if (group, version, resource) in self._figures.deprecated:
-                found.add_metric([group, "", resource, subresource, version], 1)
-        return found
+        gauge = GaugeMetricFamily(
+            "apiserver_requested_deprecated_apis", _DEPRECATED_HELP, labels=labels
+        )
+        requested = {key[1:5] for key in self._figures.requests.series}
+        for group, version, resource, subresource in sorted(requested):
+            if (group, version, resource) in self._figures.deprecated_resources:
+                gauge.add_metric([group, "", resource, subresource, version], 1)
+        return gauge
 
     def _of_commits(self) -> Iterator[Metric]:
         commits, labels = self._figures.commits, ["operation"]
         total = CounterMetricFamily("etcd_requests", _COMMITS, labels=labels)
         histogram = HistogramMetricFamily("etcd_request_duration_seconds", _COMMITS, labels=labels)
-        for did, counts in commits.buckets.items():
-            total.add_metric([_OPERATIONS[did]], sum(counts))
+        for operation, counts in commits.buckets.items():
+            total.add_metric([_OPERATIONS[operation]], sum(counts))
             buckets = _cumulative(counts)
-            histogram.add_metric([_OPERATIONS[did]], buckets, commits.seconds[did])
+            histogram.add_metric([_OPERATIONS[operation]], buckets, commits.seconds[operation])
         yield total
         yield histogram
 
@@ -175,14 +179,16 @@ class _Collector:
 def _labels(key: Sequence[str]) -> list[str]:
     """Return the values of `_LABELS` for a key of `Metrics.series`."""
     verb, group, version, resource, subresource, dry_run, scope = key
-    shown = "CONNECT" if (resource, subresource) in _CONNECTED else _VERBS.get(verb, "other")
+    verb_label = (
+        "CONNECT" if (resource, subresource) in _CONNECT_SUBRESOURCES else _VERBS.get(verb, "other")
+    )
     component = "" if subresource.startswith("/") else "apiserver"
-    return [shown, dry_run, group, version, resource, subresource, scope, component]
+    return [verb_label, dry_run, group, version, resource, subresource, scope, component]
 
 
 def _cumulative(buckets: Sequence[int]) -> list[tuple[str, float]]:
-    total, found = 0.0, []
+    total, result = 0.0, []
     for bound, number in zip([*map(str, BUCKETS), "+Inf"], buckets, strict=True):
         total += number
-        found.append((bound, total))
-    return found
+        result.append((bound, total))
+    return result

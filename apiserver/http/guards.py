@@ -22,7 +22,7 @@ _LOOPBACK = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _USUAL = frozenset({"localhost", "127.0.0.1"})  # faster than a pattern
-_UNCOUNTED = nullcontext()
+_UNLIMITED = nullcontext()
 
 
 class _Lane:
@@ -55,18 +55,20 @@ class Guard:
     ) -> None:
         self._hosts = frozenset(host.lower() for host in hosts)
         self._loopback_only = loopback_only
-        self._reading, self._writing = _Lane(reads), _Lane(writes)
+        self._read_lane, self._write_lane = _Lane(reads), _Lane(writes)
 
-    def admit(self, request: web.BaseRequest, *, long: bool) -> AbstractContextManager[object]:
+    def admit(
+        self, request: web.BaseRequest, *, is_long_running: bool
+    ) -> AbstractContextManager[object]:
         """Return a context in which the request counts as running. Raises StatusError 403 for
-        another host, and 429 for too many requests. `long` requests are not counted."""
+        another host, and 429 for too many requests. `is_long_running` requests are not counted."""
         host = request.host
         if self._loopback_only and not is_loopback(host) and name_of(host) not in self._hosts:
-            why = f"host {host!r} is not loopback; ask with credentials; see --allow-host"
-            raise status.forbidden("", "", "", why)
-        if long:
-            return _UNCOUNTED
-        lane = self._reading if request.method in _READS else self._writing
+            message = f"host {host!r} is not loopback; ask with credentials; see --allow-host"
+            raise status.forbidden("", "", "", message)
+        if is_long_running:
+            return _UNLIMITED
+        lane = self._read_lane if request.method in _READS else self._write_lane
         if lane.free <= 0:
             raise too_many_requests()
         return lane

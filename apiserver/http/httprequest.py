@@ -19,7 +19,7 @@ from yarl import URL
 from inkube.apiserver.http.cors import Origins
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-SHORT = 16 * 1024  # bytes, far below the size at which aiohttp pauses reading
+SHORT_BODY = 16 * 1024  # bytes, far below the size at which aiohttp pauses reading
 
 
 class Request(BaseRequest):
@@ -42,37 +42,37 @@ class Request(BaseRequest):
     channel: Any = None
     """The part of a connection that receives the events of a watch (`watching.shared`). The request
     shares the connection with others, so only this part may write its response."""
-    sent = b""
+    received_body = b""
     """The body; b"" until it is read."""
-    _asked = False
+    _has_continued = False
     _body: bytes | None = None
 
     @property
-    def spoken(self) -> HttpVersion:
+    def client_version(self) -> HttpVersion:
         """The HTTP version of the client."""
         return self.head.version
 
     @property
     def version(self) -> HttpVersion:
         """The HTTP version of the response: 1.1 if the client's version is not supported."""
-        spoken = self.head.version
-        return spoken if spoken.major == 1 else HttpVersion11
+        requested = self.head.version
+        return requested if requested.major == 1 else HttpVersion11
 
     @property
     def keep_alive(self) -> bool:
         """Whether the connection can serve another request: False while a client still waits for
         `100 Continue`."""
         head = self.head
-        return not head.should_close and (self._asked or hdrs.EXPECT not in head.headers)
+        return not head.should_close and (self._has_continued or hdrs.EXPECT not in head.headers)
 
     @property
-    def is_answered(self) -> bool:
+    def has_response(self) -> bool:
         """Whether the start of a response was sent. Nothing else can then be the response."""
         if self.channel is not None:
             return bool(self.channel.is_open)
         return self.writer.output_size > 0
 
-    def break_off(self) -> None:
+    def abort(self) -> None:
         """Disconnect the client at once, so that the part of a response that was sent does not look
         complete. A watch on a shared connection ends alone."""
         connection = self.channel or self.transport
@@ -93,22 +93,22 @@ class Request(BaseRequest):
 
     async def read(self) -> bytes:
         """Return the body. Raises ConnectionError, and the errors of aiohttp."""
-        if not self._asked and hdrs.EXPECT in self.headers:
-            self._ask()
+        if not self._has_continued and hdrs.EXPECT in self.headers:
+            self._send_continue()
         if self._body is None:
-            self._body = self.content.read_nowait() if self._is_there else await self._read_all()
-        self.sent = self._body
+            self._body = self.content.read_nowait() if self._is_buffered else await self._read_all()
+        self.received_body = self._body
         return self._body
 
     @property
-    def _is_there(self) -> bool:
+    def _is_buffered(self) -> bool:
         """Whether the body arrived together with the head, as short ones do. To take it at once
         needs a twentieth of the time of a wait for pieces. False for a longer body, of which
         aiohttp's parser can hold back a part."""
         content = self.content
         if not content.is_eof() or not self.body_exists:  # an empty body's reader has no size
             return content.is_eof()
-        return content.total_bytes <= SHORT and content.exception() is None
+        return content.total_bytes <= SHORT_BODY and content.exception() is None
 
     async def _read_all(self) -> bytes:
         try:
@@ -140,18 +140,18 @@ class Request(BaseRequest):
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield the pieces of the body as they arrive, so that it can be forwarded without being
         kept in memory."""
-        if not self._asked and hdrs.EXPECT in self.headers:
-            self._ask()
+        if not self._has_continued and hdrs.EXPECT in self.headers:
+            self._send_continue()
         async for chunk in self.content.iter_any():
             yield chunk
 
-    def _ask(self) -> None:
-        self._asked = True
+    def _send_continue(self) -> None:
+        self._has_continued = True
         transport = self.transport
         if self.version >= HttpVersion11 and not self.content.is_eof() and transport is not None:
             transport.write(_CONTINUE)
 
-    def shared(
+    def sub_request(
         self, writer: AbstractStreamWriter, url: URL, headers: "CIMultiDict[str]"
     ) -> "Request":
         """Return a separate GET request of the same client on the same connection. Only `writer`
@@ -160,11 +160,11 @@ class Request(BaseRequest):
             method="GET", path=str(url), url=url, headers=CIMultiDictProxy(headers), raw_headers=()
         )
         loop = asyncio.get_running_loop()
-        most = self.client_max_size
+        limit = self.client_max_size
         parts = (self.content, self.protocol, writer, self.task, loop)
-        made = type(self)(head, *parts, client_max_size=most)
-        made.head = head
-        return made
+        request = type(self)(head, *parts, client_max_size=limit)
+        request.head = head
+        return request
 
 
 def is_connected(request: web.BaseRequest) -> bool:
@@ -178,7 +178,7 @@ def allow(request: web.BaseRequest, largest: int) -> None:
         request.largest = largest
 
 
-def refuse(request: Request) -> web.Response | None:
+def refusal(request: Request) -> web.Response | None:
     """Return 417 for an unknown `Expect`, 505 for an unsupported HTTP version, else None.
 
     The texts are those of Go's net/http: server.go (`expectationFailed`,
@@ -186,13 +186,15 @@ def refuse(request: Request) -> web.Response | None:
     """
     expected = request.headers.get(hdrs.EXPECT)
     if expected is not None and expected.lower() not in ("", "100-continue"):
-        return _hang_up(417, "")
-    if request.spoken.major != 1:
-        return _hang_up(505, "505 HTTP Version Not Supported: unsupported protocol version")
+        return _closing_response(417, "")
+    if request.client_version.major != 1:
+        return _closing_response(
+            505, "505 HTTP Version Not Supported: unsupported protocol version"
+        )
     return None
 
 
-def _hang_up(code: int, text: str) -> web.Response:
+def _closing_response(code: int, text: str) -> web.Response:
     response = web.Response(status=code, text=text)
     response.force_close()
     return response

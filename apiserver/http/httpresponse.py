@@ -23,7 +23,7 @@ from aiohttp.web_response import REASON_PHRASES
 from multidict import CIMultiDict
 
 from inkube.apiserver import http
-from inkube.apiserver.http.budget import cut_off
+from inkube.apiserver.http.budget import abort
 from inkube.apiserver.http.httprequest import Request
 from inkube.apiserver.http.plain import Connection
 from inkube.schemas import caches
@@ -33,10 +33,12 @@ logger = logging.getLogger(__name__)
 # Bytes of a body that is copied to send it in one write with the head. A longer one is sent without
 # a copy: a list of 5.8 MB took 6.0 ms of processor time with a copy, and takes 3.5 ms without.
 PIECE = 64 * 1024
-TURN = 8  # pieces written in one turn of the event loop, if the client takes them at once
-STALLED = 60.0  # --request-timeout: seconds in which the client reads nothing
+PIECES_PER_TURN = (
+    8  # pieces written in one turn of the event loop, if the client takes them at once
+)
+STALL_SECONDS = 60.0  # --request-timeout: seconds in which the client reads nothing
 
-_FORBIDDEN = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 """Characters that a header must not contain: RFC 9110, 5.5."""
 _UNSENDABLE = b"500 Internal Server Error: a header of the answer cannot be sent\n"
 Piece = bytes | memoryview
@@ -46,29 +48,29 @@ Body = bytes | Iterator[Piece]
 class Head:
     """Headers that many responses share: as a map, and as the text that is sent."""
 
-    __slots__ = ("headers", "sent")
+    __slots__ = ("headers", "text")
 
     def __init__(self, headers: Mapping[str, str]) -> None:
         self.headers = CIMultiDict(headers)
-        self.sent = _lines(self.headers)
+        self.text = _lines(self.headers)
 
 
 class Writer(StreamWriter):
     """aiohttp's writer for one request. It never sends a `Server` header, and adds the headers of
     CORS for the requesting web page."""
 
-    tell: Callable[["CIMultiDict[str]"], None] | None = None
+    set_cors_headers: Callable[["CIMultiDict[str]"], None] | None = None
     """Adds the headers of CORS to a response; None without allowed origins."""
 
     async def write_headers(self, status_line: str, headers: "CIMultiDict[str]") -> None:
-        """See AbstractStreamWriter."""
+        """Write the head, without `Server` and with the headers of CORS."""
         headers.popall(hdrs.SERVER, None)
-        if self.tell is not None:
-            self.tell(headers)
+        if self.set_cors_headers is not None:
+            self.set_cors_headers(headers)
         await super().write_headers(status_line, headers)
 
 
-class Answer(web.StreamResponse):
+class BodyResponse(web.StreamResponse):
     """One response with a body. Its length, date and connection headers are added when it is sent.
 
     An iterator as the body makes chunks while they are sent. An error in it is logged and closes
@@ -78,76 +80,79 @@ class Answer(web.StreamResponse):
     def __init__(self, body: Body, head: "Head | CIMultiDict[str]", code: int = 200) -> None:
         super().__init__(status=code)
         self.body = body
-        self.packed = False
+        self.compressed = False
         """Whether the body is sent compressed."""
-        self.pinned = len(body) if isinstance(body, bytes) else 0
+        self.pinned_bytes = len(body) if isinstance(body, bytes) else 0
         """Bytes that stay in memory until the whole response is sent."""
         self._head = head if isinstance(head, Head) else None
-        self._own = None if isinstance(head, Head) else head
+        self._own_headers = None if isinstance(head, Head) else head
         self._audit_id = ""
         self._writer: AbstractStreamWriter | None = None
         self._transport: asyncio.Transport | None = None
         self._connection: Connection | None = None
-        self._shown = True
-        self._stays = False
+        self._has_body = True
+        self._keeps_alive = False
         self._whole = b""
-        self._sent = False
+        self._is_sent = False
 
     @property
     def headers(self) -> "CIMultiDict[str]":
         """The response's own headers, which the caller can change. They are a copy, made here: most
         responses are sent with the shared headers of their head."""
-        if self._own is None:
+        if self._own_headers is None:
             assert self._head is not None, "one of both is there"
-            self._own = self._head.headers.copy()
+            self._own_headers = self._head.headers.copy()
             if self._audit_id:
-                self._own["Audit-Id"] = self._audit_id
-        return self._own
+                self._own_headers["Audit-Id"] = self._audit_id
+        return self._own_headers
 
-    def name(self, audit_id: str) -> None:
+    def set_audit_id(self, audit_id: str) -> None:
         """Set the Audit-Id header, the request's id in the audit log."""
         self._audit_id = audit_id
-        if self._own is not None:
-            self._own["Audit-Id"] = audit_id
+        if self._own_headers is not None:
+            self._own_headers["Audit-Id"] = audit_id
 
     @property
     def prepared(self) -> bool:
         """Whether the headers are sent or given to the writer."""
-        return self._sent or self._writer is not None
+        return self._is_sent or self._writer is not None
 
     @property
     def keep_alive(self) -> bool:
         """Whether the connection serves another request afterwards."""
-        return self._stays
+        return self._keeps_alive
 
     def whole(self, request: Request) -> bytes | None:
         """Return the head and body as sent, if that is one piece, and mark the response as sent.
         Else return None."""
         body = self.body
-        if self.packed or not isinstance(body, bytes) or len(body) > PIECE:
+        if self.compressed or not isinstance(body, bytes) or len(body) > PIECE:
             return None
-        if self._own is None and self._head is not None and request.is_usual:
-            self._stays = True
+        if self._own_headers is None and self._head is not None and request.is_usual:
+            self._keeps_alive = True
             head = (
-                f"{_line(self.status)}{self._head.sent}Audit-Id: {self._audit_id}\r\n"
+                f"{_line(self.status)}{self._head.text}Audit-Id: {self._audit_id}\r\n"
                 f"Content-Length: {len(body)}\r\nDate: {_date(int(time.time()))}\r\n\r\n"
             ).encode()
         else:
             try:
-                head = self._own_lines(request)
+                head = self._full_head(request)
             except ValueError:
                 logger.exception("an answer holds a header that cannot be sent")
                 self.set_status(500)
-                self.body, self._own = _UNSENDABLE, CIMultiDict({hdrs.CONTENT_TYPE: "text/plain"})
+                self.body, self._own_headers = (
+                    _UNSENDABLE,
+                    CIMultiDict({hdrs.CONTENT_TYPE: "text/plain"}),
+                )
                 return self.whole(request)
-        self._sent = True
-        return head + body if self._shown else head
+        self._is_sent = True
+        return head + body if self._has_body else head
 
-    def _own_lines(self, request: Request) -> bytes:
+    def _full_head(self, request: Request) -> bytes:
         """Return the text of the head. Raises ValueError for a header that cannot be sent."""
-        line = self._begin(request)
+        line = self._complete_headers(request)
         if request.origins is not None:
-            request.origins.tell(request.headers.get(hdrs.ORIGIN, ""), self.headers)
+            request.origins.set_headers(request.headers.get(hdrs.ORIGIN, ""), self.headers)
         return f"{line}\r\n{_lines(self.headers)}\r\n".encode()
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter:
@@ -157,28 +162,28 @@ class Answer(web.StreamResponse):
             if isinstance(request, Request) and not self._waits:
                 self._whole = self.whole(request) or b""
             if not self._whole:
-                line = self._begin(request)
+                line = self._complete_headers(request)
                 self._writer = request.writer
                 if isinstance(request.protocol, Connection):
                     self._connection = request.protocol
                 await request.writer.write_headers(line, self.headers)
         return request.writer
 
-    def _begin(self, request: web.BaseRequest) -> str:
+    def _complete_headers(self, request: web.BaseRequest) -> str:
         """Complete the headers, and return the status line."""
         headers, version, body = self.headers, request.version, self.body
-        self._shown = request.method != hdrs.METH_HEAD
-        self._stays = request.keep_alive
-        if isinstance(body, bytes) and not self.packed:
+        self._has_body = request.method != hdrs.METH_HEAD
+        self._keeps_alive = request.keep_alive
+        if isinstance(body, bytes) and not self.compressed:
             headers[hdrs.CONTENT_LENGTH] = str(len(body))
         elif version == HttpVersion11:
             headers[hdrs.TRANSFER_ENCODING] = "chunked"
-            if self._shown:
+            if self._has_body:
                 request.writer.enable_chunking()
         else:
-            self._stays = False  # the end of the connection is the end of the body
+            self._keeps_alive = False  # the end of the connection is the end of the body
         headers[hdrs.DATE] = _date(int(time.time()))
-        if not self._stays:
+        if not self._keeps_alive:
             if version == HttpVersion11:
                 headers[hdrs.CONNECTION] = "close"
         elif version == HttpVersion10:
@@ -190,9 +195,9 @@ class Answer(web.StreamResponse):
         writer, body = self._writer, self.body
         if self._whole:
             self._write_whole()
-        if writer is None or self._sent:
+        if writer is None or self._is_sent:
             return
-        if not self._shown:
+        if not self._has_body:
             await writer.write_eof()
         elif isinstance(body, bytes) and len(body) <= PIECE and not self._waits:
             await writer.write_eof(body)
@@ -209,26 +214,26 @@ class Answer(web.StreamResponse):
     def _waits(self) -> bool:
         """Whether even a short body must wait: for compression, or for earlier unsent bytes."""
         transport = self._transport
-        return self.packed or (transport is not None and transport.get_write_buffer_size() > 0)
+        return self.compressed or (transport is not None and transport.get_write_buffer_size() > 0)
 
     async def _write_pieces(self, writer: AbstractStreamWriter) -> None:
         pieces = self._pieces()
         self.body = b""  # a later reference to this response must not keep the body
         if self._connection is not None:
-            self._connection.pinned = self.pinned
+            self._connection.pinned_bytes = self.pinned_bytes
         piece: Piece
         try:
             for number, piece in enumerate(pieces, 1):
-                async with asyncio.timeout(STALLED):
+                async with asyncio.timeout(STALL_SECONDS):
                     await writer.write(piece)
                     await writer.drain()
-                if not number % TURN:
+                if not number % PIECES_PER_TURN:
                     await asyncio.sleep(0)
         except TimeoutError as error:
-            cut_off(self._transport)
+            abort(self._transport)
             raise ConnectionResetError("the reader does not read") from error
-        except _MakingError as error:
-            cut_off(self._transport)
+        except _BodyError as error:
+            abort(self._transport)
             raise ConnectionResetError("the answer cannot be made to its end") from error
         except ConnectionError as error:
             error.__traceback__ = None  # the writer's frames, which hold a piece
@@ -239,29 +244,29 @@ class Answer(web.StreamResponse):
             del pieces
             piece = b""
             if self._connection is not None:
-                self._connection.pinned = 0
+                self._connection.pinned_bytes = 0
         await writer.write_eof()
 
     def _pieces(self) -> Iterator[Piece]:
-        """Return the pieces of the body as they are sent, compressed if `packed`."""
-        pieces = _cut(self.body) if isinstance(self.body, bytes) else self.body
-        pieces = _logged(pieces)
-        return http.compression.packed(pieces) if self.packed else pieces
+        """Return the pieces of the body as they are sent, compressed if `compress`."""
+        pieces = _split(self.body) if isinstance(self.body, bytes) else self.body
+        pieces = _log_errors(pieces)
+        return http.compression.compress(pieces) if self.compressed else pieces
 
 
-class _MakingError(Exception):
+class _BodyError(Exception):
     """A piece of the body could not be made."""
 
 
-def _logged(pieces: Iterator[Piece]) -> Iterator[Piece]:
+def _log_errors(pieces: Iterator[Piece]) -> Iterator[Piece]:
     try:
         yield from pieces
     except Exception as error:
         logger.exception("an answer failed while it was sent")
-        raise _MakingError from error
+        raise _BodyError from error
 
 
-def _cut(body: bytes) -> Iterator[Piece]:
+def _split(body: bytes) -> Iterator[Piece]:
     """Yield views of the body. Bytes that the socket takes at once are not copied."""
     view = memoryview(body)
     for start in range(0, len(body), PIECE):
@@ -283,6 +288,6 @@ def _lines(headers: "CIMultiDict[str]") -> str:
     """Return headers as they are sent. Raises ValueError for control characters, with which a
     header could end early."""
     lines = [f"{name}: {value}" for name, value in headers.items()]
-    if any(map(_FORBIDDEN.search, lines)):
+    if any(map(_CONTROL_CHARACTER.search, lines)):
         raise ValueError("a header contains a control character")
     return "".join([f"{line}\r\n" for line in lines])

@@ -50,16 +50,16 @@ class TextFormatter(logging.Formatter):
 
     def _request(self, record: logging.LogRecord) -> str:
         """Return code, method, path and time. The first parts have nearly constant widths."""
-        told = _extra(record)
-        code, uri = told["code"], told["path"]
-        uri = f"{uri}?{told['query']}" if told["query"] else uri
+        extra = _extra(record)
+        code, uri = extra["code"], extra["path"]
+        uri = f"{uri}?{extra['query']}" if extra["query"] else uri
         paint = {2: "32", 3: "36", 4: "33", 5: "31"}.get(int(str(code)) // 100, "")
-        text = f"{self._paint(paint, str(code))} {told['method']:<6} {uri}"
-        took = f"{told['milliseconds']:.1f} ms"
+        text = f"{self._paint(paint, str(code))} {extra['method']:<6} {uri}"
+        took = f"{extra['milliseconds']:.1f} ms"
         return f"{text} {self._paint('2', took)}"
 
-    def _paint(self, how: str, text: str) -> str:
-        return f"\x1b[{how}m{text}\x1b[0m" if self._colours and how else text
+    def _paint(self, style: str, text: str) -> str:
+        return f"\x1b[{style}m{text}\x1b[0m" if self._colours and style else text
 
 
 class Protocol(logging.LoggerAdapter[logging.Logger]):

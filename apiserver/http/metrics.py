@@ -15,7 +15,7 @@ APPLY = "apply"
 """The verb of a patch that is an apply."""
 _APPLY_MEDIA = "application/apply-patch+yaml"
 _HEALTH = frozenset({"/healthz", "/livez", "/readyz"})
-MOST = 10_000  # sets of labels; new kinds add sets
+MAX_SERIES = 10_000  # sets of labels; new kinds add sets
 _METHODS = frozenset({"get", "head", "post", "put", "patch", "delete", "options"})
 
 
@@ -37,16 +37,16 @@ class Metrics:
         self.series: dict[tuple[str, ...], Series] = {}
         """Keys: verb, group, version, resource, subresource, dry run and scope."""
 
-    def told(self) -> list[Any]:
+    def snapshot(self) -> list[Any]:
         """Return the metrics as JSON values, for `add` in another process."""
         return [
             [labels, [*series.codes.items()], series.buckets, series.seconds]
             for labels, series in self.series.items()
         ]
 
-    def add(self, told: Iterable[Any]) -> None:
-        """Add the metrics of another process, as `told` returned them."""
-        for labels, codes, buckets, seconds in told:
+    def add(self, samples: Iterable[Any]) -> None:
+        """Add the metrics of another process, as `snapshot` returned them."""
+        for labels, codes, buckets, seconds in samples:
             series = self.series.setdefault(tuple(labels), Series())
             for code, number in codes:
                 series.codes[code] = series.codes.get(code, 0) + number
@@ -60,7 +60,7 @@ class Metrics:
         be able to grow the table. So do requests whose method is not a verb, such as OPTIONS.
         """
         verb, labels = info.verb, info.labels
-        if not labels or not verb or code >= 400 or len(self.series) >= MOST:
+        if not labels or not verb or code >= 400 or len(self.series) >= MAX_SERIES:
             if not info.is_resource and verb not in _METHODS:
                 verb = "other"
             health = info.path if info.path in _HEALTH else ""

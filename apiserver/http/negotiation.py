@@ -16,9 +16,9 @@ YAML = "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 EVENTS = "text/event-stream"
 """Server-Sent Events, for an EventSource: only for watches, and not a form of kube-apiserver."""
-ACCEPTED = f"{JSON}, {YAML}, {PROTOBUF}"
+MEDIA_TYPES = f"{JSON}, {YAML}, {PROTOBUF}"
 WITHOUT_TABLES = ("PartialObjectMetadata", "PartialObjectMetadataList")
-_ROUTED = (JSON, YAML, PROTOBUF, "*/*")
+_ROUTED_MEDIA = (JSON, YAML, PROTOBUF, "*/*")
 TRANSFORMS = ("Table", *WITHOUT_TABLES)
 _PEOPLE = ("curl", "Wget", "Mozilla/5.0")
 _TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})  # strconv.ParseBool
@@ -58,10 +58,10 @@ class Form(NamedTuple):
         return Form(self.media, pretty=self.pretty) if self.kind else self
 
 
-PLAIN = Form()
-PACKED = Form(PROTOBUF)
-INDENTED = Form(pretty=True)
-_OF_GO = (f"{PROTOBUF},{JSON}", PROTOBUF)
+COMPACT_JSON = Form()
+PROTOBUF_FORM = Form(PROTOBUF)
+INDENTED_JSON = Form(pretty=True)
+_GO_CLIENTS = (f"{PROTOBUF},{JSON}", PROTOBUF)
 """Accept headers of generated clients, compared first, because a cache lookup takes 1 µs."""
 
 
@@ -79,7 +79,7 @@ class _Clause(NamedTuple):
 @caches.of_texts(512)
 def clauses(header: str) -> tuple[_Clause, ...]:
     """Return the media ranges by quality, best first. Ranges of equal quality keep their order."""
-    found = []
+    ranges = []
     for part in header.split(",")[:64]:
         media, *parameters = (piece.strip() for piece in part.split(";"))
         pairs = [tuple(p.partition("=")[::2]) for p in parameters]
@@ -90,9 +90,9 @@ def clauses(header: str) -> tuple[_Clause, ...]:
                     quality = float(value)
                 except ValueError:
                     quality = 0.0
-        kept = tuple((name, value) for name, value in pairs if name != "q")
-        found.append(_Clause(media, kept, quality))
-    return tuple(sorted(found, key=lambda clause: -clause.quality))
+        own_parameters = tuple((name, value) for name, value in pairs if name != "q")
+        ranges.append(_Clause(media, own_parameters, quality))
+    return tuple(sorted(ranges, key=lambda clause: -clause.quality))
 
 
 def route(header: str | None, *, lists: bool = False) -> None:
@@ -101,16 +101,16 @@ def route(header: str | None, *, lists: bool = False) -> None:
     It accepts only complete media types, and ignores parameters. `lists` means that the path can
     be watched, too. Raises StatusError 406 with go-restful's text.
     """
-    if not header or header in _OF_GO:
+    if not header or header in _GO_CLIENTS:
         return
-    if any(clause.media in _ROUTED for clause in clauses(header)):
+    if any(clause.media in _ROUTED_MEDIA for clause in clauses(header)):
         return
     streams = f", {JSON};stream=watch, {PROTOBUF};stream=watch" if lists else ""
-    message = f"406: Not Acceptable\n\nAvailable representations: {ACCEPTED}{streams}"
+    message = f"406: Not Acceptable\n\nAvailable representations: {MEDIA_TYPES}{streams}"
     raise status.StatusError(406, status.Reason.NOT_ACCEPTABLE, message, details={})
 
 
-def choose(
+def negotiate(
     header: str | None,
     *,
     transforms: tuple[str, ...] = TRANSFORMS,
@@ -123,17 +123,17 @@ def choose(
     `application/*` means JSON. With `messages`, whole objects have a form in protobuf.
     """
     if not header or header in ("*/*", JSON):
-        return PLAIN
-    if messages and header in _OF_GO:
-        return PACKED
-    form = _choose(header, transforms, any_application, messages)
+        return COMPACT_JSON
+    if messages and header in _GO_CLIENTS:
+        return PROTOBUF_FORM
+    form = _negotiate(header, transforms, any_application, messages)
     if form is None:
-        raise status.not_acceptable(f"only the following media types are accepted: {ACCEPTED}")
+        raise status.not_acceptable(f"only the following media types are accepted: {MEDIA_TYPES}")
     return form
 
 
 @caches.of_texts(512)
-def _choose(
+def _negotiate(
     header: str, transforms: tuple[str, ...], any_application: bool, messages: bool
 ) -> Form | None:
     for clause in clauses(header):
@@ -163,7 +163,7 @@ def _media(media: str, any_application: bool) -> str | None:
     return media if media in (YAML, PROTOBUF) else None
 
 
-def asked(
+def requested_form(
     request: web.BaseRequest,
     query: MultiMapping[str],
     *,
@@ -171,24 +171,27 @@ def asked(
     any_application: bool = True,
     messages: bool = True,
 ) -> Form:
-    """Return the form for a request: `choose`, and indented for people. Raises StatusError 406."""
+    """Return the form for a request: `negotiate`, and indented for people. Raises StatusError
+    406."""
     header = request.headers.get(hdrs.ACCEPT)
-    form = choose(header, transforms=transforms, any_application=any_application, messages=messages)
+    form = negotiate(
+        header, transforms=transforms, any_application=any_application, messages=messages
+    )
     return form._replace(pretty=True) if _is_for_people(request, query) else form
 
 
 def _is_for_people(request: web.BaseRequest, query: MultiMapping[str]) -> bool:
     """Whether the query or the user agent requires indentation (negotiation.isPrettyPrint)."""
-    said = query.get("pretty") if query else ""
-    if said:
-        return said in _TRUE
+    value = query.get("pretty") if query else ""
+    if value:
+        return value in _TRUE
     return request.headers.get(hdrs.USER_AGENT, "").startswith(_PEOPLE)
 
 
-def safe(request: web.BaseRequest, query: MultiMapping[str]) -> Form:
+def error_form(request: web.BaseRequest, query: MultiMapping[str]) -> Form:
     """Return the form of an error. Never raises, and never a transform: a Status has every
     format."""
     try:
-        return asked(request, query).without_transform()
+        return requested_form(request, query).without_transform()
     except status.StatusError:
         return Form(pretty=_is_for_people(request, query))

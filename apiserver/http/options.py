@@ -79,7 +79,7 @@ def read_timeout(query: Query) -> float:
     match = _DURATION.fullmatch(text)
     if match is None:
         raise status.bad_request(
-            f"invalid timeout specified in the request URL - time: {_why_no_duration(text)}"
+            f"invalid timeout specified in the request URL - time: {_duration_error(text)}"
         )
     if match[1] == "-":
         return math.inf
@@ -90,7 +90,7 @@ def _seconds(text: str) -> float:
     return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
 
 
-def _why_no_duration(text: str) -> str:
+def _duration_error(text: str) -> str:
     """Return the error of `time.ParseDuration` for an invalid text."""
     rest = text.lstrip("+-") if text[:1] in ("+", "-") else text
     while rest:
@@ -99,12 +99,12 @@ def _why_no_duration(text: str) -> str:
             break
         rest = rest[number.end() :]
         unit = re.match(r"[^0-9.]*", rest)
-        named = unit[0] if unit else ""
-        if not named:
+        unit_name = unit[0] if unit else ""
+        if not unit_name:
             return f"missing unit in duration {quote(text)}"
-        if named not in _UNITS:
-            return f"unknown unit {quote(named)} in duration {quote(text)}"
-        rest = rest[len(named) :]
+        if unit_name not in _UNITS:
+            return f"unknown unit {quote(unit_name)} in duration {quote(text)}"
+        rest = rest[len(unit_name) :]
     return f"invalid duration {quote(text)}"
 
 
@@ -179,8 +179,8 @@ def read_delete_options(
 def delete_options(body: Mapping[str, Any]) -> DeleteOptions:
     """Return the DeleteOptions inside another object, such as an Eviction. Raises StatusError 400
     or 422."""
-    found, _ = read_delete_options(MultiDict(), body)
-    return found
+    options, _ = read_delete_options(MultiDict(), body)
+    return options
 
 
 def _from_query(query: Query) -> tuple[DeleteOptions, list[str]]:
@@ -203,9 +203,9 @@ def _from_body(body: Mapping[str, Any]) -> tuple[DeleteOptions, list[str]]:
     grace = _member(body, "gracePeriodSeconds", int, "int64")
     orphan = _member(body, "orphanDependents", bool, "bool")
     propagation = _member(body, "propagationPolicy", str, "v1.DeletionPropagation")
-    meant = _member(body, "preconditions", dict, "v1.Preconditions") or {}
-    uid = _member(meant, "uid", str, "types.UID", "preconditions.")
-    version = _member(meant, "resourceVersion", str, "string", "preconditions.")
+    preconditions = _member(body, "preconditions", dict, "v1.Preconditions") or {}
+    uid = _member(preconditions, "uid", str, "types.UID", "preconditions.")
+    version = _member(preconditions, "resourceVersion", str, "string", "preconditions.")
     options = DeleteOptions(
         grace=grace, orphan=orphan, propagation=propagation, uid=uid, resource_version=version
     )
@@ -213,20 +213,20 @@ def _from_body(body: Mapping[str, Any]) -> tuple[DeleteOptions, list[str]]:
 
 
 def _member(
-    body: Mapping[str, Any], name: str, kind: type[Any], go_type: str, above: str = ""
+    body: Mapping[str, Any], name: str, kind: type[Any], go_type: str, parent: str = ""
 ) -> Any:
     """Return a member, or None if it is missing. Raises StatusError 400 for another type."""
     value = body.get(name)
     if value is None or type(value) is kind:
         return value
-    raise _refusal(value, go_type, above + name)
+    raise _refusal(value, go_type, parent + name)
 
 
 def _refusal(value: Any, go_type: str, field: str) -> status.StatusError:
     """Return an error with the decoder's text without a prefix, as in
     `bodies.read_delete_options`."""
-    why = unmarshal.cannot_unmarshal(value, go_type, f"DeleteOptions.{field}").text
-    return status.bad_request(why)
+    message = unmarshal.cannot_unmarshal(value, go_type, f"DeleteOptions.{field}").text
+    return status.bad_request(message)
 
 
 def parse_int(text: str) -> int:
@@ -238,7 +238,7 @@ def parse_int(text: str) -> int:
 
 
 def read_list_options(
-    query: Query, *, watching: bool = False, streams_lists: bool = True
+    query: Query, *, is_watch: bool = False, streams_lists: bool = True
 ) -> ListOptions:
     """Return the options of a list, watch or deletecollection. Raises StatusError 400 or 422."""
     if not query:
@@ -261,7 +261,7 @@ def read_list_options(
         selectors.parse_labels(options.labels)
     if options.fields:
         selectors.parse_fields(options.fields)
-    errors = _problems(options, watching, streams_lists)
+    errors = _problems(options, is_watch, streams_lists)
     if errors:
         raise status.invalid("meta.k8s.io", "ListOptions", "", errors)
     return options
@@ -272,10 +272,10 @@ _NO_WATCH_LIST = (
 )
 
 
-def _problems(options: ListOptions, watching: bool, streams_lists: bool) -> list[FieldError]:
+def _problems(options: ListOptions, is_watch: bool, streams_lists: bool) -> list[FieldError]:
     field = "resourceVersionMatch"
     match = options.match
-    if watching:
+    if is_watch:
         return _watch_problems(options, streams_lists)
     errors = []
     if options.initial_events is not None:
@@ -326,11 +326,11 @@ def _watch_problems(options: ListOptions, streams_lists: bool) -> list[FieldErro
     if not match:
         return errors
     if wants_state is None:
-        why = f"{field} is forbidden for watch unless sendInitialEvents is provided"
-        errors.append(fielderrors.forbidden(field, why))
+        message = f"{field} is forbidden for watch unless sendInitialEvents is provided"
+        errors.append(fielderrors.forbidden(field, message))
     if match != "NotOlderThan":
         errors.append(fielderrors.not_supported(field, match, ["NotOlderThan"]))
     if options.token:
-        why = f"{field} is forbidden when continue is provided"
-        errors.append(fielderrors.forbidden(field, why))
+        message = f"{field} is forbidden when continue is provided"
+        errors.append(fielderrors.forbidden(field, message))
     return errors

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 
 from aiohttp import web
 
-from inkube.apiserver.http.budget import FULL, Budget, cut_off
+from inkube.apiserver.http.budget import HIGH_WATER, Budget, abort
 
 logger = logging.getLogger(__name__)
 
@@ -43,64 +43,64 @@ class Server(web.Server):
 class Connection(web.RequestHandler):
     """A connection that counts in the budget of its server while its transport is full."""
 
-    __slots__ = ("_holds_back", "budget", "pinned")
+    __slots__ = ("_is_reading_paused", "budget", "pinned_bytes")
 
     def __init__(self, manager: web.Server, budget: Budget, **settings: Any) -> None:
         super().__init__(manager, **settings)
         self.budget = budget
-        self.pinned = 0
+        self.pinned_bytes = 0
         """Bytes that the current response keeps in addition to those of the transport."""
-        self._holds_back = False
+        self._is_reading_paused = False
         """Whether reading from the client is paused."""
 
     @property
     def unread(self) -> int:
-        """See `budget.Reader`."""
+        """The number of unsent bytes: those in the transport, and those of the current response."""
         transport = self.transport
-        return 0 if transport is None else transport.get_write_buffer_size() + self.pinned
+        return 0 if transport is None else transport.get_write_buffer_size() + self.pinned_bytes
 
-    def cut_off(self) -> None:
-        """See `budget.Reader`."""
+    def disconnect(self) -> None:
+        """Close the connection and drop the unsent bytes."""
         logger.info("a client that does not read is cut off: %d bytes wait for it", self.unread)
-        cut_off(self.transport)
+        abort(self.transport)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """See asyncio.Protocol."""
+        """Limit the unsent bytes of the new connection."""
         super().connection_made(transport)
         # cast: uvloop's transports have asyncio's methods without being instances of its classes
-        cast("asyncio.Transport", transport).set_write_buffer_limits(FULL)
+        cast("asyncio.Transport", transport).set_write_buffer_limits(HIGH_WATER)
         connection = transport.get_extra_info("socket")
         if _UNSENT_OPTION is not None and connection.family in _INTERNET:
             connection.setsockopt(socket.IPPROTO_TCP, _UNSENT_OPTION, UNSENT)
 
     def pause_reading(self) -> None:
-        """See asyncio.Transport. aiohttp calls it if a body arrives faster than it is read."""
-        self._holds_back = True
+        """Pause reading. aiohttp calls it if a body arrives faster than it is read."""
+        self._is_reading_paused = True
         super().pause_reading()
 
-    def resume_reading(self, *how: Any, **options: Any) -> None:
-        """See asyncio.Transport. aiohttp calls it after every read, and its parser then searches
-        for bytes that were held back. Unless reading was paused, that finds nothing, and takes a
+    def resume_reading(self, *args: Any, **options: Any) -> None:
+        """Resume reading. aiohttp calls it after every read, and its parser then searches for bytes
+        that were held back. Unless reading was paused, that finds nothing, and takes a
         fiftieth of the time of a create."""
-        if self._holds_back:
-            self._holds_back = False
-            super().resume_reading(*how, **options)
+        if self._is_reading_paused:
+            self._is_reading_paused = False
+            super().resume_reading(*args, **options)
 
     def pause_writing(self) -> None:
-        """See asyncio.Protocol."""
+        """Count the client as a slow reader."""
         super().pause_writing()
         self.budget.add(self)
 
     def recount(self) -> None:
-        """See `Budget.recount`."""
+        """Count the unsent bytes again if the client is counted."""
         self.budget.recount(self)
 
     def resume_writing(self) -> None:
-        """See asyncio.Protocol."""
+        """Stop counting the client, which has read its bytes."""
         self.budget.remove(self)
         super().resume_writing()
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """See asyncio.Protocol."""
+        """Stop counting the client, which has disconnected."""
         self.budget.remove(self)
         super().connection_lost(exc)

@@ -38,19 +38,19 @@ class RequestRecord(NamedTuple):
     @property
     def body(self) -> Any:
         """The decoded request body; None if it is not JSON or YAML."""
-        return _decoded(self.sent)
+        return _decode(self.sent)
 
     @property
     def answer(self) -> Any:
         """The decoded response body; None if it is not JSON or YAML."""
-        return _decoded(self.answered)
+        return _decode(self.answered)
 
     def __str__(self) -> str:
         line = f"{self.code} {self.method} {self.path} ({self.milliseconds:.1f} ms)"
         return f"{line} [{', '.join(self.faults)}]" if self.faults else line
 
 
-def _decoded(data: bytes) -> Any:
+def _decode(data: bytes) -> Any:
     if not data:
         return None
     try:

@@ -17,12 +17,12 @@ from inkube.schemas.golang import urlquery
 _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch"}
 _READS = frozenset({"GET", "HEAD"})
 _NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
-_DEPRECATED = frozenset({"watch", "proxy"})  # before the resource: /api/v1/watch/pods
+_DEPRECATED_PREFIXES = frozenset({"watch", "proxy"})  # before the resource: /api/v1/watch/pods
 # Most requests repeat an earlier target. A cache lookup takes a tenth of a split. At most 5 MiB.
-REMEMBERED = 2048
-REMEMBERED_LENGTH = 512
+MAX_CACHED = 2048
+MAX_CACHED_LENGTH = 512
 _NO_QUERY: MultiDictProxy[str] = MultiDictProxy(MultiDict())
-_NARROWED = frozenset({"list", "watch"})
+_NAME_SELECTING_VERBS = frozenset({"list", "watch"})
 _DRY_RUN_IN_LABELS = 5
 _NAMESPACE_IN_SHAPE = 7  # the index in a shape of "has a namespace"
 _RESOURCE_AT = {"api": 2, "apis": 3}  # /api/VERSION/RESOURCE, /apis/GROUP/VERSION/RESOURCE
@@ -42,19 +42,19 @@ class RequestInfo(NamedTuple):
     resource: str = ""
     name: str = ""
     subresource: str = ""
-    rest: tuple[str, ...] = ()
+    further_segments: tuple[str, ...] = ()
     """Path segments beyond the subresource."""
-    deprecated: str = ""
+    deprecated_prefix: str = ""
     """`watch` or `proxy` if that precedes the resource (/api/v1/watch/pods), else ""."""
     query: MultiDictProxy[str] = _NO_QUERY
     assumes_namespace: bool = False
     """Whether `namespace` is not from the path, but the namespace of all objects of the kind."""
-    selected: str = ""
+    selected_name: str = ""
     """The only name that the field selector of a list or watch allows; "" if it allows more."""
     shape: tuple[object, ...] = ()
     """The parts that select the handler: verb, group, version, resource, subresource, method and
-    `deprecated`, then whether the path has a namespace, a name and further segments; () without a
-    resource."""
+    `deprecated_prefix`, then whether the path has a namespace, a name and further segments; ()
+    without a resource."""
     labels: tuple[str, ...] = ()
     """The labels of its metrics (`Metrics.series`); () without a resource."""
 
@@ -62,19 +62,19 @@ class RequestInfo(NamedTuple):
 def read(request: web.BaseRequest) -> RequestInfo:
     """Return the RequestInfo of a request."""
     target = request.raw_path
-    if len(target) <= REMEMBERED_LENGTH and target.startswith("/") and "#" not in target:
+    if len(target) <= MAX_CACHED_LENGTH and target.startswith("/") and "#" not in target:
         return _read(request.method, target)
     url = request.rel_url
     return parse(request.method, url.raw_path, url.raw_query_string)
 
 
-@caches.of_values(REMEMBERED)
+@caches.of_values(MAX_CACHED)
 def _read(method: str, target: str) -> RequestInfo:
     path, _, query = target.partition("?")
     return parse(method, path, query)
 
 
-def as_sent(request: web.BaseRequest) -> str:
+def raw_target(request: web.BaseRequest) -> str:
     """The target of a request as its client sent it, for messages that repeat it."""
     return request.raw_path
 
@@ -89,30 +89,34 @@ def parse(method: str, raw_path: str, raw_query: str = "") -> RequestInfo:
     query = _query(raw_query)
     watch = urlquery.truthy(query.get("watch"))
     info = _split(method, raw_path, watch)
-    selected = ""
-    if info.verb in _NARROWED and not info.deprecated and "fieldSelector" in query:
-        selected = _selected_name(query["fieldSelector"])
+    selected_name = ""
+    if (
+        info.verb in _NAME_SELECTING_VERBS
+        and not info.deprecated_prefix
+        and "fieldSelector" in query
+    ):
+        selected_name = _selected_name(query["fieldSelector"])
     labels = info.labels
     if labels and "dryRun" in query:  # other values than `All` are refused
         labels = (*labels[:_DRY_RUN_IN_LABELS], "All", *labels[_DRY_RUN_IN_LABELS + 1 :])
-    return info._replace(query=query, selected=selected, labels=labels)
+    return info._replace(query=query, selected_name=selected_name, labels=labels)
 
 
-def within(info: RequestInfo, namespace: str) -> RequestInfo:
+def with_namespace(info: RequestInfo, namespace: str) -> RequestInfo:
     """Return the same request with that namespace, for a path without one."""
     shape = (*info.shape[:_NAMESPACE_IN_SHAPE], True, *info.shape[_NAMESPACE_IN_SHAPE + 1 :])
     return info._replace(namespace=namespace, assumes_namespace=True, shape=shape)
 
 
 def _query(raw: str) -> MultiDictProxy[str]:
-    return _remembered_query(raw) if len(raw) <= REMEMBERED_LENGTH else _read_query(raw)
+    return _cached_query(raw) if len(raw) <= MAX_CACHED_LENGTH else _read_query(raw)
 
 
 def _read_query(raw: str) -> MultiDictProxy[str]:
     return MultiDictProxy(MultiDict(urlquery.pairs(raw)))
 
 
-_remembered_query = caches.of_values(REMEMBERED)(_read_query)
+_cached_query = caches.of_values(MAX_CACHED)(_read_query)
 
 
 def _selected_name(fields: str) -> str:
@@ -125,9 +129,9 @@ def _selected_name(fields: str) -> str:
 
 
 def _split(method: str, raw_path: str, watch: bool) -> RequestInfo:
-    if len(raw_path) > REMEMBERED_LENGTH:
+    if len(raw_path) > MAX_CACHED_LENGTH:
         return _parse(method, raw_path, watch)
-    return _parsed(method, raw_path, watch)
+    return _cached_parse(method, raw_path, watch)
 
 
 def _parse(method: str, raw_path: str, watch: bool) -> RequestInfo:
@@ -137,47 +141,56 @@ def _parse(method: str, raw_path: str, watch: bool) -> RequestInfo:
     if at >= len(parts) or "" in parts or path.startswith("//"):
         return RequestInfo(method, path, method.lower())
     group, version = parts[1] if at == 3 else "", parts[at - 1]
-    deprecated = ""
-    if parts[at] in _DEPRECATED and len(parts) > at + 1:
-        deprecated = parts[at]
+    deprecated_prefix = ""
+    if parts[at] in _DEPRECATED_PREFIXES and len(parts) > at + 1:
+        deprecated_prefix = parts[at]
         at += 1
     namespace = ""
     if parts[at] == "namespaces" and len(parts) > at + 1:
         namespace = parts[at + 1]
         at += 0 if _is_namespace(parts[at:]) else 2
-    resource, left = parts[at], len(parts) - at
-    name = parts[at + 1] if left > 1 else ""
-    subresource = parts[at + 2] if left > 2 else ""
-    beyond = tuple(parts[at + 3 :]) if left > 3 else ()
+    resource, remaining = parts[at], len(parts) - at
+    name = parts[at + 1] if remaining > 1 else ""
+    subresource = parts[at + 2] if remaining > 2 else ""
+    further_segments = tuple(parts[at + 3 :]) if remaining > 3 else ()
     verb = _verb(method, name, watch and not subresource)
-    if deprecated:
-        verb = _deprecated_verb(method, name, deprecated, verb)
-    where = parts[0], group, version, namespace
-    what = resource, name, subresource
-    there = bool(namespace), bool(name), bool(beyond)
+    if deprecated_prefix:
+        verb = _deprecated_verb(method, name, deprecated_prefix, verb)
+    group_version = parts[0], group, version, namespace
+    identity = resource, name, subresource
+    presence = bool(namespace), bool(name), bool(further_segments)
     served = verb, group, version, resource, subresource
-    of_many = "namespace" if namespace else "cluster"
-    labels = *served, "", "resource" if name or verb == "create" else of_many
-    shape = *served, method, deprecated, *there
+    list_scope = "namespace" if namespace else "cluster"
+    labels = *served, "", "resource" if name or verb == "create" else list_scope
+    shape = *served, method, deprecated_prefix, *presence
     return RequestInfo(
-        method, path, verb, True, *where, *what, beyond, deprecated, shape=shape, labels=labels
+        method,
+        path,
+        verb,
+        True,
+        *group_version,
+        *identity,
+        further_segments,
+        deprecated_prefix,
+        shape=shape,
+        labels=labels,
     )
 
 
-_parsed = caches.of_values(REMEMBERED)(_parse)
+_cached_parse = caches.of_values(MAX_CACHED)(_parse)
 
 
-def _deprecated_verb(method: str, name: str, deprecated: str, verb: str) -> str:
-    if deprecated == "proxy":
+def _deprecated_verb(method: str, name: str, prefix: str, verb: str) -> str:
+    if prefix == "proxy":
         return "proxy"
     if method not in _READS:
         return verb
     return "watchone" if name else "watch"
 
 
-def _is_namespace(rest: list[str]) -> bool:
+def _is_namespace(segments: list[str]) -> bool:
     """Whether `namespaces/NAME…` addresses the namespace itself, not an object in it."""
-    return len(rest) == 2 or (len(rest) == 3 and rest[2] in _NAMESPACE_SUBRESOURCES)
+    return len(segments) == 2 or (len(segments) == 3 and segments[2] in _NAMESPACE_SUBRESOURCES)
 
 
 def _verb(method: str, name: str, watch: bool) -> str:

@@ -8,7 +8,7 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from inkube.apiserver import http
-from inkube.apiserver.http.httpresponse import Answer, Body, Head
+from inkube.apiserver.http.httpresponse import Body, BodyResponse, Head
 from inkube.apiserver.http.negotiation import EVENTS, JSON, PROTOBUF, YAML, Form
 from inkube.schemas import status, warningtexts
 from inkube.schemas.builtin import protobuf
@@ -23,17 +23,17 @@ _HEADS = {
     for media in (JSON, YAML, PROTOBUF, WATCH)
 }
 
-_PLAIN = {"Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff"}
+_PLAIN_TEXT = {"Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff"}
 
 
 def data(
     body: Body, *, code: int = 200, warnings: Collection[str] = (), media: str = JSON
-) -> Answer:
+) -> BodyResponse:
     """Return a response with encoded JSON, YAML or protobuf: bytes, or an iterator of pieces."""
-    answer = Answer(body, _HEADS[media], code)
+    response = BodyResponse(body, _HEADS[media], code)
     if warnings:
-        _warn(answer.headers, warnings)
-    return answer
+        _warn(response.headers, warnings)
+    return response
 
 
 def stream(warnings: Collection[str] = (), media: str = JSON) -> web.StreamResponse:
@@ -53,10 +53,12 @@ def events(warnings: Collection[str] = ()) -> web.StreamResponse:
 
 def _warn(headers: "CIMultiDict[str]", warnings: Collection[str]) -> None:
     for warning in warningtexts.limited(warnings):
-        headers.add("Warning", f"299 - {_quoted(warning)}")
+        headers.add("Warning", f"299 - {_quote(warning)}")
 
 
-def render(value: Any, form: Form, *, code: int = 200, warnings: Collection[str] = ()) -> Answer:
+def render(
+    value: Any, form: Form, *, code: int = 200, warnings: Collection[str] = ()
+) -> BodyResponse:
     """Return a response with a JSON value in the requested form."""
     return data(body(value, form), code=code, warnings=warnings, media=form.media)
 
@@ -64,10 +66,10 @@ def render(value: Any, form: Form, *, code: int = 200, warnings: Collection[str]
 def body(value: Any, form: Form) -> bytes:
     """Return the bytes of a JSON value in the requested form."""
     if form.media == JSON:
-        made = encode(value, pretty=form.pretty)
+        encoded = encode(value, pretty=form.pretty)
         # The encoder's buffer can be eight times as large as its content, and a long body stays
         # in memory until the client has read it.
-        return made if len(made) < GZIP_FROM else bytes(memoryview(made))
+        return encoded if len(encoded) < GZIP_FROM else bytes(memoryview(encoded))
     return protobuf.envelopes.sealed(value) if form.protobuf else http.yamls.write(value)
 
 
@@ -89,10 +91,10 @@ def _readable(value: Any) -> Any:
     return [_readable(item) for item in value] if isinstance(value, list) else value
 
 
-def error(failure: StatusError, form: Form, warnings: Collection[str] = ()) -> Answer:
+def error(failure: StatusError, form: Form, warnings: Collection[str] = ()) -> BodyResponse:
     """Return a response with the Status of an error, or with its plain text."""
     if failure.plain:
-        return Answer(failure.plain.encode(), CIMultiDict(_PLAIN), failure.code)
+        return BodyResponse(failure.plain.encode(), CIMultiDict(_PLAIN_TEXT), failure.code)
     response = render(failure.body(), form, code=failure.code, warnings=warnings)
     if failure.headers:
         response.headers.update(failure.headers)
@@ -104,7 +106,7 @@ def plain_not_found() -> web.Response:
     return web.Response(
         text="404 page not found\n",
         status=404,
-        headers=_PLAIN,
+        headers=_PLAIN_TEXT,
     )
 
 
@@ -116,15 +118,15 @@ def unknown_path(*, plain: bool) -> web.Response:
     return plain_not_found()
 
 
-def compress(response: Answer, accept_encoding: str) -> None:
+def compress(response: BodyResponse, accept_encoding: str) -> None:
     """Send a large body as gzip if the client accepts that."""
     body = response.body
     if "gzip" not in accept_encoding or (isinstance(body, bytes) and len(body) < GZIP_FROM):
         return
-    response.packed = True
+    response.compressed = True
     response.headers["Content-Encoding"] = "gzip"
     response.headers["Vary"] = "Accept-Encoding"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -27,16 +27,19 @@ from inkube.apiserver.http.httpresponse import Writer
 logger = logging.getLogger(__name__)
 
 MAX_HEADER = 64 * 1024  # a URL with a long selector, a token with many groups
-Serving = Literal["fast", "plain"]
+ConnectionLoop = Literal["fast", "plain"]
 """The loop that serves connections; `fast` only with tested versions of aiohttp."""
 
 
-def make(
-    handler: Callable[..., Any], origins: Origins, budget: Budget, serving: Serving = "fast"
+def server(
+    handler: Callable[..., Any],
+    origins: Origins,
+    budget: Budget,
+    connection_loop: ConnectionLoop = "fast",
 ) -> web.Server:
     """Return a server that calls `handler` for each request. `origins` are the allowed origins of
     web pages. `budget` counts unsent bytes of clients that do not read."""
-    return _kind(serving)(
+    return _kind(connection_loop)(
         handler,
         budget,
         _request_factory(origins),
@@ -48,8 +51,8 @@ def make(
     )
 
 
-def _kind(serving: Serving) -> type[plain.Server]:
-    if serving == "plain":
+def _kind(connection_loop: ConnectionLoop) -> type[plain.Server]:
+    if connection_loop == "plain":
         return plain.Server
     if not fast.is_tested(aiohttp.__version__):
         logger.info(
@@ -68,7 +71,7 @@ def _request_factory(origins: Origins) -> Callable[..., Request]:
     if allowed is not None:
         kind = type("OriginRequest", (Request,), {"origins": allowed})
 
-    def make(
+    def create(
         message: RawRequestMessage,
         payload: StreamReader,
         protocol: web.RequestHandler,
@@ -81,9 +84,11 @@ def _request_factory(origins: Origins) -> Callable[..., Request]:
         writer = Writer(protocol, loop)
         if allowed is not None:
             origin = message.headers.get(hdrs.ORIGIN, "")
-            writer.tell = partial(allowed.tell, origin)
-        made = kind(message, payload, protocol, writer, task, loop, client_max_size=bodies.MAX_BODY)
-        made.head = message
-        return made
+            writer.set_cors_headers = partial(allowed.set_headers, origin)
+        request = kind(
+            message, payload, protocol, writer, task, loop, client_max_size=bodies.MAX_BODY
+        )
+        request.head = message
+        return request
 
-    return make
+    return create

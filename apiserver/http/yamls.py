@@ -8,9 +8,9 @@ import yaml
 
 def write(value: Any) -> bytes:
     """Return a value as YAML with sorted keys."""
-    plain = orjson.loads(orjson.dumps(value))
+    value_as_json = orjson.loads(orjson.dumps(value))
     text: str = yaml.dump(
-        plain, Dumper=_Dumper, default_flow_style=False, allow_unicode=True, width=10**6
+        value_as_json, Dumper=_Dumper, default_flow_style=False, allow_unicode=True, width=10**6
     )
     return text.encode()
 

@@ -68,7 +68,7 @@ async def opened(
     tls = security.context(options, certificate)
     origins, budget = security.origins(options), Budget()
     starting = StartupHandler(lambda: progress.stage)
-    server = webserver.make(starting, origins, budget, options.http)
+    server = webserver.server(starting, origins, budget, options.http)
     runner = web.ServerRunner(server, shutdown_timeout=STOP_SECONDS)
     await runner.setup()
     stack.callback(_forget, server, starting)

@@ -267,7 +267,7 @@ async def _behind_others(
     )
     runner = await workers.listening(
         options.worker,
-        webserver.make(own, _NO_ORIGINS, parts.core.listener.budget, options.http),
+        webserver.server(own, _NO_ORIGINS, parts.core.listener.budget, options.http),
     )
     stack.push_async_callback(runner.cleanup)
     leader = workers.Leader(

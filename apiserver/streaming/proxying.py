@@ -139,7 +139,7 @@ async def forward(
     except UnreachableError:
         return unreachable("service unavailable")
     except (aiohttp.ClientError, OSError, ValueError) as error:
-        return unreachable(f"error trying to reach service: {http.dialing.trouble(error)}")
+        return unreachable(f"error trying to reach service: {http.dialing.dial_error(error)}")
     except TimeoutError as error:
         if not limit.expired():
             return unreachable("error trying to reach service: i/o timeout")

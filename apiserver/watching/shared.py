@@ -33,7 +33,7 @@ from yarl import URL
 from inkube.apiserver import watching
 from inkube.apiserver.handlers import WATCHES
 from inkube.apiserver.http import (
-    STALLED,
+    STALL_SECONDS,
     Connection,
     Request,
     RequestInfo,
@@ -140,7 +140,7 @@ class Events:
                     await over.wait()
             if loop.time() >= beat and self._is_there:
                 beat = loop.time() + BEAT
-                async with asyncio.timeout(STALLED):
+                async with asyncio.timeout(STALL_SECONDS):
                     await self._response.write(b": \n\n")
 
     async def close(self) -> None:
@@ -410,7 +410,7 @@ class Stream:
                 f"{path} cannot be watched: the path of a watch is that of a list, "
                 "/api/v1/namespaces/default/pods"
             )
-        if negotiation.choose(message.accept).media != negotiation.JSON:
+        if negotiation.negotiate(message.accept).media != negotiation.JSON:
             raise status.not_acceptable(
                 f"a shared stream tells JSON: {negotiation.JSON}, also as Table and "
                 "PartialObjectMetadata"
@@ -423,7 +423,7 @@ class Stream:
             headers[hdrs.AUTHORIZATION] = f"Bearer {token}"
         headers[hdrs.ACCEPT] = message.accept
         writer = RefusingWriter(self._request.protocol, asyncio.get_running_loop())
-        return self._request.shared(writer, URL(f"{path}?{query}", encoded=True), headers)
+        return self._request.sub_request(writer, URL(f"{path}?{query}", encoded=True), headers)
 
 
 class RefusingWriter(Writer):
@@ -485,7 +485,7 @@ class SharedStreams:
         if len(body) > LARGEST:
             raise status.too_large(f"a message has at most {LARGEST} bytes")
         stream.obey(read(body))
-        return responses.render({"status": "Success"}, negotiation.PLAIN)
+        return responses.render({"status": "Success"}, negotiation.COMPACT_JSON)
 
 
 def read(data: bytes) -> Message:

@@ -20,7 +20,7 @@ from aiohttp.http import HttpVersion11
 from inkube.apiserver import streaming, watching
 from inkube.apiserver.handlers import Exchange
 from inkube.apiserver.http import (
-    FULL,
+    HIGH_WATER,
     PIECE,
     Form,
     Request,
@@ -190,7 +190,7 @@ class Streams:
         call, request = exchange.call, exchange.request
         options = read_list_options(
             exchange.query,
-            watching=call.verb == "watch",
+            is_watch=call.verb == "watch",
             streams_lists=call.resource.wording.streams_lists,
         )
         told = request.headers.get(LAST_TOLD, "")
@@ -430,7 +430,7 @@ class _Stream:
             logger.exception("a change cannot be told and its watch ends")
             self.stop()
             return
-        if not self._over and self._sink.get_write_buffer_size() > FULL:
+        if not self._over and self._sink.get_write_buffer_size() > HIGH_WATER:
             self._pause()
 
     def _tell_changes(self, changes: Sequence[Change], told: SharedFrames) -> None:

@@ -81,7 +81,7 @@ class WebhookCaller:
         except UnresolvedError as error:
             raise ReplyError(f'Post "{url}": {error}') from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise ReplyError(f'Post "{url}": {http.dialing.trouble(error)}') from error
+            raise ReplyError(f'Post "{url}": {http.dialing.dial_error(error)}') from error
 
     def _of_service(
         self, service: Object, url: URL, options: dict[str, Any]

@@ -11,15 +11,15 @@ from patience import SECONDS, within
 from inkube.apiserver.http import webserver
 from inkube.apiserver.http.budget import Budget
 from inkube.apiserver.http.cors import Origins
-from inkube.apiserver.http.httpresponse import Answer
+from inkube.apiserver.http.httpresponse import BodyResponse
 from inkube.apiserver.http.plain import Handler
 
 GET = b"GET /%d HTTP/1.1\r\nHost: localhost\r\n\r\n"
 POST = b"POST /%d HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nbody"
 
 
-def answer(text: str = "", **headers: str) -> Answer:
-    return Answer(text.encode(), CIMultiDict({"Content-Type": "text/plain", **headers}))
+def answer(text: str = "", **headers: str) -> BodyResponse:
+    return BodyResponse(text.encode(), CIMultiDict({"Content-Type": "text/plain", **headers}))
 
 
 @asynccontextmanager
@@ -27,7 +27,7 @@ async def serving(
     handler: Handler, stop_seconds: float = SECONDS, budget: Budget | None = None
 ) -> AsyncIterator[tuple[int, web.Server]]:
     """Start a server; yields its port, and stops it at the end of the block."""
-    server = webserver.make(handler, Origins((), protects=False), budget or Budget())
+    server = webserver.server(handler, Origins((), protects=False), budget or Budget())
     runner = web.ServerRunner(server, shutdown_timeout=stop_seconds)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()

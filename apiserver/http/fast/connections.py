@@ -31,9 +31,9 @@ from inkube.apiserver.http import plain
 from inkube.apiserver.http.budget import Budget
 from inkube.apiserver.http.fast.outbox import Outbox
 from inkube.apiserver.http.httprequest import Request
-from inkube.apiserver.http.httpresponse import Answer
+from inkube.apiserver.http.httpresponse import BodyResponse
 
-_IS_OVER = PayloadAccessError()
+_REQUEST_ENDED = PayloadAccessError()
 _COUNTS_MESSAGES = hasattr(HttpRequestParser, "message_consumed")  # since 3.14
 
 
@@ -56,14 +56,14 @@ class _TaskRequest(NamedTuple):
 
     request: web.BaseRequest
     payload: StreamReader
-    answered: Callable[[Any], Awaitable[web.StreamResponse]]
+    handler: Callable[[Any], Awaitable[web.StreamResponse]]
     """Returns the response to the request."""
 
 
-class _Running:
+class _RunningRequest:
     """A handler that runs outside the task. To await it runs the handler to its response."""
 
-    __slots__ = ("coroutine", "payload", "request", "run", "task", "waits")
+    __slots__ = ("awaited", "coroutine", "payload", "request", "run", "task")
 
     def __init__(
         self,
@@ -78,26 +78,26 @@ class _Running:
         """The task that is current while the handler runs."""
         self.coroutine = cast("Coroutine[Any, Any, web.StreamResponse]", handler(request))
         self.run = copy_context().run
-        self.waits: asyncio.Future[Any] | None = None
+        self.awaited: asyncio.Future[Any] | None = None
         """The future that it awaits; None if it only lets other work run (`asyncio.sleep(0)`)."""
 
     def __await__(self) -> Generator[Any, Any, web.StreamResponse]:
-        run, coroutine, waits = self.run, self.coroutine, self.waits
-        if waits is not None:
-            waits._asyncio_future_blocking = True  # noqa: SLF001 # "is awaited", to a task
+        run, coroutine, awaited = self.run, self.coroutine, self.awaited
+        if awaited is not None:
+            awaited._asyncio_future_blocking = True  # noqa: SLF001 # "is awaited", to a task
         try:
             while True:
                 try:
-                    sent = yield waits
+                    result = yield awaited
                 except BaseException as error:  # noqa: BLE001 # a cancellation, or the end of the process
-                    waits = run(coroutine.throw, error)
+                    awaited = run(coroutine.throw, error)
                 else:
-                    waits = run(coroutine.send, sent)
+                    awaited = run(coroutine.send, result)
         except StopIteration as end:
-            answer: web.StreamResponse = end.value
-            return answer
+            response: web.StreamResponse = end.value
+            return response
 
-    async def answered(self, _: web.BaseRequest) -> web.StreamResponse:
+    async def handle(self, _: web.BaseRequest) -> web.StreamResponse:
         """Run the handler to its response; has the signature of a handler."""
         return await self
 
@@ -105,7 +105,7 @@ class _Running:
 class Connection(plain.Connection):
     """One connection: its requests, one after the other."""
 
-    __slots__ = ("_is_last", "_outbox", "_resting", "_running", "_taken")
+    __slots__ = ("_idle_waiter", "_is_last", "_outbox", "_running", "_task_request")
 
     def __init__(
         self, manager: web.Server, budget: Budget, outbox: Outbox, **settings: Any
@@ -114,11 +114,11 @@ class Connection(plain.Connection):
         self._outbox = outbox
         self._is_last = False
         """Whether the request is the last of those that arrived in one turn. A single one is."""
-        self._running: _Running | None = None
+        self._running: _RunningRequest | None = None
         """The request that waits for a future without the task."""
-        self._taken: _TaskRequest | None = None
+        self._task_request: _TaskRequest | None = None
         """The request that the task continues."""
-        self._resting = self._loop.create_future()
+        self._idle_waiter = self._loop.create_future()
         """The future that the task awaits while requests run without it."""
 
     def data_received(self, data: bytes) -> None:
@@ -130,103 +130,103 @@ class Connection(plain.Connection):
         self._waiter = None  # so that aiohttp does not wake the task
         super().data_received(data)
         if self._messages:
-            self._resting = idle
+            self._idle_waiter = idle
             self._outbox.expect()
-            self._loop.call_soon(self._begin)
+            self._loop.call_soon(self._start_request)
         else:
             self._waiter = idle
 
-    def _begin(self) -> None:
+    def _start_request(self) -> None:
         """Begin the request, or wake the task if only it can run the request."""
-        self._is_last = self._outbox.begun()
+        self._is_last = self._outbox.start_request()
         message, payload = self._messages[0]
-        task, handler, idle = self._task_handler, self._request_handler, self._resting
-        usual = not isinstance(message, _ErrInfo) and not message.upgrade and payload.is_eof()
-        alone = len(self._messages) == 1 and not idle.done()
-        if usual and alone and task is not None and handler is not None:
+        task, handler, idle = self._task_handler, self._request_handler, self._idle_waiter
+        is_usual = not isinstance(message, _ErrInfo) and not message.upgrade and payload.is_eof()
+        is_single = len(self._messages) == 1 and not idle.done()
+        if is_usual and is_single and task is not None and handler is not None:
             self._messages.popleft()
             request = self._request(message, payload, task)
-            self._run(_Running(request, payload, handler, task))
+            self._run(_RunningRequest(request, payload, handler, task))
         else:
-            self._rest()
+            self._wait_for_request()
 
-    def _run(self, running: _Running) -> None:
+    def _run(self, running: _RunningRequest) -> None:
         """Run a request until it waits or ends."""
         request, payload = running.request, running.payload
         _enter_task(self._loop, running.task)
         try:
-            running.waits = waits = running.run(running.coroutine.send, None)
+            running.awaited = awaited = running.run(running.coroutine.send, None)
         except StopIteration as end:
-            self._answer(request, payload, end.value)
+            self._respond(request, payload, end.value)
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 # it is raised there
-            self._taken = _TaskRequest(request, payload, _raising(error))
+            self._task_request = _TaskRequest(request, payload, _handler_raising(error))
         else:
             self._running, self._current_request = running, request
-            if waits is None:
-                self._loop.call_soon(self._run_on)
+            if awaited is None:
+                self._loop.call_soon(self._resume)
             else:
-                waits._asyncio_future_blocking = False  # noqa: SLF001 # as a task does
-                waits.add_done_callback(self._run_on)
+                awaited._asyncio_future_blocking = False  # noqa: SLF001 # as a task does
+                awaited.add_done_callback(self._resume)
             return
         finally:
             _leave_task(self._loop, running.task)
-        self._rest()
+        self._wait_for_request()
 
-    def _run_on(self, done: "asyncio.Future[Any] | None" = None) -> None:
+    def _resume(self, awaited: "asyncio.Future[Any] | None" = None) -> None:
         """Continue a request after its wait. If the task was cancelled meanwhile, the task
         continues the request instead, because the cancellation was meant for the request."""
         running = self._running
-        if running is not None and running.waits is done and not self._resting.done():
+        if running is not None and running.awaited is awaited and not self._idle_waiter.done():
             self._running = self._current_request = None
             self._run(running)
 
-    def _rest(self) -> None:
+    def _wait_for_request(self) -> None:
         """Wait for the next request, or wake the task for work that only it can do."""
-        idle = self._waiter = self._resting
+        idle = self._waiter = self._idle_waiter
         if idle.done():
             self._waiter = None
-        elif self._taken is not None or self._messages:
+        elif self._task_request is not None or self._messages:
             idle.set_result(None)
         elif self._close or self._force_close:
             idle.cancel()
 
-    def _answer(
-        self, request: web.BaseRequest, payload: StreamReader, answer: web.StreamResponse
+    def _respond(
+        self, request: web.BaseRequest, payload: StreamReader, response: web.StreamResponse
     ) -> None:
         try:
-            if self._sent(request, answer) and self._stays(payload, answer):
+            if self._write_response(request, response) and self._end_request(payload, response):
                 request._task = None  # type: ignore[assignment] # noqa: SLF001 # a cycle
                 return
         except Exception as error:  # noqa: BLE001 # it is raised there
-            self._taken = _TaskRequest(request, payload, _raising(error))
+            self._task_request = _TaskRequest(request, payload, _handler_raising(error))
         else:
-            self._taken = _TaskRequest(request, payload, _returning(answer))
+            self._task_request = _TaskRequest(request, payload, _handler_returning(response))
 
-    def _sent(self, request: web.BaseRequest, answer: web.StreamResponse) -> bool:
+    def _write_response(self, request: web.BaseRequest, response: web.StreamResponse) -> bool:
         """Write a response if that needs no wait. Returns whether it was written."""
         transport = self.transport
         if self._paused or transport is None or transport.is_closing():
             return False
-        if not isinstance(answer, Answer) or not isinstance(request, Request):
+        if not isinstance(response, BodyResponse) or not isinstance(request, Request):
             return False
-        whole = answer.whole(request)
+        whole = response.whole(request)
         if whole is None:
             return False
         self._outbox.put(transport, whole, is_last=self._is_last)
         return True
 
     def force_close(self) -> None:
-        """See aiohttp. Sends earlier responses first."""
+        """Close the connection, after earlier responses are sent."""
         self._outbox.send()
         super().force_close()
 
     async def start(self) -> None:
         """Run requests until the connection closes."""
-        while self._taken is not None or not self._force_close:
-            if self._taken is None and not self._messages:
-                await self._idle()
-            taken, self._taken = self._taken or self._next(), None
-            if not await self._finish(*taken):
+        while self._task_request is not None or not self._force_close:
+            if self._task_request is None and not self._messages:
+                await self._wait_in_task()
+            current, self._task_request = self._task_request or self._next(), None
+            if not await self._finish(*current):
                 break
             if self._messages:  # pipelined requests: let other connections run
                 await asyncio.sleep(0)
@@ -235,7 +235,7 @@ class Connection(plain.Connection):
             if self.transport is not None:
                 self.transport.close()
 
-    async def _idle(self) -> None:
+    async def _wait_in_task(self) -> None:
         """Wait for a request that the task must run."""
         self._waiter = self._loop.create_future()
         try:
@@ -244,7 +244,7 @@ class Connection(plain.Connection):
             running, self._running = self._running, None
             if running is None:
                 raise
-            self._taken = _TaskRequest(running.request, running.payload, running.answered)
+            self._task_request = _TaskRequest(running.request, running.payload, running.handle)
             running.task.uncancel()
             running.task.cancel()  # meant for the request, which runs as this task
         finally:
@@ -268,25 +268,25 @@ class Connection(plain.Connection):
             if self._buffer_paused and len(self._messages) <= self._msg_queue_resume_size:
                 self._resume_reading_if_drained()
         assert self._manager is not None
-        make: Any = self._request_factory
+        factory: Any = self._request_factory
         self._manager.requests_count += 1
-        request: web.BaseRequest = make(message, payload, self, None, task)  # and its writer
+        request: web.BaseRequest = factory(message, payload, self, None, task)  # and its writer
         return request
 
     async def _finish(
         self,
         request: web.BaseRequest,
         payload: StreamReader,
-        answered: Callable[[Any], Awaitable[web.StreamResponse]],
+        handler: Callable[[Any], Awaitable[web.StreamResponse]],
     ) -> bool:
         """Run a request to its end. Returns whether the connection stays open."""
         try:
-            answer, gone = await self._handle_request(request, None, answered)
-            if gone:
+            response, is_disconnected = await self._handle_request(request, None, handler)
+            if is_disconnected:
                 return False
             if not payload.is_eof():
                 await self._linger(payload)
-            return self._stays(payload, answer)
+            return self._end_request(payload, response)
         except ConnectionError:
             self.log_debug("Ignored premature client disconnection")
             return False
@@ -310,10 +310,10 @@ class Connection(plain.Connection):
         except TimeoutError:
             self.close()
 
-    def _stays(self, payload: StreamReader, answer: web.StreamResponse) -> bool:
+    def _end_request(self, payload: StreamReader, response: web.StreamResponse) -> bool:
         """End a request whose response was sent. Returns whether another request can follow."""
-        payload.set_exception(_IS_OVER)
-        self._keepalive = bool(answer.keep_alive)
+        payload.set_exception(_REQUEST_ENDED)
+        self._keepalive = bool(response.keep_alive)
         if not self._keepalive or self._close or self._force_close:
             return False
         self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
@@ -324,14 +324,16 @@ class Connection(plain.Connection):
         return True
 
 
-def _returning(answer: web.StreamResponse) -> Callable[[Any], Awaitable[web.StreamResponse]]:
+def _handler_returning(
+    response: web.StreamResponse,
+) -> Callable[[Any], Awaitable[web.StreamResponse]]:
     async def handle(_: web.BaseRequest) -> web.StreamResponse:
-        return answer
+        return response
 
     return handle
 
 
-def _raising(error: BaseException) -> Callable[[Any], Awaitable[web.StreamResponse]]:
+def _handler_raising(error: BaseException) -> Callable[[Any], Awaitable[web.StreamResponse]]:
     async def handle(_: web.BaseRequest) -> web.StreamResponse:
         raise error
 

@@ -10,47 +10,47 @@ import asyncio
 from collections.abc import Callable
 from typing import NamedTuple
 
-TOGETHER = 16
+MAX_WAITING = 16
 """Most responses that wait for others. Each is shorter than `httpresponse.PIECE`."""
 
 
-class _Sent(NamedTuple):
+class _Response(NamedTuple):
     transport: asyncio.Transport
-    answer: bytes
+    data: bytes
 
 
 class Outbox:
     """The unsent responses of a server's connections.
 
-    A response waits until the last request that arrived with it has its response, until `TOGETHER`
-    responses wait, or until the next turn, whichever comes first. It is sent before any callback
-    that was scheduled after `put`. Code that closes a connection in the same turn calls `send`
-    first.
+    A response waits until the last request that arrived with it has its response, until
+    `MAX_WAITING` responses wait, or until the next turn, whichever comes first. It is sent before
+    any callback that was scheduled after `put`. Code that closes a connection in the same turn
+    calls `send` first.
     """
 
     def __init__(self, call_soon: Callable[[Callable[[], None]], object]) -> None:
         self._call_soon = call_soon
         """Schedules a callback for the next turn, as an event loop does."""
-        self._waiting: list[_Sent] = []
-        self._coming = 0
+        self._waiting: list[_Response] = []
+        self._expected = 0
 
     def expect(self) -> None:
         """Note that a request has arrived, which begins in the next turn."""
-        self._coming += 1
+        self._expected += 1
 
-    def begun(self) -> bool:
+    def start_request(self) -> bool:
         """Note that one of these requests begins. Returns whether it is the last."""
-        self._coming -= 1
-        return not self._coming
+        self._expected -= 1
+        return not self._expected
 
-    def put(self, transport: asyncio.Transport, answer: bytes, *, is_last: bool) -> None:
+    def put(self, transport: asyncio.Transport, data: bytes, *, is_last: bool) -> None:
         """Add a response. If its request is the last of a turn, send all waiting responses."""
         waiting = self._waiting
         if is_last and not waiting:
-            transport.write(answer)
+            transport.write(data)
             return
-        waiting.append(_Sent(transport, answer))
-        if is_last or len(waiting) >= TOGETHER:
+        waiting.append(_Response(transport, data))
+        if is_last or len(waiting) >= MAX_WAITING:
             self.send()
         elif len(waiting) == 1:
             self._call_soon(self.send)
@@ -58,6 +58,6 @@ class Outbox:
     def send(self) -> None:
         """Send all waiting responses, in the order of `put`."""
         waiting, self._waiting = self._waiting, []
-        for transport, answer in waiting:
+        for transport, data in waiting:
             if not transport.is_closing():  # else the client has disconnected
-                transport.write(answer)
+                transport.write(data)

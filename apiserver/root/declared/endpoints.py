@@ -42,7 +42,7 @@ def endpoint(own: Endpoint, environment: Environment) -> Handler:
             raise status.method_not_allowed()
         api_version = GVK(info.group, info.version, "").api_version
         question = await _question(request, info, api_version)
-        form = negotiation.choose(request.headers.get(hdrs.ACCEPT), transforms=())
+        form = negotiation.negotiate(request.headers.get(hdrs.ACCEPT), transforms=())
         return _rendered(await own.answer(question, environment), form)
 
     return answer
@@ -54,7 +54,7 @@ async def _question(request: web.BaseRequest, info: RequestInfo, api_version: st
         api_version=api_version,
         namespace=info.namespace,
         name=info.name,
-        rest=info.rest,
+        rest=info.further_segments,
         is_directory=info.path.endswith("/"),
         query=info.query,
         headers=request.headers,

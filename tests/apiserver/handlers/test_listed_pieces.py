@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from inkube.apiserver.handlers import listed
 from inkube.apiserver.http import responses
-from inkube.apiserver.http.negotiation import INDENTED, PLAIN, YAML, Form
+from inkube.apiserver.http.negotiation import COMPACT_JSON, INDENTED_JSON, YAML, Form
 
 TEXTS = st.text(max_size=12)
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
@@ -29,6 +29,6 @@ def test_whatever_is_listed_has_the_bytes_of_the_whole(head, objects, size):
         patch.setattr(listed, "SLOW_PIECE", size)
         pieces = list(listed.yaml(head, "items", objects))
     assert b"".join(pieces) == responses.body(whole, Form(YAML))
-    assert b"".join(listed.indented(head, "items", objects)) == responses.body(whole, INDENTED)
+    assert b"".join(listed.indented(head, "items", objects)) == responses.body(whole, INDENTED_JSON)
     compact = listed.joined(head, "items", map(orjson.dumps, objects))
-    assert b"".join(compact) == responses.body(whole, PLAIN)
+    assert b"".join(compact) == responses.body(whole, COMPACT_JSON)

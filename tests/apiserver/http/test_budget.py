@@ -21,7 +21,7 @@ class Reader:
         self.unread = unread
         self.is_cut_off = False
 
-    def cut_off(self):
+    def disconnect(self):
         self.is_cut_off = True
         self.unread = 0
 
@@ -37,7 +37,7 @@ def test_who_took_nothing_for_longest_is_cut_off():
     budget = Budget(1_000)
     readers = waiting(budget, 400, 400, 400, 400)
     assert [reader.is_cut_off for reader in readers] == [True, True, False, False]
-    assert budget.held == 800
+    assert budget.unsent == 800
 
 
 def test_who_reads_is_spared():
@@ -46,7 +46,7 @@ def test_who_reads_is_spared():
     reads.unread = 300
     (new,) = waiting(budget, 500)
     assert (reads.is_cut_off, sleeps.is_cut_off, new.is_cut_off) == (False, True, False)
-    assert budget.held == 800
+    assert budget.unsent == 800
 
 
 def test_even_who_reads_a_little_is_cut_off_where_nothing_else_helps():
@@ -63,7 +63,7 @@ def test_who_alone_waits_for_more_than_the_bound_is_answered():
     assert not large.is_cut_off
     budget.remove(large)
     budget.remove(large)
-    assert budget.held == 0
+    assert budget.unsent == 0
 
 
 def test_who_read_on_counts_no_more():
@@ -71,7 +71,7 @@ def test_who_read_on_counts_no_more():
     first, second = waiting(budget, 600, 300)
     budget.remove(first)
     (third,) = waiting(budget, 600)
-    assert budget.held == 900
+    assert budget.unsent == 900
     assert not any(reader.is_cut_off for reader in (second, third))
 
 
@@ -139,8 +139,8 @@ async def test_short_answers_that_nobody_reads_wait_for_their_reader():
         transport.pause_reading()
         for number in range(200):
             line.writer.write(GET % number)
-        await until(lambda: budget.held)
-        assert budget.held <= 3 * 64 * 1024
+        await until(lambda: budget.unsent)
+        assert budget.unsent <= 3 * 64 * 1024
         transport.resume_reading()
         for _ in range(200):
             assert (await line.answered())[1] == "x" * 60_000

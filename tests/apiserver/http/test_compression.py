@@ -20,7 +20,7 @@ def packed(request, monkeypatch):
         monkeypatch.setattr(compression, "_make", zlib.compressobj)
     else:
         pytest.importorskip("isal")
-    return compression.packed
+    return compression.compress
 
 
 @pytest.mark.parametrize("pieces", [[], [b""], [b"a"], [b"ab" * 40_000, memoryview(b"c" * 9)] * 9])

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 import pytest
 from lines import answer, connected, serving
 
-from inkube.apiserver.http.fast.outbox import TOGETHER, Outbox
+from inkube.apiserver.http.fast.outbox import MAX_WAITING, Outbox
 
 
 class Transport(asyncio.Transport):
@@ -67,7 +67,7 @@ def test_every_answer_is_sent_once_in_order_and_soon(seed):
         for each in transports:
             assert each.written == put[each][: len(each.written)]
         late = sum(len(put[each]) - len(each.written) for each in transports)
-        assert late < TOGETHER
+        assert late < MAX_WAITING
 
 
 def test_who_comes_alone_is_answered_at_once_and_costs_no_turn():
@@ -75,7 +75,7 @@ def test_who_comes_alone_is_answered_at_once_and_costs_no_turn():
     outbox = Outbox(loop.call_soon)
     for number in (b"1", b"2", b"3"):
         outbox.expect()
-        outbox.put(transport, number, is_last=outbox.begun())
+        outbox.put(transport, number, is_last=outbox.start_request())
         assert transport.written[-1] == number
     assert not loop.ready
 
@@ -86,7 +86,7 @@ def test_of_many_that_come_together_the_last_sends_all():
     for _ in transports:
         outbox.expect()
     for number, transport in enumerate(transports):
-        is_last = outbox.begun()
+        is_last = outbox.start_request()
         outbox.put(transport, b"x", is_last=is_last)
         sent = [each.written for each in transports]
         assert sent == ([[]] * 5 if number < 4 else [[b"x"]] * 5)

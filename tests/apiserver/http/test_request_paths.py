@@ -50,7 +50,7 @@ def test_a_list_with_watch_is_a_watch():
 
 def test_segments_beyond_the_subresource_are_kept():
     info = requests.parse("GET", "/api/v1/namespaces/a/pods/b/proxy/c/d")
-    assert info.rest == ("c", "d")
+    assert info.further_segments == ("c", "d")
 
 
 def test_methods_nobody_serves_have_no_verb():
