@@ -61,11 +61,11 @@ _WHOLE = (BodyResponse, web.Response)
 class Defaults(Protocol):
     """Default objects, created at the first request for their kind (`root.defaults`)."""
 
-    def is_wanted(self, group: str, plural: str, name: str) -> bool:
-        """Whether `make` must run before the request. `name` "" means all objects."""
+    def is_missing(self, group: str, plural: str, name: str) -> bool:
+        """Whether `create` must run before the request. `name` "" means all objects."""
         ...
 
-    async def make(self, group: str, plural: str, name: str) -> None:
+    async def create(self, group: str, plural: str, name: str) -> None:
         """Create the default objects of a kind if they are missing."""
         ...
 
@@ -346,8 +346,8 @@ class App:
         route = parts.routes.find(info)
         if route is None:
             return await self._unserved(request, info, user)
-        if parts.defaults.is_wanted(info.group, info.resource, info.name or info.selected_name):
-            await parts.defaults.make(info.group, info.resource, info.name or info.selected_name)
+        if parts.defaults.is_missing(info.group, info.resource, info.name or info.selected_name):
+            await parts.defaults.create(info.group, info.resource, info.name or info.selected_name)
         call = route.call(info, user)
         call.is_current = request.is_current
         if heard is not None:
@@ -472,4 +472,4 @@ def _with_bodies(
 ) -> RequestRecord:
     body = getattr(response, "body", b"")
     answered = body if isinstance(body, bytes) else b""
-    return record._replace(sent=getattr(request, "sent", b""), answered=answered)
+    return record._replace(sent=getattr(request, "received_body", b""), answered=answered)

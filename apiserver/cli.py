@@ -339,7 +339,7 @@ def serve(**arguments: Any) -> None:
         raise click.BadParameter(error.why, param_hint=f"--{name}") from error
     if options.scenario:
         commands.world.named(options.scenario, "--scenario")
-    for danger in root.dangers.found(options):
+    for danger in root.dangers.risks(options):
         logger.warning("%s", danger)
     try:
         count = count or workers.count(options)
@@ -347,7 +347,7 @@ def serve(**arguments: Any) -> None:
             raise click.UsageError("--reload works in one process: use it without --workers")
         if count > 1:
             sys.exit(_serve_with(count, options, target, style))
-        with root.collector.seldom():
+        with root.collector.rare_collections():
             root.eventloop.run(_serve(options, target, style, code))
     except (StorageError, OSError, ValueError) as error:
         raise commands.problems.of_start(error, options) from error
@@ -363,7 +363,7 @@ def _serve_with(count: int, options: Options, target: Path, style: str) -> int:
     def serve(worker: workers.Worker) -> int:
         own = replace(options, worker=worker)
         try:
-            with root.collector.seldom():
+            with root.collector.rare_collections():
                 root.eventloop.run(_serve(own, target, style))
         except (StorageError, OSError, ValueError) as error:
             problem = commands.problems.of_start(error, options)

@@ -75,7 +75,7 @@ class APIServer:
         self._life = _Life()
         self._stack = contextlib.AsyncExitStack()
         self._progress = Progress()
-        self.options = foundation.checked(_options(options, values))
+        self.options = foundation.validated(_options(options, values))
         self.before_ready: Callable[[], object] = lambda: None
         """A function that is called at the end of a start, before `/readyz` answers 200. If it
         raises, the start fails with that exception."""
@@ -86,7 +86,7 @@ class APIServer:
             raise RuntimeError("an APIServer can be entered only once: create another one")
         self._life.is_open = self._life.was_entered = True
         try:
-            listener = await listening.opened(self.options, self._progress, self._stack)
+            listener = await listening.open_listener(self.options, self._progress, self._stack)
             self._life.listener = listener
             parts = await lifespan.lifespan(self.options, listener, self._progress, self._stack)
             self._life.parts = parts

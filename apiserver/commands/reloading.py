@@ -45,7 +45,7 @@ class Code:
     async def changed(self) -> None:
         """Wait until the code has changed and is imported again."""
         while True:
-            await self._files.changed()
+            await self._files.wait_for_change()
             kept = {name: sys.modules.pop(name) for name in tuple(self._own())}
             try:
                 self._load()

@@ -13,7 +13,7 @@ from inkube.apiserver.root import security as security
 from inkube.apiserver.root import serveraccess as serveraccess
 from inkube.apiserver.root import startmodules as startmodules
 from inkube.apiserver.root.client import InProcessClient as InProcessClient
-from inkube.apiserver.root.controlled import Controlled as Controlled
+from inkube.apiserver.root.controlled import ServerActions as ServerActions
 from inkube.apiserver.root.listening import Listener as Listener
 from inkube.apiserver.root.liveschemas import LiveSchemas as LiveSchemas
 from inkube.apiserver.root.manifests import ManifestError as ManifestError

@@ -20,7 +20,7 @@ from inkube.storage import Store
 _VERSION_PRIORITY = 100
 
 
-def make(
+def new_aggregator(
     store: Store,
     services: ServiceAddresses,
     resources: Resources,
@@ -31,9 +31,9 @@ def make(
 ) -> "aggregation.Aggregator":
     """Return an aggregator and start to watch its servers' availability. The caller starts and
     closes it."""
-    made = aggregation.Aggregator(store, services, resources, identity, publish)
-    apiservices.add(manager, made)
-    return made
+    aggregator = aggregation.Aggregator(store, services, resources, identity, publish)
+    apiservices.add(manager, aggregator)
+    return aggregator
 
 
 def check(handlers: Mapping[str, Any]) -> None:

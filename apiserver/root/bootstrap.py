@@ -18,28 +18,29 @@ NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 
 def install_builtin(
     resources: Resources,
-    own: Mapping[tuple[str, str], MakeStrategy] | None = None,
+    extra_strategies: Mapping[tuple[str, str], MakeStrategy] | None = None,
     minor: int = releases.NEWEST.minor,
 ) -> None:
     """Serve every built-in kind of a minor. The events of both groups are the same objects.
 
-    `own` contains functions that create strategies which depend on the server, by group and plural.
+    `extra_strategies` contains functions that create strategies which depend on the server, by
+    group and plural.
     """
     definitions = builtin.by_name(minor)
 
-    def make(table: Resources, group: str, plural: str) -> Resource:
+    def create(table: Resources, group: str, plural: str) -> Resource:
         name = group, plural
-        strategy = (own or {}).get(name) or partial(strategies.of, *name, minor)
+        strategy = (extra_strategies or {}).get(name) or partial(strategies.of, *name, minor)
         stored_as = table.get("", "events") if name == ("events.k8s.io", "events") else None
         return Resource(definitions[name], strategy, serve=served.of, stored_as=stored_as)
 
-    resources.promise(Promise(*_kinds(minor), make))
+    resources.promise(Promise(*_kinds(minor), create))
 
 
 @caches.of_values(len(releases.RECORDED))
 def _kinds(minor: int) -> tuple[Mapping[tuple[str, str], str], Mapping[tuple[str, str], str]]:
     """Return kinds by group and plural, and plurals by group and kind."""
-    kinds = {name: found.names.kind for name, found in builtin.by_name(minor).items()}
+    kinds = {name: definition.names.kind for name, definition in builtin.by_name(minor).items()}
     return kinds, {(group, kind): plural for (group, plural), kind in kinds.items()}
 
 
@@ -53,13 +54,13 @@ def services_of(store: Store, cidr: str, minor: int) -> Strategy:
     def load() -> None:
         allocator.load(entry.value for entry in store.list(prefix))
 
-    def hear(changes: Sequence[Change]) -> None:
+    def on_changes(changes: Sequence[Change]) -> None:
         for change in changes:
-            before = None if change.previous is None else change.previous.value
-            gone = change.type == "DELETED"
-            allocator.change(before, None if gone else change.entry.value)
+            previous = None if change.previous is None else change.previous.value
+            is_deleted = change.type == "DELETED"
+            allocator.change(previous, None if is_deleted else change.entry.value)
 
-    store.follow(prefix, hear, anew=load)
+    store.follow(prefix, on_changes, anew=load)
     load()
     return strategies.services.Services(builtin.by_name(minor)["", "services"], allocator)
 
@@ -70,10 +71,10 @@ def claims_of(store: Store, minor: int) -> Mapping[tuple[str, str], MakeStrategy
 
     def labels_of(namespace: str) -> Mapping[str, str]:
         entry = store.get(keys.key("namespaces", "", namespace))
-        found: Mapping[str, str] = (
+        labels: Mapping[str, str] = (
             {} if entry is None else entry.value["metadata"].get("labels", {})
         )
-        return found
+        return labels
 
     def claims() -> Strategy:
         return strategies.devices.Claims(

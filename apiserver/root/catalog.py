@@ -16,16 +16,16 @@ from inkube.schemas.meta import split_api_version
 from inkube.storage import Change, Entry, Following, Store, columns
 
 logger = logging.getLogger(__name__)
-_COUNTED = tuple(
+_QUOTA_COUNTED = tuple(
     keys.prefix(plural)
     for plural in ("persistentvolumeclaims", "pods", "resourceclaims", "services")
 )
 """Kinds whose changes are always reported, because quotas count their objects again."""
-_REMEMBERED = 4096
+_MAX_CACHED_ITEMS = 4096
 """Items of recently changed objects. The next change of an object needs its item again."""
 
 
-class _Known(NamedTuple):
+class _CachedItem(NamedTuple):
     """The item of a state, and the revision of the state."""
 
     revision: int
@@ -37,7 +37,7 @@ class _Follower(NamedTuple):
 
     follower: Follower
     anew: Callable[[], None]
-    known: bool
+    includes_stored: bool
 
 
 class LiveCatalog:
@@ -47,68 +47,64 @@ class LiveCatalog:
         self._store = store
         self._resources = resources
         self._followers: list[_Follower] = []
-        self._following: Following | None = None
-        self._known: dict[str, _Known] = {}
+        self._subscription: Following | None = None
+        self._items: dict[str, _CachedItem] = {}
         """Key in the store → the item of the newest state, the last changed last."""
         self._unsubscribe: Callable[[], None] | None = None
 
     def kinds(self) -> list[Kind]:
-        """See Catalog."""
-        found = map(_usual_kind, self._resources)
-        return [kind for kind in found if kind is not None]
+        usual_kinds = map(_usual_kind, self._resources)
+        return [kind for kind in usual_kinds if kind is not None]
 
     def kinds_in(self, namespace: str) -> list[Kind]:
-        """See Catalog."""
         count = self._store.count
-        living = (
+        with_objects = (
             each
             for each in self._resources.installed()
             if each.namespaced and count(each.key(namespace, ""))
         )
-        return [kind for kind in map(_usual_kind, living) if kind is not None]
+        return [kind for kind in map(_usual_kind, with_objects) if kind is not None]
 
     def find(self, api_version: str, kind: str) -> Kind | None:
-        """See Catalog."""
         group, version = split_api_version(api_version)
         resource = self._resources.by_kind(group, kind)
         return _kind(resource, version) if resource is not None else None
 
     def follow(
-        self, follower: Follower, anew: Callable[[], None], *, known: bool = False
+        self, follower: Follower, anew: Callable[[], None], *, includes_stored: bool = False
     ) -> Callable[[], None]:
-        """See Catalog."""
-        added = _Follower(follower, anew, known)
-        if known:
-            self._tell_known(follower)
-        self._followers.append(added)
-        if self._following is None:
-            self._following = self._store.follow(keys.ROOT, self._deliver, anew=self._begin_anew)
+        entry = _Follower(follower, anew, includes_stored)
+        if includes_stored:
+            self._send_stored(follower)
+        self._followers.append(entry)
+        if self._subscription is None:
+            self._subscription = self._store.follow(keys.ROOT, self._deliver, anew=self._begin_anew)
             # an item contains the usual version of its kind
-            self._unsubscribe = self._resources.subscribe(self._known.clear)
-        return lambda: self._end(added)
+            self._unsubscribe = self._resources.subscribe(self._items.clear)
+        return lambda: self._end(entry)
 
-    def _tell_known(self, follower: Follower) -> None:
+    def _send_stored(self, follower: Follower) -> None:
         entries = self._store.list(keys.ROOT)
-        for place, data in enumerate(columns.data(entries)):
-            item = self._item(entries[place]) if may_be_bound(data) else None
+        for index, data in enumerate(columns.data(entries)):
+            item = self._item(entries[index]) if may_be_bound(data) else None
             if item is not None:
                 follower(Step(None, item))
 
     def _end(self, follower: "_Follower") -> None:
         self._followers.remove(follower)
-        if not self._followers and self._following is not None:
-            self._following.close()
-            self._following = None
+        if not self._followers and self._subscription is not None:
+            self._subscription.close()
+            self._subscription = None
             if self._unsubscribe is not None:
                 self._unsubscribe()
-            self._known.clear()
+            self._items.clear()
 
     def _begin_anew(self) -> None:
         for each in tuple(self._followers):
             try:
                 each.anew()
-                if each.known:
-                    self._tell_known(each.follower)
+                if each.includes_stored:
+                    self._send_stored(each.follower)
             except Exception:  # as below
                 logger.exception("a follower of all changes failed at all there is")
 
@@ -123,36 +119,35 @@ class LiveCatalog:
                         logger.exception("a follower of all changes failed at %s", step.item.key)
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """See Catalog."""
         return self._resources.subscribe(listener)
 
     def _step(self, change: Change) -> Step | None:
-        gone, before = change.type == "DELETED", change.previous
-        counted = before is not None and change.entry.key.startswith(_COUNTED)
+        is_deleted, previous = change.type == "DELETED", change.previous
+        is_counted = previous is not None and change.entry.key.startswith(_QUOTA_COUNTED)
         if not (
-            gone
-            or counted
+            is_deleted
+            or is_counted
             or may_be_bound(change.entry.data)
-            or (before is not None and may_be_bound(before.data))
+            or (previous is not None and may_be_bound(previous.data))
         ):
             return None
-        old = self._last_item(before) if before is not None else None
-        new = None if gone else self._item(change.entry)
+        old = self._last_item(previous) if previous is not None else None
+        new = None if is_deleted else self._item(change.entry)
         if new is not None:
-            self._remember(change.entry, new)
+            self._cache(change.entry, new)
         return Step(old, new) if old is not None or new is not None else None
 
     def _last_item(self, entry: Entry) -> Item | None:
         """Return the item of the state before a change."""
-        known = self._known.pop(entry.key, None)
-        if known is not None and known.revision == entry.revision:
-            return known.item
+        cached = self._items.pop(entry.key, None)
+        if cached is not None and cached.revision == entry.revision:
+            return cached.item
         return self._item(entry)
 
-    def _remember(self, entry: Entry, item: Item) -> None:
-        self._known[entry.key] = _Known(entry.revision, item)
-        if len(self._known) > _REMEMBERED:
-            del self._known[next(iter(self._known))]
+    def _cache(self, entry: Entry, item: Item) -> None:
+        self._items[entry.key] = _CachedItem(entry.revision, item)
+        if len(self._items) > _MAX_CACHED_ITEMS:
+            del self._items[next(iter(self._items))]
 
     def _item(self, entry: Entry) -> Item | None:
         """Return the item of an entry, or None if its kind is no longer served."""

@@ -40,7 +40,7 @@ _VERSION = "resourceVersion"
 _decode = JSONCodec().decode
 
 
-class Controlled(control.Actions):
+class ServerActions(control.Actions):
     """The actions on one server. `start` starts another server."""
 
     def __init__(self, parts: Parts, start: Start) -> None:
@@ -48,13 +48,15 @@ class Controlled(control.Actions):
         self._parts = parts
         self._store = base.store
         self._clock = base.clock
-        self._begin = parts.start_state.entries
-        self._begun_at = max((entry.revision for entry in self._begin or ()), default=0)
+        self._start_entries = parts.start_state.entries
+        self._start_revision = max(
+            (entry.revision for entry in self._start_entries or ()), default=0
+        )
         self._start = start
-        self._refuses = _why_uncontrolled(parts)
+        self._refusal = _refusal_of(parts)
         self._snapshots: dict[str, Snapshot] = {}
         self._forks: dict[str, tuple[Fork, contextlib.AsyncExitStack]] = {}
-        self._one = asyncio.Lock()
+        self._lock = asyncio.Lock()
         """Held while the state or the clock changes, so that only one action runs at a time."""
 
     async def close(self) -> None:
@@ -63,7 +65,6 @@ class Controlled(control.Actions):
             await self.end(name)
 
     async def settled(self, within: float) -> int:
-        """See Actions."""
         self._check()
         try:
             await self._parts.settled(within)
@@ -74,74 +75,66 @@ class Controlled(control.Actions):
         return self._store.revision
 
     async def advance(self, seconds: float) -> int:
-        """See Actions."""
         self._check()
         if not isinstance(self._clock, MovableClock | FakeClock):
             raise status.StatusError(
                 409, status.Reason.CONFLICT, "the clock of this server cannot be moved"
             )
-        async with self._one:
+        async with self._lock:
             self._clock.advance(seconds)
             for _ in range(TURNS):
                 await asyncio.sleep(0)
             return await self.settled(control.WITHIN)
 
     async def reset(self) -> int:
-        """See Actions."""
         self._check()
-        if self._begin is None:
+        if self._start_entries is None:
             raise status.StatusError(
                 409,
                 status.Reason.CONFLICT,
                 "this server keeps its data: take a snapshot and restore it; only a server in "
                 "memory can be reset",
             )
-        state = {entry.key: entry.data for entry in self._begin}
-        return await self._return_to(state, self._begun_at)
+        state = {entry.key: entry.data for entry in self._start_entries}
+        return await self._return_to(state, self._start_revision)
 
     async def snapshot(self, name: str) -> int:
-        """See Actions."""
         self._check()
         if name not in self._snapshots and len(self._snapshots) >= SNAPSHOTS:
             raise status.too_many_requests(f"a server keeps at most {SNAPSHOTS} snapshots")
-        async with self._one:
+        async with self._lock:
             await self.settled(control.WITHIN)
-            taken = await self._parts.snapshot()
-        others = (found for known, found in self._snapshots.items() if known != name)
-        if sum(map(_size, (*others, taken))) > SNAPSHOT_BYTES:
+            new_snapshot = await self._parts.snapshot()
+        others = (other for other_name, other in self._snapshots.items() if other_name != name)
+        if sum(map(_size, (*others, new_snapshot))) > SNAPSHOT_BYTES:
             raise status.too_many_requests(
                 f"the snapshots of a server have at most {SNAPSHOT_BYTES} bytes"
             )
-        self._snapshots[name] = taken
-        return taken.revision
+        self._snapshots[name] = new_snapshot
+        return new_snapshot.revision
 
     async def restore(self, name: str) -> int:
-        """See Actions."""
         self._check()
-        taken = self._named(name)
-        return await self._return_to(_state_of(taken), taken.revision)
+        snapshot = self._snapshot(name)
+        return await self._return_to(_state_of(snapshot), snapshot.revision)
 
     async def file(self, name: str) -> bytes:
-        """See Actions."""
-        taken = self._named(name)
+        snapshot = self._snapshot(name)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "snapshot.db"
-            await taken.save(path)
+            await snapshot.save(path)
             return await asyncio.to_thread(path.read_bytes)
 
     def forget(self, name: str) -> None:
-        """See Actions."""
-        self._named(name)
+        self._snapshot(name)
         del self._snapshots[name]
 
     def snapshots(self) -> Mapping[str, int]:
-        """See Actions."""
-        return {name: taken.revision for name, taken in self._snapshots.items()}
+        return {name: snapshot.revision for name, snapshot in self._snapshots.items()}
 
     async def fork(self, name: str, snapshot: str) -> Fork:
-        """See Actions."""
         self._check()
-        async with self._one:
+        async with self._lock:
             if name in self._forks:
                 raise status.StatusError(
                     409, status.Reason.ALREADY_EXISTS, f"a fork {name!r} runs already"
@@ -150,45 +143,42 @@ class Controlled(control.Actions):
                 raise status.too_many_requests(f"a server has at most {FORKS} forks")
             if not snapshot:
                 await self.settled(control.WITHIN)
-            taken = self._named(snapshot) if snapshot else await self._parts.snapshot()
-            parts, running = await self._start(_options_of_a_fork(self._parts, taken))
-            made = Fork(name, parts.core.listener.url, parts.kubeconfig())
-            self._forks[name] = made, running
-        return made
+            forked = self._snapshot(snapshot) if snapshot else await self._parts.snapshot()
+            parts, stack = await self._start(_options_of_a_fork(self._parts, forked))
+            new_fork = Fork(name, parts.core.listener.url, parts.kubeconfig())
+            self._forks[name] = new_fork, stack
+        return new_fork
 
     async def end(self, name: str) -> None:
-        """See Actions."""
-        found = self._forks.pop(name, None)
-        if found is None:
+        fork = self._forks.pop(name, None)
+        if fork is None:
             raise status.StatusError(404, status.Reason.NOT_FOUND, f"no fork {name!r} runs")
-        await found[1].aclose()
+        await fork[1].aclose()
 
     def forks(self) -> Sequence[Fork]:
-        """See Actions."""
         return [fork for fork, _ in self._forks.values()]
 
     def now(self) -> datetime:
-        """See Actions."""
         return self._clock.now()
 
     def _check(self) -> None:
-        if self._refuses:
-            raise status.StatusError(501, status.Reason.NOT_IMPLEMENTED, self._refuses)
+        if self._refusal:
+            raise status.StatusError(501, status.Reason.NOT_IMPLEMENTED, self._refusal)
 
-    def _named(self, name: str) -> Snapshot:
-        found = self._snapshots.get(name)
-        if found is None:
+    def _snapshot(self, name: str) -> Snapshot:
+        snapshot = self._snapshots.get(name)
+        if snapshot is None:
             raise status.StatusError(404, status.Reason.NOT_FOUND, f"no snapshot {name!r} is kept")
-        return found
+        return snapshot
 
     async def _return_to(self, state: State, revision: int) -> int:
         """Restore the state of a revision, and wait for the controllers. Default objects that were
         created after that revision return to their first state."""
-        async with self._one:
+        async with self._lock:
             await self.settled(control.WITHIN)
-            wanted = {**self._parts.defaults.made_after(revision), **state}
+            target = {**self._parts.defaults.created_after(revision), **state}
             for _ in range(ATTEMPTS):
-                batch = list(_changes(self._store, wanted))
+                batch = list(_changes(self._store, target))
                 with contextlib.suppress(errors.PreconditionError):
                     if batch:
                         await self._store.commit(batch)
@@ -198,7 +188,7 @@ class Controlled(control.Actions):
             )
 
 
-def _why_uncontrolled(parts: Parts) -> str:
+def _refusal_of(parts: Parts) -> str:
     if parts.core.read_only:
         return "a server that shows the past cannot be controlled"
     if parts.core.options.worker is not None:
@@ -206,7 +196,7 @@ def _why_uncontrolled(parts: Parts) -> str:
     return ""
 
 
-def _options_of_a_fork(parts: Parts, taken: Snapshot) -> Options:
+def _options_of_a_fork(parts: Parts, snapshot: Snapshot) -> Options:
     """Return the options of the server, with a store in memory and a free port."""
     clock = parts.core.base.clock
     return replace(
@@ -214,7 +204,7 @@ def _options_of_a_fork(parts: Parts, taken: Snapshot) -> Options:
         port=0,
         data=None,
         database="",
-        snapshot=taken,
+        snapshot=snapshot,
         replay=None,
         definitions=(),
         watch_definitions=False,
@@ -228,26 +218,26 @@ def _options_of_a_fork(parts: Parts, taken: Snapshot) -> Options:
     )
 
 
-def _state_of(taken: Snapshot) -> State:
-    newest = {record.key: record for record in taken.log.records}
+def _state_of(snapshot: Snapshot) -> State:
+    newest = {record.key: record for record in snapshot.log.records}
     return {key: record.data for key, record in newest.items() if not record.deleted}
 
 
-def _size(taken: Snapshot) -> int:
-    return sum(len(record.data) for record in taken.log.records)
+def _size(snapshot: Snapshot) -> int:
+    return sum(len(record.data) for record in snapshot.log.records)
 
 
-def _changes(store: Store, wanted: State) -> Iterable[writes.Write]:
-    """Yield the writes that change the stored state to `wanted`, apart from revisions."""
+def _changes(store: Store, target: State) -> Iterable[writes.Write]:
+    """Yield the writes that change the stored state to `target`, apart from revisions."""
     for entry in store.list(keys.ROOT):
-        data = wanted.get(entry.key)
+        data = target.get(entry.key)
         if data is None:
             yield writes.Delete(entry.key, entry.revision)
         elif data != entry.data:
             value = _decode(data)
             if _without_version(value) != _without_version(entry.value):
                 yield writes.Update(entry.key, value, entry.revision)
-    for key, data in wanted.items():
+    for key, data in target.items():
         if store.get(key) is None:
             yield writes.Create(key, _decode(data))
 

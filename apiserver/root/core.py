@@ -45,14 +45,14 @@ class Core:
     resources: Resources
     addresses: ServiceAddresses
     webhooks: Webhooks
-    declared: DeclaredKinds
+    declared_kinds: DeclaredKinds
     """Admission of kinds declared in Python."""
     registry: Registry
     client: InProcessClient
     """The client for programs that embed the server. Faults do not apply to its requests."""
     faults: Faults
     manager: Manager
-    closing: contextlib.AsyncExitStack
+    exit_stack: contextlib.AsyncExitStack
     """The parts that must be closed after the last request and after the controllers."""
 
     @property
@@ -64,18 +64,18 @@ class Core:
 def build(options: Options, listener: Listener, base: Foundation) -> Core:
     """Build the core of a server. Raises ValueError or OSError for invalid options."""
     store, system_fields, clock = base.store, base.system_fields, base.clock
-    closing = contextlib.AsyncExitStack()
+    exit_stack = contextlib.AsyncExitStack()
     guards = security.build(options, store, system_fields, base.keys, listener.certificate)
     addresses = ServiceAddresses(store, options.given_services)
     resources = _builtin_kinds(options, base)
-    asked = _webhooks(options, base, guards, addresses, closing)
-    declared = DeclaredKinds()
+    hooks = _webhooks(options, base, guards, addresses, exit_stack)
+    declared_kinds = DeclaredKinds()
     chain = plugins.in_order(
         store,
         resources,
         guards,
-        declared=declared,
-        dispatcher=asked.dispatcher,
+        declared_kinds=declared_kinds,
+        dispatcher=hooks.dispatcher,
         generate_name=system_fields.generate_name,
         enabled=options.enable_admission_plugins,
         disabled=options.disable_admission_plugins,
@@ -96,18 +96,18 @@ def build(options: Options, listener: Listener, base: Foundation) -> Core:
         security=guards,
         resources=resources,
         addresses=addresses,
-        webhooks=asked,
-        declared=declared,
+        webhooks=hooks,
+        declared_kinds=declared_kinds,
         registry=registry,
         client=client,
         faults=faults,
         manager=Manager(
             FaultInjectingClient(client, faults, clock),
             clock,
-            leads=not base.shares,
+            leads=not base.is_shared,
             outages=(storage_errors.LogError,),
         ),
-        closing=closing,
+        exit_stack=exit_stack,
     )
 
 
@@ -125,12 +125,12 @@ def _webhooks(
     base: Foundation,
     guards: Security,
     addresses: ServiceAddresses,
-    closing: contextlib.AsyncExitStack,
+    exit_stack: contextlib.AsyncExitStack,
 ) -> Webhooks:
     def caller() -> "webhooks.WebhookCaller":
-        made = webhooks.WebhookCaller(addresses, options.release)
-        closing.push_async_callback(made.close)
-        return made
+        webhook_caller = webhooks.WebhookCaller(addresses, options.release)
+        exit_stack.push_async_callback(webhook_caller.close)
+        return webhook_caller
 
     def dispatcher() -> "webhooks.Dispatcher":
         return webhooks.Dispatcher(

@@ -27,7 +27,7 @@ COMPONENT = "inkube-definitions"
 """The source of the events that report what was applied and refused."""
 
 
-class Name(NamedTuple):
+class ObjectName(NamedTuple):
     """The name of an object in files; the version of its kind does not matter."""
 
     group: str
@@ -36,8 +36,8 @@ class Name(NamedTuple):
     name: str
 
     def __str__(self) -> str:
-        where = f"{self.namespace}/{self.name}" if self.namespace else self.name
-        return f"{self.kind} {where}"
+        path = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"{self.kind} {path}"
 
 
 class DefinitionFiles:
@@ -47,7 +47,7 @@ class DefinitionFiles:
         self,
         client: InProcessClient,
         sources: Iterable[Source],
-        settled: Callable[[], Awaitable[None]],
+        wait_settled: Callable[[], Awaitable[None]],
         clock: Clock,
         names: EventNames,
         *,
@@ -55,83 +55,83 @@ class DefinitionFiles:
     ) -> None:
         self._client = client
         self._sources = [Path(each) for each in sources if not isinstance(each, Mapping)]
-        self._settled = settled
+        self._wait_settled = wait_settled
         self._recorder = Recorder(client, clock, names, COMPONENT)
         self._prune = prune
         self._files = EditedFiles(self._list)
-        self._found: dict[Path, list[Manifest]] = {}
-        self._applied: dict[Name, Manifest] = {}
+        self._manifests: dict[Path, list[Manifest]] = {}
+        self._applied: dict[ObjectName, Manifest] = {}
 
-    def begin(self, applied: Iterable[Manifest]) -> None:
+    def start(self, applied: Iterable[Manifest]) -> None:
         """Treat the current content of the files as applied. Raises ManifestError, OSError."""
-        self._found = {path: manifests.read([path]) for path in self._files.stamps}
+        self._manifests = {path: manifests.read([path]) for path in self._files.stamps}
         self._applied = {self._name(each): each for each in applied}
 
     async def run(self) -> None:
         """Apply what changes, until cancelled. Raises OSError."""
         while True:
-            before = self._files.stamps
-            await self._take(before, await self._files.changed())
+            previous = self._files.stamps
+            await self._sync(previous, await self._files.wait_for_change())
 
     def _list(self) -> Iterator[Path]:
         for source in self._sources:
             with contextlib.suppress(FileNotFoundError):  # removed, for now or forever
                 yield from manifests.files(source)
 
-    async def _take(self, before: FileTimes, now: FileTimes) -> None:
+    async def _sync(self, previous: FileTimes, current: FileTimes) -> None:
         """Read the changed files, then apply and remove objects until the server matches all
         files."""
-        for path in [path for path in self._found if path not in now]:
-            del self._found[path]
+        for path in [path for path in self._manifests if path not in current]:
+            del self._manifests[path]
         is_whole = True
-        for path in [path for path in now if now[path] != before.get(path)]:
+        for path in [path for path in current if current[path] != previous.get(path)]:
             try:
-                self._found[path] = await asyncio.to_thread(manifests.read, [path])
+                self._manifests[path] = await asyncio.to_thread(manifests.read, [path])
             except (ManifestError, OSError) as error:
                 logger.warning("%s", error)
                 is_whole = False  # it is unknown which objects were removed from the file
         try:
-            await self._apply([each for found in self._found.values() for each in found])
+            await self._apply([each for of_file in self._manifests.values() for each in of_file])
             if is_whole:
                 await self._remove()
         except StatusError as error:
             logger.warning("the definitions could not be applied: %s", error.message)
 
-    async def _apply(self, found: Iterable[Manifest]) -> None:
-        changed = [each for each in found if not self._has(each)]
+    async def _apply(self, manifest_list: Iterable[Manifest]) -> None:
+        changed = [each for each in manifest_list if not self._is_applied(each)]
         crds = [each for each in changed if each.order == 0]
         for manifest in crds:
             await self._put(manifest)
         if crds:
-            await self._settled()
+            await self._wait_settled()
         for manifest in sorted(changed, key=lambda each: each.order)[len(crds) :]:
             await self._put(manifest)
 
-    def _has(self, manifest: Manifest) -> bool:
+    def _is_applied(self, manifest: Manifest) -> bool:
         applied = self._applied.get(self._name(manifest))
         return applied is not None and applied.object == manifest.object
 
     async def _put(self, manifest: Manifest) -> None:
         """Apply one object, and report that in the log and as an event."""
         name = self._name(manifest)
-        before = self._applied.get(name)
+        previous = self._applied.get(name)
         try:
             stored = await manifests.apply(self._client, manifest)
         except ManifestError as error:
             logger.warning("%s", error)
-            about = before.object if before is not None else manifest.object
-            await self._recorder.warning(self._placed(about), "Refused", str(error))
+            involved = previous.object if previous is not None else manifest.object
+            await self._recorder.warning(self._placed(involved), "Refused", str(error))
             return
         self._applied[name] = manifest
-        what = "applied" if before is None else ", ".join(differences(before, manifest))
-        logger.info("%s: %s: %s", manifest.where, name, what)
-        await self._recorder.normal(stored, "Applied", f"{manifest.where}: {what}")
+        action = "applied" if previous is None else ", ".join(differences(previous, manifest))
+        logger.info("%s: %s: %s", manifest.source, name, action)
+        await self._recorder.normal(stored, "Applied", f"{manifest.source}: {action}")
 
     async def _remove(self) -> None:
         """Delete objects that are no longer in any file; without `prune`, only log them."""
-        wanted = {self._name(each) for found in self._found.values() for each in found}
-        gone = [each for name, each in self._applied.items() if name not in wanted]
-        for manifest in sorted(gone, key=lambda each: -each.order):
+        names = {self._name(each) for of_file in self._manifests.values() for each in of_file}
+        removed = [each for name, each in self._applied.items() if name not in names]
+        for manifest in sorted(removed, key=lambda each: -each.order):
             name = self._name(manifest)
             del self._applied[name]
             if not self._prune:
@@ -148,14 +148,14 @@ class DefinitionFiles:
 
     def _placed(self, obj: Object) -> Object:
         """Return the object with the members that an event needs."""
-        placed = manifests.placed(self._client, obj)
+        placed = manifests.with_namespace(self._client, obj)
         return {**placed, "metadata": {"name": "unnamed", **(placed.get("metadata") or {})}}
 
-    def _name(self, manifest: Manifest) -> Name:
+    def _name(self, manifest: Manifest) -> ObjectName:
         obj = self._placed(manifest.object)
         group, _, _ = str(obj.get("apiVersion", "")).rpartition("/")
         metadata = obj["metadata"]
-        return Name(group, obj["kind"], metadata.get("namespace", ""), metadata["name"])
+        return ObjectName(group, obj["kind"], metadata.get("namespace", ""), metadata["name"])
 
 
 def differences(before: Manifest, after: Manifest) -> Iterator[str]:

@@ -12,7 +12,7 @@ from inkube.schemas.objects import Object
 from inkube.storage import Change, Following, Store
 
 _PREFIX = keys.prefix("customresourcedefinitions")
-_ESTABLISHED = b'"Established"'
+_ESTABLISHED_CONDITION = b'"Established"'
 """Part of the stored bytes of each definition that can be served; most writes at a start lack
 it."""
 
@@ -23,10 +23,10 @@ def serve_stored(
     """Serve each definition as it is stored. If the whole store is read again, drop the cached
     state. The caller closes the result."""
 
-    def hear(changes: Sequence[Change]) -> None:
+    def on_changes(changes: Sequence[Change]) -> None:
         for change in changes:
-            if change.type != "DELETED" and _ESTABLISHED in change.entry.data:
+            if change.type != "DELETED" and _ESTABLISHED_CONDITION in change.entry.data:
                 serve({**change.entry.value})
 
     # the controller then lists again, and serves the definitions that it finds
-    return store.follow(_PREFIX, hear, anew=forget)
+    return store.follow(_PREFIX, on_changes, anew=forget)

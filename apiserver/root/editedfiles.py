@@ -21,26 +21,26 @@ class EditedFiles:
 
     def __init__(self, list_files: Callable[[], Iterable[Path]]) -> None:
         self._list_files = list_files
-        self.stamps = self._look()
+        self.stamps = self._stat()
         """The stamps of the last reported change."""
 
-    async def changed(self) -> FileTimes:
+    async def wait_for_change(self) -> FileTimes:
         """Wait for a change, and return the new stamps. Raises OSError."""
-        seen = self.stamps
+        previous = self.stamps
         while True:
             await asyncio.sleep(EVERY)
-            now = await asyncio.to_thread(self._look)
-            if now == seen and now != self.stamps:
+            now = await asyncio.to_thread(self._stat)
+            if now == previous and now != self.stamps:
                 self.stamps = now
                 return now
-            seen = now
+            previous = now
 
-    def _look(self) -> FileTimes:
-        found: dict[Path, tuple[int, int]] = {}
+    def _stat(self) -> FileTimes:
+        stamps: dict[Path, tuple[int, int]] = {}
         for path in self._list_files():
             try:
                 stat = path.stat()
             except FileNotFoundError:  # removed since it was listed
                 continue
-            found[path] = stat.st_mtime_ns, stat.st_size
-        return found
+            stamps[path] = stat.st_mtime_ns, stat.st_size
+        return stamps

@@ -85,10 +85,10 @@ def _text(value: str) -> str:
 def server_of(path: Path) -> str:
     """Return the address in a kubeconfig of this module, or "" without such a file."""
     try:
-        found = _SERVER.search(path.read_text(encoding="utf-8"))
+        match = _SERVER.search(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
         return ""
-    return found[1].strip('"') if found else ""
+    return match[1].strip('"') if match else ""
 
 
 def write(path: Path, text: str) -> None:

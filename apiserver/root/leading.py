@@ -28,7 +28,7 @@ from inkube.schemas import status
 from inkube.storage import Entry, fences
 
 KEY = keys.LEADER
-PLACE = LeaseName(*KEY.split("/")[-2:])
+LEASE = LeaseName(*KEY.split("/")[-2:])
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _GONE_STATES = "ZX"
 """States of a process that has ended, but whose parent has not read its exit status."""
@@ -42,18 +42,18 @@ class Fence:
     def __init__(self, elector: Elector, term: Term) -> None:
         self._elector = elector
         self._term = term
-        self._known = 0
+        self._checked = 0
         """The newest checked revision of the Lease that still names the term."""
 
     def check(self, entry: Entry | None) -> None:
         """Check the Lease. Raises StatusError 409 if the term has ended."""
-        if entry is not None and entry.revision == self._known:
+        if entry is not None and entry.revision == self._checked:
             return
         if entry is None or Term.of(entry.value) != self._term:
             self._elector.look()
-            why = f"{self._term.holder} does not lead any more"
-            raise status.conflict("coordination.k8s.io", "leases", PLACE.name, why)
-        self._known = entry.revision
+            message = f"{self._term.holder} does not lead any more"
+            raise status.conflict("coordination.k8s.io", "leases", LEASE.name, message)
+        self._checked = entry.revision
 
 
 class Process(NamedTuple):
@@ -66,7 +66,7 @@ class Process(NamedTuple):
     began: str
 
     @classmethod
-    def own(cls) -> "Process":
+    def current(cls) -> "Process":
         """Return the current process."""
         pid = os.getpid()
         if not sys.platform.startswith("linux"):
@@ -89,7 +89,7 @@ class Process(NamedTuple):
     def __str__(self) -> str:
         return ".".join(map(str, self))
 
-    def is_gone(self, *, seen_from: "Process", one_machine: bool) -> bool:
+    def has_ended(self, *, seen_from: "Process", one_machine: bool) -> bool:
         """Return whether the process is known to have ended. If one machine holds the log, this
         includes every process from before the machine's last restart."""
         if not self.boot or not seen_from.boot:
@@ -116,7 +116,7 @@ def _state(pid: int) -> tuple[str, str]:
 
 def identity() -> str:
     """Return a unique name for a holder."""
-    return f"{socket.gethostname()}_{Process.own()}_{secrets.token_hex(4)}"
+    return f"{socket.gethostname()}_{Process.current()}_{secrets.token_hex(4)}"
 
 
 class Leadership:
@@ -124,18 +124,20 @@ class Leadership:
     `on_one_machine` is true if every server on the log runs on this machine."""
 
     def __init__(self, manager: Manager, duration: int, *, on_one_machine: bool) -> None:
-        own = self._own = Process.own()
+        process = self._process = Process.current()
 
         def is_gone(holder: str) -> bool:
-            found = Process.of(holder)
-            return found is not None and found.is_gone(seen_from=own, one_machine=on_one_machine)
+            holder_process = Process.of(holder)
+            return holder_process is not None and holder_process.has_ended(
+                seen_from=process, one_machine=on_one_machine
+            )
 
         self._manager = manager
         self.is_leading = False
         self.elector = Elector(
             manager.client,
             manager.clock,
-            PLACE,
+            LEASE,
             identity(),
             timing=Timing.of(duration),
             is_gone=is_gone,
@@ -144,35 +146,40 @@ class Leadership:
     @property
     def leading_process(self) -> int:
         """Return the pid of the leader if it is another process on this machine, else 0."""
-        found = None if self.is_leading else Process.of(self.elector.holder)
-        if found is None or not found.boot or found[:2] != self._own[:2]:
+        leader = None if self.is_leading else Process.of(self.elector.holder)
+        if leader is None or not leader.boot or leader[:2] != self._process[:2]:
             return 0
-        return 0 if found.pid == self._own.pid else found.pid
+        return 0 if leader.pid == self._process.pid else leader.pid
 
     @contextlib.asynccontextmanager
-    async def taken(self) -> AsyncIterator[None]:
+    async def participate(self) -> AsyncIterator[None]:
         """Take part in the election during the block. The block begins when this or another server
         leads."""
-        known = asyncio.Event()
-        job = self.elector.run(self._lead, self._rest, self._manager.informers, known.set)
-        running = asyncio.create_task(job, name="leader election")
+        is_leader_known = asyncio.Event()
+        job = self.elector.run(
+            self._on_started_leading,
+            self._on_stopped_leading,
+            self._manager.informers,
+            is_leader_known.set,
+        )
+        election = asyncio.create_task(job, name="leader election")
         try:
-            begun = asyncio.ensure_future(known.wait())
-            await asyncio.wait((begun, running), return_when=asyncio.FIRST_COMPLETED)
-            begun.cancel()
+            first_leader = asyncio.ensure_future(is_leader_known.wait())
+            await asyncio.wait((first_leader, election), return_when=asyncio.FIRST_COMPLETED)
+            first_leader.cancel()
             yield
         finally:
-            running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
-            await self._rest()
+            election.cancel()
+            await asyncio.gather(election, return_exceptions=True)
+            await self._on_stopped_leading()
             await self.elector.give_back()
 
-    async def _lead(self, term: Term) -> None:
+    async def _on_started_leading(self, term: Term) -> None:
         with fences.behind(Fence(self.elector, term)):
             context = copy_context()
         self.is_leading = True
         self._manager.lead(context)
 
-    async def _rest(self) -> None:
+    async def _on_stopped_leading(self) -> None:
         self.is_leading = False
         await self._manager.rest()

@@ -35,38 +35,42 @@ async def lifespan(
 
     Raises ValueError, TypeError, OSError, StorageError or StatusError if a part cannot start.
     """
-    base = await foundation.opened(options, progress, stack)
-    made = parts.build(options, listener, base)
-    _close_at_the_end(made.core, stack)
-    _defer_kinds(made)
-    await _make_first_objects(made)
-    replaced = {name for each in made.early for name in each.replaces}
-    catalog = LiveCatalog(base.store, made.core.resources)
-    reconcilers.add(made.core, catalog, replaced)
-    lazily = reconcilers.at_first_object(made.core, catalog, replaced)
-    waiting = triggers.Triggers(base.store, [*lazily, *await _aggregation(made)])
-    stack.callback(waiting.close)
-    waiting.start()
-    await serving.begin(made, progress, stack, _fork)
-    await stack.enter_async_context(made.core.manager)
-    if made.leadership is not None:
-        await stack.enter_async_context(made.leadership.taken())
-    await _install_what_is_wanted(made, progress, stack)
+    base = await foundation.open_foundation(options, progress, stack)
+    server_parts = parts.build(options, listener, base)
+    _close_at_the_end(server_parts.core, stack)
+    _defer_kinds(server_parts)
+    await _create_first_objects(server_parts)
+    replaced_controllers = {name for each in server_parts.start_modules for name in each.replaces}
+    catalog = LiveCatalog(base.store, server_parts.core.resources)
+    reconcilers.add(server_parts.core, catalog, replaced_controllers)
+    first_object_triggers = reconcilers.at_first_object(
+        server_parts.core, catalog, replaced_controllers
+    )
+    started_triggers = triggers.Triggers(
+        base.store, [*first_object_triggers, *await _aggregation(server_parts)]
+    )
+    stack.callback(started_triggers.close)
+    started_triggers.start()
+    await serving.start_serving(server_parts, progress, stack, _fork)
+    await stack.enter_async_context(server_parts.core.manager)
+    if server_parts.leadership is not None:
+        await stack.enter_async_context(server_parts.leadership.participate())
+    await _install_options(server_parts, progress, stack)
     if base.player is not None:
         base.player.play(base.store)
-    if not (options.data or options.database or made.core.read_only):
-        made.start_state.entries = base.store.list(keys.ROOT)
-    return made
+    if not (options.data or options.database or server_parts.core.read_only):
+        server_parts.start_state.entries = base.store.list(keys.ROOT)
+    return server_parts
 
 
 async def _fork(options: Options) -> tuple[Parts, contextlib.AsyncExitStack]:
     """Start another server. Returns its parts, and the stack that stops it."""
     progress = Progress()
     async with contextlib.AsyncExitStack() as stack:
-        listener = await listening.opened(options, progress, stack)
-        made = await lifespan(options, listener, progress, stack)
+        listener = await listening.open_listener(options, progress, stack)
+        server_parts = await lifespan(options, listener, progress, stack)
         progress.finish()
-        return made, stack.pop_all()
+        return server_parts, stack.pop_all()
 
 
 def _close_at_the_end(core: Core, stack: contextlib.AsyncExitStack) -> None:
@@ -74,88 +78,108 @@ def _close_at_the_end(core: Core, stack: contextlib.AsyncExitStack) -> None:
     stack.callback(core.registry.worker.close)
     stack.callback(core.faults.close)
     stack.callback(core.resources.close)
-    stack.push_async_exit(core.closing)
+    stack.push_async_exit(core.exit_stack)
 
 
-def _defer_kinds(made: Parts) -> None:
+def _defer_kinds(server_parts: Parts) -> None:
     """Defer kinds declared in Python until the first request for them, unless they have work to
     do."""
-    core, options = made.core, made.core.options
+    core, options = server_parts.core, server_parts.core.options
     groups = options.module_groups
 
     prepare = partial(core.registry.worker.run, HEAVY, getattr, root.declared, "install")
 
-    own = any(each.needs_environment for each in made.early)
-    if groups or options.kinds or own:
+    needs_environment = any(each.needs_environment for each in server_parts.start_modules)
+    if groups or options.kinds or needs_environment:
         outline = partial(modules.outlines.definitions, options.late_modules)
-        core.resources.defer(groups, made.environment, prepare, outline)
-    if options.kinds or own or any(core.base.store.count(keys.of_group(name)) for name in groups):
+        core.resources.defer(groups, server_parts.environment, prepare, outline)
+    if (
+        options.kinds
+        or needs_environment
+        or any(core.base.store.count(keys.of_group(name)) for name in groups)
+    ):
         core.resources.load()
 
 
-async def _make_first_objects(made: Parts) -> None:
-    options = made.core.options
-    if not made.core.read_only:
-        store = made.core.base.store
-        await bootstrap.first_objects(made.core.client, store)
-        if beginnings.is_one(options) and store.count(keys.ROOT) == len(bootstrap.NAMESPACES):
+async def _create_first_objects(server_parts: Parts) -> None:
+    options = server_parts.core.options
+    if not server_parts.core.read_only:
+        store = server_parts.core.base.store
+        await bootstrap.first_objects(server_parts.core.client, store)
+        if beginnings.is_default_start(options) and store.count(keys.ROOT) == len(
+            bootstrap.NAMESPACES
+        ):
             await beginnings.keep(options, store)
     if options.authorization_mode == "RBAC":
-        await made.defaults.make_set(sets.ROLES)
-        await made.defaults.make_set(sets.MODULE_ROLES)
+        await server_parts.defaults.create_set(sets.ROLES)
+        await server_parts.defaults.create_set(sets.MODULE_ROLES)
 
 
-async def _aggregation(made: Parts) -> list[Trigger]:
+async def _aggregation(server_parts: Parts) -> list[Trigger]:
     """Forward requests for APIServices of other servers. Returns the triggers for the first of
     them."""
-    handlers = made.core.options.aggregated
-    if made.core.read_only:
+    handlers = server_parts.core.options.aggregated
+    if server_parts.core.read_only:
         return []
     if not handlers:
-        return [Trigger("apiservices", triggers.leads_elsewhere, lambda: made.aggregator().start())]
+        return [
+            Trigger(
+                "apiservices",
+                triggers.is_remote_api_service,
+                lambda: server_parts.aggregator().start(),
+            )
+        ]
     root.aggregation.check(handlers)
-    await made.aggregator().serve(handlers)
-    made.aggregator().start()
+    await server_parts.aggregator().serve(handlers)
+    server_parts.aggregator().start()
     return []
 
 
-async def _install_what_is_wanted(
-    made: Parts, progress: Progress, stack: contextlib.AsyncExitStack
+async def _install_options(
+    server_parts: Parts, progress: Progress, stack: contextlib.AsyncExitStack
 ) -> None:
     """Serve stored kinds and those of the options. Controllers must read them first."""
-    core, options = made.core, made.core.options
-    stored = core.base.snapshot is not None and core.base.store.count(requestwaits.DEFINITIONS)
-    if made.keeps_up or stored:
-        await made.settled()
+    core, options = server_parts.core, server_parts.core.options
+    has_stored_definitions = core.base.snapshot is not None and core.base.store.count(
+        requestwaits.DEFINITIONS
+    )
+    if server_parts.waits_for_controllers or has_stored_definitions:
+        await server_parts.settled()
     if options.aggregated:
         await root.aggregation.register(core.client, options.aggregated)
-        await made.settled()
+        await server_parts.settled()
     if options.definitions:
-        found = root.manifests.read(options.definitions)
+        manifest_list = root.manifests.read(options.definitions)
         put = root.manifests.apply if options.watch_definitions else None
         await root.manifests.install(
-            core.client, found, made.settled, put=put, tell=progress.importing
+            core.client,
+            manifest_list,
+            server_parts.settled,
+            put=put,
+            report=progress.report_definitions,
         )
         if options.watch_definitions:
-            await _follow(made, found, stack)
+            await _follow_files(server_parts, manifest_list, stack)
     if options.scenario:
         await root.scenarios.load(core.client, options.scenario)
 
 
-async def _follow(
-    made: Parts, applied: "Iterable[root.manifests.Manifest]", stack: contextlib.AsyncExitStack
+async def _follow_files(
+    server_parts: Parts,
+    applied: "Iterable[root.manifests.Manifest]",
+    stack: contextlib.AsyncExitStack,
 ) -> None:
     """Apply definitions again when their files change, until the server stops."""
-    core, options = made.core, made.core.options
+    core, options = server_parts.core, server_parts.core.options
     files = root.definitionfiles.DefinitionFiles(
         core.client,
         options.definitions,
-        made.settled,
+        server_parts.settled,
         core.base.clock,
         core.manager.event_names,
         prune=options.prune_definitions,
     )
-    files.begin(applied)
+    files.start(applied)
     stack.push_async_callback(_end, asyncio.create_task(files.run(), name="definition files"))
 
 

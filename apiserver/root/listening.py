@@ -41,7 +41,7 @@ class Listener:
     """Counts unsent bytes for clients that do not read, over all connections."""
     server: web.Server
     runner: web.ServerRunner
-    starting: StartupHandler
+    startup_handler: StartupHandler
     intake: "workers.Intake | None"
     """The source of connections in a worker, else None."""
 
@@ -54,10 +54,10 @@ class Listener:
     def serve(self, app: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]) -> None:
         """Let the application handle requests, also on connections that are already open."""
         self.server.request_handler = app
-        self.starting.attach(app)
+        self.startup_handler.attach(app)
 
 
-async def opened(
+async def open_listener(
     options: Options, progress: Progress, stack: contextlib.AsyncExitStack
 ) -> Listener:
     """Open the port until `stack` is closed. Raises ValueError for unsafe options, OSError for a
@@ -67,11 +67,11 @@ async def opened(
     certificate = worker.certificate if worker else security.certificate(options)
     tls = security.context(options, certificate)
     origins, budget = security.origins(options), Budget()
-    starting = StartupHandler(lambda: progress.stage)
-    server = webserver.server(starting, origins, budget, options.http)
+    startup_handler = StartupHandler(lambda: progress.stage)
+    server = webserver.server(startup_handler, origins, budget, options.http)
     runner = web.ServerRunner(server, shutdown_timeout=STOP_SECONDS)
     await runner.setup()
-    stack.callback(_forget, server, starting)
+    stack.callback(_release, server, startup_handler)
     stack.push_async_callback(runner.cleanup)
     intake = None
     if worker is None:
@@ -91,16 +91,16 @@ async def opened(
         budget=budget,
         server=server,
         runner=runner,
-        starting=starting,
+        startup_handler=startup_handler,
         intake=intake,
     )
 
 
-def _forget(server: web.Server, starting: StartupHandler) -> None:
+def _release(server: web.Server, startup_handler: StartupHandler) -> None:
     """Drop the references to the application of a stopped server, which refers to the listener:
     without this cycle, a test's server leaves little to the garbage collector."""
-    server.request_handler = starting
-    starting.detach()
+    server.request_handler = startup_handler
+    startup_handler.detach()
 
 
 def site(
@@ -116,5 +116,5 @@ def site(
     except ValueError:
         return web.TCPSite(runner, host, port, ssl_context=context, backlog=BACKLOG)
     family = socket.AF_INET6 if version == 6 else socket.AF_INET
-    made = socket.create_server((host, port), family=family, backlog=BACKLOG)
-    return web.SockSite(runner, made, ssl_context=context, backlog=BACKLOG)
+    listening_socket = socket.create_server((host, port), family=family, backlog=BACKLOG)
+    return web.SockSite(runner, listening_socket, ssl_context=context, backlog=BACKLOG)

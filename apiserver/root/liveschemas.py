@@ -16,15 +16,15 @@ class LiveSchemas:
         self._resources = resources
 
     def by_resource(self, group: str, version: str, plural: str) -> KnownKind | None:
-        """See controllers.policies.Schemas."""
-        return _known(self._resources.get(group, plural), version)
+        """Return a kind by its plural name, or None if it is not served."""
+        return _known_kind(self._resources.get(group, plural), version)
 
     def by_kind(self, group: str, version: str, kind: str) -> KnownKind | None:
-        """See controllers.policies.Schemas."""
-        return _known(self._resources.by_kind(group, kind), version)
+        """Return a kind by its name, or None if it is not served."""
+        return _known_kind(self._resources.by_kind(group, kind), version)
 
 
-def _known(resource: Resource | None, version: str) -> KnownKind | None:
+def _known_kind(resource: Resource | None, version: str) -> KnownKind | None:
     served = resource.served(version) if resource is not None else None
     if resource is None or served is None:
         return None

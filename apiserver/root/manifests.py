@@ -38,7 +38,7 @@ class ManifestError(ValueError):
 class Manifest:
     """One object and its source."""
 
-    where: str
+    source: str
     object: Object
 
     @property
@@ -50,8 +50,10 @@ class Manifest:
 def files(path: Path) -> list[Path]:
     """Return the file, or every manifest in the folder and below it. Raises FileNotFoundError."""
     if path.is_dir():
-        found = (file for file in path.rglob("*") if file.suffix in SUFFIXES and file.is_file())
-        return sorted(found)
+        candidates = (
+            file for file in path.rglob("*") if file.suffix in SUFFIXES and file.is_file()
+        )
+        return sorted(candidates)
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such file or folder")
     return [path]
@@ -69,55 +71,56 @@ def _read(sources: Iterable[Source]) -> Iterator[Manifest]:
             continue
         for file in files(Path(source)):
             for document in documents.split(str(file), file.read_bytes()):
-                where = f"{document.file}: document {document.number}, line {document.line}"
-                yield from _objects(where, _decode(where, document))
+                position = f"{document.file}: document {document.number}, line {document.line}"
+                yield from _objects(position, _decode(position, document))
 
 
-def _decode(where: str, document: documents.Document) -> Any:
+def _decode(source: str, document: documents.Document) -> Any:
     try:
         return bodies.decode(document.body, document.media, want_duplicates=False).value
     except DecodeError as error:
-        raise ManifestError(f"{where}: {error.text}") from error
+        raise ManifestError(f"{source}: {error.text}") from error
 
 
-def _objects(where: str, value: Any) -> Iterator[Manifest]:
+def _objects(source: str, value: Any) -> Iterator[Manifest]:
     """Yield the object, or the items of a List."""
     if value is None:
         return
     if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
-        raise ManifestError(f"{where}: this is not a Kubernetes object: kind is missing")
+        raise ManifestError(f"{source}: this is not a Kubernetes object: kind is missing")
     if value["kind"].endswith("List") and isinstance(value.get("items"), list):
         for number, item in enumerate(value["items"]):
-            yield from _objects(f"{where}: items[{number}]", item)
+            yield from _objects(f"{source}: items[{number}]", item)
         return
-    yield Manifest(where, value)
+    yield Manifest(source, value)
 
 
 async def install(
     client: InProcessClient,
     manifests: Iterable[Manifest],
-    settled: Callable[[], Awaitable[None]],
+    wait_settled: Callable[[], Awaitable[None]],
     *,
     put: "Put | None" = None,
-    tell: Callable[[int, int], None] = lambda done, total: None,
+    report: Callable[[int, int], None] = lambda done, total: None,
 ) -> None:
-    """Create the missing objects. `settled` returns when new CRDs are served. Raises ManifestError.
+    """Create the missing objects. `wait_settled` returns when new CRDs are served. Raises
+    ManifestError.
 
-    `put` writes one object; the default is `create`. `tell` is called with the number of finished
+    `put` writes one object; the default is `create`. `report` is called with the number of finished
     objects and the number of all objects.
     """
     put = put or create
     ordered = sorted(manifests, key=lambda manifest: manifest.order)
     crds = [manifest for manifest in ordered if manifest.order == 0]
     for done, manifest in enumerate(crds):
-        tell(done, len(ordered))
+        report(done, len(ordered))
         await put(client, manifest)
     if crds:
-        await settled()
+        await wait_settled()
     for manifest in crds:
         await _check_served(client, manifest)
     for done, manifest in enumerate(ordered[len(crds) :], len(crds)):
-        tell(done, len(ordered))
+        report(done, len(ordered))
         await put(client, manifest)
 
 
@@ -126,7 +129,7 @@ async def _check_served(client: InProcessClient, manifest: Manifest) -> None:
     crd = await client.get(CRDS, manifest.object["metadata"]["name"])
     condition = conditions.find(crd["status"], conditions.NAMES_ACCEPTED)
     if condition is not None and condition["status"] == "False":
-        raise ManifestError(f"{manifest.where}: it is not served: {condition['message']}")
+        raise ManifestError(f"{manifest.source}: it is not served: {condition['message']}")
 
 
 async def create(client: InProcessClient, manifest: Manifest) -> None:
@@ -134,14 +137,14 @@ async def create(client: InProcessClient, manifest: Manifest) -> None:
     obj = manifest.object
     try:
         try:
-            await client.create(placed(client, obj))
+            await client.create(with_namespace(client, obj))
         except StatusError as error:
             if error.reason != status.Reason.ALREADY_EXISTS:
                 raise
             if manifest.order == 0:
                 await _replace_crd(client, obj)
     except StatusError as error:
-        raise ManifestError(f"{manifest.where}: {error.message}") from error
+        raise ManifestError(f"{manifest.source}: {error.message}") from error
 
 
 async def apply(client: InProcessClient, manifest: Manifest) -> Object:
@@ -155,10 +158,10 @@ async def apply(client: InProcessClient, manifest: Manifest) -> Object:
         await create(client, manifest)
         return await client.get(CRDS, manifest.object["metadata"]["name"])
     try:
-        resource, obj = client.resource_of(manifest.object), placed(client, manifest.object)
+        resource, obj = client.resource_of(manifest.object), with_namespace(client, manifest.object)
         metadata = obj.get("metadata") or {}
         if not metadata.get("name"):
-            raise ManifestError(f"{manifest.where}: metadata.name is missing")
+            raise ManifestError(f"{manifest.source}: metadata.name is missing")
         return await client.patch(
             resource,
             metadata["name"],
@@ -169,7 +172,7 @@ async def apply(client: InProcessClient, manifest: Manifest) -> Object:
             force=True,
         )
     except StatusError as error:
-        raise ManifestError(f"{manifest.where}: {error.message}") from error
+        raise ManifestError(f"{manifest.source}: {error.message}") from error
 
 
 Put = Callable[[InProcessClient, Manifest], Awaitable[object]]
@@ -182,7 +185,7 @@ async def _replace_crd(client: InProcessClient, obj: Object) -> None:
     await client.update({**obj, "metadata": {**obj["metadata"], "resourceVersion": version}})
 
 
-def placed(client: InProcessClient, obj: Object, namespace: str = "default") -> Object:
+def with_namespace(client: InProcessClient, obj: Object, namespace: str = "default") -> Object:
     """Return the object with that namespace, if it needs a namespace and does not name one."""
     group, _ = split_api_version(obj.get("apiVersion") or "")
     metadata = obj.get("metadata") or {}

@@ -18,7 +18,7 @@ from inkube.schemas.definitions import Definition
 def build(name: str, core: Core, access: ServerAccess, services: Mapping[str, Any]) -> ModuleParts:
     """The parts of a module on a server. Raises ValueError for a module that has kinds of groups
     that it does not declare, and the errors of the module."""
-    module = named(name)
+    module = module_named(name)
     host = ModuleHost(
         settings=core.options.settings(module),
         services=dict(services),
@@ -30,18 +30,18 @@ def build(name: str, core: Core, access: ServerAccess, services: Mapping[str, An
         manager=core.manager,
         server=access,
     )
-    made = module.build(host)
-    for definition in _definitions(made):
+    parts = module.build(host)
+    for definition in _definitions(parts):
         if definition.group not in module.groups:
             raise ValueError(
                 f"the module {name!r} creates {definition.names.kind} of "
                 f"{definition.group}, a group that it does not declare: add it to its groups"
             )
-    core.closing.push_async_callback(made.close)
-    return made
+    core.exit_stack.push_async_callback(parts.close)
+    return parts
 
 
-def named(name: str) -> Module:
+def module_named(name: str) -> Module:
     """The module with a name. Raises ValueError for a package's that cannot be loaded."""
     known = served.built_in().get(name)
     if known is None:
@@ -50,6 +50,6 @@ def named(name: str) -> Module:
     return module
 
 
-def _definitions(made: ModuleParts) -> Iterator[Definition]:
-    yield from (kind.definition for kind in made.schema_kinds)
-    yield from (kind.definition for kind in made.kinds)
+def _definitions(parts: ModuleParts) -> Iterator[Definition]:
+    yield from (kind.definition for kind in parts.schema_kinds)
+    yield from (kind.definition for kind in parts.kinds)

@@ -45,19 +45,19 @@ class Parts:
     can use certificates."""
     leadership: "root.leading.Leadership | None"
     """This server's part in the election of the leader; None if it is alone on its log."""
-    early: "Sequence[root.ModuleParts]"
+    start_modules: "Sequence[root.ModuleParts]"
     """The parts of the modules that are built at the start."""
     start_state: StartState
 
     @property
     def pods(self) -> "root.PodRunner | None":
         """The module's part that runs pods; None if no module runs them."""
-        return next((made.pods for made in self.early if made.pods is not None), None)
+        return next((module.pods for module in self.start_modules if module.pods is not None), None)
 
     @property
-    def keeps_up(self) -> bool:
+    def waits_for_controllers(self) -> bool:
         """Whether requests wait for controllers of modules."""
-        return any(made.keeps_up for made in self.early)
+        return any(module.keeps_up for module in self.start_modules)
 
     async def settled(self, within: float = 60.0) -> None:
         """Wait until every controller in this process has seen the newest revision and is idle.
@@ -96,16 +96,16 @@ def build(options: Options, listener: Listener, base: Foundation) -> Parts:
     defaults = _defaults(core, front_proxy)
     authority = Late(lambda: security.client_authority(listener.certificate, listener.tls, options))
     access = Late(lambda: root.serveraccess.of(core, authority))
-    early = root.startmodules.build(core, access) if options.start_modules else []
+    start_modules = root.startmodules.build(core, access) if options.start_modules else []
     return Parts(
         core=core,
         streams=Streams(core.registry, base.system_fields),
         defaults=defaults,
         aggregator=Late(lambda: _aggregator(core, front_proxy, defaults)),
-        environment=Late(lambda: root.declared.install(core, early, access())),
+        environment=Late(lambda: root.declared.install(core, start_modules, access())),
         client_authority=authority,
-        leadership=_leadership(core) if base.shares else None,
-        early=early,
+        leadership=_leadership(core) if base.is_shared else None,
+        start_modules=start_modules,
         start_state=StartState(),
     )
 
@@ -119,8 +119,8 @@ def _defaults(core: Core, front_proxy: "Late[auth.frontproxy.Identity]") -> Defa
         address=(options.advertise_address or listener.host, listener.port),
         cidr=options.service_cluster_ip_range,
         authority=authority,
-        may_make=not core.read_only,
-        may_identify=options.modules != "none",
+        creates=not core.read_only,
+        creates_identity=options.modules != "none",
         proxies=lambda: auth.frontproxy.config_map_data(front_proxy()),
         minor=core.options.release.minor,
         module_roles=options.module_roles,
@@ -130,7 +130,7 @@ def _defaults(core: Core, front_proxy: "Late[auth.frontproxy.Identity]") -> Defa
 def _aggregator(
     core: Core, front_proxy: "Late[auth.frontproxy.Identity]", defaults: Defaults
 ) -> "aggregation.Aggregator":
-    made = root.aggregation.make(
+    new_aggregator = root.aggregation.new_aggregator(
         core.base.store,
         core.addresses,
         core.resources,
@@ -138,8 +138,8 @@ def _aggregator(
         identity=front_proxy,
         publish=defaults.trust_proxies,
     )
-    core.closing.push_async_callback(made.close)
-    return made
+    core.exit_stack.push_async_callback(new_aggregator.close)
+    return new_aggregator
 
 
 def _leadership(core: Core) -> "root.leading.Leadership":

@@ -30,7 +30,7 @@ def in_order(
     resources: Resources,
     security: Security,
     *,
-    declared: Plugin,
+    declared_kinds: Plugin,
     dispatcher: Callable[[], "webhooks.Dispatcher"],
     generate_name: Callable[[str], str],
     enabled: Collection[str],
@@ -46,36 +46,48 @@ def in_order(
     every: list[Plugin | LatePlugin] = [
         NamespaceLifecycle(store),
         *security.rights,
-        _late("LimitRanger", (_PODS, _CLAIMS), lambda: admission.LimitRanger(store)),
-        _late("ServiceAccount", (_PODS,), lambda: admission.ServiceAccounts(store, generate_name)),
-        _late("TaintNodesByCondition", (_NODES,), lambda: admission.TaintNewNodes()),
+        _late_plugin("LimitRanger", (_PODS, _CLAIMS), lambda: admission.LimitRanger(store)),
+        _late_plugin(
+            "ServiceAccount", (_PODS,), lambda: admission.ServiceAccounts(store, generate_name)
+        ),
+        _late_plugin("TaintNodesByCondition", (_NODES,), lambda: admission.TaintNewNodes()),
         PodSecurity(store),
-        _late("Priority", (_PODS, _CLASSES), lambda: admission.Priority(store)),
-        _late("DefaultTolerationSeconds", (_PODS,), lambda: admission.DefaultTolerationSeconds()),
-        _late("DefaultStorageClass", (_CLAIMS,), lambda: admission.DefaultStorageClass(store)),
-        _late(
+        _late_plugin("Priority", (_PODS, _CLASSES), lambda: admission.Priority(store)),
+        _late_plugin(
+            "DefaultTolerationSeconds", (_PODS,), lambda: admission.DefaultTolerationSeconds()
+        ),
+        _late_plugin(
+            "DefaultStorageClass", (_CLAIMS,), lambda: admission.DefaultStorageClass(store)
+        ),
+        _late_plugin(
             "StorageObjectInUseProtection",
             (_CLAIMS, _VOLUMES, _ATTRIBUTES),
             lambda: admission.StorageProtection(),
         ),
-        _late("PersistentVolumeClaimResize", (_CLAIMS,), lambda: admission.ClaimResize(store)),
-        _late("RuntimeClass", (_PODS,), lambda: admission.RuntimeClasses(store)),
-        _late(
+        _late_plugin(
+            "PersistentVolumeClaimResize", (_CLAIMS,), lambda: admission.ClaimResize(store)
+        ),
+        _late_plugin("RuntimeClass", (_PODS,), lambda: admission.RuntimeClasses(store)),
+        _late_plugin(
             "CertificateApproval", (_REQUESTS,), lambda: admission.CertificateApproval(authorizer)
         ),
-        _late("CertificateSigning", (_REQUESTS,), lambda: admission.CertificateSigning(authorizer)),
-        _late(
+        _late_plugin(
+            "CertificateSigning", (_REQUESTS,), lambda: admission.CertificateSigning(authorizer)
+        ),
+        _late_plugin(
             "CertificateSubjectRestriction",
             (_REQUESTS,),
             lambda: admission.CertificateSubjectRestriction(),
         ),
-        _late("DefaultIngressClass", (_INGRESSES,), lambda: admission.DefaultIngressClass(store)),
-        _late("PodTopologyLabels", (_PODS,), lambda: admission.PodTopologyLabels(store)),
+        _late_plugin(
+            "DefaultIngressClass", (_INGRESSES,), lambda: admission.DefaultIngressClass(store)
+        ),
+        _late_plugin("PodTopologyLabels", (_PODS,), lambda: admission.PodTopologyLabels(store)),
         policies.MutatingPolicies(store, resources, authorizer),
         MutatingWebhooks(store, dispatcher),
         policies.ValidatingPolicies(store, resources, authorizer),
         ValidatingWebhooks(store, dispatcher),
-        declared,
+        declared_kinds,
         *security.escalation,
         QuotaAdmission(store),  # last, because it counts the objects that it admits
     ]
@@ -83,5 +95,7 @@ def in_order(
     return [plugin for plugin in every if plugin.name not in left_out]
 
 
-def _late(name: str, kinds: Collection[tuple[str, str]], make: Callable[[], Plugin]) -> LatePlugin:
-    return LatePlugin(name, kinds, Late(make))
+def _late_plugin(
+    name: str, kinds: Collection[tuple[str, str]], create: Callable[[], Plugin]
+) -> LatePlugin:
+    return LatePlugin(name, kinds, Late(create))

@@ -26,7 +26,7 @@ class Progress:
         return Stage(LOADING, "loading", read.revision, read.newest, f"{read.objects:,} objects")
 
     @contextlib.contextmanager
-    def reading(self, store: Store) -> Iterator[None]:
+    def report_loading(self, store: Store) -> Iterator[None]:
         """Report during the block that the store reads its data."""
         self._store = store
         try:
@@ -34,7 +34,7 @@ class Progress:
         finally:
             self._store = None
 
-    def importing(self, done: int, total: int) -> None:
+    def report_definitions(self, done: int, total: int) -> None:
         """Report that `done` of `total` definitions from the options are served."""
         text = f"{done} of {total}"
         self._stage = Stage(DEFINING, "importing definitions", done, total, text)

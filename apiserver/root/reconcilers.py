@@ -14,35 +14,45 @@ from inkube.apiserver.root.triggers import Trigger
 from inkube.controllers.core import crds, garbage
 
 
-def add(core: Core, catalog: LiveCatalog, replaced: Collection[str]) -> None:
+def add(core: Core, catalog: LiveCatalog, replaced_controllers: Collection[str]) -> None:
     """Add the controllers that the options require to the manager from the start. Modules run those
-    in `replaced`."""
+    in `replaced_controllers`."""
     options, manager = core.options, core.manager
     installer = Installer(core.resources, core.webhooks.converter, options.release.minor)
-    served = crds.add(manager, installer)
-    following = definitions.serve_stored(core.base.store, served.serve, served.forget)
-    core.closing.callback(following.close)
+    definitions_served = crds.add(manager, installer)
+    subscription = definitions.serve_stored(
+        core.base.store, definitions_served.serve, definitions_served.forget
+    )
+    core.exit_stack.callback(subscription.close)
     if options.controllers:
         garbage.add(manager, catalog)
-        if options.asks_accounts and "serviceaccount-controller" not in replaced:
+        if options.asks_accounts and "serviceaccount-controller" not in replaced_controllers:
             root.accounts.add(manager, manager.client)
 
 
-def at_first_object(core: Core, catalog: LiveCatalog, replaced: Collection[str]) -> list[Trigger]:
+def at_first_object(
+    core: Core, catalog: LiveCatalog, replaced_controllers: Collection[str]
+) -> list[Trigger]:
     """Return the triggers that add each controller at the first object that it needs. Modules run
-    those in `replaced`."""
+    those in `replaced_controllers`."""
     options, manager = core.options, core.manager
     client = manager.client
-    found: list[Trigger] = []
+    triggers_: list[Trigger] = []
     if not core.read_only:
-        found += [
-            Trigger("flowschemas", triggers.says_nothing, lambda: root.flowcontrol.add(manager)),
+        triggers_ += [
+            Trigger(
+                "flowschemas",
+                triggers.is_unchecked_flow_schema,
+                lambda: root.flowcontrol.add(manager),
+            ),
             Trigger("events", triggers.exists, lambda: root.expiry.add(manager, options.event_ttl)),
         ]
     if options.controllers:
-        found += [
+        triggers_ += [
             Trigger("leases", triggers.is_identity, lambda: root.identity.add(manager)),
-            Trigger("namespaces", triggers.is_to_go, lambda: root.namespaces.add(manager, catalog)),
+            Trigger(
+                "namespaces", triggers.is_terminating, lambda: root.namespaces.add(manager, catalog)
+            ),
             Trigger("resourcequotas", triggers.exists, lambda: root.quotas.add(manager, catalog)),
             Trigger(
                 "clusterroles", triggers.exists, lambda: root.clusterroles.add(manager, client)
@@ -64,9 +74,9 @@ def at_first_object(core: Core, catalog: LiveCatalog, replaced: Collection[str])
                 "volumeattributesclasses", lambda: root.protection.add_classes(manager, client)
             ),
         }  # fmt: skip
-        found += [
-            Trigger(plural, triggers.is_to_go, add_one)
+        triggers_ += [
+            Trigger(plural, triggers.is_terminating, add_one)
             for name, (plural, add_one) in protection.items()
-            if name not in replaced
+            if name not in replaced_controllers
         ]
-    return found
+    return triggers_

@@ -21,7 +21,7 @@ INSTALL_SECONDS = 1.0  # longest wait of a request for definitions that another 
 DEFINITIONS = keys.prefix("customresourcedefinitions")
 
 
-async def _at_most(seconds: float, work: Awaitable[None]) -> None:
+async def _with_timeout(seconds: float, work: Awaitable[None]) -> None:
     """Wait for `work` at most `seconds`. The request then continues."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
@@ -33,7 +33,7 @@ def of_controllers(manager: Manager) -> Callable[[], Awaitable[bool]]:
     not wait."""
 
     async def wait() -> bool:
-        await _at_most(CONTROLLERS_SECONDS, manager.settled())
+        await _with_timeout(CONTROLLERS_SECONDS, manager.settled())
         return False  # the store was not compared with the log
 
     return wait
@@ -49,7 +49,7 @@ def of_earlier_writes(manager: Manager) -> Callable[[], Awaitable[None]]:
 
     async def wait() -> None:
         if manager.is_working:
-            await _at_most(CATCH_UP_SECONDS, manager.worked_off())
+            await _with_timeout(CATCH_UP_SECONDS, manager.worked_off())
 
     return wait
 
@@ -66,48 +66,48 @@ class OtherServers:
     def __init__(self, store: Store, manager: Manager) -> None:
         self._store = store
         self._manager = manager
-        self._stored = self._served = 0  # revisions of the newest definition
-        self._following = store.follow(DEFINITIONS, self._hear, anew=self._miss)
-        self._has_looked = False  # in this turn
+        self._stored_revision = self._served_revision = 0  # revisions of the newest definition
+        self._subscription = store.follow(DEFINITIONS, self._on_changes, anew=self._on_reset)
+        self._has_queried = False  # in this turn
         self._is_current = False  # as the first of this turn found it
 
     def close(self) -> None:
         """Stop following the store."""
-        self._following.close()
+        self._subscription.close()
 
-    def _hear(self, changes: Sequence[Change]) -> None:
+    def _on_changes(self, changes: Sequence[Change]) -> None:
         for change in reversed(changes):
             if change.entry.value["status"].get("conditions"):  # others are not served yet
-                self._stored = change.revision
+                self._stored_revision = change.revision
                 break
 
-    def _miss(self) -> None:
-        self._stored = self._store.revision
+    def _on_reset(self) -> None:
+        self._stored_revision = self._store.revision
 
     async def caught_up(self) -> bool:
         """Wait until this server has read all stored changes, and at most INSTALL_SECONDS for the
         installation of definitions. Returns whether its store contains the newest revision."""
-        is_current = self._has_looked and self._is_current
+        is_current = self._has_queried and self._is_current
         if not is_current:
-            if not self._has_looked:
-                self._has_looked = True
+            if not self._has_queried:
+                self._has_queried = True
                 asyncio.get_running_loop().call_soon(self._end_turn)
-            is_current = await self._look()
-        if self._stored > self._served:
-            stored = self._stored
-            await _at_most(INSTALL_SECONDS, self._manager.done(crds.NAME, stored))
-            self._served = max(self._served, stored)
+            is_current = await self._query()
+        if self._stored_revision > self._served_revision:
+            target = self._stored_revision
+            await _with_timeout(INSTALL_SECONDS, self._manager.done(crds.NAME, target))
+            self._served_revision = max(self._served_revision, target)
         return is_current
 
     def _end_turn(self) -> None:
-        self._has_looked = False
+        self._has_queried = False
 
-    async def _look(self) -> bool:
+    async def _query(self) -> bool:
         self._is_current = False
         revision = self._store.revision
         try:
-            found = await self._store.look()
+            changed = await self._store.look()
         except StorageError:  # code that needs the newest state raises it
             return False
-        self._is_current = found and revision == self._store.revision  # no wait was needed
-        return found
+        self._is_current = changed and revision == self._store.revision  # no wait was needed
+        return changed

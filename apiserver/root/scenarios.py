@@ -33,10 +33,10 @@ class Unloadable(Exception):
 
 async def load(client: Client, name: str) -> Scenario:
     """Create or replace the objects of a scenario. Raises UnknownScenario, StatusError."""
-    found = find(name)
-    for obj in found.world:
+    scenario = find(name)
+    for obj in scenario.world:
         await _put(client, obj)
-    return found
+    return scenario
 
 
 async def _put(client: Client, obj: Object) -> None:
@@ -79,26 +79,28 @@ class Remote:
 
     def load(self, name: str) -> Scenario:
         """Create or replace the objects of a scenario. Raises UnknownScenario, Unloadable."""
-        found = find(name)
-        for obj in found.world:
+        scenario = find(name)
+        for obj in scenario.world:
             self._put(obj)
-        return found
+        return scenario
 
     def _put(self, obj: Object) -> None:
         path, name = f"{WORLD}/{_plural(obj)}", obj["metadata"]["name"]
         for _ in range(TRIES):
-            code, stored = self._ask("GET", f"{path}/{name}")
+            code, stored = self._request("GET", f"{path}/{name}")
             if code == 404:
-                code, stored = self._ask("POST", path, obj)
+                code, stored = self._request("POST", path, obj)
             elif code == 200:
-                code, stored = self._ask("PUT", f"{path}/{name}", {**stored, "spec": obj["spec"]})
+                code, stored = self._request(
+                    "PUT", f"{path}/{name}", {**stored, "spec": obj["spec"]}
+                )
             if code in (200, 201):
                 return
             if code != 409:
                 break
         raise Unloadable(f"{self.url} refuses {obj['kind']} {name}: {stored.get('message', code)}")
 
-    def _ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+    def _request(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(  # noqa: S310 # noqa: S310 # the URL is always http, as checked at the start
             self.url + path, data, self._headers, method=method
@@ -106,13 +108,13 @@ class Remote:
         try:
             with urllib.request.urlopen(  # noqa: S310 # the same
                 request, timeout=TIMEOUT, context=self._context
-            ) as answer:
-                return answer.status, json.loads(answer.read())
+            ) as response:
+                return response.status, json.loads(response.read())
         except urllib.error.HTTPError as error:
             return error.code, _json(error.read())
         except (urllib.error.URLError, OSError, ValueError) as error:
-            why = getattr(error, "reason", error)
-            raise Unloadable(f"{self.url} cannot be reached: {why}") from error
+            reason = getattr(error, "reason", error)
+            raise Unloadable(f"{self.url} cannot be reached: {reason}") from error
 
 
 def _json(text: bytes) -> Any:

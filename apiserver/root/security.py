@@ -62,10 +62,10 @@ def certificate(options: Options) -> tls.Certificate | None:
 def shared(options: Options) -> tls.Certificate | None:
     """Return the certificate for several processes, with the client authority that all of them
     trust."""
-    shown = certificate(options)
-    if shown is None or options.client_ca_file is None:
-        return shown
-    return shown._replace(clients=new_authority())
+    serving_certificate = certificate(options)
+    if serving_certificate is None or options.client_ca_file is None:
+        return serving_certificate
+    return serving_certificate._replace(clients=new_authority())
 
 
 def new_authority() -> tls.Authority:
@@ -74,16 +74,16 @@ def new_authority() -> tls.Authority:
 
 
 def client_authority(
-    shown: tls.Certificate | None, context: ssl.SSLContext | None, options: Options
+    serving_certificate: tls.Certificate | None, context: ssl.SSLContext | None, options: Options
 ) -> tls.Authority:
     """Return the authority that signs client certificates. The server trusts it from now on, if
     clients can use certificates."""
-    if shown is not None and shown.clients is not None:
-        return shown.clients
-    made = new_authority()
+    if serving_certificate is not None and serving_certificate.clients is not None:
+        return serving_certificate.clients
+    authority = new_authority()
     if context is not None and options.client_ca_file is not None:
-        context.load_verify_locations(cadata=made.certificate.decode())
-    return made
+        context.load_verify_locations(cadata=authority.certificate.decode())
+    return authority
 
 
 def administrator(authority: tls.Authority) -> tuple[bytes, bytes]:
@@ -92,9 +92,13 @@ def administrator(authority: tls.Authority) -> tuple[bytes, bytes]:
     return auth.signers.client(authority, ADMIN.name, groups)
 
 
-def context(options: Options, shown: tls.Certificate | None) -> ssl.SSLContext | None:
+def context(options: Options, serving_certificate: tls.Certificate | None) -> ssl.SSLContext | None:
     """Return the TLS context; None without TLS. Raises ValueError or OSError."""
-    return None if shown is None else tls.context(shown, options.client_ca_file)
+    return (
+        None
+        if serving_certificate is None
+        else tls.context(serving_certificate, options.client_ca_file)
+    )
 
 
 def build(
@@ -102,7 +106,7 @@ def build(
     store: BaseStore,
     system_fields: SystemFields,
     keys: Keys,
-    shown: tls.Certificate | None,
+    serving_certificate: tls.Certificate | None,
 ) -> Security:
     """Build the security of a server, after `check`. Raises ValueError or OSError."""
     authorizer, rights, escalation = _authority(options, store)
@@ -120,16 +124,16 @@ def build(
     )
     constrained = gates.is_on("ConstrainedImpersonation", options.release.minor)
     answers_plainly = options.release.minor <= _ANSWERS_PLAINLY
-    guarded = GuardedAccess(authenticator, authorizer, constrained, answers_plainly)
+    guarded_access = GuardedAccess(authenticator, authorizer, constrained, answers_plainly)
     return Security(
-        access=OpenAccess(guarded) if is_open else guarded,
+        access=OpenAccess(guarded_access) if is_open else guarded_access,
         authenticator=authenticator,
         authorizer=authorizer,
         is_open=is_open,
         token=token,
         rights=rights,
         escalation=escalation,
-        certificate=shown,
+        certificate=serving_certificate,
     )
 
 
@@ -191,13 +195,13 @@ def _fallback(options: Options, *, is_open: bool) -> User | None:
 def _accounts(
     options: Options, store: BaseStore, system_fields: SystemFields, keys: Keys
 ) -> ServiceAccountTokens:
-    own = options.service_account_signing_key_file
+    signing_key = options.service_account_signing_key_file
     # read at the start, so that a missing file is an error at once
-    private = own.read_bytes() if own is not None else b""
+    private = signing_key.read_bytes() if signing_key is not None else b""
     public = tuple(path.read_bytes() for path in options.service_account_key_file)
 
     def load() -> SigningKeys:
         return SigningKeys(private or keys.load("tokens.key", auth.signing.new_key), public)
 
-    issuing = Issuers(tuple(options.service_account_issuer) or (ISSUER,), options.api_audiences)
-    return ServiceAccountTokens(store, load, lambda: system_fields.now().timestamp(), issuing)
+    issuers = Issuers(tuple(options.service_account_issuer) or (ISSUER,), options.api_audiences)
+    return ServiceAccountTokens(store, load, lambda: system_fields.now().timestamp(), issuers)

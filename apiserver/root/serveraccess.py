@@ -58,22 +58,24 @@ async def _bind(
     await binder().bind(call, {"metadata": names, "target": {"kind": "Node", "name": node}})
 
 
-def _authority(shown: "auth.tls.Certificate | None") -> str:
+def _authority(serving_certificate: "auth.tls.Certificate | None") -> str:
     """The authority of the server's certificate as PEM; of a server without TLS one of its own."""
-    found = auth.certificates.make_server() if shown is None else shown
-    return found.authority.decode()
+    certificate = (
+        auth.certificates.make_server() if serving_certificate is None else serving_certificate
+    )
+    return certificate.authority.decode()
 
 
 def _sign(client_authority: "Callable[[], auth.tls.Authority]", request: Object) -> str:
     """The certificate of a CertificateSigningRequest, as base64 of PEM. Raises ValueError."""
     spec = request["spec"]
-    asked = auth.signers.Request(
+    signer_request = auth.signers.Request(
         spec["signerName"],
         base64.b64decode(spec["request"]),
         spec.get("usages") or (),
         spec.get("expirationSeconds"),
     )
-    return base64.b64encode(auth.signers.sign(client_authority(), asked)).decode()
+    return base64.b64encode(auth.signers.sign(client_authority(), signer_request)).decode()
 
 
 def _serve_metrics(resources: Resources) -> None:
@@ -86,7 +88,7 @@ def _issue_token(
 ) -> str:
     """A token bound to a Secret lives as long as that does; it is dated to end in a century."""
     now = int(system_fields.now().timestamp())
-    own, namespace = account["metadata"], account["metadata"]["namespace"]
+    metadata, namespace = account["metadata"], account["metadata"]["namespace"]
     claims = {
         "aud": list(tokens.audiences),
         "exp": now + _CENTURY,
@@ -96,9 +98,9 @@ def _issue_token(
         "kubernetes.io": {
             "namespace": namespace,
             "secret": {name: secret["metadata"][name] for name in ("name", "uid")},
-            "serviceaccount": {"name": own["name"], "uid": own["uid"]},
+            "serviceaccount": {"name": metadata["name"], "uid": metadata["uid"]},
         },
         "nbf": now,
-        "sub": f"{PREFIX}{namespace}:{own['name']}",
+        "sub": f"{PREFIX}{namespace}:{metadata['name']}",
     }
     return tokens.issue(claims)

@@ -1,6 +1,6 @@
 """From parts to responses: the application, and the requests of other workers.
 
-`lifespan` calls `begin` when everything that requests need is there.
+`lifespan` calls `start_serving` when everything that requests need is there.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ _NO_ORIGINS = Origins((), protects=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Streaming:
+class StreamingParts:
     """The parts with unlimited requests, which end when the server stops."""
 
     sessions: "Late[subresources.containers.Sessions]"
@@ -47,7 +47,7 @@ class Streaming:
                 each.close()
 
 
-async def begin(
+async def start_serving(
     parts: Parts, progress: Progress, stack: contextlib.AsyncExitStack, start: Start
 ) -> None:
     """Serve requests until `stack` is left. Raises OSError or ValueError of the audit log."""
@@ -58,32 +58,34 @@ async def begin(
     if audit is not None:
         stack.callback(audit.close)
         listeners.append(audit.write)
-    streaming = Streaming(
+    streaming_parts = StreamingParts(
         Late(lambda: subresources.containers.Sessions()),
-        Late(lambda: console.RequestLog(_telling(listeners))),
+        Late(lambda: console.RequestLog(_listen_to(listeners))),
     )
     siblings = None if worker is None else workers.Siblings(worker)
     endpoints = _endpoints(core, progress, siblings)
     if siblings is not None:
         await siblings.start(endpoints.figures)
         stack.push_async_callback(siblings.close)
-    others = requestwaits.OtherServers(core.base.store, core.manager) if core.base.shares else None
+    others = (
+        requestwaits.OtherServers(core.base.store, core.manager) if core.base.is_shared else None
+    )
     if others is not None:
         stack.callback(others.close)
-    made = _application(parts, endpoints, streaming, others, listeners, start)
+    application = _application(parts, endpoints, streaming_parts, others, listeners, start)
     if worker is not None:
-        made = await _behind_others(parts, made, stack)
-    app = App(made)
+        application = await _join_workers(parts, application, stack)
+    app = App(application)
     # a second time, so that requests end while the store is open; a second cleanup has no effect
     stack.push_async_callback(listener.runner.cleanup)
     # before the runner waits for running requests, because watches never end by themselves
     stack.callback(parts.streams.close)
-    stack.push_async_callback(_hang_up, parts)
-    stack.callback(streaming.close)
+    stack.push_async_callback(_close_forwarded, parts)
+    stack.callback(streaming_parts.close)
     listener.serve(app)
 
 
-async def _hang_up(parts: Parts) -> None:
+async def _close_forwarded(parts: Parts) -> None:
     """Disconnect forwarded requests, because watches of other servers do not end by themselves."""
     aggregator = parts.aggregator.made
     if aggregator is not None:
@@ -93,7 +95,7 @@ async def _hang_up(parts: Parts) -> None:
 def _application(
     parts: Parts,
     endpoints: Endpoints,
-    streaming: Streaming,
+    streaming: StreamingParts,
     others: requestwaits.OtherServers | None,
     listeners: "list[http.audit.Listener]",
     start: Start,
@@ -120,7 +122,9 @@ def _application(
         faults=core.faults,
         sleep=core.base.clock.sleep,
         before_request=_before_request(parts, others),
-        before_write=requestwaits.of_earlier_writes(core.manager) if parts.keeps_up else None,
+        before_write=requestwaits.of_earlier_writes(core.manager)
+        if parts.waits_for_controllers
+        else None,
         on_request=options.on_request,
         records_bodies=options.record_bodies,
         pages=created_on_first_use(Late(lambda: console.Pages())),
@@ -162,7 +166,7 @@ def _endpoints(core: Core, progress: Progress, siblings: "workers.Siblings | Non
 
 
 def _paths(
-    parts: Parts, plain: Endpoints, streaming: Streaming, start: Start
+    parts: Parts, handlers: Endpoints, streaming: StreamingParts, start: Start
 ) -> dict[str, Endpoint]:
     """Return the endpoints at paths outside resources. A path that ends with a slash includes all
     paths below."""
@@ -171,17 +175,17 @@ def _paths(
     minor = core.options.release.minor
     groups = created_on_first_use(Late(lambda: discovery.Discovery(core.resources, minor)))
     return {
-        "/": plain.root,
-        "/index.html": plain.root,
-        **dict.fromkeys(plain.page_paths, plain.pages),
+        "/": handlers.root,
+        "/index.html": handlers.root,
+        **dict.fromkeys(handlers.page_paths, handlers.pages),
         issuer.CONFIGURATION: documents.configuration,
         issuer.KEYS: documents.keys,
-        "/healthz/": plain.health,
-        "/livez/": plain.health,
-        "/readyz/": plain.health,
-        "/version": plain.version,
-        "/metrics": plain.metrics,
-        "/metrics/slis": plain.levels,
+        "/healthz/": handlers.health,
+        "/livez/": handlers.health,
+        "/readyz/": handlers.health,
+        "/version": handlers.version,
+        "/metrics": handlers.metrics,
+        "/metrics/slis": handlers.levels,
         "/debug/": created_on_first_use(Late(lambda: discovery.Debugging(core.base.store))),
         "/inkube/": created_on_first_use(Late(lambda: _control(parts, start))),
         "/debug/requests": created_on_first_use(streaming.request_log),
@@ -202,8 +206,8 @@ def _paths(
 
 def _control(parts: Parts, start: Start) -> "control.Control":
     """Return the endpoint below `/inkube/`."""
-    actions = root.Controlled(parts, start)
-    parts.core.closing.push_async_callback(actions.close)
+    actions = root.ServerActions(parts, start)
+    parts.core.exit_stack.push_async_callback(actions.close)
     shared = created_on_first_use(Late(lambda: _shared_streams(parts)))
     return control.Control(actions, {watching.SHARED: shared})
 
@@ -214,7 +218,7 @@ def _shared_streams(parts: Parts) -> "watching.shared.SharedStreams":
     return shared
 
 
-def _subresources(parts: Parts, handlers: Handlers, streaming: Streaming) -> Subresources:
+def _subresources(parts: Parts, handlers: Handlers, streaming: StreamingParts) -> Subresources:
     core, pods, sessions = parts.core, parts.pods, streaming.sessions()
     guards, registry = core.security, core.registry
 
@@ -230,12 +234,12 @@ def _subresources(parts: Parts, handlers: Handlers, streaming: Streaming) -> Sub
         authorizer=guards.authorizer,
         streams=subresources.containers.PodStreams(registry, guards.authorizer, kubelet, sessions),
         proxies=subresources.proxies.Proxies(registry, core.addresses, kubelet, sessions),
-        running=lambda: _running(parts),
+        running=lambda: _component_health(parts),
         usage=lambda: None if pods is None else pods.usage,
     )
 
 
-def _running(parts: Parts) -> dict[str, bool]:
+def _component_health(parts: Parts) -> dict[str, bool]:
     """Return the components of a cluster by name, and whether this server runs them."""
     pods = parts.pods
     return {
@@ -245,15 +249,15 @@ def _running(parts: Parts) -> dict[str, bool]:
     }
 
 
-async def _behind_others(
-    parts: Parts, made: apps.Parts, stack: contextlib.AsyncExitStack
+async def _join_workers(
+    parts: Parts, application: apps.Parts, stack: contextlib.AsyncExitStack
 ) -> apps.Parts:
     """Serve requests that other workers forward. Returns parts that forward requests that only the
     leader can serve."""
     options = parts.core.options
-    own = App(
+    forwarded_app = App(
         replace(
-            made,
+            application,
             access=workers.ForwardedAccess(),
             origins=_NO_ORIGINS,
             guard=Guard(loopback_only=False),
@@ -267,22 +271,22 @@ async def _behind_others(
     )
     runner = await workers.listening(
         options.worker,
-        webserver.server(own, _NO_ORIGINS, parts.core.listener.budget, options.http),
+        webserver.server(forwarded_app, _NO_ORIGINS, parts.core.listener.budget, options.http),
     )
     stack.push_async_callback(runner.cleanup)
     leader = workers.Leader(
         options.worker,
         lambda: parts.leadership.leading_process if parts.leadership else 0,
-        (*options.module_groups, *_groups_of(parts.early)),
+        (*options.module_groups, *_groups_of(parts.start_modules)),
         pods=parts.pods is not None,
     )
     stack.push_async_callback(leader.close)
-    return replace(made, elsewhere=leader.concerns)
+    return replace(application, elsewhere=leader.concerns)
 
 
-def _groups_of(early: "Sequence[root.ModuleParts]") -> Iterator[str]:
+def _groups_of(start_modules: "Sequence[root.ModuleParts]") -> Iterator[str]:
     """The groups of the kinds with a model of modules that are built at the start."""
-    return (kind.definition.group for made in early for kind in made.kinds)
+    return (kind.definition.group for module in start_modules for kind in module.kinds)
 
 
 def _audit_log(options: Options) -> "http.audit.AuditLog | None":
@@ -293,7 +297,7 @@ def _audit_log(options: Options) -> "http.audit.AuditLog | None":
     return None if options.audit_log is None else http.audit.AuditLog(options.audit_log, policy)
 
 
-def _telling(
+def _listen_to(
     listeners: "list[http.audit.Listener]",
 ) -> "Callable[[http.audit.Listener], Callable[[], None]]":
     """Return a function that adds a listener for finished requests, and returns a function that

@@ -52,8 +52,8 @@ class SharedKeys:
 
 
 async def _key(store: Store, name: str) -> bytes:
-    found = store.get(f"{PREFIX}/{name}")
-    if found is None:
+    stored = store.get(f"{PREFIX}/{name}")
+    if stored is None:
         value = {
             "apiVersion": "inkube.dev/v1",
             "kind": "Key",
@@ -61,7 +61,7 @@ async def _key(store: Store, name: str) -> bytes:
             "key": base64.b64encode(NAMES[name]()).decode(),
         }
         try:
-            found = await store.create(f"{PREFIX}/{name}", value)
+            stored = await store.create(f"{PREFIX}/{name}", value)
         except errors.AlreadyExists as error:
-            found = error.current
-    return base64.b64decode(found.value["key"])
+            stored = error.current
+    return base64.b64decode(stored.value["key"])

@@ -20,17 +20,19 @@ def build(core: Core, access: Callable[[], ServerAccess]) -> list[ModuleParts]:
     Raises ValueError, TypeError and other errors of the modules.
     """
     services: dict[str, Any] = {}
-    found = []
+    result = []
     for name in core.options.start_modules:
-        made = modulehosts.build(name, core, access(), services)
-        install(core, made)
-        services |= made.services
-        found.append(made)
-    return found
+        parts = modulehosts.build(name, core, access(), services)
+        install(core, parts)
+        services |= parts.services
+        result.append(parts)
+    return result
 
 
-def install(core: Core, made: ModuleParts) -> None:
+def install(core: Core, parts: ModuleParts) -> None:
     """Serve the kinds of a module that have no model."""
-    for kind in made.schema_kinds:
-        make = partial(crds.CustomStrategy, kind.validate)
-        core.resources.install(Resource(kind.definition, make, since=core.base.store.revision))
+    for kind in parts.schema_kinds:
+        create_strategy = partial(crds.CustomStrategy, kind.validate)
+        core.resources.install(
+            Resource(kind.definition, create_strategy, since=core.base.store.revision)
+        )

@@ -14,10 +14,10 @@ _OWN, _SERVICE, _URL = MANAGED.encode(), b'"service":', URL.encode()
 
 
 class Trigger(NamedTuple):
-    """What happens at the first object of a kind that `wanted` accepts: a call of `act`."""
+    """What happens at the first object of a kind that `matches` accepts: a call of `act`."""
 
     plural: str
-    wanted: Callable[[Entry], bool]
+    matches: Callable[[Entry], bool]
     act: Callable[[], object]
 
 
@@ -31,39 +31,41 @@ class Triggers:
 
     def __init__(self, store: Store, triggers: Iterable[Trigger]) -> None:
         self._store = store
-        self._waiting = {keys.prefix(each.plural): each for each in triggers}
-        self._following: Following | None = None
+        self._pending = {keys.prefix(each.plural): each for each in triggers}
+        self._subscription: Following | None = None
 
     def start(self) -> None:
         """Check the stored objects, and follow the store."""
-        self._following = self._store.follow(keys.ROOT, self._hear, anew=self._look)
-        self._look()
+        self._subscription = self._store.follow(
+            keys.ROOT, self._on_changes, anew=self._check_stored
+        )
+        self._check_stored()
 
     def close(self) -> None:
         """Stop following the store."""
-        self._waiting.clear()
-        if self._following is not None:
-            self._following.close()
-            self._following = None
+        self._pending.clear()
+        if self._subscription is not None:
+            self._subscription.close()
+            self._subscription = None
 
-    def _look(self) -> None:
-        for prefix in tuple(self._waiting):
+    def _check_stored(self) -> None:
+        for prefix in tuple(self._pending):
             if self._store.count(prefix):
-                self._judge(prefix, self._store.list(prefix))
+                self._check(prefix, self._store.list(prefix))
 
-    def _hear(self, changes: Sequence[Change]) -> None:
+    def _on_changes(self, changes: Sequence[Change]) -> None:
         for change in changes:
             key = change.entry.key
             prefix = key[: key.find("/", len(keys.ROOT)) + 1]
-            if prefix in self._waiting:
-                self._judge(prefix, (change.entry,))
+            if prefix in self._pending:
+                self._check(prefix, (change.entry,))
 
-    def _judge(self, prefix: str, entries: Iterable[Entry]) -> None:
-        trigger = self._waiting.get(prefix)
-        if trigger is None or not any(map(trigger.wanted, entries)):
+    def _check(self, prefix: str, entries: Iterable[Entry]) -> None:
+        trigger = self._pending.get(prefix)
+        if trigger is None or not any(map(trigger.matches, entries)):
             return
-        del self._waiting[prefix]
-        if not self._waiting:
+        del self._pending[prefix]
+        if not self._pending:
             self.close()
         trigger.act()
 
@@ -73,13 +75,13 @@ def exists(_: Entry) -> bool:
     return True
 
 
-def leads_elsewhere(entry: Entry) -> bool:
+def is_remote_api_service(entry: Entry) -> bool:
     """Whether an APIService can be for another server or for a group that is not served here (from
     its bytes)."""
     return _OWN not in entry.data or _SERVICE in entry.data or _URL in entry.data
 
 
-def says_nothing(entry: Entry) -> bool:
+def is_unchecked_flow_schema(entry: Entry) -> bool:
     """Whether the priority level of a flow schema is still unchecked (from its bytes)."""
     return b'"Dangling"' not in entry.data
 
@@ -89,7 +91,7 @@ def is_identity(entry: Entry) -> bool:
     return b'"apiserver.kubernetes.io/identity"' in entry.data
 
 
-def is_to_go(entry: Entry) -> bool:
+def is_terminating(entry: Entry) -> bool:
     """Whether an object is being deleted and is still there: for a finalizer, or for what is in a
     namespace (from its bytes)."""
     return b'"deletionTimestamp"' in entry.data

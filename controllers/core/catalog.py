@@ -89,14 +89,14 @@ class Catalog(Protocol):
         ...
 
     def follow(
-        self, follower: Follower, anew: Callable[[], None], *, known: bool = False
+        self, follower: Follower, anew: Callable[[], None], *, includes_stored: bool = False
     ) -> Callable[[], None]:
         """Call a function for every change of an object that has owners or is being deleted, and
-        for every removed object, before the response to its writer. With `known`, it is first
-        called for the existing objects.
+        for every removed object, before the response to its writer. With `includes_stored`, it is
+        first called for the existing objects.
 
         `anew` is called if steps were missed, so that all earlier data may be outdated. With
-        `known`, the function is then called for the existing objects again.
+        `includes_stored`, the function is then called for the existing objects again.
         """
         ...
 

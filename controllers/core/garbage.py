@@ -152,7 +152,7 @@ class Collector:
                 add(key)
 
         ends = [
-            self._catalog.follow(follow, self._graph.clear, known=True),
+            self._catalog.follow(follow, self._graph.clear, includes_stored=True),
             self._catalog.on_change(retry),
         ]
 

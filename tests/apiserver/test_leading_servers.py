@@ -23,7 +23,7 @@ from inkube.storage.sql.postgresql import postgresql_log
 from inkube.storage.sql.sqlite import sqlite_log
 from inkube.storage.store import Store
 
-LEASE = ("coordination.k8s.io/v1/leases", leading.PLACE.name, leading.PLACE.namespace)
+LEASE = ("coordination.k8s.io/v1/leases", leading.LEASE.name, leading.LEASE.namespace)
 DURATION = 2
 ROUNDS = 60 if os.environ.get("INKUBE_EXAMS") == "long" else 2
 PATIENCE = patience.SECONDS

@@ -8,7 +8,7 @@ import pytest
 
 from inkube.apiserver import root
 from inkube.apiserver.root.process import collector as collector_module
-from inkube.apiserver.root.process.collector import LARGE, STEP, Collector
+from inkube.apiserver.root.process.collector import STEP, TRIM_BYTES, Collector
 
 
 class Cycle:
@@ -20,10 +20,10 @@ async def test_cycles_are_freed_once_memory_has_grown_by_a_step():
     resident = 10 * STEP
     with Collector(lambda: resident) as collector:
         young = weakref.ref(Cycle())
-        collector.look()
+        collector.check()
         assert young() is not None, "nothing has grown"
         resident += STEP
-        collector.look()
+        collector.check()
         assert young() is None
 
 
@@ -33,13 +33,13 @@ async def test_what_lived_long_is_freed_once_memory_has_doubled():
         kept = Cycle()
         old = weakref.ref(kept)
         resident += STEP
-        collector.look()
+        collector.check()
         del kept
         resident += STEP
-        collector.look()
+        collector.check()
         assert old() is not None, "it is looked at no more"
         resident *= 2
-        collector.look()
+        collector.check()
         assert old() is None
 
 
@@ -51,15 +51,15 @@ async def test_the_collector_is_left_as_it_was():
 
 
 async def test_what_the_c_library_keeps_is_given_back_where_a_server_is_large(monkeypatch):
-    resident: int = LARGE // 2
+    resident: int = TRIM_BYTES // 2
     given_back: list[int] = []
-    monkeypatch.setattr(root.trimming, "give_back", lambda: given_back.append(resident))
+    monkeypatch.setattr(root.trimming, "trim", lambda: given_back.append(resident))
     with Collector(lambda: resident) as collector:
-        collector.look()
+        collector.check()
         assert given_back == []
-        resident = LARGE
-        collector.look()
-        assert given_back == [LARGE]
+        resident = TRIM_BYTES
+        collector.check()
+        assert given_back == [TRIM_BYTES]
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="glibc alone keeps holes")
@@ -68,6 +68,6 @@ def test_holes_between_what_lives_are_given_back():
     kept = blocks[::10]  # two in three pages lie between
     del blocks
     before = collector_module._resident()
-    root.trimming.give_back()
+    root.trimming.trim()
     assert collector_module._resident() < before - 20 * 2**20
     assert len(kept) == 10_000

@@ -21,7 +21,7 @@ from inkube.schemas.clock import Clock
 from inkube.schemas.meta import GVR, split_api_version
 
 T = TypeVar("T")
-CUT = "the connection was cut, by a Fault"
+DISCONNECTED = "the connection was cut, by a Fault"
 
 
 class FaultInjectingClient:
@@ -34,7 +34,7 @@ class FaultInjectingClient:
         self._clock = clock
 
     def is_namespaced(self, group: str, kind: str) -> bool:
-        """See InProcessClient."""
+        """Return whether objects of the kind belong to namespaces."""
         return self._client.is_namespaced(group, kind)
 
     async def get(
@@ -43,7 +43,7 @@ class FaultInjectingClient:
         work = self._client.get(resource, name, namespace, subresource=subresource)
         if self._faults.rules is None:
             return await work
-        return await self._endure(work, "get", resource, namespace, name, subresource)
+        return await self._with_faults(work, "get", resource, namespace, name, subresource)
 
     async def list(
         self,
@@ -57,7 +57,7 @@ class FaultInjectingClient:
         work = self._client.list(resource, selection)
         if self._faults.rules is None:
             return await work
-        return await self._endure(work, "list", resource, selection.namespace)
+        return await self._with_faults(work, "list", resource, selection.namespace)
 
     async def watch(
         self,
@@ -70,22 +70,26 @@ class FaultInjectingClient:
     ) -> AsyncGenerator[Event, None]:
         selection = selected(namespace, labels, fields)
         events = self._client.watch(resource, selection, resource_version=resource_version)
-        injection = self._met("watch", resource, selection.namespace)
+        injection = self._injection("watch", resource, selection.namespace)
         if injection is not None:
             await self._wait(injection)
-            _refuse(injection)
-        watching = None if injection is None else injection.watching
-        sent = 0
+            _raise_fault(injection)
+        watch_fault = None if injection is None else injection.watching
+        sent_events = 0
         try:
             async for event in events:
-                if watching is not None and event.type == "BOOKMARK" and watching.without_bookmarks:
+                if (
+                    watch_fault is not None
+                    and event.type == "BOOKMARK"
+                    and watch_fault.without_bookmarks
+                ):
                     continue
-                if watching is not None and watching.events is not None:
-                    if sent >= watching.events:
-                        if watching.end == "Expired":
+                if watch_fault is not None and watch_fault.events is not None:
+                    if sent_events >= watch_fault.events:
+                        if watch_fault.end == "Expired":
                             raise status.expired("too old resource version, by a Fault")
                         return
-                    sent += event.type != "BOOKMARK"
+                    sent_events += event.type != "BOOKMARK"
                 yield event
         finally:
             await events.aclose()
@@ -97,13 +101,13 @@ class FaultInjectingClient:
         work = self._client.create(obj, dry_run=dry_run)
         if self._faults.rules is None:
             return await work
-        return await self._endure(work, "create", *self._place(obj))
+        return await self._with_faults(work, "create", *self._reference(obj))
 
     async def update(self, obj: Object, *, subresource: str = "", dry_run: bool = False) -> Object:
         work = self._client.update(obj, subresource=subresource, dry_run=dry_run)
         if self._faults.rules is None:
             return await work
-        return await self._endure(work, "update", *self._place(obj), subresource)
+        return await self._with_faults(work, "update", *self._reference(obj), subresource)
 
     async def patch(
         self,
@@ -129,7 +133,7 @@ class FaultInjectingClient:
         )
         if self._faults.rules is None:
             return await work
-        return await self._endure(work, "patch", resource, namespace, name, subresource)
+        return await self._with_faults(work, "patch", resource, namespace, name, subresource)
 
     async def delete(
         self, resource: Kind, name: str, namespace: str = "", *, options: Object | None = None
@@ -137,16 +141,16 @@ class FaultInjectingClient:
         work = self._client.delete(resource, name, namespace, options=options)
         if self._faults.rules is None:
             return await work
-        return await self._endure(work, "delete", resource, namespace, name)
+        return await self._with_faults(work, "delete", resource, namespace, name)
 
-    def _place(self, obj: Object) -> tuple[GVR, str, str]:
+    def _reference(self, obj: Object) -> tuple[GVR, str, str]:
         """Return the resource, the namespace and the name of an object."""
         group, version = split_api_version(obj.get("apiVersion", ""))
         meta = obj.get("metadata") or {}
         plural = self._client.plural(group, obj.get("kind", ""))
         return GVR(group, version, plural), meta.get("namespace", ""), meta.get("name", "")
 
-    def _met(
+    def _injection(
         self,
         verb: str,
         resource: Kind,
@@ -157,7 +161,7 @@ class FaultInjectingClient:
         if self._faults.rules is None:
             return None
         gvr = gvr_of(resource)
-        asked = faults.rules.RequestFacts(
+        facts = faults.rules.RequestFacts(
             verb,
             gvr.group,
             gvr.resource,
@@ -168,9 +172,9 @@ class FaultInjectingClient:
             CONTROLLER.groups,
             inside=True,
         )
-        return self._faults.meet_inside(asked)
+        return self._faults.meet_inside(facts)
 
-    async def _endure(
+    async def _with_faults(
         self,
         work: Coroutine[Any, Any, T],
         verb: str,
@@ -180,26 +184,26 @@ class FaultInjectingClient:
         subresource: str = "",
     ) -> T:
         """Do the work, or what a matching fault requests instead. Raises StatusError."""
-        injection = self._met(verb, resource, namespace, name, subresource)
+        injection = self._injection(verb, resource, namespace, name, subresource)
         if injection is None:
             return await work
         try:
             await self._wait(injection)
             if not injection.carried_out:
-                _refuse(injection)
-            found = await work
+                _raise_fault(injection)
+            result = await work
         finally:
             work.close()
-        _refuse(injection)
-        return found
+        _raise_fault(injection)
+        return result
 
     async def _wait(self, injection: Injection) -> None:
         if injection.delay:
             await self._clock.sleep(injection.delay)
 
 
-def _refuse(injection: Injection) -> None:
+def _raise_fault(injection: Injection) -> None:
     if injection.refusal is not None:
         raise injection.refusal
     if injection.cut:
-        raise status.unavailable(CUT)
+        raise status.unavailable(DISCONNECTED)

@@ -46,20 +46,32 @@ CONTROLLER = User("system:apiserver", groups=("system:masters",))
 
 
 class InProcessClient:
-    """See `controllers.client.Client`. `manager` is the field manager of its writes. `home` is the
-    namespace of every call without one, lists and watches included."""
+    """The client of controllers and of embedding programs (`controllers.client.Client`).
+
+    `manager` is the field manager of its writes. `default_namespace` is the namespace of every
+    call without one, lists and watches included."""
 
     def __init__(
-        self, registry: Registry, resources: Resources, *, manager: str = "inkube", home: str = ""
+        self,
+        registry: Registry,
+        resources: Resources,
+        *,
+        manager: str = "inkube",
+        default_namespace: str = "",
     ) -> None:
         self._registry = registry
         self._resources = resources
         self._manager = manager
-        self._home = home
+        self._default_namespace = default_namespace
 
-    def in_namespace(self, home: str) -> "InProcessClient":
-        """Return the same client with another `home`."""
-        return InProcessClient(self._registry, self._resources, manager=self._manager, home=home)
+    def in_namespace(self, default_namespace: str) -> "InProcessClient":
+        """Return the same client with another `default_namespace`."""
+        return InProcessClient(
+            self._registry,
+            self._resources,
+            manager=self._manager,
+            default_namespace=default_namespace,
+        )
 
     def is_namespaced(self, group: str, kind: str) -> bool:
         """Return whether objects of the kind belong to namespaces. Returns False for unknown
@@ -83,12 +95,12 @@ class InProcessClient:
     async def get(
         self, resource: Kind, name: str, namespace: str = "", *, subresource: str = ""
     ) -> Object:
-        call = self._call("get", resource, self._place(namespace), name, subresource)
+        call = self._call("get", resource, self._namespace(namespace), name, subresource)
         with _errors_of(call):
             await self._registry.store.current()
             entry = self._registry.get(call)
-            [shown] = await self._registry.shown(call, [entry])
-            return self._as_asked(call, call.copy(shown))
+            [converted] = await self._registry.shown(call, [entry])
+            return self._in_requested_form(call, call.copy(converted))
 
     async def list(
         self,
@@ -99,7 +111,7 @@ class InProcessClient:
         fields: str = "",
     ) -> ObjectList:
         selection = selected(namespace, labels, fields)
-        call = self._call("list", resource, selection.namespace or self._home)
+        call = self._call("list", resource, selection.namespace or self._default_namespace)
         options = ListOptions(labels=selection.labels, fields=selection.fields)
         with _errors_of(call):
             page = await listing.find(self._registry, call, options)
@@ -116,7 +128,7 @@ class InProcessClient:
         resource_version: str = "",
     ) -> AsyncGenerator[Event, None]:
         selection = selected(namespace, labels, fields)
-        call = self._call("watch", resource, selection.namespace or self._home)
+        call = self._call("watch", resource, selection.namespace or self._default_namespace)
         options = ListOptions(
             labels=selection.labels,
             fields=selection.fields,
@@ -132,11 +144,11 @@ class InProcessClient:
         call = watcher.call
         resource, served = call.resource, call.served
         with _errors_of(call):
-            subscription, found = await watcher.begin()
+            subscription, initial = await watcher.begin()
         resource.watchers.add(subscription.close)
         with subscription, _errors_of(call), ExitStack() as stack:
             stack.callback(resource.watchers.discard, subscription.close)
-            for entry in found:
+            for entry in initial:
                 yield Event("ADDED", self._copy(call, entry))
             if watcher.tells_end:
                 yield Event("BOOKMARK", bookmark(call, watcher.start, end=True))
@@ -159,11 +171,11 @@ class InProcessClient:
     async def create(
         self, obj: "Object | root.models.Resource", *, dry_run: bool = False
     ) -> Object:
-        call, plain = self._own("create", obj, dry_run=dry_run)
+        call, value = self._call_for("create", obj, dry_run=dry_run)
         with _errors_of(call):
-            plain = intake.admit(call, plain, [])
-            intake.check_namespace(call, plain)
-            return await self._result(call, await self._registry.create(call, plain))
+            value = intake.admit(call, value, [])
+            intake.check_namespace(call, value)
+            return await self._result(call, await self._registry.create(call, value))
 
     async def update(
         self,
@@ -173,14 +185,14 @@ class InProcessClient:
         dry_run: bool = False,
     ) -> Object:
         is_status = subresource == "status"
-        given = _plain(obj)
+        original = _as_dict(obj)
         if is_status:  # an update of status ignores other members, and the spec of a CRD is large
-            given = {name: given[name] for name in _OF_STATUS if name in given}
-        call, plain = self._own("update", given, subresource=subresource, dry_run=dry_run)
+            original = {name: original[name] for name in _OF_STATUS if name in original}
+        call, value = self._call_for("update", original, subresource=subresource, dry_run=dry_run)
         with _errors_of(call):
-            plain = intake.admit(call, plain, [])
-            intake.check_namespace(call, plain)
-            change = changes.put_status(plain) if is_status else changes.put(call, plain)
+            value = intake.admit(call, value, [])
+            intake.check_namespace(call, value)
+            change = changes.put_status(value) if is_status else changes.put(call, value)
             return await self._result(call, await self._registry.update(call, change))
 
     async def patch(
@@ -195,7 +207,7 @@ class InProcessClient:
         field_manager: str = "",
         force: bool = False,
     ) -> Object:
-        call = self._call("patch", resource, self._place(namespace), name, subresource)
+        call = self._call("patch", resource, self._namespace(namespace), name, subresource)
         call.options = WriteOptions(field_manager=field_manager, validation="Ignore", force=force)
         call.manager = field_manager or self._manager
         _check_size(call, orjson.dumps(patch))
@@ -211,17 +223,17 @@ class InProcessClient:
     async def delete(
         self, resource: Kind, name: str, namespace: str = "", *, options: Object | None = None
     ) -> Object:
-        call = self._call("delete", resource, self._place(namespace), name)
-        chosen = DeleteOptions()
+        call = self._call("delete", resource, self._namespace(namespace), name)
+        delete_options = DeleteOptions()
         if options:
-            chosen, _ = read_delete_options({}, options)  # type: ignore[arg-type] # body wins
+            delete_options, _ = read_delete_options({}, options)  # type: ignore[arg-type] # body wins
         with _errors_of(call):
-            return await self._result(call, await self._registry.delete(call, chosen))
+            return await self._result(call, await self._registry.delete(call, delete_options))
 
-    def _place(self, namespace: str) -> str:
-        return namespace or self._home or NAMESPACE
+    def _namespace(self, namespace: str) -> str:
+        return namespace or self._default_namespace or NAMESPACE
 
-    def _own(
+    def _call_for(
         self,
         verb: str,
         obj: "Object | root.models.Resource",
@@ -230,12 +242,12 @@ class InProcessClient:
         dry_run: bool = False,
     ) -> tuple[Call, Object]:
         """Return the call for the object's own namespace and name, and a copy of the object."""
-        body = orjson.dumps(_plain(obj))
+        body = orjson.dumps(_as_dict(obj))
         copy: Object = orjson.loads(body)
         gvr = self.resource_of(copy)
         meta = copy.get("metadata") or {}
         if self.is_namespaced(gvr.group, copy["kind"]) and not meta.get("namespace"):
-            meta = copy["metadata"] = {**meta, "namespace": self._place("")}
+            meta = copy["metadata"] = {**meta, "namespace": self._namespace("")}
         name = meta.get("name", "")
         call = self._call(verb, gvr, meta.get("namespace", ""), name, subresource)
         _check_size(call, body)
@@ -246,26 +258,33 @@ class InProcessClient:
         self, verb: str, resource: Kind, namespace: str, name: str = "", subresource: str = ""
     ) -> Call:
         gvr = gvr_of(resource)
-        found = self._resources.get(gvr.group, gvr.resource)
-        served = found.served(gvr.version) if found is not None else None
-        if found is None or served is None:
+        served_resource = self._resources.get(gvr.group, gvr.resource)
+        served = served_resource.served(gvr.version) if served_resource is not None else None
+        if served_resource is None or served is None:
             raise status.resource_not_found(_no_resource(gvr))
-        where = namespace if found.namespaced else ""
-        if found.is_namespaces:
-            where = ""
-        if not found.definition.is_stored:
-            error = found.wording.method_not_allowed(served.gvr, verb)
+        call_namespace = namespace if served_resource.namespaced else ""
+        if served_resource.is_namespaces:
+            call_namespace = ""
+        if not served_resource.definition.is_stored:
+            error = served_resource.wording.method_not_allowed(served.gvr, verb)
             error.message += "; its objects are not stored: send it over HTTP"
             raise error
         version = served.version
         parts = {"": True, "status": version.status, "scale": version.scale}
         if not parts.get(subresource, version.subresource(subresource)):
-            raise found.wording.no_subresource(served.gvr, name)
+            raise served_resource.wording.no_subresource(served.gvr, name)
         return Call(
-            verb, found, served, where, name, subresource, user=CONTROLLER, manager=self._manager
+            verb,
+            served_resource,
+            served,
+            call_namespace,
+            name,
+            subresource,
+            user=CONTROLLER,
+            manager=self._manager,
         )
 
-    def _as_asked(self, call: Call, obj: Object) -> Object:
+    def _in_requested_form(self, call: Call, obj: Object) -> Object:
         return (
             registry.scales.to_scale(call, obj, owned=True) if call.subresource == "scale" else obj
         )
@@ -280,8 +299,8 @@ class InProcessClient:
         return obj
 
     async def _result(self, call: Call, outcome: Outcome) -> Object:
-        [shown] = await self._registry.shown(call, [outcome.entry])
-        return self._as_asked(call, self._copy(call, shown))
+        [converted] = await self._registry.shown(call, [outcome.entry])
+        return self._in_requested_form(call, self._copy(call, converted))
 
 
 @contextmanager
@@ -303,7 +322,7 @@ def _check_size(call: Call, body: bytes) -> None:
         raise bodies.too_large(limit)
 
 
-def _plain(obj: "Object | root.models.Resource") -> Object:
+def _as_dict(obj: "Object | root.models.Resource") -> Object:
     if isinstance(obj, dict):
         return obj
     if isinstance(obj, Mapping):

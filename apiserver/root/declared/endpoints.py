@@ -18,34 +18,34 @@ from inkube.schemas.meta import GVK
 class SubresourceHandler:
     """Serves one subresource of one kind. The kind produces its responses with `environment`."""
 
-    def __init__(self, own: Subresource, environment: Environment) -> None:
-        self._own = own
+    def __init__(self, subresource: Subresource, environment: Environment) -> None:
+        self._subresource = subresource
         self._environment = environment
 
     async def __call__(self, exchange: Exchange) -> web.StreamResponse:
         """Respond to one request. Raises StatusError, 405 for a verb that the subresource lacks."""
         call = exchange.call
         info = exchange.info
-        if info.verb not in self._own.verbs:
+        if info.verb not in self._subresource.verbs:
             gvr = call.served.gvr
             raise call.resource.wording.method_not_allowed(gvr, info.verb)
         question = await _question(exchange.request, info, call.served.api_version)
-        reply = await self._own.answer(question, self._environment)
-        return _rendered(reply, exchange.form)
+        reply = await self._subresource.answer(question, self._environment)
+        return _render(reply, exchange.form)
 
 
-def endpoint(own: Endpoint, environment: Environment) -> Handler:
+def endpoint(declared: Endpoint, environment: Environment) -> Handler:
     """Return the handler of one endpoint, which every namespace has."""
 
-    async def answer(request: web.BaseRequest, info: RequestInfo, user: User) -> web.StreamResponse:
+    async def serve(request: web.BaseRequest, info: RequestInfo, user: User) -> web.StreamResponse:
         if request.method != "GET":
             raise status.method_not_allowed()
         api_version = GVK(info.group, info.version, "").api_version
         question = await _question(request, info, api_version)
         form = negotiation.negotiate(request.headers.get(hdrs.ACCEPT), transforms=())
-        return _rendered(await own.answer(question, environment), form)
+        return _render(await declared.answer(question, environment), form)
 
-    return answer
+    return serve
 
 
 async def _question(request: web.BaseRequest, info: RequestInfo, api_version: str) -> Question:
@@ -62,9 +62,9 @@ async def _question(request: web.BaseRequest, info: RequestInfo, api_version: st
     )
 
 
-def _rendered(reply: Reply, form: negotiation.Form) -> web.StreamResponse:
+def _render(reply: Reply, form: negotiation.Form) -> web.StreamResponse:
     if not isinstance(reply.body, bytes):
         return responses.render(reply.body, form, code=reply.code)
-    answer = responses.data(reply.body, code=reply.code)
-    answer.headers["Content-Type"] = reply.media
-    return answer
+    response = responses.data(reply.body, code=reply.code)
+    response.headers["Content-Type"] = reply.media
+    return response

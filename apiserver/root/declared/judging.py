@@ -32,7 +32,7 @@ class _NoRequests:
         return lambda: None
 
 
-def _without_a_server(*given: object) -> NoReturn:
+def _without_a_server(*args: object) -> NoReturn:
     raise RuntimeError("static rules are checked without a server")
 
 
@@ -43,10 +43,10 @@ def judged_kinds(options: Options) -> list[KindModule[Any]]:
     secrets, services = StoredSecrets(store, KeyFiles(None)), dict[str, Any]()
     manager = Manager(client, SystemClock(), leads=False)
     server = ServerAccess(*repeat(_without_a_server, len(fields(ServerAccess))))
-    found: list[KindModule[Any]] = []
+    kinds: list[KindModule[Any]] = []
     for name in options.module_names:
-        module = modulehosts.named(name)
-        made = module.build(
+        module = modulehosts.module_named(name)
+        parts = module.build(
             ModuleHost(
                 settings=options.settings(module),
                 services=dict(services),
@@ -59,6 +59,6 @@ def judged_kinds(options: Options) -> list[KindModule[Any]]:
                 server=server,
             )
         )
-        services |= made.services
-        found += made.kinds
-    return found
+        services |= parts.services
+        kinds += parts.kinds
+    return kinds

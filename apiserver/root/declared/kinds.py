@@ -19,28 +19,28 @@ from inkube.controllers.kinds import KindModule
 from inkube.controllers.modules import ModuleParts, ServerAccess
 
 
-def install(core: Core, early: Sequence[ModuleParts], access: ServerAccess) -> Environment:
+def install(core: Core, start_modules: Sequence[ModuleParts], access: ServerAccess) -> Environment:
     """Serve every configured kind, and return the environment of their checks. Call it only one
     time for each server.
 
-    `early` are the parts of the modules that were built at the start. Raises ValueError if a module
-    contains kinds of groups that it does not declare.
+    `start_modules` are the parts of the modules that were built at the start. Raises ValueError if
+    a module contains kinds of groups that it does not declare.
     """
     services: dict[str, Any] = {}
-    for made in early:
-        services |= made.services
-    built = [*early]
+    for parts in start_modules:
+        services |= parts.services
+    built = [*start_modules]
     for name in core.options.late_modules:
-        made = modulehosts.build(name, core, access, services)
-        startmodules.install(core, made)
-        services |= made.services
-        built.append(made)
+        parts = modulehosts.build(name, core, access, services)
+        startmodules.install(core, parts)
+        services |= parts.services
+        built.append(parts)
     environment = _environment(core, services)
     for kind in (*(kind for made in built for kind in made.kinds), *core.options.kinds):
         _install(core, kind, environment)
     if core.options.controllers:
-        for made in built:
-            for controller in made.controllers(environment):
+        for parts in built:
+            for controller in parts.controllers(environment):
                 core.manager.add(controller)
     return environment
 
@@ -91,7 +91,7 @@ def _install(core: Core, module: KindModule[Any], environment: Environment) -> N
         for each in module.endpoints:
             address = definition.group, version.name, each.name
             core.resources.add_endpoint(address, endpoint(each, environment))
-    core.declared.add(module, environment)
+    core.declared_kinds.add(module, environment)
     options = core.options
     if options.controllers or (module.works_alone and not options.shows_the_past):
         for controller in module.controllers(environment):

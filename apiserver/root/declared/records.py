@@ -21,7 +21,7 @@ _OPERATIONS: Any = {"CREATE": "create", "UPDATE": "update", "DELETE": "delete"}
 
 
 class StoredRecords:
-    """See `controllers.records.Records`."""
+    """Stores records of controllers (`controllers.records.Records`) as objects."""
 
     def __init__(self, store: Store, resources: Resources, system_fields: SystemFields) -> None:
         self._store = store
@@ -29,14 +29,14 @@ class StoredRecords:
         self._system_fields = system_fields
 
     async def commit(self, records: Sequence[Record]) -> list[Object]:
-        """See Records."""
+        """Commit all records or none; returns the stored objects. Raises StatusError 404 or 409."""
         if not records:
             return []
         try:
-            made = await self._store.commit([self.write(record) for record in records])
+            entries = await self._store.commit([self.write(record) for record in records])
         except storage_errors.PreconditionError as error:
             raise self._refusal(error) from error
-        return [orjson.loads(entry.data) for entry in made]
+        return [orjson.loads(entry.data) for entry in entries]
 
     def write(self, record: Record) -> writes.Write:
         """Return the write that a record requests."""
@@ -52,20 +52,20 @@ class StoredRecords:
         expected = int(meta["resourceVersion"])
         if record.change == "delete":
             return writes.Delete(key, expected)
-        kept = {name: value for name, value in meta.items() if name != "resourceVersion"}
-        return writes.Update(key, {**obj, "metadata": kept}, expected)
+        metadata = {name: value for name, value in meta.items() if name != "resourceVersion"}
+        return writes.Update(key, {**obj, "metadata": metadata}, expected)
 
     def _resource(self, obj: Object) -> Resource:
         group, _ = split_api_version(obj["apiVersion"])
-        found = self._resources.by_kind(group, obj["kind"])
-        if found is None:
+        resource = self._resources.by_kind(group, obj["kind"])
+        if resource is None:
             raise status.resource_not_found()
-        return found
+        return resource
 
     def _refusal(self, error: storage_errors.PreconditionError) -> status.StatusError:
-        _, _, rest = error.key.partition("/registry/")
-        name = rest.rpartition("/")[2]
-        resource = rest.partition("/")[0]
+        _, _, path = error.key.partition("/registry/")
+        name = path.rpartition("/")[2]
+        resource = path.partition("/")[0]
         if isinstance(error, storage_errors.NotFound):
             return status.not_found("", resource, name)
         if isinstance(error, storage_errors.AlreadyExists):
@@ -74,12 +74,15 @@ class StoredRecords:
 
 
 def transactor(
-    own: Transaction, environment: Callable[[], Environment], records: StoredRecords, store: Store
+    declared: Transaction,
+    environment: Callable[[], Environment],
+    records: StoredRecords,
+    store: Store,
 ) -> Callable[[Pending], Any]:
     """Return a kind's transaction in the form that the registry enters."""
 
     @asynccontextmanager
-    async def entered(pending: Pending) -> AsyncIterator[None]:
+    async def enter(pending: Pending) -> AsyncIterator[None]:
         write = Write(
             operation=_OPERATIONS[pending.operation],
             namespace=pending.namespace,
@@ -94,11 +97,11 @@ def transactor(
             confirm=partial(pending.confirm, store),
             warn=pending.warn,
         )
-        async with own(write, environment()):
+        async with declared(write, environment()):
             pending.beside += [records.write(record) for record in write.records]
             yield
 
-    return entered
+    return enter
 
 
 class ViewConverter:
@@ -113,9 +116,9 @@ class ViewConverter:
         self, objects: Sequence[Object], api_version: str, anew: bool = False
     ) -> list[Object]:
         """Return the objects of the view. Objects that already have its kind stay as they are."""
-        made = list(objects)
+        result = list(objects)
         others = [at for at, obj in enumerate(objects) if obj["kind"] != self._kind]
-        shown = await self._view.show([objects[at] for at in others], self._environment())
-        for at, obj in zip(others, shown, strict=True):
-            made[at] = obj
-        return made
+        views = await self._view.show([objects[at] for at in others], self._environment())
+        for at, obj in zip(others, views, strict=True):
+            result[at] = obj
+        return result

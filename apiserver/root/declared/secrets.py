@@ -28,39 +28,39 @@ class StoredSecrets:
 
     async def put(self, entry: "declared.Entry") -> None:
         """Store the entry. It replaces an entry with the same namespace and name."""
-        key, value = _key(entry.namespace, entry.name), self._sealed(entry)
+        key, value = _key(entry.namespace, entry.name), self._encrypt(entry)
         while True:
-            found = self._store.get(key)
+            stored = self._store.get(key)
             try:
-                if found is None:
+                if stored is None:
                     await self._store.create(key, value)
                 else:
-                    await self._store.update(key, value, found.revision)
+                    await self._store.update(key, value, stored.revision)
                 return
             except (errors.AlreadyExists, errors.NotFound, errors.Conflict):
                 continue
 
     async def get(self, namespace: str, name: str) -> "declared.Entry | None":
         """Return the entry with that name, or None."""
-        found = self._store.get(_key(namespace, name))
-        return self._opened(found.value) if found is not None else None
+        stored = self._store.get(_key(namespace, name))
+        return self._decrypt(stored.value) if stored is not None else None
 
     async def delete(self, namespace: str, name: str) -> None:
         """Delete the entry. A missing entry is not an error."""
-        found = self._store.get(_key(namespace, name))
-        if found is None:
+        stored = self._store.get(_key(namespace, name))
+        if stored is None:
             return
         try:
-            await self._store.delete(found.key, found.revision)
+            await self._store.delete(stored.key, stored.revision)
         except errors.NotFound:
             return
 
     async def owned(self, namespace: str, owner: str) -> "list[declared.Entry]":
         """Return all entries that belong to one object."""
-        found = self._store.list(f"{PREFIX}/{namespace}/")
-        return [self._opened(entry.value) for entry in found if entry.value["owner"] == owner]
+        entries = self._store.list(f"{PREFIX}/{namespace}/")
+        return [self._decrypt(entry.value) for entry in entries if entry.value["owner"] == owner]
 
-    def _sealed(self, entry: "declared.Entry") -> dict[str, Any]:
+    def _encrypt(self, entry: "declared.Entry") -> dict[str, Any]:
         return {
             "apiVersion": "inkube.dev/v1",
             "kind": "SecureValue",
@@ -70,7 +70,7 @@ class StoredSecrets:
             "sealed": self._seal().encrypt(entry.value.encode()).decode(),
         }
 
-    def _opened(self, stored: dict[str, Any]) -> "declared.Entry":
+    def _decrypt(self, stored: dict[str, Any]) -> "declared.Entry":
         return declared.Entry(
             namespace=stored["metadata"]["namespace"],
             name=stored["metadata"]["name"],

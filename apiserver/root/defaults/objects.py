@@ -16,7 +16,7 @@ from inkube.schemas.builtin import ServiceRange, flowcontrol, resources
 from inkube.schemas.objects import Object
 
 Objects = Iterator[tuple[str, Object]]
-_OWN = {"name": "kubernetes", "namespace": "default"}
+_KUBERNETES_SERVICE = {"name": "kubernetes", "namespace": "default"}
 _FLOW = "flowcontrol.apiserver.k8s.io/v1"
 _AUTOUPDATE = {"apf.kubernetes.io/autoupdate-spec": "true"}
 _PRIORITIES = {
@@ -57,7 +57,7 @@ def flow_control(now: str) -> Objects:
         level = _flow_object("PriorityLevelConfiguration", name, spec)
         yield "prioritylevelconfigurations", {**level, "status": {}}
     for name, spec in specs["flowschemas"].items():
-        found = {
+        result = {
             "type": "Dangling",
             "status": "False",
             "lastTransitionTime": now,
@@ -68,7 +68,7 @@ def flow_control(now: str) -> Objects:
             ),
         }
         schema = _flow_object("FlowSchema", name, spec)
-        yield "flowschemas", {**schema, "status": {"conditions": [found]}}
+        yield "flowschemas", {**schema, "status": {"conditions": [result]}}
 
 
 def _flow_object(kind: str, name: str, spec: Object) -> Object:
@@ -78,8 +78,8 @@ def _flow_object(kind: str, name: str, spec: Object) -> Object:
 
 def registered_versions(now: str, minor: int = releases.NEWEST.minor) -> Objects:
     """Yield an APIService for every built-in group and version of a minor."""
-    known = {(one.group, version) for one in resources.read(minor) for version in one.versions}
-    for group, version in sorted(known | {("apiextensions.k8s.io", "v1")}):
+    served = {(one.group, version) for one in resources.read(minor) for version in one.versions}
+    for group, version in sorted(served | {("apiextensions.k8s.io", "v1")}):
         if group == "apiregistration.k8s.io":
             continue
         spec: Object = {"group": group} if group else {}
@@ -106,27 +106,27 @@ def identity(now: datetime, uid: str) -> Objects:
     yield "leases", leases.lease(now, uid)
 
 
-def own_service(now: str, address: str, port: int, cidr: str) -> Objects:
+def kubernetes_service(now: str, address: str, port: int, cidr: str) -> Objects:
     """Yield the service `kubernetes`, its endpoints, and the address range with its address."""
-    own = ServiceRange(cidr).first
-    leads = {"name": "https", "port": port, "protocol": "TCP"}
-    yield "services", _service(own, port)
-    yield "endpoints", _endpoints(address, leads)
-    yield "endpointslices", _endpoint_slice(address, leads)
+    cluster_ip = ServiceRange(cidr).first
+    endpoint_port = {"name": "https", "port": port, "protocol": "TCP"}
+    yield "services", _service(cluster_ip, port)
+    yield "endpoints", _endpoints(address, endpoint_port)
+    yield "endpointslices", _endpoint_slice(address, endpoint_port)
     yield "servicecidrs", _service_range(now, cidr)
-    yield "ipaddresses", _address(own)
+    yield "ipaddresses", _address(cluster_ip)
 
 
-def _service(own: str, port: int) -> Object:
+def _service(cluster_ip: str, port: int) -> Object:
     labels = {"component": "apiserver", "provider": "kubernetes"}
     return {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": {**_OWN, "labels": labels},
+        "metadata": {**_KUBERNETES_SERVICE, "labels": labels},
         "spec": {
             "ports": [{"name": "https", "protocol": "TCP", "port": 443, "targetPort": port}],
-            "clusterIP": own,
-            "clusterIPs": [own],
+            "clusterIP": cluster_ip,
+            "clusterIPs": [cluster_ip],
             "type": "ClusterIP",
             "sessionAffinity": "None",
             "ipFamilies": ["IPv4"],
@@ -137,25 +137,25 @@ def _service(own: str, port: int) -> Object:
     }
 
 
-def _endpoints(address: str, leads: Object) -> Object:
+def _endpoints(address: str, port: Object) -> Object:
     labels = {"endpointslice.kubernetes.io/skip-mirror": "true"}
     return {
         "apiVersion": "v1",
         "kind": "Endpoints",
-        "metadata": {**_OWN, "labels": labels},
-        "subsets": [{"addresses": [{"ip": address}], "ports": [leads]}],
+        "metadata": {**_KUBERNETES_SERVICE, "labels": labels},
+        "subsets": [{"addresses": [{"ip": address}], "ports": [port]}],
     }
 
 
-def _endpoint_slice(address: str, leads: Object) -> Object:
+def _endpoint_slice(address: str, port: Object) -> Object:
     labels = {"kubernetes.io/service-name": "kubernetes"}
     return {
         "apiVersion": "discovery.k8s.io/v1",
         "kind": "EndpointSlice",
-        "metadata": {**_OWN, "generation": 1, "labels": labels},
+        "metadata": {**_KUBERNETES_SERVICE, "generation": 1, "labels": labels},
         "addressType": "IPv6" if ":" in address else "IPv4",
         "endpoints": [{"addresses": [address], "conditions": {"ready": True}}],
-        "ports": [leads],
+        "ports": [port],
     }
 
 
@@ -176,7 +176,7 @@ def _service_range(now: str, cidr: str) -> Object:
     }
 
 
-def _address(own: str) -> Object:
+def _address(cluster_ip: str) -> Object:
     labels = {
         "ipaddress.kubernetes.io/ip-family": "IPv4",
         "ipaddress.kubernetes.io/managed-by": "ipallocator",
@@ -184,21 +184,21 @@ def _address(own: str) -> Object:
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "IPAddress",
-        "metadata": {"name": own, "generation": 1, "labels": labels},
-        "spec": {"parentRef": {"group": "", "resource": "services", **_OWN}},
+        "metadata": {"name": cluster_ip, "generation": 1, "labels": labels},
+        "spec": {"parentRef": {"group": "", "resource": "services", **_KUBERNETES_SERVICE}},
     }
 
 
 def config_maps(now: str, authority: str) -> Objects:
     """Yield the trusted certificate authority for extension servers, and the date since which uses
     of legacy tokens are recorded."""
-    trusted = {"client-ca-file": authority} if authority else {}
-    yield _config_map("extension-apiserver-authentication", trusted)
-    tracked = {"since": now.partition("T")[0]}
-    yield _config_map("kube-apiserver-legacy-service-account-token-tracking", tracked)
+    authorities = {"client-ca-file": authority} if authority else {}
+    yield _config_map("extension-apiserver-authentication", authorities)
+    tracking = {"since": now.partition("T")[0]}
+    yield _config_map("kube-apiserver-legacy-service-account-token-tracking", tracking)
 
 
 def _config_map(name: str, data: dict[str, str]) -> tuple[str, Object]:
     meta = {"name": name, "namespace": "kube-system"}
-    made: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}
-    return "configmaps", {**made, "data": data} if data else made
+    config_map: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}
+    return "configmaps", {**config_map, "data": data} if data else config_map

@@ -17,7 +17,7 @@ _API = f"{GROUP}/v1"
 _AGGREGATE = f"{GROUP}/aggregate-to-"
 _CONTROLLER = "system:controller:"
 _SYSTEM = "kube-system"
-_GATHERED = ("view", "edit", "admin")
+_AGGREGATED_ROLES = ("view", "edit", "admin")
 """Aggregated roles, in an order in which each follows the roles that it aggregates."""
 _GROUPS = {
     "cluster-admin": ("system:masters",),
@@ -35,8 +35,8 @@ _USERS = {
     "system:volume-scheduler": "system:kube-scheduler",
 }
 _LEADERS = ("kube-controller-manager", "kube-scheduler")
-_READ = ("get", "list", "watch")
-_LEADS = ("create", "get", "list", "update", "watch")
+_READ_VERBS = ("get", "list", "watch")
+_ELECTION_VERBS = ("create", "get", "list", "update", "watch")
 _EVENTS = ("create", "patch", "update")
 
 
@@ -44,7 +44,7 @@ def objects(minor: int = releases.NEWEST.minor) -> Iterator[tuple[str, Object]]:
     """Yield each role and binding of a minor, with the plural of its kind. Objects in namespaces
     name their namespace."""
     roles = _read(minor)
-    for name in _GATHERED:
+    for name in _AGGREGATED_ROLES:
         _gather(roles, name)
     for role in roles.values():
         yield "clusterroles", role
@@ -67,8 +67,8 @@ def _read(minor: int) -> dict[str, Object]:
         if line.startswith("#"):
             continue
         words = line.split()
-        holds = words[-1][0] != "[" or releases.holds(words.pop().strip("[]"), minor)
-        if not holds and line.startswith(" "):
+        is_served = words[-1][0] != "[" or releases.holds(words.pop().strip("[]"), minor)
+        if not is_served and line.startswith(" "):
             continue
         if line.startswith(" "):
             rules.append(_rule(words))
@@ -78,7 +78,7 @@ def _read(minor: int) -> dict[str, Object]:
         role: Object = {"apiVersion": _API, "kind": "ClusterRole", "metadata": _metadata(name)}
         for target in targets:
             role["metadata"]["labels"][f"{_AGGREGATE}{target}"] = "true"
-        if holds:
+        if is_served:
             roles[name] = {**role, "rules": rules}
     return roles
 
@@ -123,23 +123,29 @@ def _account(name: str) -> Object:
 
 
 def _binding(role: str, subjects: list[Object]) -> Object:
-    made = {
+    binding = {
         "apiVersion": _API,
         "kind": "ClusterRoleBinding",
         "metadata": _metadata(role),
         "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": role},
     }
-    return {**made, "subjects": subjects} if subjects else made
+    return {**binding, "subjects": subjects} if subjects else binding
 
 
 def _in_namespaces() -> Iterator[tuple[str, Object]]:
     reader = "extension-apiserver-authentication-reader"
-    trust = _plain(_READ, "configmaps", "extension-apiserver-authentication")
+    authentication_reader = _core_rule(
+        _READ_VERBS, "configmaps", "extension-apiserver-authentication"
+    )
     users = [_subject("User", f"system:{name}") for name in _LEADERS]
-    yield from _own(reader, _SYSTEM, [trust], users, binding=f"system::{reader}")
+    yield from _own(reader, _SYSTEM, [authentication_reader], users, binding=f"system::{reader}")
     for name in _LEADERS:
         rules = [
-            {"verbs": [*_LEADS], "apiGroups": ["coordination.k8s.io"], "resources": [plural]}
+            {
+                "verbs": [*_ELECTION_VERBS],
+                "apiGroups": ["coordination.k8s.io"],
+                "resources": [plural],
+            }
             for plural in ("leases", "leasecandidates")
         ]
         subjects = [_subject("User", f"system:{name}"), _account(name)]
@@ -147,18 +153,22 @@ def _in_namespaces() -> Iterator[tuple[str, Object]]:
     signer = [_account("bootstrap-signer")]
     events = {"verbs": [*_EVENTS], "apiGroups": ["", "events.k8s.io"], "resources": ["events"]}
     name = f"{_CONTROLLER}bootstrap-signer"
-    yield from _own(name, _SYSTEM, [_plain(_READ, "secrets")], signer)
-    public = [_plain(_READ, "configmaps"), _plain(["update"], "configmaps", "cluster-info"), events]
+    yield from _own(name, _SYSTEM, [_core_rule(_READ_VERBS, "secrets")], signer)
+    public = [
+        _core_rule(_READ_VERBS, "configmaps"),
+        _core_rule(["update"], "configmaps", "cluster-info"),
+        events,
+    ]
     yield from _own(name, "kube-public", public, signer)
-    provider = [_plain(["create", *_READ], "configmaps")]
+    provider = [_core_rule(["create", *_READ_VERBS], "configmaps")]
     subjects = [_account("cloud-provider")]
     yield from _own(f"{_CONTROLLER}cloud-provider", _SYSTEM, provider, subjects)
-    cleaner = [_plain(["delete", *_READ], "secrets"), events]
+    cleaner = [_core_rule(["delete", *_READ_VERBS], "secrets"), events]
     subjects = [_account("token-cleaner")]
     yield from _own(f"{_CONTROLLER}token-cleaner", _SYSTEM, cleaner, subjects)
 
 
-def _plain(verbs: list[str] | tuple[str, ...], plural: str, *names: str) -> Object:
+def _core_rule(verbs: list[str] | tuple[str, ...], plural: str, *names: str) -> Object:
     rule: Object = {"verbs": [*verbs], "apiGroups": [""], "resources": [plural]}
     return {**rule, "resourceNames": [*names]} if names else rule
 

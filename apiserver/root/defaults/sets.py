@@ -20,7 +20,7 @@ MODULE_ROLES = "roles of modules"
 """The set with the roles of modules, only on servers with RBAC."""
 IDENTITY = "identity"
 """The set with the Lease of this server."""
-TRUST = "extension-apiserver-authentication"
+AUTHENTICATION_CONFIG_MAP = "extension-apiserver-authentication"
 """The name of a ConfigMap in kube-system."""
 _RBAC, _FLOW = "rbac.authorization.k8s.io", "flowcontrol.apiserver.k8s.io"
 _SETS: Mapping[tuple[str, str], str] = {
@@ -64,8 +64,8 @@ class Defaults:
         address: tuple[str, int],
         cidr: str,
         authority: str = "",
-        may_make: bool = True,
-        may_identify: bool = True,
+        creates: bool = True,
+        creates_identity: bool = True,
         minor: int = releases.NEWEST.minor,
         proxies: Callable[[], Mapping[str, str]] = dict,
         module_roles: Sequence[Object] = (),
@@ -79,35 +79,40 @@ class Defaults:
         self._proxies = proxies
         self._module_roles = module_roles
         self._trusts_proxies = False
-        self._missing = {*_SETS.values(), MODULE_ROLES} if may_make else set()
-        if not may_identify:
-            self._missing.discard(IDENTITY)
-        self._made: dict[str, Entry] = {}
+        self._missing_sets = {*_SETS.values(), MODULE_ROLES} if creates else set()
+        if not creates_identity:
+            self._missing_sets.discard(IDENTITY)
+        self._created: dict[str, Entry] = {}
         self._lock = asyncio.Lock()
 
-    def made_after(self, revision: int) -> Mapping[str, bytes]:
+    def created_after(self, revision: int) -> Mapping[str, bytes]:
         """Return the default objects that were created after this revision, in their first state,
         by key."""
-        return {key: entry.data for key, entry in self._made.items() if entry.created > revision}
+        return {key: entry.data for key, entry in self._created.items() if entry.created > revision}
 
-    def is_wanted(self, group: str, plural: str, name: str) -> bool:
-        """Return whether a request for this kind, or for one object of it, must wait for `make`."""
-        if name == TRUST and not self._trusts_proxies and not group and plural == "configmaps":
+    def is_missing(self, group: str, plural: str, name: str) -> bool:
+        """Return whether a request for this kind, or one object of it, must wait for `create`."""
+        if (
+            name == AUTHENTICATION_CONFIG_MAP
+            and not self._trusts_proxies
+            and not group
+            and plural == "configmaps"
+        ):
             return True
-        return bool(self._missing) and _SETS.get((group, plural)) in self._missing
+        return bool(self._missing_sets) and _SETS.get((group, plural)) in self._missing_sets
 
-    async def make(self, group: str, plural: str, name: str) -> None:
+    async def create(self, group: str, plural: str, name: str) -> None:
         """Create the set that contains a kind."""
-        await self.make_set(_SETS[group, plural])
-        if name == TRUST and plural == "configmaps":
+        await self.create_set(_SETS[group, plural])
+        if name == AUTHENTICATION_CONFIG_MAP and plural == "configmaps":
             await self.trust_proxies()
 
     async def trust_proxies(self) -> None:
         """Store the certificate authority of inkube's requests to extension servers, so that they
         trust these requests. Creates its key if necessary."""
-        await self.make_set(_SETS["", "configmaps"])
+        await self.create_set(_SETS["", "configmaps"])
         async with self._lock:
-            key = keys.key("configmaps", "kube-system", TRUST)
+            key = keys.key("configmaps", "kube-system", AUTHENTICATION_CONFIG_MAP)
             while not self._trusts_proxies:
                 self._trusts_proxies = await self._update(key, self._proxies())
 
@@ -125,12 +130,12 @@ class Defaults:
             return False
         return True
 
-    async def make_set(self, name: str) -> None:
+    async def create_set(self, name: str) -> None:
         """Create a set in as few commits as possible. Concurrent calls wait."""
         async with self._lock:
-            if name in self._missing:
+            if name in self._missing_sets:
                 await asyncio.gather(*(self._create(*one) for one in self._objects(name)))
-                self._missing.discard(name)
+                self._missing_sets.discard(name)
 
     def _objects(self, name: str) -> Objects:
         now = self._system_fields.timestamp()
@@ -144,7 +149,7 @@ class Defaults:
             return defaults.objects.registered_versions(now, self._minor)
         if name == "service":
             served = builtin.by_name(self._minor)
-            every = defaults.objects.own_service(now, *self._address, self._cidr)
+            every = defaults.objects.kubernetes_service(now, *self._address, self._cidr)
             return (one for one in every if (_NETWORK.get(one[0], ""), one[0]) in served)
         if name == IDENTITY:
             return defaults.objects.identity(self._system_fields.now(), self._system_fields.uid())
@@ -158,12 +163,12 @@ class Defaults:
         if self._store.get(key) is not None:
             return
         head = {name: meta[name] for name in ("name", "namespace") if name in meta}
-        made = {
+        stored = {
             "uid": self._system_fields.uid(),
             "creationTimestamp": self._system_fields.timestamp(),
         }
         try:
-            value = {**obj, "metadata": {**head, **made, **meta}}
-            self._made[key] = await self._store.create(key, value)
+            value = {**obj, "metadata": {**head, **stored, **meta}}
+            self._created[key] = await self._store.create(key, value)
         except errors.AlreadyExists:
             return  # another process on the same file was faster

@@ -18,10 +18,10 @@ from typing import Self
 
 from inkube.apiserver import root
 
-YOUNG = (25_000, 25, 100)  # allocations before a collection of young objects
+THRESHOLDS = (25_000, 25, 100)  # allocations before a collection of young objects
 STEP = 16 * 2**20
-LOOK = 0.5  # seconds
-LARGE = 64 * 2**20  # bytes above which freed memory is returned to the system
+CHECK_SECONDS = 0.5  # seconds
+TRIM_BYTES = 64 * 2**20  # bytes above which freed memory is returned to the system
 _STATM = "/proc/self/statm"
 
 
@@ -31,9 +31,9 @@ class Collector:
     def __init__(self, resident: Callable[[], int]) -> None:
         self._resident = resident
         self._timer: asyncio.TimerHandle | None = None
-        self._old = gc.get_threshold()
-        self._next = self._whole = 0
-        self._is_large = False
+        self._old_thresholds = gc.get_threshold()
+        self._next_collection = self._after_full_collection = 0
+        self._trims = False
         self._free = 0
         """The minimum of freed bytes that the C library keeps, since the last time they were
         returned."""
@@ -41,68 +41,68 @@ class Collector:
     def __enter__(self) -> Self:
         """Begin without a collection: a start leaves almost no garbage, and to search its objects
         takes a tenth of the start's processor time."""
-        gc.set_threshold(*YOUNG)
-        self._whole = self._settle()
+        gc.set_threshold(*THRESHOLDS)
+        self._after_full_collection = self._freeze()
         self._wait()
         return self
 
     def __exit__(self, *error: object) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        gc.set_threshold(*self._old)
+        gc.set_threshold(*self._old_thresholds)
         gc.unfreeze()
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Collect if memory has grown."""
         resident = self._resident()
-        if resident >= 2 * self._whole:
+        if resident >= 2 * self._after_full_collection:
             self._collect_whole()
-        elif resident >= self._next:
+        elif resident >= self._next_collection:
             gc.collect()
-            self._settle()
-        if resident >= LARGE:
-            self._give_back(STEP)
+            self._freeze()
+        if resident >= TRIM_BYTES:
+            self._trim(STEP)
 
     def _collect_whole(self) -> None:
         gc.unfreeze()
         gc.collect()
-        if self._resident() >= LARGE:
-            self._give_back(0)
-        self._whole = self._settle()
+        if self._resident() >= TRIM_BYTES:
+            self._trim(0)
+        self._after_full_collection = self._freeze()
 
-    def _give_back(self, least: int) -> None:
+    def _trim(self, least: int) -> None:
         """Return freed memory to the system if it is at least `least` bytes more than last time."""
-        if not self._is_large:
-            self._is_large = True
+        if not self._trims:
+            self._trims = True
             root.trimming.return_large_blocks()
         free = root.trimming.free()
         self._free = min(self._free, free)
         if free - self._free >= least:
-            root.trimming.give_back()
+            root.trimming.trim()
             self._free = root.trimming.free()
 
-    def _settle(self) -> int:
+    def _freeze(self) -> int:
         """Exclude all objects from collections of young objects. Returns the resident bytes."""
         gc.freeze()
         resident = self._resident()
-        self._next = resident + STEP
+        self._next_collection = resident + STEP
         return resident
 
     def _wait(self) -> None:
         loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(LOOK, self._tick)
+        self._timer = loop.call_later(CHECK_SECONDS, self._tick)
 
     def _tick(self) -> None:
-        self.look()
+        self.check()
         self._wait()
 
 
 @contextlib.contextmanager
-def seldom() -> Iterator[None]:
+def rare_collections() -> Iterator[None]:
     """Collect rarely during the start and the life of a server. The objects of a start stay alive,
     and repeated searches for garbage in them took a tenth of the start's processor time."""
     old = gc.get_threshold()
-    gc.set_threshold(*YOUNG)
+    gc.set_threshold(*THRESHOLDS)
     try:
         yield
     finally:

@@ -13,7 +13,7 @@ from inkube.apiserver.http import is_loopback
 from inkube.apiserver.root import security
 
 
-def found(options: Options) -> Iterator[str]:
+def risks(options: Options) -> Iterator[str]:
     """Yield the warnings by importance. Refused options do not cause warnings."""
     try:
         security.check(options)
@@ -39,13 +39,13 @@ def found(options: Options) -> Iterator[str]:
             "leave it out where clients are not trusted"
         )
     for path in (options.token_auth_file, options.tls_private_key_file):
-        if path is not None and _is_wide(path):
+        if path is not None and _is_readable_by_others(path):
             yield f"{path} may be read by others; run chmod 600 {path}"
     if any(Path(path).resolve() == Path("/") for path in options.local_path_prefixes):
         yield "--local-path-prefix / lets clients see every directory; name the ones they need"
 
 
-def _is_wide(path: Path) -> bool:
+def _is_readable_by_others(path: Path) -> bool:
     try:
         mode = stat.S_IMODE(path.stat().st_mode)
     except OSError:

@@ -46,7 +46,7 @@ def free() -> int:
     return 0 if _figures is None else int(_figures().fordblks)
 
 
-def give_back() -> None:
+def trim() -> None:
     """Return free memory to the system. Takes some milliseconds for a large heap."""
     if _trim is not None:
         _trim(0)

@@ -28,10 +28,10 @@ _KNOWN: caches.Table[tuple[object, ...], Sequence[_First]] = caches.Table(__name
 """By all that decides how these objects are made."""
 
 
-def is_one(options: Options) -> bool:
+def is_default_start(options: Options) -> bool:
     """Whether a server has such a log: in memory, empty, and with uids that nothing repeats."""
-    own = (options.data, options.database, options.snapshot, options.at, options.replay)
-    return not any(own) and options.seed is None
+    sources = (options.data, options.database, options.snapshot, options.at, options.replay)
+    return not any(sources) and options.seed is None
 
 
 def snapshot(options: Options, system_fields: SystemFields) -> Snapshot:
@@ -50,9 +50,9 @@ def snapshot(options: Options, system_fields: SystemFields) -> Snapshot:
 async def keep(options: Options, store: Store) -> None:
     """Keep what a server has created in its empty log, for those that start after it."""
     if _key(options) not in _KNOWN:
-        found = [_first(record) for record in (await store.snapshot()).records]
-        known = [each for each in found if each is not None]
-        if len(known) == len(found):
+        records = [_first(record) for record in (await store.snapshot()).records]
+        known = [each for each in records if each is not None]
+        if len(known) == len(records):
             _KNOWN.keep(_key(options), known)
 
 

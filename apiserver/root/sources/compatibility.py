@@ -24,11 +24,11 @@ class TooNewError(ValueError):
 def check(store: Store, minor: int) -> None:
     """Check all stored objects of built-in kinds. Raises TooNewError at the first object with a
     kind or a field that the minor does not have."""
-    known = builtin.by_name(minor)
-    for place, definition in builtin.by_name().items():
+    served_kinds = builtin.by_name(minor)
+    for resource_name, definition in builtin.by_name().items():
         prefix = keys.prefix(definition.names.plural)
         if store.count(prefix):
-            _check_kind(store, prefix, definition, known.get(place), minor)
+            _check_kind(store, prefix, definition, served_kinds.get(resource_name), minor)
 
 
 def _check_kind(
@@ -37,23 +37,23 @@ def _check_kind(
     group, plural = newest.group, newest.names.plural
     if served is None:
         first = next(one.minor for one in releases.RECORDED if _serves(group, plural, one.minor))
-        what = f"{store.count(prefix)} {plural}.{group}".rstrip(".")
-        raise TooNewError(_refusal(what, minor, first))
+        objects = f"{store.count(prefix)} {plural}.{group}".rstrip(".")
+        raise TooNewError(_refusal(objects, minor, first))
     gvk = newest.gvk(newest.storage_version.name)
     names = [f'"{name}"'.encode() for name in set(_later(gvk, minor))]
     for entry in store.list(prefix) if names else ():
         if any(name in entry.data for name in names):
             for text in decoding.decode(entry.value, gvk, minor).unknown:
-                where = entry.key.removeprefix(keys.ROOT)
+                path = entry.key.removeprefix(keys.ROOT)
                 first = next(
                     one.minor for one in releases.RECORDED if _reads(entry.value, gvk, one)
                 )
-                raise TooNewError(_refusal(f"{where}: {text}", minor, first))
+                raise TooNewError(_refusal(f"{path}: {text}", minor, first))
 
 
-def _refusal(what: str, minor: int, first: int) -> str:
+def _refusal(objects: str, minor: int, first: int) -> str:
     return (
-        f"the data holds what Kubernetes 1.{minor} does not know: {what}; "
+        f"the data holds what Kubernetes 1.{minor} does not know: {objects}; "
         f"serve 1.{first} or newer (--kubernetes-version)"
     )
 
@@ -77,9 +77,9 @@ def _later(gvk: GVK, minor: int) -> Iterator[str]:
             continue
         seen.add(each)
         fields = newest[each].get("properties", {})
-        there = older[each].get("properties", {}) if each in older else {}
+        properties = older[each].get("properties", {}) if each in older else {}
         for field, node in fields.items():
-            if field not in there:
+            if field not in properties:
                 yield field
-            held = (node, node.get("items", {}), node.get("additionalProperties", {}))
-            pending += [one["$ref"] for one in held if isinstance(one, dict) and "$ref" in one]
+            schemas = (node, node.get("items", {}), node.get("additionalProperties", {}))
+            pending += [one["$ref"] for one in schemas if isinstance(one, dict) and "$ref" in one]

@@ -41,33 +41,33 @@ class Foundation:
     """The snapshot from which the store began."""
     player: "root.replay.Player | None"
     """Replays a captured file, after the server is ready."""
-    shares: bool
+    is_shared: bool
     """Whether other servers can run controllers on the same log."""
 
 
-async def opened(
+async def open_foundation(
     options: Options, progress: Progress, stack: contextlib.AsyncExitStack
 ) -> Foundation:
     """Open the store until `stack` is closed. Raises StorageError, ValueError, OSError."""
-    begun, playing = await snapshot(options), await player(options)
+    start_snapshot, replay_player = await snapshot(options), await player(options)
     clock = _clock(options, lambda: store.revision)
     system_fields = SystemFields(now=clock.now, seed=options.seed)
     store = Store(
-        await _log(options, begun, playing, system_fields),
+        await _log(options, start_snapshot, replay_player, system_fields),
         JSONCodec(),
         store_options(options),
         now=lambda: system_fields.now().timestamp(),
     )
-    with progress.reading(store):
+    with progress.report_loading(store):
         await stack.enter_async_context(store)
     minor = options.release.minor
     if minor != releases.NEWEST.minor and store.revision:
         root.compatibility.check(store, minor)
-    if playing is not None:
-        await stack.enter_async_context(playing)
-    keys = await _keys(options, store, begun)
+    if replay_player is not None:
+        await stack.enter_async_context(replay_player)
+    keys = await _keys(options, store, start_snapshot)
     shares = store.shared and options.at is None
-    return Foundation(store, clock, system_fields, keys, begun, playing, shares)
+    return Foundation(store, clock, system_fields, keys, start_snapshot, replay_player, shares)
 
 
 def _clock(options: Options, revision: Callable[[], int]) -> Clock:
@@ -79,35 +79,37 @@ def _clock(options: Options, revision: Callable[[], int]) -> Clock:
 
 async def _log(
     options: Options,
-    begun: "root.snapshots.Snapshot | None",
-    playing: "root.replay.Player | None",
+    start_snapshot: "root.snapshots.Snapshot | None",
+    replay_player: "root.replay.Player | None",
     system_fields: SystemFields,
 ) -> Log:
-    if playing is not None:
-        return await playing.begin()
-    first = None if begun is None else begun.log
-    if beginnings.is_one(options):
+    if replay_player is not None:
+        return await replay_player.start()
+    first = None if start_snapshot is None else start_snapshot.log
+    if beginnings.is_default_start(options):
         first = beginnings.snapshot(options, system_fields)
     own = log(options, first)
     return own if options.at is None else await root.past.at(own, options)
 
 
-async def _keys(options: Options, store: Store, begun: "root.snapshots.Snapshot | None") -> Keys:
+async def _keys(
+    options: Options, store: Store, start_snapshot: "root.snapshots.Snapshot | None"
+) -> Keys:
     if options.database:
         return await root.SharedKeys.read(store)
     token = options.worker.admin_token if options.worker else ""
-    return KeyFiles(options.data, None if begun is None else begun.keys, token)
+    return KeyFiles(options.data, None if start_snapshot is None else start_snapshot.keys, token)
 
 
-def checked(options: Options) -> Options:
+def validated(options: Options) -> Options:
     """Return the options, without features that a past revision or a replay cannot have.
 
     Raises ValueError for options that request such a feature.
     """
     if options.at is not None:
-        options = root.past.checked(options)
+        options = root.past.validated(options)
     if options.replay is not None:
-        options = root.replay.checked(options)
+        options = root.replay.validated(options)
     return options
 
 
@@ -125,16 +127,16 @@ def store_options(options: Options) -> StoreOptions:
 async def snapshot(options: Options) -> "root.snapshots.Snapshot | None":
     """Return the snapshot from which an in-memory server begins. Raises ValueError, OSError,
     LogError."""
-    found = options.snapshot
-    if found is None:
+    source = options.snapshot
+    if source is None:
         return None
     if options.data is not None or options.database:
         raise ValueError("snapshot is for servers in memory: remove data or database")
-    if isinstance(found, str | Path):
-        return await root.snapshots.load(found)
-    if not isinstance(found, root.snapshots.Snapshot):
-        raise TypeError(f"snapshot is a Snapshot or the path of a file, not {found!r}")
-    return found
+    if isinstance(source, str | Path):
+        return await root.snapshots.load(source)
+    if not isinstance(source, root.snapshots.Snapshot):
+        raise TypeError(f"snapshot is a Snapshot or the path of a file, not {source!r}")
+    return source
 
 
 async def player(options: Options) -> "root.replay.Player | None":
@@ -142,18 +144,18 @@ async def player(options: Options) -> "root.replay.Player | None":
     ValueError."""
     if options.replay is None:
         return None
-    return await root.replay.opened(options.replay, options.speed)
+    return await root.replay.open_player(options.replay, options.speed)
 
 
-def log(options: Options, begun: Snapshot | None) -> Log:
-    """Return the log of the store. `begun` is the first state of a log in memory.
+def log(options: Options, start_snapshot: Snapshot | None) -> Log:
+    """Return the log of the store. `start_snapshot` is the first state of a log in memory.
 
     Raises ValueError for a URL that is not PostgreSQL's, or if its driver is not installed.
     """
     if options.database:
         return _postgresql(options.database)
     if options.data is None:
-        return MemoryLog() if begun is None else MemoryLog(begun)
+        return MemoryLog() if start_snapshot is None else MemoryLog(start_snapshot)
     sqlite = root.SqliteOptions(synchronous="FULL" if options.durable else "NORMAL")
     return root.sqlite_log(options.data, sqlite)
 
@@ -162,7 +164,7 @@ def _postgresql(url: str) -> Log:
     if not url.startswith(("postgresql://", "postgres://", "postgresql+asyncpg://")):
         raise ValueError("the URL of a database must have the form postgresql://user@host/name")
     try:
-        make = root.postgresql_log
+        create_log = root.postgresql_log
     except ImportError as error:
         raise ValueError("PostgreSQL needs a driver: pip install 'inkube[postgresql]'") from error
-    return make(url)
+    return create_log(url)

@@ -10,14 +10,14 @@ from inkube.apiserver.configuration import Options
 from inkube.storage import Log, MemoryLog, past
 
 
-def checked(options: Options) -> Options:
+def validated(options: Options) -> Options:
     """Return the options without controllers. Raises ValueError for options that need writes."""
     if options.data is None and not options.database:
         raise ValueError("at needs stored data: give data (--data) or database (--database)")
     if options.data is not None and not options.database and not options.data.exists():
         raise ValueError(f"{options.data} does not exist")
-    given = (name for name in ("definitions", "snapshot") if getattr(options, name))
-    for name in (*options.start_modules, *given):
+    conflicting = (name for name in ("definitions", "snapshot") if getattr(options, name))
+    for name in (*options.start_modules, *conflicting):
         raise ValueError(f"{name} needs writes, so it cannot be combined with at")
     if isinstance(options.at, datetime) and options.at.tzinfo is None:
         raise ValueError(f"{options.at} has no time zone")

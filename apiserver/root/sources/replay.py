@@ -24,10 +24,12 @@ logger = logging.getLogger(__name__)
 PAGE = 500
 
 
-def checked(options: Options) -> Options:
+def validated(options: Options) -> Options:
     """Return the options of a replay. Raises ValueError for options that contradict it."""
-    given = (name for name in ("data", "database", "at", "snapshot") if getattr(options, name))
-    for name in (*given, *options.start_modules):
+    conflicting = (
+        name for name in ("data", "database", "at", "snapshot") if getattr(options, name)
+    )
+    for name in (*conflicting, *options.start_modules):
         raise ValueError(f"a replay is kept in memory, so it cannot be combined with {name}")
     if options.replay is None or not options.replay.exists():
         raise ValueError(f"{options.replay} does not exist")
@@ -38,7 +40,7 @@ def checked(options: Options) -> Options:
 
 
 class Player:
-    """An open recording: call `begin`, then `play`. At the end of the context, both stop."""
+    """An open recording: call `start`, then `play`. At the end of the context, both stop."""
 
     def __init__(self, log: Log, start: Record, speed: float) -> None:
         self._log = log
@@ -46,7 +48,7 @@ class Player:
         self._speed = speed
         self._task: asyncio.Task[None] | None = None
 
-    async def begin(self) -> MemoryLog:
+    async def start(self) -> MemoryLog:
         """Return a log with the first state. Raises StorageError."""
         try:
             return await past.copied(self._log, revision=self._start.revision)
@@ -75,21 +77,23 @@ class Player:
 
     async def _play(self, store: Store) -> None:
         loop = asyncio.get_running_loop()
-        began, after = loop.time(), self._start.revision
+        start_time, revision = loop.time(), self._start.revision
         try:
-            while rows := await self._log.changes(keys.ROOT, after, PAGE):
+            while rows := await self._log.changes(keys.ROOT, revision, PAGE):
                 for record, _ in rows:
-                    due = began + (record.time - self._start.time) / 1_000_000 / self._speed
-                    await asyncio.sleep(max(0.0, due - loop.time()))
+                    play_time = (
+                        start_time + (record.time - self._start.time) / 1_000_000 / self._speed
+                    )
+                    await asyncio.sleep(max(0.0, play_time - loop.time()))
                     await _repeat(store, record)
-                after = rows[-1][0].revision
+                revision = rows[-1][0].revision
         except errors.StorageError as error:
             logger.error("the replay ends: %s", error)
             return
         logger.info("the replay has come to its end")
 
 
-async def opened(path: Path, speed: float) -> Player:
+async def open_player(path: Path, speed: float) -> Player:
     """Return the recording in a file. Raises StorageError, and ValueError if it is not a
     capture."""
     log: Log = root.sqlite_log(path)

@@ -21,12 +21,12 @@ class Snapshot:
     """Every object, the history that the log still had, and the keys for encrypted and signed
     values.
 
-    `taken` is the time of the server's clock, or None if it is unknown.
+    `taken_at` is the time of the server's clock, or None if it is unknown.
     """
 
     log: log.Snapshot
     keys: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    taken: datetime | None = None
+    taken_at: datetime | None = None
 
     @property
     def revision(self) -> int:

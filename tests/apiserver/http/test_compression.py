@@ -17,7 +17,7 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 @pytest.fixture(params=["isal", "zlib"])
 def packed(request, monkeypatch):
     if request.param == "zlib":
-        monkeypatch.setattr(compression, "_make", zlib.compressobj)
+        monkeypatch.setattr(compression, "_compressobj", zlib.compressobj)
     else:
         pytest.importorskip("isal")
     return compression.compress

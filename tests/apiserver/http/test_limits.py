@@ -125,7 +125,7 @@ async def test_the_metrics_show_what_caches_hold(web):
 
 
 async def test_labels_of_the_metrics_are_no_words_of_the_client(monkeypatch):
-    monkeypatch.setattr(metrics, "MOST", 3)
+    monkeypatch.setattr(metrics, "MAX_SERIES", 3)
     counted = metrics.Metrics()
     for number in range(5):
         counted.count(requests.parse(f"METHOD{number}", "/"), 404, 0.1)

@@ -158,7 +158,7 @@ async def test_slow_readers_get_all_of_a_long_list_and_others_may_leave(server, 
 async def test_who_takes_nothing_is_cut_off(server, config_map, monkeypatch):
     for number in range(12):
         await server.client.create(config_map(f"untaken{number}", text=BIG * 10))
-    monkeypatch.setattr(httpresponse, "STALLED", 0.05)
+    monkeypatch.setattr(httpresponse, "STALL_SECONDS", 0.05)
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.connect(("127.0.0.1", server.port))

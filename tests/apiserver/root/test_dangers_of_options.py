@@ -18,12 +18,12 @@ def tokens(tmp_path):
 
 
 def test_a_server_for_oneself_is_no_danger():
-    assert not list(dangers.found(Options()))
+    assert not list(dangers.risks(Options()))
 
 
 def test_a_guarded_server_is_no_danger(tokens):
     options = Options(host="0.0.0.0", token_auth_file=tokens, tls=True, authorization_mode="RBAC")
-    assert not list(dangers.found(options))
+    assert not list(dangers.risks(options))
 
 
 @pytest.mark.parametrize(
@@ -42,14 +42,14 @@ def test_a_guarded_server_is_no_danger(tokens):
 def test_each_danger_names_its_remedy(tokens, changes, remedy):
     safe = {"host": "0.0.0.0", "token_auth_file": tokens, "tls": True}
     options = Options(**{**safe, "authorization_mode": "RBAC", **changes})
-    [line] = dangers.found(options)
+    [line] = dangers.risks(options)
     assert remedy in line
     assert "\n" not in line
 
 
 def test_secrets_that_others_may_read_are_told(tokens):
     tokens.chmod(0o644)
-    [line] = dangers.found(Options(token_auth_file=tokens))
+    [line] = dangers.risks(Options(token_auth_file=tokens))
     assert line.endswith(f"run chmod 600 {tokens}")
 
 

@@ -13,7 +13,7 @@ async def test_a_late_plugin_is_asked_about_every_kind_it_handles():
             server.store,
             server.resources,
             server.security,
-            declared=Plugin(),
+            declared_kinds=Plugin(),
             dispatcher=server.parts.core.webhooks.dispatcher,
             generate_name=str,
             enabled=plugins.OPTIONAL,

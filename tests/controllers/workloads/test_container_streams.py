@@ -381,7 +381,7 @@ def test_a_client_of_v5_is_sent_nothing_before_it_reads(scripted):
 
 
 def test_a_client_of_v5_that_answers_no_ping_is_taken_to_read(scripted, monkeypatch):
-    monkeypatch.setattr(commands, "READY_WITHIN", 0.05)
+    monkeypatch.setattr(commands, "PING_SECONDS", 0.05)
     kinds, data = asyncio.run(slow_session(scripted, answers=False))
     assert kinds == [aiohttp.WSMsgType.BINARY, aiohttp.WSMsgType.PING]
     assert data[:2] == [b"\x01", b"\x01today\n"]
