@@ -60,7 +60,7 @@ def gvr_of(kind: Kind) -> GVR:
     return GVR.parse(kind) if isinstance(kind, str) else kind.gvr
 
 
-def selected(namespace: str | Selection, labels: str = "", fields: str = "") -> Selection:
+def selection_of(namespace: str | Selection, labels: str = "", fields: str = "") -> Selection:
     """The selection of a list or watch from its arguments."""
     if isinstance(namespace, Selection):
         return namespace

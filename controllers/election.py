@@ -25,7 +25,7 @@ from inkube.schemas.status import StatusError
 logger = logging.getLogger(__name__)
 
 LEASES = "coordination.k8s.io/v1/leases"
-GIVING_BACK = 1.0
+RELEASE_SECONDS = 1.0
 """Seconds of real time for a stopping server to give the lease back."""
 
 
@@ -71,60 +71,65 @@ class Term(NamedTuple):
         )
 
 
-Lead = Callable[[Term], Awaitable[None]]
-Rest = Callable[[], Awaitable[None]]
+OnStartedLeading = Callable[[Term], Awaitable[None]]
+OnStoppedLeading = Callable[[], Awaitable[None]]
 
 
 class Elector:
-    """Takes part in the election as `identity`. `is_gone` returns whether a holder has ended."""
+    """Takes part in the election as `identity`. `has_ended` returns whether a holder has ended."""
 
     def __init__(
         self,
         client: Client,
         clock: Clock,
-        place: LeaseName,
+        lease_name: LeaseName,
         identity: str,
         *,
         timing: Timing | None = None,
-        is_gone: Callable[[str], bool] = lambda holder: False,
+        has_ended: Callable[[str], bool] = lambda holder: False,
     ) -> None:
-        self.place = place
+        self.lease_name = lease_name
         self.identity = identity
         self.holder = ""
         """The current leader, as far as this server knows."""
         self._client = client
         self._clock = clock
         self._timing = timing or Timing()
-        self._is_gone = is_gone
+        self._has_ended = has_ended
         self._term: Term | None = None
-        self._renewed = 0.0
-        self._seen: tuple[str, ...] = ()
+        self._renew_time = 0.0
+        self._observed_record: tuple[str, ...] = ()
         self._seen_at = 0.0
         self._news = asyncio.Event()
         self._failed = False
 
     async def run(
-        self, lead: Lead, rest: Rest, informers: Informers, taken: Callable[[], None]
+        self,
+        on_started_leading: OnStartedLeading,
+        on_stopped_leading: OnStoppedLeading,
+        informers: Informers,
+        on_leader_known: Callable[[], None],
     ) -> None:
-        """Take part until cancelled, and call `lead` and `rest` alternately. `taken` is called
-        after each attempt, when it is known whether this server leads or that the lease cannot be
-        read."""
-        place = self.place
+        """Take part until cancelled, and call the first two functions alternately.
+
+        `on_leader_known` is called after each attempt, when it is known whether this server leads
+        or that the lease cannot be read."""
+        place = self.lease_name
         informer = informers.of(LEASES, Selection(place.namespace, fields=_named(place.name)))
-        informer.subscribe(self._hear)
+        informer.subscribe(self._on_change)
         try:
             while True:
                 self._news.clear()
                 try:
-                    await self._turn(lead, rest)
+                    await self._lead_term(on_started_leading, on_stopped_leading)
                 except Exception:  # the election continues after any exception
                     logger.exception("a change of the leader failed")
-                taken()
+                on_leader_known()
                 await self._pause()
         finally:
-            await _leave(informer, self._hear, informers)
+            await _unsubscribe(informer, self._on_change, informers)
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Check the Lease immediately, because the leader has probably changed."""
         self._news.set()
 
@@ -136,7 +141,7 @@ class Elector:
         """
         began = self._clock.monotonic()
         try:
-            lease = await self._client.get(LEASES, self.place.name, self.place.namespace)
+            lease = await self._client.get(LEASES, self.lease_name.name, self.lease_name.namespace)
         except StatusError as error:
             if error.code != 404:
                 raise
@@ -146,19 +151,21 @@ class Elector:
             if not self._is_free(lease):
                 self.holder = Term.of(lease).holder
                 return None
-            term = await self._take(lease)
-        self.holder, self._renewed = self.identity, began
+            term = await self._acquire(lease)
+        self.holder, self._renew_time = self.identity, began
         return term
 
-    async def give_back(self) -> None:
+    async def release(self) -> None:
         """Release the lease, so that another server can lead immediately. If this fails, the lease
         expires."""
         if self._term is None:
             return
         term, self._term = self._term, None
         try:
-            async with asyncio.timeout(GIVING_BACK):
-                lease = await self._client.get(LEASES, self.place.name, self.place.namespace)
+            async with asyncio.timeout(RELEASE_SECONDS):
+                lease = await self._client.get(
+                    LEASES, self.lease_name.name, self.lease_name.namespace
+                )
                 if Term.of(lease) != term:
                     return
                 now = self._now()
@@ -172,7 +179,9 @@ class Elector:
         except Exception as error:  # noqa: BLE001 # the lease ends by itself
             logger.debug("the lease is not given back: %s", error)
 
-    async def _turn(self, lead: Lead, rest: Rest) -> None:
+    async def _lead_term(
+        self, on_started_leading: OnStartedLeading, on_stopped_leading: OnStoppedLeading
+    ) -> None:
         term = await self._outcome()
         if term != self._term and self._term is not None:
             self._term = None
@@ -181,11 +190,11 @@ class Elector:
                 logger.warning("the lease was not renewed for %g s: this server rests", deadline)
             else:
                 logger.warning("this server leads no more; %s does", self.holder or "nobody known")
-            await rest()
+            await on_stopped_leading()
         if term != self._term and term is not None:
             logger.debug("this server leads: %s", term.holder)
             self._term = term
-            await lead(term)
+            await on_started_leading(term)
 
     async def _outcome(self) -> Term | None:
         """The term of this server, or None. A leader that cannot reach the lease remains the leader
@@ -194,33 +203,33 @@ class Elector:
         waiting: set[asyncio.Future[Any]] = {attempt}
         if self._term is not None:
             # a suspended server can still hold the lease, so it makes one attempt
-            left = self._renewed + self._timing.deadline - self._clock.monotonic()
+            left = self._renew_time + self._timing.deadline - self._clock.monotonic()
             left = max(left, self._timing.retry)
             waiting.add(asyncio.ensure_future(self._clock.sleep(left)))
         try:
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
             if attempt.done():
-                return self._told(attempt)
+                return self._result_of(attempt)
             return None
         finally:
             for task in waiting:
                 task.cancel()
             await asyncio.gather(*waiting, return_exceptions=True)
 
-    def _told(self, attempt: "asyncio.Future[Term | None]") -> Term | None:
+    def _result_of(self, attempt: "asyncio.Future[Term | None]") -> Term | None:
         error = attempt.exception()
         if error is None:
             if self._failed:
-                logger.warning("the lease %s can be asked for again", self.place.name)
+                logger.warning("the lease %s can be asked for again", self.lease_name.name)
             self._failed = False
             return attempt.result()
         if isinstance(error, StatusError) and error.code == 409:
             if self._term is not None:
-                self.look()  # another server wrote the lease meanwhile
+                self.check()  # another server wrote the lease meanwhile
         elif not self._failed:
             self._failed = True
-            logger.warning("the lease %s cannot be had: %s", self.place.name, error)
-        over = self._clock.monotonic() >= self._renewed + self._timing.deadline
+            logger.warning("the lease %s cannot be had: %s", self.lease_name.name, error)
+        over = self._clock.monotonic() >= self._renew_time + self._timing.deadline
         return None if over else self._term
 
     async def _pause(self) -> None:
@@ -236,20 +245,20 @@ class Elector:
             sleep.cancel()
             news.cancel()
 
-    def _hear(self, change: Change) -> None:
+    def _on_change(self, change: Change) -> None:
         """Record a change of the Lease. It causes an attempt if the Lease was released, or if
         another server took it from this one."""
         holder = Term.of(change.object).holder if change.new is not None else ""
         self.holder = holder or self.holder
         is_ours = holder == self.identity
         if not holder or (self._term is not None and not is_ours):
-            self.look()
+            self.check()
 
     def _observe(self, lease: Object) -> None:
         spec = lease.get("spec") or {}
         seen = (*map(str, Term.of(lease)), str(spec.get("renewTime")), lease["metadata"]["uid"])
-        if seen != self._seen:
-            self._seen, self._seen_at = seen, self._clock.monotonic()
+        if seen != self._observed_record:
+            self._observed_record, self._seen_at = seen, self._clock.monotonic()
 
     def _is_free(self, lease: Object) -> bool:
         """Whether the lease has no holder, is held by this server, or has expired."""
@@ -260,34 +269,34 @@ class Elector:
         duration = spec.get("leaseDurationSeconds") or self._timing.duration
         if self._clock.monotonic() >= self._seen_at + duration:
             return True
-        return self._is_gone(holder)
+        return self._has_ended(holder)
 
     async def _create(self) -> Term:
         now = self._now()
         lease = {
             "apiVersion": "coordination.k8s.io/v1",
             "kind": "Lease",
-            "metadata": {"name": self.place.name, "namespace": self.place.namespace},
-            "spec": self._spec(acquired=now, renewed=now, transitions=0),
+            "metadata": {"name": self.lease_name.name, "namespace": self.lease_name.namespace},
+            "spec": self._spec(acquire_time=now, renew_time=now, transitions=0),
         }
         return Term.of(await self._client.create(lease))
 
-    async def _take(self, lease: Object) -> Term:
+    async def _acquire(self, lease: Object) -> Term:
         before, now = Term.of(lease), self._now()
         is_ours = before.holder == self.identity
         lease["spec"] = self._spec(
-            acquired=before.acquired if is_ours and before.acquired else now,
-            renewed=now,
+            acquire_time=before.acquired if is_ours and before.acquired else now,
+            renew_time=now,
             transitions=before.transitions + (not is_ours),
         )
         return Term.of(await self._client.update(lease))
 
-    def _spec(self, *, acquired: str, renewed: str, transitions: int) -> Object:
+    def _spec(self, *, acquire_time: str, renew_time: str, transitions: int) -> Object:
         return {
             "holderIdentity": self.identity,
             "leaseDurationSeconds": self._timing.duration,
-            "acquireTime": acquired,
-            "renewTime": renewed,
+            "acquireTime": acquire_time,
+            "renewTime": renew_time,
             "leaseTransitions": transitions,
         }
 
@@ -299,10 +308,10 @@ def _named(name: str) -> str:
     return f"metadata.name={name}"
 
 
-async def _leave(
+async def _unsubscribe(
     informer: Informer, subscriber: Callable[[Change], None], informers: Informers
 ) -> None:
     informer.unsubscribe(subscriber)
     if not informer.is_used:
         with contextlib.suppress(asyncio.CancelledError):
-            await informers.drop(informer)
+            await informers.remove(informer)

@@ -21,28 +21,28 @@ from inkube.schemas.status import Reason, StatusError
 logger = logging.getLogger(__name__)
 
 EVENTS = "v1/events"
-REMEMBERED = 4096
+MAX_CACHED = 4096
 """Distinct events whose count is stored, at most. The count of an older event starts again at 1."""
 LONGEST = 1024
 """Characters of a message, at most, like in the reference."""
 SIMILAR = 9
 """The number of messages for one reason that become separate Events, until none occurs for
-`SIMILAR_WITHIN` seconds."""
-SIMILAR_WITHIN = 600.0
+`SIMILAR_SECONDS` seconds."""
+SIMILAR_SECONDS = 600.0
 BURST = 25
 """Events about one object without a delay; afterwards, one every `REFILL` seconds."""
 REFILL = 300.0
 ATTEMPTS = 32
 """Names that are tried for a new Event. A stored Event can have the next name if the clock of an
 earlier server with the same data showed the same time. A recorder writes BURST events in a row."""
-_COMBINED = "(combined from similar events): "
+_COMBINED_PREFIX = "(combined from similar events): "
 
 
 @dataclass(slots=True)
 class _Bucket:
     """The number of further events that are allowed for an object, and the time of that number."""
 
-    left: float
+    tokens: float
     since: float
 
 
@@ -55,7 +55,7 @@ class _Similar:
 
 
 @dataclass(slots=True, eq=False)
-class _Recorded:
+class _EventRecord:
     """An event that occurred: the name of its Event, the time of its first occurrence, and the
     number of occurrences, with those that were not written. Occurrences are written one after the
     other."""
@@ -63,7 +63,7 @@ class _Recorded:
     name: str
     first: str
     count: int = 0
-    writing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class Recorder:
@@ -76,7 +76,7 @@ class Recorder:
         self._clock = clock
         self._names = names
         self._component = component
-        self._recorded: OrderedDict[tuple[str, ...], _Recorded] = OrderedDict()
+        self._records: OrderedDict[tuple[str, ...], _EventRecord] = OrderedDict()
         self._similar: OrderedDict[tuple[str, ...], _Similar] = OrderedDict()
         self._buckets: OrderedDict[tuple[str, ...], _Bucket] = OrderedDict()
 
@@ -100,7 +100,7 @@ class Recorder:
         message = message[:LONGEST]
         about = _about(obj)
         is_combined = self._is_one_of_many((*about, kind, reason), message)
-        text = (_COMBINED + message)[:LONGEST] if is_combined else message
+        text = (_COMBINED_PREFIX + message)[:LONGEST] if is_combined else message
         event = self._event(obj, kind, reason, text)
         if part:
             event["involvedObject"]["fieldPath"] = part
@@ -112,7 +112,7 @@ class Recorder:
             recorded.count += 1
             return
         try:
-            async with recorded.writing:
+            async with recorded.lock:
                 await self._write(obj, event, recorded)
         except StatusError as error:
             dropped(reason, error)
@@ -122,47 +122,47 @@ class Recorder:
         now = self._clock.monotonic()
         bucket = self._buckets.pop(about, None) or _Bucket(BURST, now)
         self._buckets[about] = bucket
-        while len(self._buckets) > REMEMBERED:
+        while len(self._buckets) > MAX_CACHED:
             self._buckets.popitem(last=False)
-        bucket.left = min(bucket.left + (now - bucket.since) / REFILL, BURST)
+        bucket.tokens = min(bucket.tokens + (now - bucket.since) / REFILL, BURST)
         bucket.since = now
-        if bucket.left < 1:
+        if bucket.tokens < 1:
             return False
-        bucket.left -= 1
+        bucket.tokens -= 1
         return True
 
     def _is_one_of_many(self, key: tuple[str, ...], message: str) -> bool:
         """Whether too many other messages were recorded for the reason (EventAggregate)."""
         now = self._clock.monotonic()
         known = self._similar.pop(key, None)
-        if known is None or now - known.last > SIMILAR_WITHIN:
+        if known is None or now - known.last > SIMILAR_SECONDS:
             known = _Similar(now)
         self._similar[key] = known
         known.last = now
         if len(known.messages) < SIMILAR:
             known.messages.add(message)
-        while len(self._similar) > REMEMBERED:
+        while len(self._similar) > MAX_CACHED:
             self._similar.popitem(last=False)
         return message not in known.messages
 
-    def _of(self, key: tuple[str, ...], obj: Object, *, moment: str) -> _Recorded:
+    def _of(self, key: tuple[str, ...], obj: Object, *, moment: str) -> _EventRecord:
         """Return the record of an event about an object. The first one gets a new name."""
-        recorded = self._recorded.pop(key, None)
-        if recorded is None:
-            recorded = _Recorded(self._names.new(obj["metadata"]["name"]), first=moment)
-        self._recorded[key] = recorded
-        while len(self._recorded) > REMEMBERED:
-            self._recorded.popitem(last=False)
-        return recorded
+        record = self._records.pop(key, None)
+        if record is None:
+            record = _EventRecord(self._names.new(obj["metadata"]["name"]), first=moment)
+        self._records[key] = record
+        while len(self._records) > MAX_CACHED:
+            self._records.popitem(last=False)
+        return record
 
-    async def _write(self, obj: Object, event: Object, recorded: _Recorded) -> None:
+    async def _write(self, obj: Object, event: Object, record: _EventRecord) -> None:
         """Write another occurrence of an event. If its Event expired, write the same one again."""
-        recorded.count += 1
-        event["metadata"]["name"] = recorded.name
-        event["firstTimestamp"], event["count"] = recorded.first, recorded.count
-        if recorded.count == 1 or not await self._repeat(event):
+        record.count += 1
+        event["metadata"]["name"] = record.name
+        event["firstTimestamp"], event["count"] = record.first, record.count
+        if record.count == 1 or not await self._repeat(event):
             await create(self._client, event, obj["metadata"]["name"], self._names)
-            recorded.name = event["metadata"]["name"]
+            record.name = event["metadata"]["name"]
 
     async def _repeat(self, event: Object) -> bool:
         """Update an existing Event. Returns False if it does not exist."""

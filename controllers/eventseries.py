@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from inkube.controllers.client import Client, Object
 from inkube.controllers.eventnames import EventNames
-from inkube.controllers.events import LONGEST, REMEMBERED, create, dropped, reference, repeat
+from inkube.controllers.events import LONGEST, MAX_CACHED, create, dropped, reference, repeat
 from inkube.controllers.informer import Key
 from inkube.controllers.manager import Controller, Result
 from inkube.schemas import meta
@@ -104,7 +104,7 @@ class SeriesRecorder:
             self._known.pop(key, None)
             known = self._known[key] = _Series(event, last=now, written=now)
             await self._write(known)
-            while len(self._known) > REMEMBERED:
+            while len(self._known) > MAX_CACHED:
                 _, oldest = self._known.popitem(last=False)
                 if oldest.count > 2:
                     await self._write(oldest)

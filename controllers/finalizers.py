@@ -47,14 +47,14 @@ class Finalizers:
     ) -> None:
         self.steps: Sequence[Finalizer] = steps
         self._default = [each.name for each in steps] if default is None else list(default)
-        self._told = told
+        self._reason_member = told
 
     @property
     def names(self) -> frozenset[str]:
         """The names of all declared finalizers."""
         return frozenset(each.name for each in self.steps)
 
-    def give(self, obj: Object) -> None:
+    def add_defaults(self, obj: Object) -> None:
         """Add the default finalizers to an object without finalizers that is not in deletion."""
         metadata = obj["metadata"]
         if self._default and not metadata.get("deletionTimestamp"):
@@ -66,7 +66,7 @@ class Finalizers:
         async def reconcile(key: Key) -> Result | None:
             try:
                 obj = await env.client.get(model.gvr, key.name, key.namespace)
-                if _is_going(obj):
+                if _is_terminating(obj):
                     await self._finish(obj, model, env)
             except StatusError as error:
                 if error.code != 404:  # 404: it was removed meanwhile
@@ -74,7 +74,7 @@ class Finalizers:
             return None
 
         name = f"{model.gvr.resource}.{model.gvr.group} finalizers"
-        return Controller(name, reconcile, (Watch(model.gvr, _keys_of_going),))
+        return Controller(name, reconcile, (Watch(model.gvr, _keys_of_terminating),))
 
     async def _finish(self, obj: Object, model: type[models.Resource], env: Environment) -> None:
         present = obj["metadata"].get("finalizers") or []
@@ -85,7 +85,7 @@ class Finalizers:
             try:
                 await each.step(typed, env)
             except Exception as error:
-                await self._tell(obj, model, env, str(error) or type(error).__name__)
+                await self._write_reason(obj, model, env, str(error) or type(error).__name__)
                 raise
         left = [name for name in present if name not in self.names]
         if left == present:
@@ -100,25 +100,25 @@ class Finalizers:
             model.gvr, metadata["name"], metadata.get("namespace", ""), patch=taken, type="json"
         )
 
-    async def _tell(
+    async def _write_reason(
         self, obj: Object, model: type[models.Resource], env: Environment, cause: str
     ) -> None:
         text = f"remove finalizers: {cause}"
-        if not self._told or (obj.get("status") or {}).get(self._told) == text:
+        if not self._reason_member or (obj.get("status") or {}).get(self._reason_member) == text:
             return
         metadata = obj["metadata"]
         await env.client.patch(
             model.gvr,
             metadata["name"],
             metadata.get("namespace", ""),
-            patch={"metadata": {"uid": metadata["uid"]}, "status": {self._told: text}},
+            patch={"metadata": {"uid": metadata["uid"]}, "status": {self._reason_member: text}},
             subresource="status",
         )
 
 
-def _is_going(obj: Object) -> bool:
+def _is_terminating(obj: Object) -> bool:
     return bool(obj["metadata"].get("deletionTimestamp"))
 
 
-def _keys_of_going(change: Change) -> list[Key]:
-    return [Key.of(change.new)] if change.new is not None and _is_going(change.new) else []
+def _keys_of_terminating(change: Change) -> list[Key]:
+    return [Key.of(change.new)] if change.new is not None and _is_terminating(change.new) else []

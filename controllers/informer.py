@@ -108,7 +108,7 @@ class _Waiter(NamedTuple):
     """A caller that waits until the cache has reached a revision."""
 
     revision: int
-    reached: asyncio.Future[None]
+    future: asyncio.Future[None]
 
 
 class Informer:
@@ -132,8 +132,8 @@ class Informer:
         self._summaries: dict[Hashable, Summary] = {}
         self._subscribers: list[Subscriber] = []
         self._version = ""
-        self._synced = asyncio.Event()
-        self._waiting: list[_Waiter] = []
+        self._has_synced = asyncio.Event()
+        self._waiters: list[_Waiter] = []
 
     @property
     def version(self) -> int:
@@ -143,7 +143,7 @@ class Informer:
     @property
     def is_synced(self) -> bool:
         """Whether the resource was listed."""
-        return self._synced.is_set()
+        return self._has_synced.is_set()
 
     def get(self, key: Key) -> Object | None:
         """The cached object."""
@@ -159,10 +159,10 @@ class Informer:
         """The index by the values of a function. The first call with a function creates it."""
         return self.summary(values, Index, lambda: Index(values))
 
-    def summary(self, name: Hashable, kind: type[S], make: Callable[[], S]) -> S:
-        """The summary with that name; the first call creates it with `make`."""
+    def summary(self, name: Hashable, kind: type[S], create: Callable[[], S]) -> S:
+        """The summary with that name; the first call creates it with `create`."""
         if name not in self._summaries:
-            made = make()
+            made = create()
             for obj in self._objects.values():
                 made.update(Change(None, obj))
             self._summaries[name] = made
@@ -186,18 +186,18 @@ class Informer:
         """Whether it has a listener, an index or another summary."""
         return bool(self._subscribers or self._summaries)
 
-    async def synced(self) -> None:
+    async def wait_synced(self) -> None:
         """Return when the resource was listed."""
-        await self._synced.wait()
+        await self._has_synced.wait()
 
-    async def reach(self, revision: int) -> None:
+    async def wait_for_revision(self, revision: int) -> None:
         """Return when the cache has reached a revision."""
         if self.version < revision:
             reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append(_Waiter(revision, reached))
+            self._waiters.append(_Waiter(revision, reached))
             await reached
 
-    async def behind(self) -> int:
+    async def missing_revision(self) -> int:
         """The newest revision of the resource if the cache has not reached it; otherwise 0."""
         try:
             newest = int(await self._client.revision(self.resource) or 0)
@@ -209,7 +209,7 @@ class Informer:
 
     async def caught_up(self) -> None:
         """Return when the cache contains all writes before this call."""
-        await self.reach(await self.behind())
+        await self.wait_for_revision(await self.missing_revision())
 
     async def run(self) -> None:
         """List and watch the resource, and repeat this after errors. Runs until cancelled."""
@@ -217,9 +217,9 @@ class Informer:
         while True:
             before = self._version
             try:
-                await self._follow()
+                await self._list_and_watch()
             except StatusError as error:
-                self._refused(error)
+                self._on_error(error)
             except Exception as error:  # an informer that ends would stop all subscribers
                 is_known = self._outages.includes(error)
                 trace = None if is_known else error
@@ -227,14 +227,14 @@ class Informer:
             failures = 1 if self._version != before else failures + 1
             await self._clock.sleep(RECONNECT.delay(failures))
 
-    async def _follow(self) -> None:
+    async def _list_and_watch(self) -> None:
         if not self._version:
             await self._list()
         events = self._client.watch(self.resource, self._selection, resource_version=self._version)
         async for event in events:
             self._apply(event)
 
-    def _refused(self, error: StatusError) -> None:
+    def _on_error(self, error: StatusError) -> None:
         if error.code == 410:
             logger.info("the watch of %s is too old, listing again", self.resource)
             self._version = ""
@@ -249,7 +249,7 @@ class Informer:
         for key, obj in listed.items():
             self._replace(key, obj)
         self._advance(found.resource_version)
-        self._synced.set()
+        self._has_synced.set()
 
     def _replace(self, key: Key, new: Object) -> None:
         old = self._objects.get(key)
@@ -285,14 +285,14 @@ class Informer:
 
     def _advance(self, version: str) -> None:
         self._version = version
-        if self._waiting:
-            now, waiting = self.version, self._waiting
-            self._waiting = [
-                each for each in waiting if each.revision > now and not each.reached.done()
+        if self._waiters:
+            now, waiting = self.version, self._waiters
+            self._waiters = [
+                each for each in waiting if each.revision > now and not each.future.done()
             ]
             for each in waiting:
-                if each.revision <= now and not each.reached.done():
-                    each.reached.set_result(None)
+                if each.revision <= now and not each.future.done():
+                    each.future.set_result(None)
 
 
 class Informers:
@@ -302,47 +302,49 @@ class Informers:
         self._client = client
         self._clock = clock
         self._outages = outages or Outages(clock)
-        self._known: dict[tuple[GVR, Selection], Informer] = {}
+        self._informers: dict[tuple[GVR, Selection], Informer] = {}
         self._tasks: dict[Informer, asyncio.Task[None]] = {}
-        self._running = False
+        self._is_running = False
 
     def of(self, resource: GVR | str, selection: Selection | None = None) -> Informer:
         """The informer of a resource; created and started at the first call."""
         gvr = GVR.parse(resource) if isinstance(resource, str) else resource
         wanted = selection or Selection()
-        informer = self._known.get((gvr, wanted))
+        informer = self._informers.get((gvr, wanted))
         if informer is None:
             informer = Informer(
                 self._client, gvr, clock=self._clock, outages=self._outages, selection=wanted
             )
-            self._known[gvr, wanted] = informer
-            if self._running:
+            self._informers[gvr, wanted] = informer
+            if self._is_running:
                 self._start(informer)
         return informer
 
     @property
     def is_running(self) -> bool:
         """Whether the informers run."""
-        return self._running
+        return self._is_running
 
     def all(self) -> list[Informer]:
         """All informers in use."""
-        return list(self._known.values())
+        return list(self._informers.values())
 
-    async def drop(self, informer: Informer) -> None:
+    async def remove(self, informer: Informer) -> None:
         """Stop an informer and remove it; it must not be used afterwards."""
-        self._known = {key: known for key, known in self._known.items() if known is not informer}
+        self._informers = {
+            key: known for key, known in self._informers.items() if known is not informer
+        }
         await _cancel([task for task in [self._tasks.pop(informer, None)] if task])
 
     def start(self) -> None:
         """Run all informers, including those created later."""
-        self._running = True
-        for informer in self._known.values():
+        self._is_running = True
+        for informer in self._informers.values():
             self._start(informer)
 
     async def stop(self) -> None:
         """Stop all informers."""
-        self._running = False
+        self._is_running = False
         tasks = list(self._tasks.values())
         self._tasks.clear()
         await _cancel(tasks)

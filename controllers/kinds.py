@@ -169,9 +169,9 @@ class KindModule(Generic[R]):
         if self.secure is not None:
             self.secure.take(obj, old)
         if self.finalizers is not None:
-            self.finalizers.give(obj)
+            self.finalizers.add_defaults(obj)
         try:
-            typed, before = models.parse(self.model, obj), self._typed(old)
+            typed, before = models.parse(self.model, obj), self._parse_old(old)
         except models.Unreadable:
             return obj
         dumped = models.dump(typed)
@@ -192,7 +192,7 @@ class KindModule(Generic[R]):
         if self.secure is not None:
             errors += self.secure.unknown(obj)
         for rule in self.validators:
-            errors += _broken(rule, typed, before, obj)
+            errors += _violations(rule, typed, before, obj)
         return errors
 
     async def check(
@@ -203,7 +203,7 @@ class KindModule(Generic[R]):
         if obj["metadata"].get("deletionTimestamp"):
             return []
         try:
-            return await self.check_set.run(obj, env, old=old, is_dry=True, wrong=wrong)
+            return await self.check_set.run(obj, env, old=old, is_dry=True, invalid_paths=wrong)
         except models.Unreadable as error:
             return error.errors
 
@@ -270,15 +270,15 @@ class KindModule(Generic[R]):
 
         return Controller(f"{gvr.resource}.{gvr.group}", reconcile, (Watch(gvr),))
 
-    def _typed(self, old: Object | None) -> R | None:
+    def _parse_old(self, old: Object | None) -> R | None:
         return models.parse(self.model, old) if old is not None else None
 
 
-def _broken(rule: Rule[R], typed: R, before: R | None, obj: Object) -> Iterator[FieldError]:
+def _violations(rule: Rule[R], typed: R, old: R | None, obj: Object) -> Iterator[FieldError]:
     """The errors that a rule finds in an object, some of whose members may be unreadable."""
     try:
         field = rule.field_of(typed)
-        for problem in rule.function(typed, before):
+        for problem in rule.function(typed, old):
             yield problem.at(field, value_of(problem, obj, field), rule.name)
     except models.Unread:
         return  # the rule depends on a wrong member, which has its own error
@@ -289,14 +289,14 @@ def _name_of(guard: Guard) -> str:
     return str(getattr(guard, "__name__", ""))
 
 
-def _merge_changes(target: Object, before: Object, after: Object) -> None:
+def _merge_changes(target: Object, original: Object, changed: Object) -> None:
     """Copy only the changes of mutators to the object. Members that the model does not have stay.
     Values of another type also stay: the model converted them, and the schema refuses them."""
-    for name in before.keys() - after.keys():
+    for name in original.keys() - changed.keys():
         target.pop(name, None)
-    for name, value in after.items():
-        old = before.get(name)
-        if name in before and (old == value or type(target.get(name)) is not type(old)):
+    for name, value in changed.items():
+        old = original.get(name)
+        if name in original and (old == value or type(target.get(name)) is not type(old)):
             continue
         if isinstance(value, dict) and isinstance(old, dict) and isinstance(target.get(name), dict):
             _merge_changes(target[name], old, value)

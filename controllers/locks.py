@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 
-WAITING = 512
+MAX_WAITING = 512
 """Tasks that can wait for one lock, at most."""
 
 
@@ -26,7 +26,7 @@ class Locks:
     @asynccontextmanager
     async def hold(self, key: Hashable) -> AsyncIterator[None]:
         """Wait for the lock and hold it. Raises Busy if WAITING other tasks wait for it."""
-        if self._users.get(key, 0) > WAITING:
+        if self._users.get(key, 0) > MAX_WAITING:
             raise Busy
         lock = self._locks.setdefault(key, asyncio.Lock())
         self._users[key] = self._users.get(key, 0) + 1

@@ -90,7 +90,7 @@ class Controller:
     it."""
 
 
-class _Running:
+class _RunningController:
     """A running controller: its queue, its reconciles and its subscriptions."""
 
     def __init__(self, controller: Controller, manager: "Manager") -> None:
@@ -103,8 +103,8 @@ class _Running:
             informers.of(watch.resource, watch.selection) for watch in controller.watches
         ]
         """The informers that the controller watches, in the order of its watches."""
-        self._room = asyncio.Semaphore(controller.concurrency)
-        self._due: dict[Key, float] = {}
+        self._slots = asyncio.Semaphore(controller.concurrency)
+        self._due_times: dict[Key, float] = {}
         """Key of a new object → the end of its GRACE, in the time of the event loop, which tests do
         not move. Objects that are created together wait together."""
         self._tasks: set[asyncio.Task[None]] = set()
@@ -117,7 +117,7 @@ class _Running:
         self._context = copy_context()
         self._ends = [source(self.queue.add) for source in self.controller.sources]
         for informer, watch in zip(self.informers, self.controller.watches, strict=True):
-            hear = partial(self._hear, watch)
+            hear = partial(self._on_change, watch)
             informer.subscribe(hear)
             self._ends.append(partial(informer.unsubscribe, hear))
 
@@ -133,7 +133,7 @@ class _Running:
             task.cancel()
         return self._tasks
 
-    def _hear(self, watch: Watch, change: Change) -> None:
+    def _on_change(self, watch: Watch, change: Change) -> None:
         """Queue the keys that a change concerns."""
         try:
             keys = list(watch.keys(change))
@@ -143,7 +143,7 @@ class _Running:
         if self.controller.gives_time and _is_new(change):
             own = Key.of(change.object)
             if own in keys:
-                self._due.setdefault(own, asyncio.get_running_loop().time() + GRACE)
+                self._due_times.setdefault(own, asyncio.get_running_loop().time() + GRACE)
         for key in keys:
             self.queue.add(key)
 
@@ -152,10 +152,10 @@ class _Running:
         one."""
         context, self._context = self._context, None
         if context is not None:
-            self._begin(self.queue.run(), context)
-            self._begin(self._work(), context)
+            self._start_task(self.queue.run(), context)
+            self._start_task(self._work(), context)
 
-    def _begin(self, job: Coroutine[Any, Any, None], context: Context | None = None) -> None:
+    def _start_task(self, job: Coroutine[Any, Any, None], context: Context | None = None) -> None:
         name = f"controller {self.controller.name}"
         task = asyncio.create_task(job, name=name, context=context)
         self._tasks.add(task)
@@ -167,27 +167,27 @@ class _Running:
         Permanent workers would cost a task each, in every server that starts and stops.
         """
         for informer in self.informers:
-            await informer.synced()
+            await informer.wait_synced()
         while True:
-            await self._room.acquire()
-            self._begin(self._work_on(await self.queue.take()))
+            await self._slots.acquire()
+            self._start_task(self._process(await self.queue.get()))
 
-    async def _work_on(self, first: Key) -> None:
+    async def _process(self, first: Key) -> None:
         """Work on a key, then on all that wait, because a task for each of many keys is costly."""
         try:
             key: Key | None = first
             while key is not None:
                 await self._attempt(key)
-                key = self.queue.take_waiting()
+                key = self.queue.get_nowait()
         finally:
-            self._room.release()
+            self._slots.release()
 
     async def _attempt(self, key: Key) -> None:
         try:
-            await self._pacer.turn(patient=self.controller.sums_up)
-            if key in self._due:
-                await asyncio.sleep(self._due.pop(key) - asyncio.get_running_loop().time())
-            self.queue.begin(key)
+            await self._pacer.wait(patient=self.controller.sums_up)
+            if key in self._due_times:
+                await asyncio.sleep(self._due_times.pop(key) - asyncio.get_running_loop().time())
+            self.queue.start(key)
             await self._reconcile(key)
         finally:
             self.queue.done(key)
@@ -196,18 +196,18 @@ class _Running:
         try:
             result = await self.controller.reconcile(key)
         except Exception as error:  # noqa: BLE001 - the loop continues after any exception
-            self._failed(key, error)
+            self._on_error(key, error)
         else:
-            self.outages.worked(Work(self.controller.name, key))
+            self.outages.record_success(Work(self.controller.name, key))
             self.queue.forget(key)
             if result is not None and result.requeue_after > 0:
                 self.queue.add_after(key, result.requeue_after)
 
-    def _failed(self, key: Key, error: Exception) -> None:
+    def _on_error(self, key: Key, error: Exception) -> None:
         delay, work = self.queue.retry(key), Work(self.controller.name, key)
         is_ordinary = isinstance(error, StatusError) and error.code in (404, 409)
         if self.outages.includes(error):
-            self.outages.failed(work, error)
+            self.outages.record_failure(work, error)
             is_ordinary = True
         level = logging.DEBUG if is_ordinary else logging.ERROR
         logger.log(
@@ -220,7 +220,7 @@ class _Running:
         )
 
 
-async def _ended(controllers: Iterable[_Running]) -> None:
+async def _wait_ended(controllers: Iterable[_RunningController]) -> None:
     """Stop controllers, and give their reconciles time to clean up."""
     stopped = list(controllers)
     tasks = set().union(*(running.end() for running in stopped))
@@ -248,7 +248,7 @@ class Manager:
         client: Client,
         clock: Clock,
         *,
-        leads: bool = True,
+        is_leader: bool = True,
         outages: tuple[type[Exception], ...] = (),
     ) -> None:
         self.client = client
@@ -258,9 +258,9 @@ class Manager:
         self.pacer = Pacer()
         self.event_names = EventNames(clock)
         self._controllers: dict[str, Controller] = {}
-        self._running: dict[str, _Running] = {}
+        self._running_controllers: dict[str, _RunningController] = {}
         self._is_started = False
-        self._leads = leads
+        self._is_leader = is_leader
         self._context = copy_context()
 
     def add(self, controller: Controller) -> None:
@@ -269,62 +269,64 @@ class Manager:
         if controller.name in self._controllers:
             raise ValueError(f"a controller named {controller.name!r} runs already")
         self._controllers[controller.name] = controller
-        if self._leads or controller.everywhere:
-            self._make(controller)
+        if self._is_leader or controller.everywhere:
+            self._start_controller(controller)
 
     async def remove(self, name: str) -> None:
         """Stop a controller and the informers that no other controller uses."""
         del self._controllers[name]
-        gone = self._running.pop(name, None)
+        gone = self._running_controllers.pop(name, None)
         if gone is None:
             return
-        await _ended([gone])
+        await _wait_ended([gone])
         for informer in set(gone.informers):
             if not informer.is_used:
-                await self.informers.drop(informer)
+                await self.informers.remove(informer)
 
     @property
     def names(self) -> list[str]:
         """The names of the controllers that run in this process now."""
-        return list(self._running)
+        return list(self._running_controllers)
 
-    async def done(self, name: str, revision: int) -> None:
+    async def wait_processed(self, name: str, revision: int) -> None:
         """Return when a controller of this process has handled all watched changes up to a
         revision."""
-        running = self._running[name]
+        running = self._running_controllers[name]
         for informer in running.informers:
-            await informer.reach(revision)
-        await running.queue.idle()
+            await informer.wait_for_revision(revision)
+        await running.queue.wait_idle()
 
-    def lead(self, context: Context) -> None:
+    def start_leading(self, context: Context) -> None:
         """Run all controllers. Controllers that run only in the leader run in copies of a context,
         with all tasks that they start."""
-        self._leads, self._context = True, context
+        self._is_leader, self._context = True, context
         for name, controller in list(self._controllers.items()):
-            if name not in self._running:
-                self._make(controller)
+            if name not in self._running_controllers:
+                self._start_controller(controller)
 
-    async def rest(self) -> None:
+    async def stop_leading(self) -> None:
         """Stop the controllers that run only in the leader."""
-        self._leads = False
-        gone = [name for name in self._running if not self._controllers[name].everywhere]
-        await _ended([self._running.pop(name) for name in gone])
+        self._is_leader = False
+        gone = [
+            name for name in self._running_controllers if not self._controllers[name].everywhere
+        ]
+        await _wait_ended([self._running_controllers.pop(name) for name in gone])
 
     async def start(self) -> None:
         """Start informers and controllers."""
         self._is_started = True
         self.informers.start()
-        for running in list(self._running.values()):
+        for running in list(self._running_controllers.values()):
             running.start()
 
     async def stop(self) -> None:
         """Stop controllers, then informers."""
         self._is_started = False
-        await _ended(self._running.values())
+        await _wait_ended(self._running_controllers.values())
         await self.informers.stop()
 
-    def _make(self, controller: Controller) -> None:
-        running = self._running[controller.name] = _Running(controller, self)
+    def _start_controller(self, controller: Controller) -> None:
+        running = self._running_controllers[controller.name] = _RunningController(controller, self)
         if not self._is_started:
             return
         if controller.everywhere:
@@ -347,17 +349,17 @@ class Manager:
     @property
     def is_working(self) -> bool:
         """Whether a key waits or is being reconciled."""
-        return any(running.queue for running in self._running.values())
+        return any(running.queue for running in self._running_controllers.values())
 
-    async def worked_off(self) -> None:
+    async def wait_idle(self) -> None:
         """Return when no key waits, is being reconciled or will be retried soon. This includes keys
         that other controllers add meanwhile, so it can take forever. Delayed keys do not count."""
         while self.is_working:
-            await self._queues_idle()
+            await self._wait_queues_idle()
 
-    def work_done(self) -> int:
+    def reconcile_count(self) -> int:
         """The number of started reconciles. Two equal results mean that none started in between."""
-        return sum(running.queue.taken for running in self._running.values())
+        return sum(running.queue.taken_count for running in self._running_controllers.values())
 
     async def settled(self) -> None:
         """Return when all informers are caught up and all queues are idle at the same time.
@@ -368,22 +370,22 @@ class Manager:
         while not await self._is_settled():
             for informer in self.informers.all():
                 await informer.caught_up()
-            await self._queues_idle()
+            await self._wait_queues_idle()
 
     async def _is_settled(self) -> bool:
         """Whether all informers are caught up, and no reconcile ran while this was checked."""
-        before = self.work_done()
+        before = self.reconcile_count()
         if not self._is_idle():
             return False
         for informer in self.informers.all():
-            if await informer.behind():
+            if await informer.missing_revision():
                 return False
-        return self._is_idle() and self.work_done() == before
+        return self._is_idle() and self.reconcile_count() == before
 
-    async def _queues_idle(self) -> None:
+    async def _wait_queues_idle(self) -> None:
         """Return when every queue has been idle once, but not all at the same time."""
-        for running in list(self._running.values()):
-            await running.queue.idle()
+        for running in list(self._running_controllers.values()):
+            await running.queue.wait_idle()
 
     def _is_idle(self) -> bool:
-        return all(running.queue.is_idle for running in self._running.values())
+        return all(running.queue.is_idle for running in self._running_controllers.values())

@@ -57,9 +57,9 @@ class Counts(Protocol):
         fault."""
         ...
 
-    def listen(self, heard: Callable[[str], None]) -> Callable[[], None]:
-        """Call `heard` with the name of every fault that matches a request. Returns a function that
-        ends this."""
+    def listen(self, listener: Callable[[str], None]) -> Callable[[], None]:
+        """Call `listener` with the name of every fault that matches a request. Returns a function
+        that ends this."""
         ...
 
 

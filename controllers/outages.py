@@ -36,7 +36,7 @@ class Outages:
     def __init__(self, clock: Clock, errors: tuple[type[Exception], ...] = ()) -> None:
         self._clock = clock
         self._errors = errors
-        self._failed: set[Work] = set()
+        self._failing: set[Work] = set()
         """The work that failed in the current outage and has not succeeded since. Bounded by the
         keys of the work queues."""
         self._since: datetime | None = None
@@ -47,31 +47,31 @@ class Outages:
             return error.code == 503
         return isinstance(error, self._errors)
 
-    def failed(self, work: Work, error: Exception) -> None:
+    def record_failure(self, work: Work, error: Exception) -> None:
         """Record work that failed because of an outage."""
-        if not self._failed:
+        if not self._failing:
             self._since = self._clock.now()
             logger.error(
                 "%s failed: %s; since %s, controllers repeat such work until it succeeds",
                 work, error, format_time(self._since),
             )  # fmt: skip
-        self._failed.add(work)
+        self._failing.add(work)
 
-    def worked(self, work: Work) -> None:
+    def record_success(self, work: Work) -> None:
         """Record work that succeeded. If it failed before, the outage is over."""
-        if work in self._failed:
+        if work in self._failing:
             self._end("controllers work again")
 
     def forget(self, controller: str) -> None:
         """Remove the work of a controller that was stopped, because it is not repeated. Without
         other work, the outage is over for this process."""
-        left = {work for work in self._failed if work.controller != controller}
-        if self._failed and not left:
+        left = {work for work in self._failing if work.controller != controller}
+        if self._failing and not left:
             self._end("the controllers that failed are stopped")
-        self._failed = left
+        self._failing = left
 
     def _end(self, what: str) -> None:
         assert self._since is not None
         seconds = (self._clock.now() - self._since).total_seconds()
         logger.warning("%s, after %.0f s of failures", what, seconds)
-        self._failed.clear()
+        self._failing.clear()

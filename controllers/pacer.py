@@ -22,7 +22,7 @@ TIMES = 4
 
 
 class _Waiter(NamedTuple):
-    turn: asyncio.Future[None]
+    future: asyncio.Future[None]
     patience: int
     """How many more times it returns to the end of the queue."""
 
@@ -32,14 +32,14 @@ class Pacer:
     of callers bounds it."""
 
     def __init__(self) -> None:
-        self._waiting: deque[_Waiter] = deque()
+        self._waiters: deque[_Waiter] = deque()
         self._is_moving = False
 
-    async def turn(self, *, patient: bool = False) -> None:
+    async def wait(self, *, patient: bool = False) -> None:
         """Wait until it is the caller's turn."""
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[None] = loop.create_future()
-        self._waiting.append(_Waiter(turn, TIMES if patient else 0))
+        self._waiters.append(_Waiter(turn, TIMES if patient else 0))
         if not self._is_moving:
             self._is_moving = True
             loop.call_soon(self._release)
@@ -51,15 +51,15 @@ class Pacer:
             if waiter is None:
                 self._is_moving = False
                 return
-            waiter.turn.set_result(None)
+            waiter.future.set_result(None)
         asyncio.get_running_loop().call_soon(self._release)
 
     def _next(self) -> _Waiter | None:
-        while self._waiting:
-            waiter = self._waiting.popleft()
-            if waiter.turn.done():
+        while self._waiters:
+            waiter = self._waiters.popleft()
+            if waiter.future.done():
                 continue
-            if not waiter.patience or len(self._waiting) < CROWD:
+            if not waiter.patience or len(self._waiters) < CROWD:
                 return waiter
-            self._waiting.append(waiter._replace(patience=waiter.patience - 1))
+            self._waiters.append(waiter._replace(patience=waiter.patience - 1))
         return None

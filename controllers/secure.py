@@ -33,12 +33,12 @@ from inkube.schemas.status import StatusError
 from inkube.schemas.strategy import Reservation
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-STAGED = 4096
+MAX_STAGED = 4096
 """Values between mutation and store, at most. Values of dry runs stay until newer ones replace
 them."""
 _MEMBERS = frozenset({"create", "name", "remove"})
 _UNKNOWN = "write the value as create, the name of a stored value as name, or remove: true"
-UNCLAIMED = 60.0
+UNCLAIMED_SECONDS = 60.0
 """Seconds for which a new entry can belong to an object that is not stored yet."""
 
 
@@ -110,7 +110,7 @@ class SecureValues:
             return
         merged = dict(before)
         for member, value in (given or {}).items():
-            kept = self._taken(obj, member, value)
+            kept = self._stored_form(obj, member, value)
             if kept is not None:
                 merged[member] = kept
             elif isinstance(value, dict) and value.get("remove"):
@@ -146,19 +146,19 @@ class SecureValues:
             if not self._writes[place] and await self._store.get(*place) is not None:
                 continue  # it already belongs to the object
             self._writes[place] += 1
-            reservation.hold(partial(self._settle, place))
+            reservation.hold(partial(self._unstage, place))
             reservation.written(partial(self._undo, place))
             await self._store.put(entry)
 
-    async def _undo(self, place: tuple[str, str], current: Object | None) -> None:
+    async def _undo(self, key: tuple[str, str], current: Object | None) -> None:
         """Delete a value, unless another write of the object or the stored object names it."""
-        if self._writes[place] == 1 and place[1] not in _names(current):
-            await self._store.delete(*place)
+        if self._writes[key] == 1 and key[1] not in _names(current):
+            await self._store.delete(*key)
 
-    def _settle(self, place: tuple[str, str]) -> None:
-        self._writes[place] -= 1
-        if not self._writes[place]:
-            del self._writes[place]
+    def _unstage(self, key: tuple[str, str]) -> None:
+        self._writes[key] -= 1
+        if not self._writes[key]:
+            del self._writes[key]
 
     async def read(self, client: Client, key: Key, member: str, name: str) -> str | None:
         """The value for `secure.MEMBER.name` of an object; None if it does not exist."""
@@ -192,13 +192,13 @@ class SecureValues:
         for entry in entries:
             if entry.name in used:
                 continue
-            if self._clock.now() - entry.created < timedelta(seconds=UNCLAIMED):
+            if self._clock.now() - entry.created < timedelta(seconds=UNCLAIMED_SECONDS):
                 waiting = True
             else:
                 await self._store.delete(entry.namespace, entry.name)
-        return Result(UNCLAIMED) if waiting else None
+        return Result(UNCLAIMED_SECONDS) if waiting else None
 
-    def _taken(self, obj: Object, member: str, value: Any) -> Any:
+    def _stored_form(self, obj: Object, member: str, value: Any) -> Any:
         """The stored form of a secure value; None if it is empty."""
         if not isinstance(value, dict):
             return value
@@ -222,7 +222,7 @@ class SecureValues:
         entry = Entry(namespace, name, owner, value, self._clock.now())
         self._staged[namespace, name] = entry
         self._staged.move_to_end((namespace, name))
-        while len(self._staged) > STAGED:
+        while len(self._staged) > MAX_STAGED:
             self._staged.popitem(last=False)
         return name
 

@@ -41,7 +41,7 @@ class Progress:
     def __init__(self, write: Callable[[Object], Awaitable[None]], env: Environment) -> None:
         self._write = write
         self._clock = env.clock
-        self._written = env.clock.monotonic()
+        self._write_time = env.clock.monotonic()
         self._percent = 0
         self.updates = 0
 
@@ -49,9 +49,9 @@ class Progress:
         """Report that `done` of `of` parts are finished."""
         percent = min(99, 100 * done // of) if of > 0 else 0
         now = self._clock.monotonic()
-        if percent <= self._percent or now - self._written < SECONDS:
+        if percent <= self._percent or now - self._write_time < SECONDS:
             return
-        self._written, self._percent = now, percent
+        self._write_time, self._percent = now, percent
         self.updates += 1
         status: Object = {"progress": percent, "progressUpdates": self.updates}
         await self._write({**status, "message": message} if message else status)
@@ -61,11 +61,11 @@ Do = Callable[[Any, Progress, Environment], Awaitable[Object]]
 """`async def do(job, progress, env)`: returns the members of the final status, with `state`."""
 
 
-async def _stays(obj: Object, env: Environment) -> None:
+async def _keep_finished(obj: Object, env: Environment) -> None:
     """Do nothing: finished jobs of most kinds stay until a client deletes them."""
 
 
-def _own_turn(obj: Object) -> Key:
+def _own_key(obj: Object) -> Key:
     return Key.of(obj)
 
 
@@ -78,9 +78,9 @@ class Work:
     """
 
     do: Do
-    turn: Callable[[Object], Key] = _own_turn
+    turn: Callable[[Object], Key] = _own_key
     labels: Callable[[int], dict[str, str]] = lambda now: {}
-    put_away: Callable[[Object, Environment], Awaitable[None]] = _stays
+    put_away: Callable[[Object, Environment], Awaitable[None]] = _keep_finished
 
     def controller(self, model: type[models.Resource], env: Environment) -> Controller:
         """Return the controller that runs each job one time."""
@@ -119,22 +119,22 @@ class _Runner:
             await self._work.put_away(obj, self._env)
             return
         if not (obj.get("status") or {}).get("state"):
-            obj = await self._tell(obj, {"state": "pending"})
+            obj = await self._write_status(obj, {"state": "pending"})
         now = self._now()
         labels = self._work.labels(now)
         if labels:
             obj = await self._patch(obj, {"metadata": {"labels": labels}}, "")
-        obj = await self._tell(obj, {"state": "working", "started": now})
+        obj = await self._write_status(obj, {"state": "working", "started": now})
 
         async def write(status: Object) -> None:
-            await self._tell(obj, status)
+            await self._write_status(obj, status)
 
         progress = Progress(write, self._env)
         final = await self._work.do(models.parse(self._model, obj), progress, self._env)
         ended = {"finished": self._now(), "progress": 100, "progressUpdates": progress.updates + 1}
-        await self._work.put_away(await self._tell(obj, {**ended, **final}), self._env)
+        await self._work.put_away(await self._write_status(obj, {**ended, **final}), self._env)
 
-    async def _tell(self, obj: Object, status: Object) -> Object:
+    async def _write_status(self, obj: Object, status: Object) -> Object:
         return await self._patch(obj, {"status": status}, "status")
 
     async def _patch(self, obj: Object, patch: Object, subresource: str) -> Object:

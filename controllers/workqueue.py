@@ -30,7 +30,7 @@ class Backoff(NamedTuple):
 
 
 class WorkQueue(Generic[K]):
-    """Keys that wait for a worker. Workers call `take`, then `begin` if they waited since, then
+    """Keys that wait for a worker. Workers call `get`, then `start` if they waited since, then
     `done`. `run` processes delayed adds. Each add calls `wake`, so that the owner can start both
     with the first key."""
 
@@ -42,36 +42,36 @@ class WorkQueue(Generic[K]):
         wake: Callable[[], None] | None = None,
     ) -> None:
         self._clock = clock
-        self._wake = wake or _nothing
+        self._wake = wake or _no_wake
         self._backoff = backoff or Backoff()
         self._ready: asyncio.Queue[K] = asyncio.Queue()
         self._queued: set[K] = set()
-        self._busy: set[K] = set()
-        self._again: set[K] = set()
-        self._due: dict[K, float] = {}
+        self._processing: set[K] = set()
+        self._dirty: set[K] = set()
+        self._due_times: dict[K, float] = {}
         self._heap: list[tuple[float, int, K]] = []
         self._order = 0
         self._failures: dict[K, int] = {}
         self._retrying: set[K] = set()
         self._earlier = asyncio.Event()
-        self._idle = asyncio.Event()
-        self._idle.set()
-        self.taken = 0
+        self._is_idle_event = asyncio.Event()
+        self._is_idle_event.set()
+        self.taken_count = 0
         """The number of keys taken so far. Two equal values mean that no work started between
         them."""
 
     def close(self) -> None:
         """Call `wake` no more, because its owner has ended."""
-        self._wake = _nothing
+        self._wake = _no_wake
 
     def add(self, key: K) -> None:
         """Queue the key. Repeated adds before it is taken have no effect."""
-        if key in self._busy:
-            self._again.add(key)
+        if key in self._processing:
+            self._dirty.add(key)
         elif key not in self._queued:
             self._queued.add(key)
             self._ready.put_nowait(key)
-            self._idle.clear()
+            self._is_idle_event.clear()
             self._wake()
 
     def add_after(self, key: K, seconds: float) -> None:
@@ -80,9 +80,9 @@ class WorkQueue(Generic[K]):
             self.add(key)
             return
         due = self._clock.monotonic() + seconds
-        if self._due.get(key, due) < due:
+        if self._due_times.get(key, due) < due:
             return
-        self._due[key] = due
+        self._due_times[key] = due
         self._order += 1
         heapq.heappush(self._heap, (due, self._order, key))
         self._drop_outdated()
@@ -102,31 +102,31 @@ class WorkQueue(Generic[K]):
         """Reset the back-off of a key after a success."""
         self._failures.pop(key, None)
 
-    async def take(self) -> K:
+    async def get(self) -> K:
         """Wait for a key and own it until `done`."""
-        return self._taken(await self._ready.get())
+        return self._own(await self._ready.get())
 
-    def take_waiting(self) -> K | None:
+    def get_nowait(self) -> K | None:
         """Own a key that waits until `done`. Returns None if none waits."""
-        return None if self._ready.empty() else self._taken(self._ready.get_nowait())
+        return None if self._ready.empty() else self._own(self._ready.get_nowait())
 
-    def _taken(self, key: K) -> K:
+    def _own(self, key: K) -> K:
         self._queued.discard(key)
         self._retrying.discard(key)
-        self._due.pop(key, None)
-        self._busy.add(key)
-        self.taken += 1
+        self._due_times.pop(key, None)
+        self._processing.add(key)
+        self.taken_count += 1
         return key
 
-    def begin(self, key: K) -> None:
-        """Start the work on a taken key. Adds between `take` and now do not queue it again."""
-        self._again.discard(key)
+    def start(self, key: K) -> None:
+        """Start the work on a taken key. Adds between `get` and now do not queue it again."""
+        self._dirty.discard(key)
 
     def done(self, key: K) -> None:
         """End the work on a key. The key is queued again if it was added meanwhile."""
-        self._busy.discard(key)
-        if key in self._again:
-            self._again.discard(key)
+        self._processing.discard(key)
+        if key in self._dirty:
+            self._dirty.discard(key)
             self.add(key)
         self._note_idle()
 
@@ -134,16 +134,16 @@ class WorkQueue(Generic[K]):
     def is_idle(self) -> bool:
         """Whether no key waits, is with a worker or will be retried soon. Delayed adds do not
         count."""
-        return not (self._queued or self._busy or self._retrying)
+        return not (self._queued or self._processing or self._retrying)
 
-    async def idle(self) -> None:
+    async def wait_idle(self) -> None:
         """Return as soon as the queue is idle."""
         while not self.is_idle:
-            self._idle.clear()
-            await self._idle.wait()
+            self._is_idle_event.clear()
+            await self._is_idle_event.wait()
 
     def __len__(self) -> int:
-        return len(self._queued) + len(self._busy)
+        return len(self._queued) + len(self._processing)
 
     async def run(self) -> None:
         """Queue delayed keys when they are due. Runs until cancelled."""
@@ -173,22 +173,24 @@ class WorkQueue(Generic[K]):
         now = self._clock.monotonic()
         while self._heap and self._heap[0][0] <= now:
             due, _, key = heapq.heappop(self._heap)
-            if self._due.get(key) == due:
-                del self._due[key]
+            if self._due_times.get(key) == due:
+                del self._due_times[key]
                 self._retrying.discard(key)
                 self.add(key)
         self._note_idle()
 
     def _drop_outdated(self) -> None:
         """Remove outdated entries, so that the heap does not grow with repeated delays of keys."""
-        if len(self._heap) > 2 * len(self._due) + 64:
-            self._heap = [entry for entry in self._heap if self._due.get(entry[2]) == entry[0]]
+        if len(self._heap) > 2 * len(self._due_times) + 64:
+            self._heap = [
+                entry for entry in self._heap if self._due_times.get(entry[2]) == entry[0]
+            ]
             heapq.heapify(self._heap)
 
     def _note_idle(self) -> None:
         if self.is_idle:
-            self._idle.set()
+            self._is_idle_event.set()
 
 
-def _nothing() -> None:
+def _no_wake() -> None:
     """Start nothing: the loops run already."""

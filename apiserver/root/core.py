@@ -104,7 +104,7 @@ def build(options: Options, listener: Listener, base: Foundation) -> Core:
         manager=Manager(
             FaultInjectingClient(client, faults, clock),
             clock,
-            leads=not base.is_shared,
+            is_leader=not base.is_shared,
             outages=(storage_errors.LogError,),
         ),
         exit_stack=exit_stack,

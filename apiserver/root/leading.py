@@ -50,7 +50,7 @@ class Fence:
         if entry is not None and entry.revision == self._checked:
             return
         if entry is None or Term.of(entry.value) != self._term:
-            self._elector.look()
+            self._elector.check()
             message = f"{self._term.holder} does not lead any more"
             raise status.conflict("coordination.k8s.io", "leases", LEASE.name, message)
         self._checked = entry.revision
@@ -140,7 +140,7 @@ class Leadership:
             LEASE,
             identity(),
             timing=Timing.of(duration),
-            is_gone=is_gone,
+            has_ended=is_gone,
         )
 
     @property
@@ -172,14 +172,14 @@ class Leadership:
             election.cancel()
             await asyncio.gather(election, return_exceptions=True)
             await self._on_stopped_leading()
-            await self.elector.give_back()
+            await self.elector.release()
 
     async def _on_started_leading(self, term: Term) -> None:
         with fences.behind(Fence(self.elector, term)):
             context = copy_context()
         self.is_leading = True
-        self._manager.lead(context)
+        self._manager.start_leading(context)
 
     async def _on_stopped_leading(self) -> None:
         self.is_leading = False
-        await self._manager.rest()
+        await self._manager.stop_leading()

@@ -49,7 +49,7 @@ def of_earlier_writes(manager: Manager) -> Callable[[], Awaitable[None]]:
 
     async def wait() -> None:
         if manager.is_working:
-            await _with_timeout(CATCH_UP_SECONDS, manager.worked_off())
+            await _with_timeout(CATCH_UP_SECONDS, manager.wait_idle())
 
     return wait
 
@@ -95,7 +95,7 @@ class OtherServers:
             is_current = await self._query()
         if self._stored_revision > self._served_revision:
             target = self._stored_revision
-            await _with_timeout(INSTALL_SECONDS, self._manager.done(crds.NAME, target))
+            await _with_timeout(INSTALL_SECONDS, self._manager.wait_processed(crds.NAME, target))
             self._served_revision = max(self._served_revision, target)
         return is_current
 

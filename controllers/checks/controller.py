@@ -73,7 +73,7 @@ class Report:
 
 
 @dataclass(slots=True)
-class _Failing:
+class _OutageState:
     """An object with failing outside systems: the monotonic time since then, and the attempts."""
 
     since: float
@@ -93,9 +93,9 @@ class CheckReconciler(Generic[R]):
         self._gvr = checks.model.gvr
         self._certain: dict[Key, tuple[float, Verdict]] = {}
         """Objects whose checks cannot have other results, with their intervals and verdicts."""
-        self._heard: set[Key] = set()
+        self._recheck_keys: set[Key] = set()
         """Objects with a change since their last check."""
-        self._failing: dict[Key, _Failing] = {}
+        self._outages: dict[Key, _OutageState] = {}
         """Objects for which an outside system failed in their last check."""
 
     def controller(self, watches: Sequence[Watch] = ()) -> Controller:
@@ -105,7 +105,7 @@ class CheckReconciler(Generic[R]):
             reconcile=self.reconcile,
             watches=(
                 Watch(self._gvr, self._compare),
-                *map(self._listening, (Watch(self._gvr, changed_by_user), *watches)),
+                *map(self._uncached, (Watch(self._gvr, changed_by_user), *watches)),
             ),
             concurrency=CONCURRENCY,
         )
@@ -115,22 +115,22 @@ class CheckReconciler(Generic[R]):
         key = Key.of(change.object)
         if change.new is None:
             self._certain.pop(key, None)
-            self._failing.pop(key, None)
+            self._outages.pop(key, None)
         elif key in self._certain:
             verdict = self._certain[key][1]
             if status.patch(change.new, verdict, self._env.clock.now()):
                 del self._certain[key]
         return []
 
-    def _listening(self, watch: Watch) -> Watch:
+    def _uncached(self, watch: Watch) -> Watch:
         """A copy of the watch whose changes discard cached results and restart back-off."""
 
         def keys(change: Change) -> list[Key]:
             found = list(watch.keys(change))
             for key in found:
                 self._certain.pop(key, None)
-                self._failing.pop(key, None)
-                self._heard.add(key)
+                self._outages.pop(key, None)
+                self._recheck_keys.add(key)
             return found
 
         return watch._replace(keys=keys)
@@ -139,7 +139,7 @@ class CheckReconciler(Generic[R]):
         """Check one object now."""
         if key in self._certain:
             return Result(self._certain[key][0])
-        self._heard.discard(key)
+        self._recheck_keys.discard(key)
         try:
             obj = await self._env.client.get(self._gvr, key.name, key.namespace)
         except StatusError as error:
@@ -147,7 +147,7 @@ class CheckReconciler(Generic[R]):
                 return None
             raise
         if obj["metadata"].get("deletionTimestamp"):
-            self._failing.pop(key, None)
+            self._outages.pop(key, None)
             return None
         return await self._check(obj)
 
@@ -160,7 +160,7 @@ class CheckReconciler(Generic[R]):
             return Result(self._env.recheck.unhealthy)
         try:
             found = errors or await self._checks.evaluate(run)
-            await self._env.pacer.turn()
+            await self._env.pacer.wait()
             if await self._write_findings(run, found):
                 return Result(self._env.recheck.unhealthy)
             members = await self._report.members(run, found)
@@ -174,17 +174,17 @@ class CheckReconciler(Generic[R]):
         finally:
             await run.memo.close()
         key = Key.of(obj)
-        if is_certain and key not in self._heard:
+        if is_certain and key not in self._recheck_keys:
             self._certain[key] = interval, verdict
-        return Result(self._again(key, run, interval))
+        return Result(self._next_check(key, run, interval))
 
-    def _again(self, key: Key, run: Run[R], interval: float) -> float:
+    def _next_check(self, key: Key, run: Run[R], interval: float) -> float:
         """Seconds until the next check: earlier than the interval if an outside system failed."""
         if not run.retries:
-            self._failing.pop(key, None)
+            self._outages.pop(key, None)
             return interval
         now = self._env.clock.monotonic()
-        failing = self._failing.setdefault(key, _Failing(now))
+        failing = self._outages.setdefault(key, _OutageState(now))
         delays = [
             retry.delay(failing.attempts)
             for retry in run.retries
@@ -206,7 +206,7 @@ class CheckReconciler(Generic[R]):
         if not operations:
             return
         await self._patch(obj, operations, subresource="status")
-        await self._tell(obj, verdict)
+        await self._record_event(obj, verdict)
 
     async def _patch(self, obj: Object, operations: list[Object], subresource: str = "") -> None:
         metadata = obj["metadata"]
@@ -219,11 +219,11 @@ class CheckReconciler(Generic[R]):
             subresource=subresource,
         )
 
-    async def _tell(self, obj: Object, verdict: Verdict) -> None:
+    async def _record_event(self, obj: Object, verdict: Verdict) -> None:
         before = (obj.get("status") or {}).get("fieldErrors") or []
         if [error.item() for error in verdict.errors] == before:
             return
-        await self._env.pacer.turn()
+        await self._env.pacer.wait()
         if verdict.is_healthy:
             await self._env.events.normal(obj, "ChecksPassed", "all live checks passed")
         else:

@@ -110,7 +110,7 @@ def check(
         return Check(
             name=function.__name__,
             model=model,
-            field=_known(model, field),
+            field=_field_of(model, field),
             function=function,
             parameters=tuple(inspect.signature(function).parameters)[1:],
             after=tuple(after),
@@ -129,7 +129,7 @@ def validator(
 
     def declare(function: Callable[[R, R | None], Iterable[Problem]]) -> Rule[R]:
         _refuse_vague(function)
-        return Rule(function.__name__, model, _known(model, field), function)
+        return Rule(function.__name__, model, _field_of(model, field), function)
 
     return declare
 
@@ -173,7 +173,7 @@ def _model_in(annotation: Any) -> Any:
     return models[-1] if models else Any
 
 
-def _known(model: type[Resource], field: Field) -> Field:
+def _field_of(model: type[Resource], field: Field) -> Field:
     if isinstance(field, str) and field and not field_exists(model, field):
         raise TypeError(f"{model.__name__} has no field {field!r}")
     return field

@@ -40,15 +40,19 @@ class Run(Generic[R]):
         model: type[R],
         old: Object | None = None,
         is_dry: bool = False,
-        wrong: Sequence[str] = (),
+        invalid_paths: Sequence[str] = (),
     ) -> None:
         self._raw = obj
-        self.object = models.parse_except(model, obj, wrong) if wrong else models.parse(model, obj)
+        self.object = (
+            models.parse_except(model, obj, invalid_paths)
+            if invalid_paths
+            else models.parse(model, obj)
+        )
         self.old = models.parse(model, old) if old is not None else None
         self.env = env
         self.memo = Memo()
         self.is_dry = is_dry
-        self.is_refused = bool(wrong)
+        self.is_refused = bool(invalid_paths)
         """Whether static rules refuse the object. An outage is then not reported."""
         self.retries: list[Retry] = []
         """The retry delays of checks whose outside system failed and can respond soon."""
@@ -90,7 +94,7 @@ class Run(Generic[R]):
                 raise LookupError(f"no service named {name!r}")
         return found
 
-    def again(self, unavailable: Unavailable | None = None) -> str:
+    def retry_text(self, unavailable: Unavailable | None = None) -> str:
         """A text about the next attempt. It is the same in each run."""
         if self.is_dry:
             return "send the request again later"
@@ -122,12 +126,12 @@ class CheckSet(Generic[R]):
         *,
         old: Object | None = None,
         is_dry: bool = False,
-        wrong: Sequence[str] = (),
+        invalid_paths: Sequence[str] = (),
     ) -> list[FieldError]:
-        """All errors of one object. `wrong` has the paths of members that static rules refuse;
-        checks that use such a member are skipped. If `wrong` is empty, raises `models.Unreadable`
-        for an object that does not fit the model."""
-        run = Run(obj, env, model=self.model, old=old, is_dry=is_dry, wrong=wrong)
+        """All errors of one object. `invalid_paths` has the paths of members that static rules
+        refuse; checks that use such a member are skipped. If `invalid_paths` is empty, raises
+        `models.Unreadable` for an object that does not fit the model."""
+        run = Run(obj, env, model=self.model, old=old, is_dry=is_dry, invalid_paths=invalid_paths)
         try:
             return await self.evaluate(run)
         finally:
@@ -141,19 +145,22 @@ class CheckSet(Generic[R]):
             async with asyncio.TaskGroup() as group:
                 for check in self.checks:
                     before = [outcomes[earlier] for earlier in check.after]
-                    outcomes[check] = group.create_task(self._one(check, run, before))
+                    outcomes[check] = group.create_task(self._run_check(check, run, before))
         except ExceptionGroup as failed:
             raise failed.exceptions[0] from failed
         return [error for task in outcomes.values() for error in task.result() or ()]
 
-    async def _one(
-        self, check: Check[R], run: Run[R], before: "list[asyncio.Task[list[FieldError] | None]]"
+    async def _run_check(
+        self,
+        check: Check[R],
+        run: Run[R],
+        earlier_tasks: "list[asyncio.Task[list[FieldError] | None]]",
     ) -> list[FieldError] | None:
         """The errors of one check; None if it was skipped."""
-        for earlier in before:
+        for earlier in earlier_tasks:
             if await earlier != []:
                 return None
-        await run.env.pacer.turn()
+        await run.env.pacer.wait()
         try:
             field = check.field_of(run.object)
             found = await _found_by(check, run)
@@ -177,12 +184,12 @@ async def _found_by(check: Check[R], run: Run[R]) -> list[Problem] | None:
             return None
         if not error.is_final:
             run.retries.append(check.retry)
-        return [_reported(error, check, run)]
+        return [_problem_of(error, check, run)]
     except Exception as error:  # a broken check must not keep the others from being reported
         if run.env.outages.includes(error):
             raise
         logger.exception("the check %s broke on %s", check.name, run.name)
-        detail = f"the check {check.name} broke, see the server's log; {run.again()}"
+        detail = f"the check {check.name} broke, see the server's log; {run.retry_text()}"
         return [InternalError(detail)]
 
 
@@ -202,21 +209,21 @@ async def _attempt(check: Check[R], run: Run[R]) -> list[Problem]:
     raise Unavailable("the host" if check.failure else f"the check {check.name}", reason)
 
 
-def _reported(error: OutsideError, check: Check[R], run: Run[R]) -> Problem:
+def _problem_of(error: OutsideError, check: Check[R], run: Run[R]) -> Problem:
     if isinstance(error, Unreachable):
         reason = f"unreachable: {error.reason}"
         return Invalid(f"{check.failure}: {reason}" if check.failure else reason)
     unavailable = error if isinstance(error, Unavailable) else None
-    detail = f"{error.service} {error.reason}; {run.again(unavailable)}"
+    detail = f"{error.service} {error.reason}; {run.retry_text(unavailable)}"
     return Invalid(f"{check.failure}: {detail}") if check.failure else InternalError(detail)
 
 
 def value_of(problem: Problem, obj: Object, field: str) -> Any:
     """The value of the object at the field of a problem."""
-    return OMITTED if problem.field is None else shown(obj, problem.field or field)
+    return OMITTED if problem.field is None else display_value(obj, problem.field or field)
 
 
-def shown(obj: Object, path: str) -> Any:
+def display_value(obj: Object, path: str) -> Any:
     """The object's value at a path, for an error; OMITTED for secure values and missing members."""
     if path.partition(".")[0] == SECURE:
         return OMITTED

@@ -76,7 +76,7 @@ def reason_of(errors: Sequence[FieldError]) -> str:
 def patch(obj: Object, verdict: Verdict, now: datetime) -> list[Object]:
     """The JSON patch of the status subresource for a verdict; [] if the status already has it."""
     status = obj.get("status") or {}
-    wanted = _wanted(obj, status, verdict, now=now)
+    wanted = _desired(obj, status, verdict, now=now)
     changes = {name: value for name, value in wanted.items() if status.get(name) != value}
     if not changes:
         return []
@@ -98,7 +98,7 @@ def _set(status: Object, name: str, value: Any) -> list[Object]:
     return [{"op": "remove", "path": path}] if name in status else []
 
 
-def _wanted(obj: Object, status: Object, verdict: Verdict, *, now: datetime) -> Object:
+def _desired(obj: Object, status: Object, verdict: Verdict, *, now: datetime) -> Object:
     generation = obj["metadata"].get("generation", 0)
     old_health = status.get("health") or {}
     health: Object = {"healthy": verdict.is_healthy, "checked": old_health.get("checked", 0)}

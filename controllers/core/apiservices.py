@@ -56,24 +56,24 @@ class AvailabilityController:
         servers: Servers,
         *,
         clock: Clock,
-        known: Informer,
+        informer: Informer,
         services: Informer,
         slices: Informer,
     ) -> None:
         self._client = client
         self._servers = servers
         self._clock = clock
-        self._known = known
+        self._informer = informer
         self._services = services
         self._by_service = slices.index(_service_of)
         self._slices = slices
-        self._using = known.index(_used)
+        self._by_used_service = informer.index(_used_service)
         self._failures: dict[str, int] = {}
         """Name of an APIService → consecutive failures of its server, also of its discovery."""
 
     async def reconcile(self, key: Key) -> Result | None:
         """Check the server of one APIService."""
-        obj = self._known.get(key)
+        obj = self._informer.get(key)
         if obj is None:
             self._failures.pop(key.name, None)
             return None
@@ -81,7 +81,7 @@ class AvailabilityController:
         if not registration.is_remote:
             await self._reconcile_local(obj)
             return None
-        finding = await self._finding(registration)
+        finding = await self._check_availability(registration)
         await self._write(obj, finding)
         # a server that fails the check can still return its documents
         if availability.was_asked(finding):
@@ -95,13 +95,13 @@ class AvailabilityController:
         failures = self._failures[key.name] = self._failures.get(key.name, 0) + 1
         return Result(requeue_after=RETRY.delay(failures))
 
-    def concerned(self, change: Change) -> Iterator[Key]:
+    def affected_keys(self, change: Change) -> Iterator[Key]:
         """The APIServices of a changed service, or of the service of changed slices."""
         obj = change.object
         namespace = obj["metadata"].get("namespace", "")
         of_slice = obj.get("kind") == "EndpointSlice"
         name = availability.service_of(obj) if of_slice else obj["metadata"]["name"]
-        yield from self._using.keys(f"{namespace}/{name}")
+        yield from self._by_used_service.keys(f"{namespace}/{name}")
 
     async def _reconcile_local(self, obj: Object) -> None:
         """Mark a group of this process as available, and refresh its documents."""
@@ -110,7 +110,7 @@ class AvailabilityController:
             await self._write(obj, (local["status"], local["reason"], local["message"]))
         await self._servers.refresh(obj["metadata"]["name"])
 
-    async def _finding(self, registration: Registration) -> Finding:
+    async def _check_availability(self, registration: Registration) -> Finding:
         service = registration.service
         if service is not None and not registration.url:
             place = f"{service.namespace}/{service.name}"
@@ -144,7 +144,7 @@ def _service_of(slice_: Object) -> Iterator[str]:
     yield f"{slice_['metadata'].get('namespace', '')}/{availability.service_of(slice_)}"
 
 
-def _used(obj: Object) -> Iterator[str]:
+def _used_service(obj: Object) -> Iterator[str]:
     service = Registration.of(obj).service
     if service is not None:
         yield f"{service.namespace}/{service.name}"
@@ -157,7 +157,7 @@ def add(manager: Manager, servers: Servers) -> None:
         manager.client,
         servers,
         clock=manager.clock,
-        known=of(RESOURCE),
+        informer=of(RESOURCE),
         services=of(SERVICES),
         slices=of(SLICES),
     )
@@ -171,8 +171,8 @@ def add(manager: Manager, servers: Servers) -> None:
             controller.reconcile,
             (
                 Watch(RESOURCE, leads_elsewhere),
-                Watch(SERVICES, controller.concerned),
-                Watch(SLICES, controller.concerned),
+                Watch(SERVICES, controller.affected_keys),
+                Watch(SLICES, controller.affected_keys),
             ),
             sources=(follow,),
             everywhere=True,

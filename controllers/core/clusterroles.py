@@ -21,16 +21,16 @@ MANAGER = "clusterrole-aggregation-controller"
 class AggregationController:
     """Writes the rules of every ClusterRole with an aggregationRule."""
 
-    def __init__(self, client: Client, known: Informer) -> None:
+    def __init__(self, client: Client, informer: Informer) -> None:
         self._client = client
-        self._known = known
+        self._informer = informer
 
     async def reconcile(self, key: Key) -> Result | None:
         """Write the rules of one role if they differ from those of the selected roles."""
-        role = self._known.get(key)
+        role = self._informer.get(key)
         if role is None or not role.get("aggregationRule"):
             return None
-        rules = gather(role, self._known.items())
+        rules = gather(role, self._informer.items())
         if rules == (role.get("rules") or []):
             return None
         body = {
@@ -44,9 +44,9 @@ class AggregationController:
         )
         return None
 
-    def concerned(self, change: Change) -> Iterator[Key]:
+    def affected_keys(self, change: Change) -> Iterator[Key]:
         """All roles with an aggregationRule, because a change can affect each of them."""
-        for role in self._known.items():
+        for role in self._informer.items():
             if role.get("aggregationRule"):
                 yield Key.of(role)
 
@@ -75,7 +75,7 @@ def add(manager: Manager, client: Client) -> None:
         Controller(
             "clusterrole-aggregation",
             controller.reconcile,
-            (Watch(RESOURCE, controller.concerned),),
+            (Watch(RESOURCE, controller.affected_keys),),
             concurrency=1,
         )
     )

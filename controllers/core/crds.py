@@ -61,13 +61,13 @@ class _Installed(NamedTuple):
 class CRDController:
     """Updates the table and the status of every CRD to match its spec."""
 
-    def __init__(self, client: Client, table: Table, *, clock: Clock, known: Informer) -> None:
+    def __init__(self, client: Client, table: Table, *, clock: Clock, informer: Informer) -> None:
         self._client = client
         self._table = table
         self._clock = clock
-        self._known = known
-        self._by_name = known.index(_accepted_names)
-        self._waiting = known.index(_awaited_group)
+        self._informer = informer
+        self._by_name = informer.index(_accepted_names)
+        self._by_awaited_group = informer.index(_awaited_group)
         self._written: dict[str, Object] = {}
         """CRDs that this controller wrote and that the informer may not have yet."""
         self._installed: dict[str, _Installed] = {}
@@ -113,21 +113,21 @@ class CRDController:
         """Forget handled revisions, because the store was read again and can have older ones."""
         self._served.clear()
 
-    def concerned(self, change: Change) -> Iterator[Key]:
+    def affected_keys(self, change: Change) -> Iterator[Key]:
         """The changed CRD, and the CRDs of its group that wait for names."""
         yield Key.of(change.object)
-        yield from self._waiting.keys(change.object["spec"]["group"])
+        yield from self._by_awaited_group.keys(change.object["spec"]["group"])
 
     def _newest(self, name: str) -> Object | None:
         """The newer one of the CRD written here and the CRD of the informer."""
-        seen = self._known.get(Key("", name))
+        seen = self._informer.get(Key("", name))
         written = self._written.get(name)
         if written is None:
             return seen
         if seen is not None and _revision(seen) >= _revision(written):
             del self._written[name]
             return seen
-        if self._known.version >= _revision(written):
+        if self._informer.version >= _revision(written):
             del self._written[name]
             return seen
         return written
@@ -135,7 +135,7 @@ class CRDController:
     def _competitors(self, spec: Object) -> Iterable[Object]:
         """The CRDs of the group that have, or can have by now, a name that this spec wants."""
         group = spec["group"]
-        wanted = _qualified(group, spec["names"])
+        wanted = _qualified_names(group, spec["names"])
         names = {key.name for value in wanted for key in self._by_name.keys(value)}
         names |= {name for name, crd in self._written.items() if crd["spec"]["group"] == group}
         return [crd for name in names if (crd := self._newest(name)) is not None]
@@ -153,14 +153,14 @@ class CRDController:
         if crds.FINALIZER not in (crd["metadata"].get("finalizers") or ()):
             return None
         before = crd["status"]
-        crd = {**crd, "metadata": {**crd["metadata"]}, "status": _copied(before)}
+        crd = {**crd, "metadata": {**crd["metadata"]}, "status": _copy_status(before)}
         if conditions.is_true(crd["status"], conditions.ESTABLISHED):
             crds.note_deletion_progress(crd, self._now())
             if crd["status"] != before:
                 crd = await self._write(crd)
             if await self._remove_instances(crd):
                 return Result(requeue_after=RECHECK)
-            crd = {**crd, "metadata": {**crd["metadata"]}, "status": _copied(crd["status"])}
+            crd = {**crd, "metadata": {**crd["metadata"]}, "status": _copy_status(crd["status"])}
         crds.finish_delete(crd, self._now())
         try:
             await self._client.update(crd, subresource="status")
@@ -213,12 +213,12 @@ def add(manager: Manager, table: Table) -> CRDController:
     """Add the controller to the manager, with one worker, so that it accepts the names of one CRD
     at a time."""
     known = manager.informers.of(RESOURCE)
-    controller = CRDController(manager.client, table, clock=manager.clock, known=known)
+    controller = CRDController(manager.client, table, clock=manager.clock, informer=known)
     manager.add(
         Controller(
             NAME,
             controller.reconcile,
-            (Watch(RESOURCE, keys=controller.concerned),),
+            (Watch(RESOURCE, keys=controller.affected_keys),),
             concurrency=1,
             everywhere=True,
             gives_time=True,
@@ -234,12 +234,12 @@ def _awaited_group(crd: Object) -> Iterator[str]:
 
 
 def _accepted_names(crd: Object) -> Iterator[str]:
-    yield from _qualified(
+    yield from _qualified_names(
         crd["spec"]["group"], (crd.get("status") or {}).get("acceptedNames") or {}
     )
 
 
-def _qualified(group: str, names: Object) -> set[str]:
+def _qualified_names(group: str, names: Object) -> set[str]:
     """All names of a kind and its resource, each with the group."""
     alternatives = (*(names.get("shortNames") or ()), *(names.get(member) for member in _NAMES))
     return {f"{group}/{name}" for name in alternatives if name}
@@ -249,6 +249,6 @@ def _revision(crd: Object) -> int:
     return int(crd["metadata"]["resourceVersion"])
 
 
-def _copied(status: Object) -> Object:
+def _copy_status(status: Object) -> Object:
     """A copy of a status whose conditions the caller can change."""
     return {**status, "conditions": [dict(c) for c in status.get("conditions") or ()]}

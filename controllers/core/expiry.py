@@ -16,7 +16,7 @@ from inkube.schemas.status import StatusError
 
 NAME = "expiry"
 RESOURCE = GVR("", "v1", "events")
-ALL = Key("", "events")
+ALL_EVENTS = Key("", "events")
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _NOTHING = timedelta()
 
@@ -31,7 +31,7 @@ class Expiry:
 
     def feed(self, add: Callable[[Key], None]) -> Callable[[], None]:
         """Add the only key to the queue, once."""
-        add(ALL)
+        add(ALL_EVENTS)
         return lambda: None
 
     async def reconcile(self, key: Key) -> Result:
@@ -40,7 +40,7 @@ class Expiry:
         now = self._clock.now()
         wait = self._lifetime
         for event in (await self._client.list(RESOURCE)).items:
-            left = self._lifetime - (now - _last_written(event))
+            left = self._lifetime - (now - _last_write_time(event))
             if left <= _NOTHING:
                 await self._delete(event)
             else:
@@ -57,7 +57,7 @@ class Expiry:
                 raise
 
 
-def _last_written(event: Object) -> datetime:
+def _last_write_time(event: Object) -> datetime:
     """The latest time in an Event's metadata, which records every change of a field."""
     meta = event["metadata"]
     times = [meta["creationTimestamp"]]

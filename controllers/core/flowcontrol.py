@@ -51,7 +51,7 @@ class DanglingController:
                 raise
         return None
 
-    def concerned(self, change: Change) -> Iterator[Key]:
+    def affected_keys(self, change: Change) -> Iterator[Key]:
         """The flow schemas that name a changed priority level."""
         yield from self._by_level.keys(change.object["metadata"]["name"])
 
@@ -84,7 +84,7 @@ def add(manager: Manager) -> None:
         Controller(
             "flow-schemas",
             controller.reconcile,
-            (Watch(SCHEMAS), Watch(LEVELS, controller.concerned)),
+            (Watch(SCHEMAS), Watch(LEVELS, controller.affected_keys)),
             concurrency=1,
             everywhere=True,
             gives_time=True,

@@ -18,7 +18,7 @@ from inkube.schemas.status import StatusError
 NAME = "garbage"
 ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"
-_REMEMBERED = 500  # deleted owners, the size of the reference's cache of absent owners
+_MAX_ABSENT_OWNERS = 500  # deleted owners, the size of the reference's cache of absent owners
 _WORKERS = 20  # --concurrent-gc-syncs
 _WRITER = "kube-controller-manager"
 
@@ -31,22 +31,22 @@ class Graph:
         self._dependents: dict[str, dict[tuple[str, str, str], Key]] = {}
         self._waiting: dict[str, Key] = {}
         """Owners in foreground deletion, by uid."""
-        self._gone: deque[str] = deque(maxlen=_REMEMBERED)
+        self._absent_owners: deque[str] = deque(maxlen=_MAX_ABSENT_OWNERS)
 
-    def hear(self, step: Step) -> Iterable[Key]:
+    def apply(self, step: Step) -> Iterable[Key]:
         """Record a step. Yields the objects that the collector must check because of it."""
-        place = _place(step.item.key)
+        place = _identity(step.item.key)
         old = self._items.pop(place, None)
         new = step.new
         if old is not None:
-            self._forget(place, old)
+            self._remove(place, old)
         if new is not None and (new.owners or new.is_deleting):
-            self._remember(place, new)
+            self._add(place, new)
         if new is None or (old is not None and old.uid != new.uid):
             gone = old if old is not None else step.item
             left = self.dependents(gone.uid)
             if left:
-                self._gone.append(gone.uid)
+                self._absent_owners.append(gone.uid)
             yield from left
         yield from self._owners_to_tell(old, new)
         if new is None:
@@ -68,9 +68,9 @@ class Graph:
         """The objects that name this owner."""
         return list(self._dependents.get(uid, {}).values())
 
-    def is_gone(self, uid: str) -> bool:
+    def is_absent(self, uid: str) -> bool:
         """Whether this owner was deleted recently, even if its kind is no longer served."""
-        return uid in self._gone
+        return uid in self._absent_owners
 
     def blocking(self, uid: str) -> list[Key]:
         """The dependents that a foreground deletion of this owner waits for."""
@@ -82,21 +82,21 @@ class Graph:
 
     def is_waiting(self, key: Key) -> bool:
         """Whether the object is in foreground deletion."""
-        item = self._items.get(_place(key))
+        item = self._items.get(_identity(key))
         return item is not None and item.is_deleting and FOREGROUND in item.finalizers
 
-    def _remember(self, place: tuple[str, str, str], item: Item) -> None:
-        self._items[place] = item
+    def _add(self, identity: tuple[str, str, str], item: Item) -> None:
+        self._items[identity] = item
         for owner in item.owners:
-            self._dependents.setdefault(owner.uid, {})[place] = item.key
+            self._dependents.setdefault(owner.uid, {})[identity] = item.key
         if item.is_deleting and FOREGROUND in item.finalizers:
             self._waiting[item.uid] = item.key
 
-    def _forget(self, place: tuple[str, str, str], item: Item) -> None:
+    def _remove(self, identity: tuple[str, str, str], item: Item) -> None:
         self._waiting.pop(item.uid, None)
         for owner in item.owners:
             places = self._dependents.get(owner.uid, {})
-            places.pop(place, None)
+            places.pop(identity, None)
             if not places:
                 self._dependents.pop(owner.uid, None)
 
@@ -110,7 +110,7 @@ class Graph:
                 yield self._waiting[owner.uid]
 
 
-def _place(key: Key) -> tuple[str, str, str]:
+def _identity(key: Key) -> tuple[str, str, str]:
     """An object's identity in all versions of its kind."""
     group = key.resource.rpartition("/")[0].rpartition("/")[0]
     plural = key.resource.rpartition("/")[2]
@@ -143,7 +143,7 @@ class Collector:
         """Add the objects to check to the queue. Returns a function that ends this."""
 
         def follow(step: Step) -> None:
-            for key in self._graph.hear(step):
+            for key in self._graph.apply(step):
                 add(key)
 
         def retry() -> None:
@@ -174,12 +174,12 @@ class Collector:
             elif FOREGROUND in item.finalizers:
                 await self._finish_foreground(item, obj)
         elif item.owners:
-            await self._judge(item, obj)
+            await self._attempt_to_delete(item, obj)
         return None
 
-    async def _judge(self, item: Item, obj: Object) -> None:
+    async def _attempt_to_delete(self, item: Item, obj: Object) -> None:
         """attemptToDeleteItem: keep the object, remove its missing owners, or delete it."""
-        standings = [(owner, await self._standing(item, owner)) for owner in item.owners]
+        standings = [(owner, await self._owner_state(item, owner)) for owner in item.owners]
         found = {standing for _, standing in standings}
         if _OwnerState.UNKNOWN in found:
             self._unknown.add(item.key)
@@ -197,10 +197,10 @@ class Collector:
         else:
             await self._delete(item.key, obj, _policy(item))
 
-    async def _standing(self, item: Item, owner: Owner) -> _OwnerState:
+    async def _owner_state(self, item: Item, owner: Owner) -> _OwnerState:
         kind = self._catalog.find(owner.api_version, owner.kind)
         if kind is None:
-            gone = self._graph.is_gone(owner.uid)
+            gone = self._graph.is_absent(owner.uid)
             return _OwnerState.DANGLING if gone else _OwnerState.UNKNOWN
         if kind.namespaced and not item.key.namespace:
             return _OwnerState.IMPOSSIBLE

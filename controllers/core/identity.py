@@ -63,14 +63,14 @@ class IdentityController:
         self._client = client
         self._clock = clock
         self._leases = leases
-        self._own = Key(NAMESPACE, name_of(socket.gethostname()))
+        self._own_key = Key(NAMESPACE, name_of(socket.gethostname()))
 
     async def reconcile(self, key: Key) -> Result | None:
         """Handle one Lease, again when it is due."""
         found = self._leases.get(key)
         try:
-            if key == self._own:
-                return Result(await self._keep(found))
+            if key == self._own_key:
+                return Result(await self._renew(found))
             if found is not None:
                 return Result(await self._collect(found))
         except StatusError as error:
@@ -78,34 +78,34 @@ class IdentityController:
                 raise
         return None
 
-    async def _keep(self, found: Object | None) -> float:
+    async def _renew(self, stored: Object | None) -> float:
         """Create or renew the Lease of this server. Returns seconds until the next renewal."""
         now = self._clock.now()
-        if found is None:
+        if stored is None:
             await self._client.create(lease(now, str(uuid.uuid4())))
             return _PERIOD
-        left = _PERIOD - _age(found, now)
+        left = _PERIOD - _age(stored, now)
         if left > 0:
             return left
-        spec = {**(found.get("spec") or {}), "renewTime": meta.format_micro_time(now)}
-        await self._client.update({**found, "spec": spec})
+        spec = {**(stored.get("spec") or {}), "renewTime": meta.format_micro_time(now)}
+        await self._client.update({**stored, "spec": spec})
         return _PERIOD
 
-    async def _collect(self, found: Object) -> float:
+    async def _collect(self, lease: Object) -> float:
         """Delete an expired Lease of another server. Returns seconds until it expires, or 0."""
-        spec = found.get("spec") or {}
-        left = (spec.get("leaseDurationSeconds") or 0) - _age(found, self._clock.now())
+        spec = lease.get("spec") or {}
+        left = (spec.get("leaseDurationSeconds") or 0) - _age(lease, self._clock.now())
         if left > 0:
             return left
-        name, version = found["metadata"]["name"], found["metadata"]["resourceVersion"]
+        name, version = lease["metadata"]["name"], lease["metadata"]["resourceVersion"]
         options = {"preconditions": {"resourceVersion": version}}
         await self._client.delete(LEASES, name, NAMESPACE, options=options)
         return 0.0
 
 
-def _age(found: Object, now: datetime) -> float:
+def _age(lease: Object, now: datetime) -> float:
     """Seconds since the last renewal. A Lease without a renewal time has expired, as upstream."""
-    renewed = (found.get("spec") or {}).get("renewTime")
+    renewed = (lease.get("spec") or {}).get("renewTime")
     if not renewed:
         return float("inf")
     return (now - datetime.fromisoformat(renewed)) / timedelta(seconds=1)

@@ -26,7 +26,7 @@ FINALIZER = "kubernetes"
 RECHECK = 5.0
 """Seconds until the next attempt after a refused deletion in a namespace."""
 
-_CALM = {
+_NO_FAILURES = {
     "NamespaceDeletionDiscoveryFailure": (
         "ResourcesDiscovered",
         "All resources successfully discovered",
@@ -61,17 +61,17 @@ class RemainingObjects:
 
     def conditions(self) -> dict[str, tuple[str, str, str]]:
         """Status, reason and message of every condition."""
-        found = {name: ("False", *calm) for name, calm in _CALM.items()}
+        found = {name: ("False", *calm) for name, calm in _NO_FAILURES.items()}
         if self.refusals:
             text = ", ".join(self.refusals)
             message = f"Failed to delete all resource types, {len(self.refusals)} remaining: {text}"
             found["NamespaceDeletionContentFailure"] = ("True", "ContentDeletionFailed", message)
         if self.resources:
-            text = _counted(self.resources, "{} has {} resource instances")
+            text = _counts_text(self.resources, "{} has {} resource instances")
             message = f"Some resources are remaining: {text}"
             found["NamespaceContentRemaining"] = ("True", "SomeResourcesRemain", message)
         if self.finalizers:
-            text = _counted(self.finalizers, "{} in {} resource instances")
+            text = _counts_text(self.finalizers, "{} in {} resource instances")
             message = f"Some content in the namespace has finalizers remaining: {text}"
             found["NamespaceFinalizersRemaining"] = ("True", "SomeFinalizersRemain", message)
         return found
@@ -84,32 +84,32 @@ class Drain:
         self._client = client
         self._catalog = catalog
         self._clock = clock
-        self._draining: set[str] = set()
+        self._namespaces: set[str] = set()
 
     def feed(self, add: Callable[[Key], None]) -> Callable[[], None]:
         """Add a namespace in deletion to the queue after a change in it."""
 
         def follow(step: Step) -> None:
             namespace = step.item.key.namespace
-            if namespace in self._draining:
+            if namespace in self._namespaces:
                 add(Key("", namespace))
 
         def anew() -> None:
-            for namespace in self._draining:
+            for namespace in self._namespaces:
                 add(Key("", namespace))
 
         return self._catalog.follow(follow, anew)
 
     async def reconcile(self, key: Key) -> Result | None:
         """Take one step for the deletion of one namespace."""
-        namespace = await self._find(key.name)
+        namespace = await self._get_or_none(key.name)
         if namespace is None or "deletionTimestamp" not in namespace["metadata"]:
-            self._draining.discard(key.name)
+            self._namespaces.discard(key.name)
             return None
         if FINALIZER not in (namespace["spec"].get("finalizers") or ()):
-            self._draining.discard(key.name)
+            self._namespaces.discard(key.name)
             return None
-        self._draining.add(key.name)
+        self._namespaces.add(key.name)
         remains = await self._empty(key.name, namespace["metadata"]["deletionTimestamp"])
         namespace = await self._report(namespace, remains)
         if remains.grace:
@@ -117,7 +117,7 @@ class Drain:
         if remains.resources:
             return Result(requeue_after=RECHECK) if remains.refusals else None
         await self._finalize(namespace)
-        self._draining.discard(key.name)
+        self._namespaces.discard(key.name)
         return None
 
     async def _empty(self, name: str, since: str) -> RemainingObjects:
@@ -140,8 +140,8 @@ class Drain:
         selection = Selection(namespace=namespace)
         found = (await self._client.list(resource, selection)).items
         living = [obj for obj in found if "deletionTimestamp" not in obj["metadata"]]
-        for start in range(0, len(living), _AT_ONCE):
-            batch = living[start : start + _AT_ONCE]
+        for start in range(0, len(living), _MAX_CONCURRENT_DELETIONS):
+            batch = living[start : start + _MAX_CONCURRENT_DELETIONS]
             await asyncio.gather(*(self._delete(resource, obj, remains) for obj in batch))
         if not found:
             return
@@ -191,7 +191,7 @@ class Drain:
         body = {**namespace, "spec": {**namespace["spec"], "finalizers": finalizers}}
         await self._client.update(body, subresource="finalize")
 
-    async def _find(self, name: str) -> Object | None:
+    async def _get_or_none(self, name: str) -> Object | None:
         try:
             return await self._client.get(RESOURCE, name)
         except StatusError as error:
@@ -200,7 +200,7 @@ class Drain:
             raise
 
 
-_AT_ONCE = 100  # deletions that may share a commit
+_MAX_CONCURRENT_DELETIONS = 100  # deletions that may share a commit
 _PODS = GVR("", "v1", "pods")
 _NEW_EVENTS = GVR("events.k8s.io", "v1", "events")
 
@@ -223,11 +223,11 @@ def _is_content(kind: Kind) -> bool:
     return "delete" in kind.verbs and kind.resource not in (_PODS, _NEW_EVENTS)
 
 
-def _counted(counts: Counter[str], form: str) -> str:
+def _counts_text(counts: Counter[str], form: str) -> str:
     return ", ".join(sorted(form.format(name, count) for name, count in counts.items()))
 
 
-def _terminating(change: Change) -> Iterable[Key]:
+def _keys_of_terminating(change: Change) -> Iterable[Key]:
     if change.new is not None and "deletionTimestamp" in change.new["metadata"]:
         yield Key.of(change.new)
 
@@ -235,5 +235,5 @@ def _terminating(change: Change) -> Iterable[Key]:
 def add(manager: Manager, catalog: Catalog) -> None:
     """Add the controller to the manager."""
     drain = Drain(manager.client, catalog, manager.clock)
-    watch = Watch(RESOURCE, keys=_terminating)
+    watch = Watch(RESOURCE, keys=_keys_of_terminating)
     manager.add(Controller(NAME, drain.reconcile, (watch,), sources=(drain.feed,)))

@@ -38,14 +38,14 @@ class Schemas(Protocol):
 class TypeChecking:
     """Writes `status.typeChecking` for every generation of every policy."""
 
-    def __init__(self, client: Client, schemas: Schemas, known: Informer) -> None:
+    def __init__(self, client: Client, schemas: Schemas, informer: Informer) -> None:
         self._client = client
         self._schemas = schemas
-        self._known = known
+        self._informer = informer
 
     async def reconcile(self, key: Key) -> Result | None:
         """Check one policy, unless this generation was already checked."""
-        policy = self._known.get(key)
+        policy = self._informer.get(key)
         if policy is None:
             return None
         generation = policy["metadata"].get("generation", 0)

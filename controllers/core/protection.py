@@ -41,10 +41,10 @@ def add_claims(manager: Manager, client: Client) -> None:
     def is_used(claim: Object) -> bool:
         meta = claim["metadata"]
         found = (users.get(key) for key in index.keys(f"{meta['namespace']}/{meta['name']}"))
-        return any(pod is not None and _holds(pod) for pod in found)
+        return any(pod is not None and _may_use_volumes(pod) for pod in found)
 
     def of_pod(change: Change) -> Iterator[Key]:
-        if change.new is None or not _holds(change.new):
+        if change.new is None or not _may_use_volumes(change.new):
             for name in claims_of(change.object):
                 yield Key(change.object["metadata"]["namespace"], name)
 
@@ -72,14 +72,14 @@ def add_classes(manager: Manager, client: Client) -> None:
         volumes.index(_classes_of_volume),
     ]
 
-    def is_used(found: Object) -> bool:
-        return any(index.keys(found["metadata"]["name"]) for index in indexes)
+    def is_used(volume_class: Object) -> bool:
+        return any(index.keys(volume_class["metadata"]["name"]) for index in indexes)
 
     def of_claim(change: Change) -> Iterator[Key]:
-        yield from _left(change, _classes_of_claim)
+        yield from _classes_no_longer_named(change, _classes_of_claim)
 
     def of_volume(change: Change) -> Iterator[Key]:
-        yield from _left(change, _classes_of_volume)
+        yield from _classes_no_longer_named(change, _classes_of_volume)
 
     name = "volumeattributesclass-protection-controller"
     others = {CLAIMS: of_claim, VOLUMES: of_volume}
@@ -130,7 +130,7 @@ def _claims(pod: Object) -> Iterator[str]:
     return (f"{pod['metadata']['namespace']}/{name}" for name in claims_of(pod))
 
 
-def _holds(pod: Object) -> bool:
+def _may_use_volumes(pod: Object) -> bool:
     """Whether a kubelet can use the volumes of a pod: it has a node and is not terminal."""
     phase = (pod.get("status") or {}).get("phase")
     return bool(pod["spec"].get("nodeName")) and phase not in ("Succeeded", "Failed")
@@ -151,7 +151,9 @@ def _classes_of_volume(volume: Object) -> list[str]:
     return [name] if name else []
 
 
-def _left(change: Change, classes: Callable[[Object], list[str]]) -> Iterator[Key]:
+def _classes_no_longer_named(
+    change: Change, classes: Callable[[Object], list[str]]
+) -> Iterator[Key]:
     """The classes that an object no longer names."""
     before = classes(change.old) if change.old is not None else []
     after = classes(change.new) if change.new is not None else []

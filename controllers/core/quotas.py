@@ -17,7 +17,7 @@ from inkube.schemas.status import StatusError
 
 NAME = "quotas"
 RESOURCE = GVR("", "v1", "resourcequotas")
-_CHANGING = frozenset({
+_RECALCULATED = frozenset({
     "v1/pods", "v1/persistentvolumeclaims", "v1/services", "resource.k8s.io/v1/resourceclaims",
 })  # fmt: skip
 """Kinds whose objects can reduce their usage while they exist."""
@@ -26,22 +26,22 @@ _CHANGING = frozenset({
 class QuotaController:
     """Computes the usage of quotas."""
 
-    def __init__(self, client: Client, catalog: Catalog, known: Informer) -> None:
+    def __init__(self, client: Client, catalog: Catalog, informer: Informer) -> None:
         self._client = client
         self._catalog = catalog
-        self._known = known
+        self._informer = informer
 
     def feed(self, add: Callable[[Key], None]) -> Callable[[], None]:
         """Add the quotas of a namespace to the queue after a deletion or reduced usage in it."""
 
         def follow(step: Step) -> None:
-            changed = step.old is not None and step.item.key.resource in _CHANGING
+            changed = step.old is not None and step.item.key.resource in _RECALCULATED
             if step.new is None or changed:
-                for quota in self._known.items(step.item.key.namespace or "-"):
+                for quota in self._informer.items(step.item.key.namespace or "-"):
                     add(Key.of(quota))
 
         def anew() -> None:
-            for quota in self._known.items():
+            for quota in self._informer.items():
                 add(Key.of(quota))
 
         return self._catalog.follow(follow, anew)
@@ -55,14 +55,14 @@ class QuotaController:
                 return None
             raise
         hard = quotas.hard(quota)
-        status = {"hard": hard, "used": await self._used(quota)}
+        status = {"hard": hard, "used": await self._usage(quota)}
         if not hard:
             status = {}
         if (quota.get("status") or {}) != status:
             await self._client.update({**quota, "status": status}, subresource="status")
         return None
 
-    async def _used(self, quota: Object) -> Object:
+    async def _usage(self, quota: Object) -> Object:
         namespace = quota["metadata"]["namespace"]
         used = {}
         listed: dict[tuple[str, str], list[Object]] = {}
@@ -88,7 +88,7 @@ class QuotaController:
         return None
 
 
-def _outdated(change: Change) -> Iterable[Key]:
+def _keys_to_recalculate(change: Change) -> Iterable[Key]:
     """The quota of a change, if it is new or its limits differ from those in its status."""
     new = change.new
     if new is None:
@@ -101,5 +101,5 @@ def _outdated(change: Change) -> Iterable[Key]:
 def add(manager: Manager, catalog: Catalog) -> None:
     """Add the controller to the manager."""
     controller = QuotaController(manager.client, catalog, manager.informers.of(RESOURCE))
-    watch = Watch(RESOURCE, keys=_outdated)
+    watch = Watch(RESOURCE, keys=_keys_to_recalculate)
     manager.add(Controller(NAME, controller.reconcile, (watch,), sources=(controller.feed,)))

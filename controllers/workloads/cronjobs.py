@@ -202,7 +202,7 @@ class CronJobController:
                 text = f"Error creating job: {error.message}"
                 await self._events.warning(owner, "FailedCreate", text)
             raise
-        await self._jobs.reach(int(job["metadata"]["resourceVersion"]))
+        await self._jobs.wait_for_revision(int(job["metadata"]["resourceVersion"]))
         await self._events.normal(owner, "SuccessfulCreate", f"Created job {name}")
         meta = job["metadata"]
         made = {

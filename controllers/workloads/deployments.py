@@ -281,7 +281,7 @@ class DeploymentController:
                 return await self._collided(deployment, name)
             await self._refused(deployment, name, error)
             raise
-        await self._sets.reach(int(made["metadata"]["resourceVersion"]))
+        await self._sets.wait_for_revision(int(made["metadata"]["resourceVersion"]))
         if size(made):
             message = f"Scaled up replica set {name} from 0 to {size(made)}"
             await self._events.normal(deployment, "ScalingReplicaSet", message)
@@ -334,7 +334,7 @@ class DeploymentController:
         written = await writes.update(self._client, changed)
         if written is None:
             raise _Outdated
-        await self._sets.reach(int(written["metadata"]["resourceVersion"]))
+        await self._sets.wait_for_revision(int(written["metadata"]["resourceVersion"]))
         return written
 
     async def _scale(
@@ -473,7 +473,7 @@ class DeploymentController:
         written = await writes.update(self._client, changed, subresource="status")
         if written is None:
             raise _Outdated
-        await self._deployments.reach(int(written["metadata"]["resourceVersion"]))
+        await self._deployments.wait_for_revision(int(written["metadata"]["resourceVersion"]))
         deployment.update(written)
 
 

@@ -182,7 +182,7 @@ async def test_an_event_that_cannot_be_written_is_dropped(
 async def test_the_remembered_events_are_bounded_and_no_count_is_lost(
     client, recorder, monkeypatch
 ):
-    monkeypatch.setattr(eventseries, "REMEMBERED", 3)
+    monkeypatch.setattr(eventseries, "MAX_CACHED", 3)
     made = [await client.create(config_map(f"map-{number}")) for number in range(5)]
     for _ in range(3):
         await tell(recorder, made[0])

@@ -3,7 +3,7 @@
 import pytest
 
 from inkube.controllers.eventnames import EventNames
-from inkube.controllers.events import BURST, REFILL, SIMILAR, SIMILAR_WITHIN, Recorder
+from inkube.controllers.events import BURST, REFILL, SIMILAR, SIMILAR_SECONDS, Recorder
 
 EVENTS = "v1/events"
 COMBINED = "(combined from similar events): "
@@ -66,7 +66,7 @@ async def test_messages_for_another_reason_or_object_are_not_combined(client, re
 async def test_messages_after_a_pause_are_separate_again(client, clock, recorder, obj):
     for message in messages(0, SIMILAR + 1):
         await recorder.normal(obj, "Told", message)
-    clock.advance(SIMILAR_WITHIN + 1)
+    clock.advance(SIMILAR_SECONDS + 1)
     await recorder.normal(obj, "Told", "later")
     assert (await stored(client))["later"] == 1
 

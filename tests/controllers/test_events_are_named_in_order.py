@@ -130,12 +130,12 @@ async def test_a_restart_at_the_same_time_overwrites_no_event(client, clock, obj
 
 
 async def test_the_remembered_events_are_bounded(client, clock, names, monkeypatch):
-    monkeypatch.setattr(events, "REMEMBERED", 3)
+    monkeypatch.setattr(events, "MAX_CACHED", 3)
     recorder = Recorder(client, clock, names)
     made = [await client.create(config_map(f"map-{number}")) for number in range(5)]
     for each in (*made, made[4], made[0]):
         await recorder.normal(each, "Told", "a message")
-    assert len(recorder._recorded) == 3
+    assert len(recorder._records) == 3
     counts = {
         each["involvedObject"]["name"]: each["count"]
         for each in (await client.list(EVENTS, "ns")).items

@@ -108,11 +108,11 @@ async def test_a_caller_waits_until_the_cache_reaches_its_revision(client, infor
     await informer.caught_up()
     made = await client.create(thing("a"))
     first, later = int(made["metadata"]["resourceVersion"]), informer.version + 1_000
-    waiting = asyncio.create_task(informer.reach(later))
-    given_up = asyncio.create_task(informer.reach(first))
+    waiting = asyncio.create_task(informer.wait_for_revision(later))
+    given_up = asyncio.create_task(informer.wait_for_revision(first))
     await asyncio.sleep(0)
     given_up.cancel()
-    await informer.reach(first)
+    await informer.wait_for_revision(first)
     assert informer.version >= first
     assert informer.get(Key("ns", "a")) is not None
     assert not waiting.done()

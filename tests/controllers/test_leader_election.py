@@ -49,7 +49,9 @@ class World:
         self.clients = [Breakable(server.client) for _ in NAMES]
         self.gone: set[str] = set()
         self.electors = [
-            Elector(client, self.clock, PLACE, name, timing=TIMING, is_gone=self.gone.__contains__)
+            Elector(
+                client, self.clock, PLACE, name, timing=TIMING, has_ended=self.gone.__contains__
+            )
             for name, client in zip(NAMES, self.clients, strict=True)
         ]
         self.until = dict.fromkeys(NAMES, 0.0)
@@ -79,7 +81,7 @@ class World:
     async def give_back(self, number: int) -> None:
         elector = self.electors[number]
         elector._term = await self._own_term(NAMES[number])
-        await elector.give_back()
+        await elector.release()
         self.until[NAMES[number]] = 0.0
 
     async def _own_term(self, name: str) -> Term | None:
@@ -163,7 +165,7 @@ class Candidate:
         finally:
             job.cancel()
             await asyncio.gather(job, return_exceptions=True)
-            await self.elector.give_back()
+            await self.elector.release()
             await self.informers.stop()
 
 
@@ -181,7 +183,7 @@ async def test_who_waits_takes_over_at_once_what_is_given_back(server: APIServer
         assert await first.told.get() == "leads"
         async with second.running():
             assert second.elector.holder == "first"
-            await second.informers.of(LEASES, _selection()).synced()
+            await second.informers.of(LEASES, _selection()).wait_synced()
             await stack.aclose()
             assert await second.told.get() == "leads"
 

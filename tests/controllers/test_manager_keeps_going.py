@@ -152,7 +152,7 @@ async def test_an_outage_ends_for_a_server_that_steps_down(client, clock, caplog
         await client.create(thing("a"))
         await settled(manager)
         clock.advance(5)
-        await manager.rest()
+        await manager.stop_leading()
         _, end = warnings(caplog)
     assert end.getMessage() == "the controllers that failed are stopped, after 5 s of failures"
     assert len(warnings(caplog)) == 2

@@ -11,7 +11,7 @@ async def test_one_waiter_goes_on_per_turn_of_the_loop():
     pacer, order = Pacer(), []
 
     async def work(number):
-        await pacer.turn()
+        await pacer.wait()
         order.append(number)
 
     async def request():
@@ -29,12 +29,12 @@ async def test_one_waiter_goes_on_per_turn_of_the_loop():
 
 async def test_a_waiter_that_gives_up_does_not_hold_up_the_others():
     pacer = Pacer()
-    gone = asyncio.create_task(pacer.turn())
+    gone = asyncio.create_task(pacer.wait())
     await asyncio.sleep(0)
     gone.cancel()
     async with within():
-        await pacer.turn()
-        await pacer.turn()
+        await pacer.wait()
+        await pacer.wait()
 
 
 async def order_of(crowd, patient="patient"):
@@ -42,7 +42,7 @@ async def order_of(crowd, patient="patient"):
     pacer, order = Pacer(), []
 
     async def work(name, **how):
-        await pacer.turn(**how)
+        await pacer.wait(**how)
         order.append(name)
         if name != patient and len(order) < 10 * crowd:
             await work(name, **how)  # there is always more work

@@ -24,45 +24,45 @@ async def turn():
 async def test_a_key_added_twice_is_taken_once(queue):
     queue.add("a")
     queue.add("a")
-    assert await queue.take() == "a"
+    assert await queue.get() == "a"
     queue.done("a")
     assert queue.is_idle
 
 
 async def test_what_a_key_is_added_for_before_its_work_begins_is_seen_by_that_work(queue):
     queue.add("a")
-    await queue.take()
+    await queue.get()
     queue.add("a")
-    queue.begin("a")
+    queue.start("a")
     queue.done("a")
     assert queue.is_idle
 
 
 async def test_a_key_added_while_it_is_worked_on_is_taken_again_afterwards(queue):
     queue.add("a")
-    await queue.take()
+    await queue.get()
     queue.add("a")
     queue.add("b")
-    assert await queue.take() == "b"
+    assert await queue.get() == "b"
     queue.done("a")
-    assert await queue.take() == "a"
+    assert await queue.get() == "a"
 
 
 async def test_a_worker_takes_a_key_that_waits_without_waiting_for_one(queue):
-    assert queue.take_waiting() is None
+    assert queue.get_nowait() is None
     queue.add("a")
-    assert queue.take_waiting() == "a"
+    assert queue.get_nowait() == "a"
     assert not queue.is_idle
     queue.done("a")
-    assert queue.take_waiting() is None
+    assert queue.get_nowait() is None
     assert queue.is_idle
 
 
 async def test_a_key_that_another_worker_took_is_not_given_to_one_that_waits(queue):
-    waiting = asyncio.create_task(queue.take())
+    waiting = asyncio.create_task(queue.get())
     await turn()
     queue.add("a")
-    assert queue.take_waiting() == "a"
+    assert queue.get_nowait() == "a"
     await turn()
     queue.add("b")
     assert await waiting == "b"
@@ -82,7 +82,7 @@ async def test_a_delayed_key_comes_when_the_clock_reaches_it(queue, clock):
     assert len(queue) == 0
     clock.advance(1)
     await turn()
-    assert await queue.take() == "a"
+    assert await queue.get() == "a"
 
 
 async def test_the_earliest_of_several_delays_counts_and_only_that(queue, clock):
@@ -91,7 +91,7 @@ async def test_the_earliest_of_several_delays_counts_and_only_that(queue, clock)
     await turn()
     clock.advance(10)
     await turn()
-    queue.done(await queue.take())
+    queue.done(await queue.get())
     clock.advance(60)
     await turn()
     assert len(queue) == 0
@@ -100,7 +100,7 @@ async def test_the_earliest_of_several_delays_counts_and_only_that(queue, clock)
 async def test_work_done_early_cancels_the_delayed_add(queue, clock):
     queue.add_after("a", 30)
     queue.add("a")
-    queue.done(await queue.take())
+    queue.done(await queue.get())
     await turn()
     clock.advance(31)
     await turn()

@@ -14,7 +14,7 @@ from inkube.controllers.client import (
     PatchType,
     Selection,
     gvr_of,
-    selected,
+    selection_of,
 )
 from inkube.schemas import status
 from inkube.schemas.clock import Clock
@@ -53,7 +53,7 @@ class FaultInjectingClient:
         labels: str = "",
         fields: str = "",
     ) -> ObjectList:
-        selection = selected(namespace, labels, fields)
+        selection = selection_of(namespace, labels, fields)
         work = self._client.list(resource, selection)
         if self._faults.rules is None:
             return await work
@@ -68,7 +68,7 @@ class FaultInjectingClient:
         fields: str = "",
         resource_version: str = "",
     ) -> AsyncGenerator[Event, None]:
-        selection = selected(namespace, labels, fields)
+        selection = selection_of(namespace, labels, fields)
         events = self._client.watch(resource, selection, resource_version=resource_version)
         injection = self._injection("watch", resource, selection.namespace)
         if injection is not None:

@@ -32,7 +32,7 @@ from inkube.controllers.client import (
     PatchType,
     Selection,
     gvr_of,
-    selected,
+    selection_of,
 )
 from inkube.schemas import status
 from inkube.schemas.meta import GVR, split_api_version
@@ -110,7 +110,7 @@ class InProcessClient:
         labels: str = "",
         fields: str = "",
     ) -> ObjectList:
-        selection = selected(namespace, labels, fields)
+        selection = selection_of(namespace, labels, fields)
         call = self._call("list", resource, selection.namespace or self._default_namespace)
         options = ListOptions(labels=selection.labels, fields=selection.fields)
         with _errors_of(call):
@@ -127,7 +127,7 @@ class InProcessClient:
         fields: str = "",
         resource_version: str = "",
     ) -> AsyncGenerator[Event, None]:
-        selection = selected(namespace, labels, fields)
+        selection = selection_of(namespace, labels, fields)
         call = self._call("watch", resource, selection.namespace or self._default_namespace)
         options = ListOptions(
             labels=selection.labels,

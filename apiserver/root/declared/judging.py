@@ -28,7 +28,7 @@ class _NoRequests:
     def counted(self, name: str) -> tuple[int, int] | None:
         return None
 
-    def listen(self, heard: Callable[[str], None]) -> Callable[[], None]:
+    def listen(self, listener: Callable[[str], None]) -> Callable[[], None]:
         return lambda: None
 
 
@@ -41,7 +41,7 @@ def judged_kinds(options: Options) -> list[KindModule[Any]]:
     store = Store(MemoryLog(), JSONCodec())
     client = InProcessClient(Registry(store, Chain([]), SystemFields()), Resources())
     secrets, services = StoredSecrets(store, KeyFiles(None)), dict[str, Any]()
-    manager = Manager(client, SystemClock(), leads=False)
+    manager = Manager(client, SystemClock(), is_leader=False)
     server = ServerAccess(*repeat(_without_a_server, len(fields(ServerAccess))))
     kinds: list[KindModule[Any]] = []
     for name in options.module_names:

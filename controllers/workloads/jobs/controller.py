@@ -307,7 +307,7 @@ class JobController:
     async def _write(self, job: Object) -> Object:
         """Write the status and return the Job. Raises StatusError if the Job changed meanwhile."""
         written = await self._client.update(job, subresource="status")
-        await self._jobs.reach(int(written["metadata"]["resourceVersion"]))
+        await self._jobs.wait_for_revision(int(written["metadata"]["resourceVersion"]))
         return written
 
     async def _tell_end(self, job: Object, ending: Ending) -> None:

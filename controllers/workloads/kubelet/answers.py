@@ -64,7 +64,7 @@ class Answers:
 
     async def _objects(self, resource: str, namespace: str) -> list[Object]:
         informer = self._cluster.informer(resource)
-        await informer.synced()
+        await informer.wait_synced()
         await informer.caught_up()  # a user can have created an object meanwhile
         found = informer.items(namespace)
         return sorted(found, key=lambda obj: str(obj["metadata"]["name"]))

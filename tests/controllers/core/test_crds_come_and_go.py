@@ -197,7 +197,7 @@ async def test_what_a_controller_read_before_does_not_bring_an_old_schema_back(s
     changed = await client.patch(CRDS, "boats.example.com", patch={"spec": limited(2)["spec"]})
     looked = []
     follower = controller.CRDController(
-        client, _Table(looked), clock=server.clock, known=server.manager.informers.of(CRDS)
+        client, _Table(looked), clock=server.clock, informer=server.manager.informers.of(CRDS)
     )
     follower.serve({**changed})
     follower.serve({**former})

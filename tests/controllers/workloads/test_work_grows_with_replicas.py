@@ -18,13 +18,13 @@ async def rolled_over(replicas):
     async with APIServer(workloads=True) as server:
         await server.client.create(w.workload("Deployment", replicas=replicas))
         await server.settled(SECONDS)
-        revision, reconciles = server.store.revision, server.manager.work_done()
+        revision, reconciles = server.store.revision, server.manager.reconcile_count()
         patch = {"spec": {"template": w.template("i:2")}}
         await server.client.patch(w.DEPLOYMENTS, "web", "default", patch=patch)
         await server.settled(SECONDS)
         found = await server.client.get(w.DEPLOYMENTS, "web", "default")
         assert found["status"]["updatedReplicas"] == found["status"]["replicas"] == replicas
-        done = server.store.revision - revision, server.manager.work_done() - reconciles
+        done = server.store.revision - revision, server.manager.reconcile_count() - reconciles
         for _ in range(200):
             await asyncio.sleep(0)
         await server.settled(SECONDS)
