@@ -18,7 +18,7 @@ BUILDERS = {
     "apiserver/root/defaults/roles.py": {"_read"},
     "apiserver/root/security.py": {"build"},
     "apiserver/root/sources/compatibility.py": {"_serves"},
-    "apiserver/root/sources/foundation.py": {"opened"},
+    "apiserver/root/sources/foundation.py": {"open_foundation"},
     "apiserver/subresources/table.py": {"table"},
     "schemas/builtin/definitions.py": {"_version"},
     "schemas/builtin/resources.py": {"_in_range"},

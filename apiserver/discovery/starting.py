@@ -29,11 +29,11 @@ class StartupHandler:
         self._health = Health(self._failures, strict=("healthz", "readyz"))
         self._app: Handler | None = None
 
-    def attach(self, app: Handler) -> None:
+    def set_app(self, app: Handler) -> None:
         """From now on, pass requests to the application, also on earlier connections."""
         self._app = app
 
-    def detach(self) -> None:
+    def clear_app(self) -> None:
         """Pass no more requests to the application, because the server has stopped."""
         self._app = None
 

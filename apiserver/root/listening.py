@@ -54,7 +54,7 @@ class Listener:
     def serve(self, app: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]) -> None:
         """Let the application handle requests, also on connections that are already open."""
         self.server.request_handler = app
-        self.startup_handler.attach(app)
+        self.startup_handler.set_app(app)
 
 
 async def open_listener(
@@ -100,7 +100,7 @@ def _release(server: web.Server, startup_handler: StartupHandler) -> None:
     """Drop the references to the application of a stopped server, which refers to the listener:
     without this cycle, a test's server leaves little to the garbage collector."""
     server.request_handler = startup_handler
-    startup_handler.detach()
+    startup_handler.clear_app()
 
 
 def site(

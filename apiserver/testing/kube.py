@@ -251,7 +251,7 @@ def _clock(options: Options) -> FakeClock | None:
     """
     if options.seed is not None:
         return None
-    taken = getattr(options.snapshot, "taken_at", None)
+    taken = getattr(options.snapshot, "taken", None)
     start = max(taken, datetime.now(UTC)) if taken else None
     return FakeClock(start, ticking=True)
 

@@ -42,7 +42,7 @@ def controller(engine: Engine, env: Environment) -> Controller:
         }
 
     async def reconcile(key: Key) -> Result | None:
-        async with engine.origin.alone(key.namespace, key.name):
+        async with engine.origin.locked(key.namespace, key.name):
             await _reconcile(key, env)
         return None
 

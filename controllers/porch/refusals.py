@@ -67,9 +67,9 @@ def malformed(name: str, errors: Sequence[FieldError], kind: str = KIND) -> Stat
     return status.malformed(GROUP, VERSION, kind, name, errors)
 
 
-def busy(name: str, what: str, resource: str = RESOURCE) -> StatusError:
+def busy(name: str, operation: str, resource: str = RESOURCE) -> StatusError:
     """Another write of the same object is in progress: status 409 in both sets of codes."""
-    sentence = f"another request is already in progress {what}"
+    sentence = f"another request is already in progress {operation}"
     return status.conflict(GROUP, resource, name, sentence)
 
 

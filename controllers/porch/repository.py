@@ -45,7 +45,7 @@ MIGRATION = "porch.kpt.dev/v1alpha2-migration"
 _NO_OCI = "oci repositories cannot be read by this server"
 _CONTENT = "The 'content' field is deprecated, its only valid value is 'Package'"
 _NAME = "metadata.name must conform to the RFC1123 DNS label standard"
-EXHAUSTED = 600.0
+EXHAUSTED_SECONDS = 600.0
 """Seconds until a repository that exceeds the limits is read again, unless its Repository
 changes."""
 _CONCURRENCY = 8
@@ -95,7 +95,7 @@ def _validators(options: Options) -> Sequence[Rule[Repository]]:
 
     return (
         name_is_a_label, content_is_package, type_and_block, repo_well_formed, branch_well_formed,
-        directory_well_formed, schedule_parses, time_parses, what_stays,
+        directory_well_formed, schedule_parses, time_parses, immutable_fields,
     )  # fmt: skip
 
 
@@ -168,7 +168,7 @@ def time_parses(repository: Repository, old: Repository | None) -> Iterator[Prob
 
 
 @validator(Repository, field="spec")
-def what_stays(repository: Repository, old: Repository | None) -> Iterator[Problem]:
+def immutable_fields(repository: Repository, old: Repository | None) -> Iterator[Problem]:
     """The fields that locate the packages are immutable (O2)."""
     if old is None:
         return
@@ -200,7 +200,7 @@ async def _transaction(engine: Engine, write: Write, env: Environment) -> AsyncI
         return
     async with engine.locks.hold("repositories"):
         for other in (await env.client.list(Repository.gvr, Selection())).items:
-            if _share(write.obj, other):
+            if _overlap(write.obj, other):
                 own = other["metadata"]
                 place = f"{own['namespace']}/{own['name']}"
                 sentence = f"Repository conflict with existing repository: {place}"
@@ -210,7 +210,7 @@ async def _transaction(engine: Engine, write: Write, env: Environment) -> AsyncI
         yield
 
 
-def _share(one: Object, other: Object) -> bool:
+def _overlap(one: Object, other: Object) -> bool:
     here, there = one["spec"].get("git"), other["spec"].get("git")
     same_object = all(one["metadata"].get(m) == other["metadata"][m] for m in ("name", "namespace"))
     if not here or not there or same_object:
@@ -239,7 +239,7 @@ async def readable(repository: Repository, run: Any) -> AsyncIterator[Problem]:
         refs = await engine.depots.run(depot.url, depot.store.refs)
         if depot.layout.main not in refs and not repository.spec.git.create_branch:
             raise sync.BranchNotFound(refs)
-    except troubles.READING as error:
+    except troubles.READ_ERRORS as error:
         yield problem_of(error, run.raw)
 
 
@@ -261,18 +261,18 @@ class _Reconciler:
 
     def __init__(self, options: Options, engine: Engine, env: Environment) -> None:
         self._options, self._engine, self._env = options, engine, env
-        self._synced: dict[Key, tuple[object, sync.Synced]] = {}
+        self._sync_results: dict[Key, tuple[object, sync.SyncResult]] = {}
         """The result of the last sync of each Repository, and the state of the Repository at that
         time."""
 
     def controller(self) -> Controller:
         """The controller to run."""
-        secrets = Watch("v1/secrets", lambda change: self._using(change.object))
+        secrets = Watch("v1/secrets", lambda change: self._keys_using(change.object))
         watches = (Watch(Repository.gvr), secrets)
         name = f"{Repository.gvr.resource}.{CONFIG} sync"
         return Controller(name, self.reconcile, watches, concurrency=_CONCURRENCY)
 
-    def _using(self, secret: Object) -> list[Key]:
+    def _keys_using(self, secret: Object) -> list[Key]:
         """The Repositories that use a Secret as credentials."""
         own = secret["metadata"]
         informer = self._env.informers.of(Repository.gvr)
@@ -288,20 +288,20 @@ class _Reconciler:
         obj = await storedobjects.repository(self._env.client, key.name, key.namespace)
         if obj is None:
             self._engine.forget(key.namespace, key.name)
-            self._synced.pop(key, None)
+            self._sync_results.pop(key, None)
             return None
         if obj["metadata"].get("deletionTimestamp"):
             await self._unregister(key, obj)
             return None
         if obj["spec"].get("git") is None:
-            await self._tell(obj, [Invalid(_NO_OCI).at("spec.type", "oci")], {})
-            self._engine.readiness.synced(key.namespace, key.name)
+            await self._write_status(obj, [Invalid(_NO_OCI).at("spec.type", "oci")], {})
+            self._engine.readiness.mark_synced(key.namespace, key.name)
             return None
         if not (obj.get("status") or {}).get("conditions"):
             obj = await self._begin(obj)
         wait = self._wait(obj)
         if wait > 0:
-            self._engine.readiness.synced(key.namespace, key.name)
+            self._engine.readiness.mark_synced(key.namespace, key.name)
             return Result(wait)
         return await self._sync(key, obj)
 
@@ -309,7 +309,7 @@ class _Reconciler:
         finalizers = obj["metadata"].get("finalizers") or []
         if FINALIZER not in finalizers:
             return
-        async with self._engine.origin.alone(key.namespace, key.name):
+        async with self._engine.origin.locked(key.namespace, key.name):
             await sync.forget(self._env, key.namespace, key.name)
         left = [each for each in finalizers if each != FINALIZER]
         patch = {"metadata": {"finalizers": left or None, "uid": obj["metadata"]["uid"]}}
@@ -349,19 +349,19 @@ class _Reconciler:
         errors: list[FieldError] = []
         unreadable: list[tuple[str, str]] = []
         delay = self._options.sync_interval or self._env.recheck.healthy
-        async with self._engine.origin.alone(key.namespace, key.name):
+        async with self._engine.origin.locked(key.namespace, key.name):
             try:
                 depot = await self._engine.depots.open(obj)
-                known = self._synced.get(key)
+                known = self._sync_results.get(key)
                 before = known[1] if known and known[0] == _state(obj) else None
                 found = await sync.sync(self._env, self._engine.depots, obj, depot, before)
-            except troubles.READING as error:
+            except troubles.READ_ERRORS as error:
                 errors = [problem_of(error, obj).at("spec.git.repo")]
                 delay = min(_patience(error), self._env.recheck.unhealthy)
                 if isinstance(error, TooMuch):
-                    delay = EXHAUSTED
+                    delay = EXHAUSTED_SECONDS
             else:
-                self._synced[key] = (_state(obj), found)
+                self._sync_results[key] = (_state(obj), found)
                 unreadable = found.unreadable
                 members["packageCount"] = found.packages
                 members["gitCommitHash"] = found.head
@@ -370,8 +370,8 @@ class _Reconciler:
         members["nextFullSyncTime"] = meta.format_time(now + timedelta(seconds=max(1, delay)))
         for where, why in unreadable:
             await self._env.events.warning(obj, "PackageUnreadable", f"{where}: {why}")
-        await self._tell(obj, errors, members)
-        self._engine.readiness.synced(key.namespace, key.name)
+        await self._write_status(obj, errors, members)
+        self._engine.readiness.mark_synced(key.namespace, key.name)
         return Result(delay)
 
     @staticmethod
@@ -382,7 +382,9 @@ class _Reconciler:
         following = cron.parse(schedule).after(now, now.tzinfo)
         return default if following is None else (following - now).total_seconds()
 
-    async def _tell(self, obj: Object, errors: Sequence[FieldError], members: Object) -> None:
+    async def _write_status(
+        self, obj: Object, errors: Sequence[FieldError], members: Object
+    ) -> None:
         if errors:
             finding = Finding("Ready", False, "Error", errors[0].detail)
         else:

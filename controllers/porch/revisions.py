@@ -14,15 +14,15 @@ from inkube.schemas.objects import Object
 API = f"{GROUP}/{VERSION}"
 
 
-def found_object(repository: Object, depot: Depot, found: FoundRevision) -> Object:
+def object_of(repository: Object, depot: Depot, revision: FoundRevision) -> Object:
     """The object of a revision that was found in git."""
-    assert found.kptfile is not None, "what is new was read"
+    assert revision.kptfile is not None, "what is new was read"
     meta = repository["metadata"]
-    name = layout.name_of(meta["name"], found.package, found.workspace)
+    name = layout.name_of(meta["name"], revision.package, revision.workspace)
     spec: Object = {
-        "packageName": found.package,
+        "packageName": revision.package,
         "repository": meta["name"],
-        "workspaceName": found.workspace,
+        "workspaceName": revision.workspace,
     }
     obj: Object = {
         "apiVersion": API,
@@ -31,30 +31,30 @@ def found_object(repository: Object, depot: Depot, found: FoundRevision) -> Obje
         "spec": spec,
         "status": {},
     }
-    renew(obj, depot, found)
+    renew(obj, depot, revision)
     return obj
 
 
-def renew(obj: Object, depot: Depot, found: FoundRevision) -> None:
+def renew(obj: Object, depot: Depot, revision: FoundRevision) -> None:
     """Update an object to the state found in git. Its metadata stays, except the generation."""
     spec, status = obj["spec"], obj.setdefault("status", {})
     before = dict(spec)
-    spec["lifecycle"] = found.lifecycle
-    if found.revision:
-        spec["revision"] = found.revision
+    spec["lifecycle"] = revision.lifecycle
+    if revision.revision:
+        spec["revision"] = revision.revision
     else:
         spec.pop("revision", None)
-    if found.tasks and "tasks" not in spec:
-        spec["tasks"] = found.tasks
-    if found.kptfile is not None:
-        mirror(obj, found.kptfile)
-    place(obj, depot, found.ref, found.commit)
+    if revision.tasks and "tasks" not in spec:
+        spec["tasks"] = revision.tasks
+    if revision.kptfile is not None:
+        mirror(obj, revision.kptfile)
+    place(obj, depot, revision.ref, revision.commit)
     status["deployment"] = depot.deployment
-    if found.lifecycle in FINAL:
-        if found.published_by:
-            status.setdefault("publishedBy", found.published_by)
-        if found.published_at:
-            status.setdefault("publishTimestamp", found.published_at)
+    if revision.lifecycle in FINAL:
+        if revision.published_by:
+            status.setdefault("publishedBy", revision.published_by)
+        if revision.published_at:
+            status.setdefault("publishTimestamp", revision.published_at)
     else:
         status.pop("publishedBy", None)
         status.pop("publishTimestamp", None)

@@ -81,11 +81,11 @@ class Rules:
 
     def validate(self, obj: Object, old: Object | None) -> list[FieldError]:
         """Validate a create or an update. Raises StatusError with the code of the rule."""
-        return self._created(obj) if old is None else self._updated(obj, old)
+        return self._validate_create(obj) if old is None else self._validate_update(obj, old)
 
     # create: section 6, steps 1 to 3
 
-    def _created(self, obj: Object) -> list[FieldError]:
+    def _validate_create(self, obj: Object) -> list[FieldError]:
         spec, name = obj["spec"], self.name_of(obj)
         self._check_given(spec)
         errors = self._form(obj, name)
@@ -165,7 +165,7 @@ class Rules:
 
     # update of the object: section 9
 
-    def _updated(self, obj: Object, old: Object) -> list[FieldError]:
+    def _validate_update(self, obj: Object, old: Object) -> list[FieldError]:
         name, spec, before = old["metadata"]["name"], obj["spec"], old["spec"]
         self._known(name, spec, before)
         errors = self._unmanaged(obj, old)
@@ -194,32 +194,32 @@ class Rules:
             for member in _IMMUTABLE
             if spec.get(member) != before.get(member)
         ]
-        errors += self._added(spec.get("tasks") or [], before.get("tasks") or [])
+        errors += self._validate_added_tasks(spec.get("tasks") or [], before.get("tasks") or [])
         return errors
 
-    def _added(self, tasks: list[Any], before: list[Any]) -> list[FieldError]:
+    def _validate_added_tasks(self, tasks: list[Any], old_tasks: list[Any]) -> list[FieldError]:
         """Check that completed tasks are unchanged. Later tasks follow the rules of a create."""
         if not tasks:
             return []
-        if len(tasks) < len(before):
-            why = f"{len(before)} tasks were carried out; none of them can be removed"
+        if len(tasks) < len(old_tasks):
+            why = f"{len(old_tasks)} tasks were carried out; none of them can be removed"
             return [fielderrors.invalid("spec.tasks", len(tasks), why)]
-        if len(tasks) > max(MOST_TASKS, len(before)):
+        if len(tasks) > max(MOST_TASKS, len(old_tasks)):
             return [fielderrors.too_many("spec.tasks", len(tasks), MOST_TASKS)]
         why = "a task that was carried out cannot be changed or removed; more can be added after it"
         errors = [
             fielderrors.invalid(f"spec.tasks[{at}]", task.get("type", ""), why)
-            for at, (task, old) in enumerate(zip(tasks, before, strict=False))
+            for at, (task, old) in enumerate(zip(tasks, old_tasks, strict=False))
             if not same(task, old)
         ]
         if not errors:
-            for task in tasks[len(before) :]:
+            for task in tasks[len(old_tasks) :]:
                 self._task(task)
         return errors
 
-    def _known(self, name: str, spec: Object, before: Object) -> None:
+    def _known(self, name: str, spec: Object, old: Object) -> None:
         """Check L4 and L5."""
-        was, wanted = before.get("lifecycle"), spec.get("lifecycle")
+        was, wanted = old.get("lifecycle"), spec.get("lifecycle")
         if was not in layout.LIFECYCLES:
             sentence = f'invalid original lifecycle value: "{was}"'
             raise self.refusals.bad_value(name, LIFECYCLE, was, sentence)
@@ -279,10 +279,10 @@ class Rules:
         return [fielderrors.invalid(LIFECYCLE, was if was == DRAFT else wanted, _APPROVAL[was])]
 
 
-def _recognize(tasks: list[Any], before: list[Any]) -> None:
+def _recognize(tasks: list[Any], old_tasks: list[Any]) -> None:
     """Replace sent tasks with their stored form if they differ only in values that the server
     set."""
-    for at, (task, old) in enumerate(zip(tasks, before, strict=False)):
+    for at, (task, old) in enumerate(zip(tasks, old_tasks, strict=False)):
         if same(_essential(task), _essential(old)):
             tasks[at] = old
 
@@ -291,19 +291,19 @@ def _essential(task: Any) -> Any:
     """A task without empty members and without the default strategy of upgrades."""
     if not isinstance(task, dict):
         return task
-    made = {name: _essential(each) for name, each in task.items() if _plain(each) is not None}
+    made = {name: _essential(each) for name, each in task.items() if _or_none(each) is not None}
     if made.get("strategy") == merge.STRATEGIES[0]:
         del made["strategy"]
     return made
 
 
-def _changed(spec: Object, before: Object) -> bool:
+def _changed(spec: Object, old: Object) -> bool:
     """Whether the spec differs in more than its lifecycle; omitted tasks count as unchanged."""
     skipped = ("lifecycle",) if spec.get("tasks") else ("lifecycle", "tasks")
-    names_ = {*spec, *before} - {*skipped}
-    return any(not same(_plain(spec.get(n)), _plain(before.get(n))) for n in names_)
+    names_ = {*spec, *old} - {*skipped}
+    return any(not same(_or_none(spec.get(n)), _or_none(old.get(n))) for n in names_)
 
 
-def _plain(value: Any) -> Any:
+def _or_none(value: Any) -> Any:
     """The value, or None if it is empty: empty values count as absent."""
     return value if value not in ({}, [], "") else None

@@ -12,7 +12,7 @@ from inkube.schemas.objects import Object
 from inkube.schemas.status import StatusError
 
 
-async def found(client: Client, kind: type, name: str, namespace: str) -> Object | None:
+async def get_or_none(client: Client, kind: type, name: str, namespace: str) -> Object | None:
     """An object; None if it does not exist."""
     try:
         return await client.get(kind.gvr, name, namespace)  # type: ignore[attr-defined] # a Resource
@@ -24,12 +24,12 @@ async def found(client: Client, kind: type, name: str, namespace: str) -> Object
 
 async def revision(client: Client, name: str, namespace: str) -> Object | None:
     """A PackageRevision; None if it does not exist."""
-    return await found(client, PackageRevision, name, namespace)
+    return await get_or_none(client, PackageRevision, name, namespace)
 
 
 async def repository(client: Client, name: str, namespace: str) -> Object | None:
     """A Repository; None if it does not exist."""
-    return await found(client, Repository, name, namespace)
+    return await get_or_none(client, Repository, name, namespace)
 
 
 async def of_package(client: Client, namespace: str, repository: str, package: str) -> list[Object]:
@@ -61,7 +61,7 @@ async def summary_record(
 ) -> list[Record]:
     """The records that update the summary of a package to its revisions."""
     name = layout.package_name(repository, package)
-    old = await found(client, PorchPackage, name, namespace)
+    old = await get_or_none(client, PorchPackage, name, namespace)
     latest = revisions.latest_of(siblings)
     if not siblings:
         return [] if old is None else [Record("delete", old)]

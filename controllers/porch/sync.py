@@ -25,7 +25,7 @@ class BranchNotFound(Exception):
         super().__init__(text)
 
 
-class Synced(NamedTuple):
+class SyncResult(NamedTuple):
     """The result of a sync."""
 
     head: str
@@ -45,12 +45,12 @@ async def sync(
     depots: Depots,
     repository: Object,
     depot: Depot,
-    before: Synced | None = None,
-) -> Synced:
+    previous: SyncResult | None = None,
+) -> SyncResult:
     """Read git, and write records for new, changed and removed revisions. Raises BranchNotFound and
     the errors of hosts.
 
-    The result `before` is returned again if the refs and the number of objects are the same.
+    The result `previous` is returned again if the refs and the number of objects are the same.
     """
     git, meta = repository["spec"]["git"], repository["metadata"]
     refs = await depots.run(depot.url, depot.store.refs)
@@ -60,9 +60,9 @@ async def sync(
         await depots.run(depot.url, lambda: _begin(depot, meta["name"]))
         refs = await depots.run(depot.url, depot.store.refs)
     objects = await storedobjects.of_repository(env.client, meta["namespace"], meta["name"])
-    same_refs = before is not None and before.digest == digest(refs)
-    if before is not None and same_refs and before.packages == len(objects):
-        return before
+    same_refs = previous is not None and previous.digest == digest(refs)
+    if previous is not None and same_refs and previous.packages == len(objects):
+        return previous
     known = {
         (revisions.ref_of(obj), revisions.commit_of(obj)): obj["spec"]["workspaceName"]
         for obj in objects
@@ -71,11 +71,11 @@ async def sync(
 
     await depots.run(depot.url, lambda: depot.store.fetch(refs.values()))
     found = await depots.work(lambda: discovery.discover(depot.store, refs, depot.layout, known))
-    records = _records(repository, depot, objects, found.found)
+    records = _records(repository, depot, objects, found.revisions)
     old = await storedobjects.packages(env.client, meta["namespace"], meta["name"])
     count, summaries = _summaries(repository, objects, records, old)
     await storedobjects.commit(env, [*records, *summaries])
-    return Synced(refs[depot.layout.main], count, found.unreadable, digest(refs))
+    return SyncResult(refs[depot.layout.main], count, found.unreadable, digest(refs))
 
 
 def _begin(depot: Depot, name: str) -> None:
@@ -88,20 +88,23 @@ def _begin(depot: Depot, name: str) -> None:
 
 
 def _records(
-    repository: Object, depot: Depot, objects: Sequence[Object], found: Sequence[FoundRevision]
+    repository: Object,
+    depot: Depot,
+    objects: Sequence[Object],
+    found_revisions: Sequence[FoundRevision],
 ) -> list[Record]:
     """The records to write for the revisions of a Repository."""
     name = repository["metadata"]["name"]
     before = {obj["metadata"]["name"]: obj for obj in objects}
     now: dict[str, Object] = {}
     originals: dict[str, Object] = {}
-    for each in found:
+    for each in found_revisions:
         own = layout.name_of(name, each.package, each.workspace)
         if own in now or len(own) > 253:
             continue  # two refs of one workspace: the first one is used
         old = before.get(own)
         if old is None:
-            now[own] = revisions.found_object(repository, depot, each)
+            now[own] = revisions.object_of(repository, depot, each)
             continue
         originals[own] = old
         copied: Object = {

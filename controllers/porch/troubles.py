@@ -5,11 +5,11 @@ from inkube.controllers.porch.git.depots import SecretMissing, SecretUnfit
 from inkube.controllers.porch.sync import BranchNotFound
 from inkube.controllers.provisioning import NotAuthorized, RepositoryNotFound, TooMuch
 
-ASKING = (NotAuthorized, RepositoryNotFound, OutsideError)
+REQUEST_ERRORS = (NotAuthorized, RepositoryNotFound, OutsideError)
 """The errors of any operation on a git repository."""
-OPENING = (*ASKING, SecretMissing, SecretUnfit)
+OPEN_ERRORS = (*REQUEST_ERRORS, SecretMissing, SecretUnfit)
 """The errors of opening a repository with its Secret."""
-READING = (*OPENING, BranchNotFound, TooMuch)
+READ_ERRORS = (*OPEN_ERRORS, BranchNotFound, TooMuch)
 """The errors of a sync."""
 
 

@@ -24,8 +24,8 @@ _KIND = "ConnectionAuthorizeRequest"
 def authorize(tokens: Tokens) -> Subresource:
     """The subresource."""
 
-    async def answer(question: Question, env: Environment) -> Reply:
-        obj = await sync.found(env, Connection, Key(question.namespace, question.name))
+    async def serve(question: Question, env: Environment) -> Reply:
+        obj = await sync.get_or_none(env, Connection, Key(question.namespace, question.name))
         if obj is None:
             raise status.not_found(GROUP, Connection.gvr.resource, question.name)
         connection = models.parse(Connection, obj)
@@ -59,7 +59,7 @@ def authorize(tokens: Tokens) -> Subresource:
         head = {"kind": _KIND, "apiVersion": question.api_version, "metadata": {}}
         return Reply({**head, "spec": {"code": ""}, "status": {"authorized": True}})
 
-    return Subresource("authorize", answer, kind=_KIND, verbs=("create",))
+    return Subresource("authorize", serve, kind=_KIND, verbs=("create",))
 
 
 def _spec(question: Question) -> dict[str, Any]:

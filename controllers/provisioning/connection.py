@@ -22,7 +22,7 @@ from inkube.controllers.secure import SecureValues
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.status import StatusError
 
-NAMED = 5
+MAX_NAMED = 5
 """The maximum number of repositories that the error of the deletion guard names; it counts all."""
 
 
@@ -69,7 +69,7 @@ async def not_in_use(connection: Connection, env: Environment) -> AsyncIterator[
     listed = await env.client.list(Repository.gvr, selection)
     users = _users(connection, listed.items)
     if users:
-        names = " ".join(users[:NAMED])
+        names = " ".join(users[:MAX_NAMED])
         yield Forbidden(
             f"cannot delete connection: referenced by {len(users)} repository(s): [{names}]"
         )

@@ -17,7 +17,7 @@ from inkube.controllers.checks import (
     check,
 )
 from inkube.controllers.provisioning.outside.hosts import (
-    NEEDED,
+    REQUIRED_PERMISSIONS,
     AppNotFound,
     AppSession,
     InstallationNotFound,
@@ -99,7 +99,9 @@ async def permissions_granted(
     of_installation = await session.installation_permissions()
     options = connection.spec.webhook
     has_hooks = options is None or not options.disabled
-    wanted = {name: level for name, level in NEEDED.items() if has_hooks or name != HOOKS}
+    wanted = {
+        name: level for name, level in REQUIRED_PERMISSIONS.items() if has_hooks or name != HOOKS
+    }
     lacking = {name for name, needed in wanted.items() if not _suffices(of_app, name, needed)}
     for name in wanted:
         if name in lacking:
@@ -111,20 +113,20 @@ async def permissions_granted(
             yield Forbidden(f"{text}. Accept the updated permissions at {connection.spec.url}")
 
 
-def _lacks(who: str, granted: dict[str, str], name: str) -> str:
-    needs = f"requires '{NEEDED[name]}', has '{_level(granted, name)}'"
-    return f"{who} lacks required '{name}' permission: {needs}"
+def _lacks(subject: str, permissions: dict[str, str], name: str) -> str:
+    needs = f"requires '{REQUIRED_PERMISSIONS[name]}', has '{_level(permissions, name)}'"
+    return f"{subject} lacks required '{name}' permission: {needs}"
 
 
 CHECKS = (app_accepted, installation_exists, permissions_granted)
 
 
-def _suffices(granted: dict[str, str], name: str, needed: str) -> bool:
-    return _LEVELS.get(_level(granted, name), 0) >= _LEVELS[needed]
+def _suffices(permissions: dict[str, str], name: str, required: str) -> bool:
+    return _LEVELS.get(_level(permissions, name), 0) >= _LEVELS[required]
 
 
-def _level(granted: dict[str, str], name: str) -> str:
-    return granted.get(name) or granted.get(_ALIASES.get(name, name)) or ""
+def _level(permissions: dict[str, str], name: str) -> str:
+    return permissions.get(name) or permissions.get(_ALIASES.get(name, name)) or ""
 
 
 async def session_of(run: Run[Connection]) -> AppSession | None:

@@ -23,14 +23,14 @@ FORCE = f"{GROUP}/force-delete"
 def finalizers(pulls: Pulls) -> Finalizers:
     """The steps in their order. By default, resources are removed, not released."""
 
-    async def forget(repository: Repository, env: Environment) -> None:
+    async def forget_pull(repository: Repository, env: Environment) -> None:
         pulls.forget(Key(repository.metadata.namespace, repository.metadata.name))
 
     return Finalizers(
         Finalizer(PENDING_JOBS, _remove_jobs),
         Finalizer(CLEANUP, _remove_webhook),
-        Finalizer(RELEASE, forget),
-        Finalizer(REMOVE, forget),
+        Finalizer(RELEASE, forget_pull),
+        Finalizer(REMOVE, forget_pull),
         default=(REMOVE, PENDING_JOBS, CLEANUP),
         told="deleteError",
     )
@@ -53,7 +53,7 @@ async def _remove_webhook(repository: Repository, env: Environment) -> None:
     metadata = repository.metadata
     if metadata.annotations.get(FORCE) == "true":
         return
-    obj = await sync.found(env, Repository, Key(metadata.namespace, metadata.name))
+    obj = await sync.get_or_none(env, Repository, Key(metadata.namespace, metadata.name))
     if obj is None:
         return
     run = Run(obj, env, model=Repository)

@@ -29,18 +29,18 @@ MARKDOWN = ".md"
 def files(pulls: Pulls) -> Subresource:
     """The subresource."""
 
-    async def answer(question: Question, env: Environment) -> Reply:
+    async def serve(question: Question, env: Environment) -> Reply:
         async def reply(run: Run[Repository], question: Question) -> Reply:
             request = _Request(run, question, pulls)
             try:
-                return await request.answer()
+                return await request.respond()
             except Unsupported as error:
                 raise status.bad_request(str(error)) from error
 
-        return await readings.replied(question, env, reply)
+        return await readings.reply_or_status(question, env, reply)
 
     verbs = ("get", "create", "update", "delete")
-    return Subresource("files", answer, kind="ResourceWrapper", verbs=verbs)
+    return Subresource("files", serve, kind="ResourceWrapper", verbs=verbs)
 
 
 class _Request:
@@ -49,13 +49,13 @@ class _Request:
     def __init__(self, run: Run[Repository], question: Question, pulls: Pulls) -> None:
         self._run = run
         self._question = question
-        self._stock = pulls
+        self._pulls = pulls
         self._repository = run.object
         self._ref = question.query.get("ref", "")
         self._path = "/".join(question.rest)
         self._is_directory = question.is_directory
 
-    async def answer(self) -> Reply:
+    async def respond(self) -> Reply:
         """Handle the verb. Permission to write is checked before the path. Raises StatusError."""
         verb = self._question.verb
         if verb != "get":
@@ -110,29 +110,31 @@ class _Request:
             raise status.too_large(f"a file may have {LARGEST} bytes at most")
         if file.path.endswith(MARKDOWN):
             return Reply(file.data, media="text/markdown")
-        return self._wrapped(file)
+        return self._wrap(file)
 
     async def _delete(self) -> Reply:
         tree = await self._tree_to_write()
         if self._is_directory:
-            below = [file for file in self._below(tree) if file.path.startswith(f"{self._path}/")]
+            below = [
+                file for file in self._files_below(tree) if file.path.startswith(f"{self._path}/")
+            ]
             if not below:
                 raise _not_found("file not found")
-            await self._commit([Edit(self._place(file.path), None) for file in below], "Delete")
+            await self._commit([Edit(self._full_path(file.path), None) for file in below], "Delete")
             return self._wrapper(File(f"{self._path}/", b""), {"action": "delete"})
         file = self._file(tree)
-        reply = self._wrapped(file, "delete")
-        await self._commit([Edit(self._place(file.path), None)], "Delete")
+        reply = self._wrap(file, "delete")
+        await self._commit([Edit(self._full_path(file.path), None)], "Delete")
         return reply
 
     async def _write(self, *, is_new: bool) -> Reply:
         tree = await self._tree_to_write()
-        known = {file.path: file for file in self._below(tree)}
+        known = {file.path: file for file in self._files_below(tree)}
         if self._is_directory:
             keep = f"{self._path}/.keep"
             if keep in known:
                 raise StatusError(409, Reason.ALREADY_EXISTS, "file already exists")
-            await self._commit([Edit(self._place(keep), b"")], "Create")
+            await self._commit([Edit(self._full_path(keep), b"")], "Create")
             return self._wrapper(File(f"{self._path}/", b""), {"action": "create"})
         original = self._question.query.get("originalPath", "") if is_new else ""
         if is_new and self._path in known:
@@ -145,13 +147,13 @@ class _Request:
             if original not in known:
                 raise _not_found("file not found")
             data = data or known[original].data
-            edits.append(Edit(self._place(original), None))
+            edits.append(Edit(self._full_path(original), None))
         if len(data) > LARGEST:
             raise status.too_large(f"a file may have {LARGEST} bytes at most")
         file = File(self._path, data)
-        reply = self._wrapped(file, "create" if is_new else "update", is_strict=True)
+        reply = self._wrap(file, "create" if is_new else "update", is_strict=True)
         verb = "Move" if original else "Create" if is_new else "Update"
-        await self._commit([*edits, Edit(self._place(self._path), data)], verb)
+        await self._commit([*edits, Edit(self._full_path(self._path), data)], verb)
         return reply
 
     async def _commit(self, edits: list[Edit], verb: str) -> None:
@@ -160,7 +162,7 @@ class _Request:
         options = self._repository.spec.sync
         is_configured = self._ref in ("", places.configured_branch(self._repository))
         if is_configured and options is not None and options.enabled:
-            await sync.ask_after_write(self._run.raw, self._run.env, self._stock)
+            await sync.ask_after_write(self._run.raw, self._run.env, self._pulls)
 
     async def _tree(self) -> Tree:
         return await places.tree(self._run, self._ref)
@@ -173,20 +175,20 @@ class _Request:
                 return await places.tree(self._run)
         return await self._tree()
 
-    def _below(self, tree: Tree) -> list[File]:
+    def _files_below(self, tree: Tree) -> list[File]:
         return tree.below(self._repository.spec.path)
 
-    def _place(self, path: str) -> str:
+    def _full_path(self, path: str) -> str:
         base = self._repository.spec.path
         return f"{base}/{path}" if base else path
 
     def _file(self, tree: Tree) -> File:
-        for file in self._below(tree):
+        for file in self._files_below(tree):
             if file.path == self._path:
                 return file
         raise _not_found("file not found")
 
-    def _wrapped(self, file: File, action: str = "", *, is_strict: bool = False) -> Reply:
+    def _wrap(self, file: File, action: str = "", *, is_strict: bool = False) -> Reply:
         """The wrapper of a file, with its problems in `errors`.
 
         Raises StatusError 400 for a file that is not a resource, and, if `is_strict`, for any
@@ -205,7 +207,7 @@ class _Request:
             if is_strict or not error.kind:
                 raise status.bad_request(str(error)) from error
             return self._wrapper(file, {"file": content, "action": action}, [str(error)])
-        pulled = self._stock.of(
+        pulled = self._pulls.of(
             Key(scope.namespace, scope.repository), self._repository.metadata.uid
         )
         known = {each.identity: each for each in pulled.resources} if pulled is not None else {}
@@ -244,5 +246,5 @@ class _Request:
         return Reply(body, code=206 if errors and self._question.verb == "get" else 200)
 
 
-def _not_found(why: str) -> StatusError:
-    return StatusError(404, Reason.NOT_FOUND, why)
+def _not_found(message: str) -> StatusError:
+    return StatusError(404, Reason.NOT_FOUND, message)

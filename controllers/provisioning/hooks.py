@@ -23,13 +23,13 @@ from inkube.controllers.provisioning.types import GROUP, VERSION, Repository
 EVENTS = ("pull_request", "push")
 TYPES = ("github", "githubEnterprise")
 FIELD = "spec.webhook.baseUrl"
-REGISTERED = "webhook"
+RESULT_KEY = "webhook"
 """The key under which a run remembers the outcome: the value of `status.webhook`, empty after a
 removal."""
 _GONE: Object = {}
 
 
-def is_wanted(repository: Repository) -> bool:
+def is_enabled(repository: Repository) -> bool:
     """Whether the repository needs a webhook for changes at the provider."""
     spec = repository.spec
     if spec.type not in TYPES or spec.webhook is None or spec.webhook.disabled:
@@ -49,7 +49,7 @@ def url_of(repository: Repository) -> str:
 def new_secret(repository: Repository) -> list[Object]:
     """The JSON patch that sets the secret for signing events; [] if it is not needed or already
     set."""
-    if not is_wanted(repository) or repository.secure.webhook_secret is not None:
+    if not is_enabled(repository) or repository.secure.webhook_secret is not None:
         return []
     made = {"webhookSecret": {"create": secrets.token_hex(32)}}
     return [
@@ -73,13 +73,13 @@ async def webhook_registered(repository: Repository, run: Run[Repository]) -> Pr
     """The provider has the correct webhook, or no webhook if it is not wanted."""
     hook, status = repository.status.webhook, repository.status
     known = hook.id if hook is not None else None
-    if run.is_dry or (known is None and not is_wanted(repository)):
+    if run.is_dry or (known is None and not is_enabled(repository)):
         return None
     session = await session_of(run)
     if not isinstance(session, Hooks):
         return None
     try:
-        if not is_wanted(repository) or await _is_disabled(repository, run):
+        if not is_enabled(repository) or await _is_disabled(repository, run):
             if known is not None:
                 await session.remove_hook(known)
                 await _note(run, _GONE)
@@ -108,16 +108,16 @@ async def _is_disabled(repository: Repository, run: Run[Repository]) -> bool:
     return options is not None and options.disabled
 
 
-async def _note(run: Run[Repository], found: Object) -> None:
+async def _note(run: Run[Repository], status: Object) -> None:
     async def same() -> Object:
-        return found
+        return status
 
-    await run.memo(REGISTERED, same)
+    await run.memo(RESULT_KEY, same)
 
 
 def members(run: Run[Repository]) -> Object:
     """`status.webhook`, if this run changed it."""
-    found = run.memo.known(REGISTERED)
+    found = run.memo.known(RESULT_KEY)
     return {} if found is None else {"webhook": found or None}
 
 

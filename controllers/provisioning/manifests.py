@@ -88,13 +88,13 @@ class Unreadable(ValueError):
         self.name, self.group, self.kind = name, group, kind
 
 
-class Reading:
+class ManifestReader:
     """The resources that files declare, and the problems of files; files are added one at a
     time."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
-        self._found: dict[tuple[str, str, str], DeclaredResource] = {}
+        self._resources_by_identity: dict[tuple[str, str, str], DeclaredResource] = {}
         self.troubles: list[FileProblem] = []
 
     def add(self, file: File) -> None:
@@ -107,7 +107,7 @@ class Reading:
             trouble = FileProblem(file.path, error.name, str(error), error.group, error.kind)
             self.troubles.append(trouble)
             return
-        other = self._found.get(one.identity)
+        other = self._resources_by_identity.get(one.identity)
         if other is not None:
             cause = f"duplicate resource name: {other.path} has it already"
             self.troubles.append(FileProblem(file.path, one.name, cause, one.group, one.kind))
@@ -117,11 +117,11 @@ class Reading:
                 FileProblem(file.path, one.name, cause, one.group, one.kind, is_warning=True)
             )
         else:
-            self._found[one.identity] = one
+            self._resources_by_identity[one.identity] = one
 
     def resources(self) -> list[DeclaredResource]:
         """The resources: folders first, then those that files declare."""
-        found = list(self._found.values())
+        found = list(self._resources_by_identity.values())
         folders = {folder.identity: folder for folder in _folders(found, self._scope)}
         return [*folders.values(), *found]
 
@@ -186,11 +186,11 @@ def folder_of(path: str, scope: Scope) -> str:
     return f"{slug[:_NAME].rstrip('-') or 'folder'}-{short}"
 
 
-def _folders(found: list[DeclaredResource], scope: Scope) -> Iterator[DeclaredResource]:
+def _folders(resources: list[DeclaredResource], scope: Scope) -> Iterator[DeclaredResource]:
     if scope.has_root:
         yield _folder("", scope.repository, scope.title, "", scope)
     directories: set[str] = set()
-    for each in found:
+    for each in resources:
         parts = each.path.split("/")[:-1]
         directories.update("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
     for path in sorted(directories):

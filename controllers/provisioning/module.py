@@ -31,7 +31,7 @@ OUTSIDE = (
     ModuleOption("bitbucket_api_url", BITBUCKET_API),
 )
 """The options that limit requests to outside systems."""
-_OWN = (
+_OWN_OPTIONS = (
     ModuleOption("min_sync_interval", 10),
     ModuleOption("max_repositories", 10),
     ModuleOption("max_resources_per_repository", 0),
@@ -44,7 +44,7 @@ class Provisioning:
 
     groups: Sequence[str] = ("provisioning.grafana.app",)
     needs: Sequence[str] = ()
-    options: Sequence[ModuleOption] = (*OUTSIDE, *_OWN)
+    options: Sequence[ModuleOption] = (*OUTSIDE, *_OWN_OPTIONS)
     roles: Sequence[Object] = ROLES
 
     def build(self, host: ModuleHost) -> ModuleParts:

@@ -37,11 +37,11 @@ class Site(NamedTuple):
     branch.
     """
 
-    where: str
+    scope: str
     branch: str
     path: tuple[str, ...]
 
-    def listed_under(self) -> Iterator[str]:
+    def index_values(self) -> Iterator[str]:
         """The entries of this site in the index: its own, and "below" entries for every directory
         above it."""
         for branch in {ANY, self.branch}:
@@ -57,7 +57,7 @@ class Site(NamedTuple):
             yield self._entry(branch, "below", len(self.path))
 
     def _entry(self, branch: str, relation: str, depth: int) -> str:
-        return f"{self.where} {branch} {relation} {'/'.join(self.path[:depth])}"
+        return f"{self.scope} {branch} {relation} {'/'.join(self.path[:depth])}"
 
 
 def _site(obj: Object) -> Site | None:
@@ -74,9 +74,9 @@ def _site(obj: Object) -> Site | None:
     return Site(f"{obj['metadata'].get('namespace', '')} {where}", branch, path)
 
 
-def _listed(obj: Object) -> Iterable[str]:
+def _index_values(obj: Object) -> Iterable[str]:
     site = _site(obj)
-    return site.listed_under() if site is not None else ()
+    return site.index_values() if site is not None else ()
 
 
 class Overlap(NamedTuple):
@@ -112,7 +112,7 @@ def neighbours_of(change: Change, env: Environment) -> list[Key]:
     old, new = change.old, change.new
     if old is not None and new is not None and old.get("spec") == new.get("spec"):
         return []
-    index = env.informers.of(Repository.gvr).index(_listed)
+    index = env.informers.of(Repository.gvr).index(_index_values)
     found = {key for obj in (old, new) if obj is not None for key in _overlapping(index, obj)}
     return sorted(found - {Key.of(change.object)})
 
@@ -126,14 +126,14 @@ def _overlapping(index: Index, obj: Object) -> set[Key]:
 
 async def _neighbours(repository: Repository, env: Environment) -> list[Repository]:
     """All repositories with an overlapping location, from up-to-date data."""
-    own = _plain(repository)
+    own = _as_object(repository)
     informer = env.informers.of(Repository.gvr)
     if env.informers.is_running:
         await informer.caught_up()
-        keys = sorted(_overlapping(informer.index(_listed), own))
+        keys = sorted(_overlapping(informer.index(_index_values), own))
         found = [obj for key in keys if (obj := informer.get(key)) is not None]
     else:
-        wanted = Index(_listed)
+        wanted = Index(_index_values)
         listed = {Key.of(obj): obj for obj in (await env.client.list(Repository.gvr)).items}
         for obj in listed.values():
             wanted.update(Change(None, obj))
@@ -152,7 +152,7 @@ def _rank(repository: Repository, old: Repository | None) -> Rank:
     """The rank of a repository. `old` is set in a dry run: an object that moves to another location
     does not keep it before its check."""
     known = old if old is not None else repository
-    moved = old is not None and _place(old) != _place(repository)
+    moved = old is not None and _location(old) != _location(repository)
     errors = known.status.field_errors
     is_overlapped = errors is None or any(error.type == Type.DUPLICATE for error in errors)
     is_current = known.status.observed_generation == known.metadata.generation and not is_overlapped
@@ -160,12 +160,12 @@ def _rank(repository: Repository, old: Repository | None) -> Rank:
     return Rank(moved or not is_current, is_overlapped, created, repository.metadata.name)
 
 
-def _place(repository: Repository) -> object:
+def _location(repository: Repository) -> object:
     block = repository.spec.remote or repository.spec.local
     return repository.spec.type, block.model_dump() if block is not None else None
 
 
-def _plain(repository: Repository) -> Object:
+def _as_object(repository: Repository) -> Object:
     return {
         "metadata": {"namespace": repository.metadata.namespace},
         "spec": models.dump(repository.spec),

@@ -14,13 +14,13 @@ from inkube.controllers.provisioning.manifests import DeclaredResource
 
 
 @dataclass(frozen=True, slots=True)
-class Pulled:
+class PullResult:
     """The result of a pull, and the generation of the Repository at that time."""
 
     uid: str
     generation: int
     resources: Sequence[DeclaredResource] = ()
-    when: int = 0
+    time: int = 0
     """The time of the pull, in milliseconds since the epoch."""
 
     def counts(self) -> list[Object]:
@@ -38,21 +38,21 @@ class Pulls:
     def __init__(self, most_resources: int = 0) -> None:
         self.most_resources = most_resources
         """The maximum number of resources in one repository; 0 means no limit."""
-        self._pulled: dict[Key, Pulled] = {}
+        self._results: dict[Key, PullResult] = {}
         self._asked: set[Key] = set()
 
-    def of(self, key: Key, uid: str) -> Pulled | None:
+    def of(self, key: Key, uid: str) -> PullResult | None:
         """The latest pull of the repository with that UID; None if it was not pulled."""
-        found = self._pulled.get(key)
+        found = self._results.get(key)
         return found if found is not None and found.uid == uid else None
 
-    def keep(self, key: Key, pulled: Pulled) -> None:
+    def keep(self, key: Key, result: PullResult) -> None:
         """Record a pull."""
-        self._pulled[key] = pulled
+        self._results[key] = result
 
     def forget(self, key: Key) -> None:
         """Forget the pull of a repository that is deleted, or that must be read again."""
-        self._pulled.pop(key, None)
+        self._results.pop(key, None)
         self._asked.discard(key)
 
     def ask(self, key: Key) -> None:

@@ -16,10 +16,10 @@ from inkube.controllers.provisioning import indexes
 from inkube.controllers.provisioning.options import Options
 from inkube.controllers.provisioning.types import Repository
 
-COUNTED = "repositories of the namespace"
+COUNT_KEY = "repositories of the namespace"
 """The key under which a run remembers the number of repositories."""
 EXCEEDED = "QuotaExceeded"
-_TOLD = 100
+_MAX_CHECKED_NEIGHBOURS = 100
 """Up to this limit of repositories, each change of their number triggers a check of all
 repositories in the namespace."""
 _UNLIMITED = Finding("NamespaceQuota", True, "QuotaUnlimited", "No quota limits configured")
@@ -63,7 +63,7 @@ def _names(objects: Iterable[Object]) -> list[str]:
     return sorted(obj["metadata"]["name"] for obj in objects)
 
 
-def within(options: Options) -> Check[Repository]:
+def quota_check(options: Options) -> Check[Repository]:
     """The check that the namespace does not exceed its limit."""
 
     @check(Repository, field="spec")
@@ -72,7 +72,7 @@ def within(options: Options) -> Check[Repository]:
         if not most or run.is_dry:
             return None
         namespace = repository.metadata.namespace
-        count = await run.memo(COUNTED, lambda: _count(run.env, namespace))
+        count = await run.memo(COUNT_KEY, lambda: _count(run.env, namespace))
         if count <= most:
             return None
         return Forbidden(f"namespace quota exceeded: {count}/{most} repositories")
@@ -92,31 +92,31 @@ def conditions(run: Run[Repository], options: Options) -> list[Finding]:
     """The conditions NamespaceQuota and ResourceQuota."""
     stats = (run.raw.get("status") or {}).get("stats") or []
     return [
-        _of_namespace(run.memo.known(COUNTED), options.max_repositories),
+        _of_namespace(run.memo.known(COUNT_KEY), options.max_repositories),
         of_resources(stats, options.max_resources_per_repository),
     ]
 
 
-def _of_namespace(count: int | None, most: int) -> Finding:
-    if not most or count is None:
+def _of_namespace(count: int | None, limit: int) -> Finding:
+    if not limit or count is None:
         return _UNLIMITED
-    there = f"{count}/{most} repositories"
-    if count > most:
+    there = f"{count}/{limit} repositories"
+    if count > limit:
         return Finding("NamespaceQuota", False, EXCEEDED, f"namespace quota exceeded: {there}")
-    if count == most:
+    if count == limit:
         return Finding("NamespaceQuota", True, "QuotaReached", f"namespace quota reached: {there}")
     return Finding("NamespaceQuota", True, "WithinQuota", f"within quota: {there}")
 
 
-def of_resources(stats: list[Object], most: int) -> Finding:
+def of_resources(stats: list[Object], limit: int) -> Finding:
     """The condition ResourceQuota, for the counts of the last pull."""
-    if not most:
+    if not limit:
         return _UNLIMITED._replace(type="ResourceQuota")
     count = sum(each["count"] for each in stats)
-    there = f"{count}/{most} resources"
-    if count > most:
+    there = f"{count}/{limit} resources"
+    if count > limit:
         return Finding("ResourceQuota", False, EXCEEDED, f"Resource quota exceeded: {there}")
-    if count == most:
+    if count == limit:
         return Finding("ResourceQuota", True, "QuotaReached", f"Resource quota reached: {there}")
     return Finding("ResourceQuota", True, "WithinQuota", f"Within quota: {there}")
 
@@ -137,14 +137,14 @@ def neighbours_of(change: Change, options: Options, env: Environment) -> list[Ke
     other numbers at their next check.
     """
     most = options.max_repositories
-    if not most or _is_alive(change.old) == _is_alive(change.new):
+    if not most or _is_counted(change.old) == _is_counted(change.new):
         return []
     index = indexes.repositories_by_namespace(env)
     namespace = change.object["metadata"].get("namespace", "")
-    if most > _TOLD and not most - 1 <= index.count(namespace) <= most + 1:
+    if most > _MAX_CHECKED_NEIGHBOURS and not most - 1 <= index.count(namespace) <= most + 1:
         return []
     return index.keys(namespace)
 
 
-def _is_alive(obj: Object | None) -> bool:
+def _is_counted(obj: Object | None) -> bool:
     return obj is not None and not obj["metadata"].get("deletionTimestamp")

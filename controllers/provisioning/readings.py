@@ -30,7 +30,7 @@ from inkube.controllers.provisioning.outside.hosts import (
     NotAuthorized,
     RepositoryNotFound,
 )
-from inkube.controllers.provisioning.pulls import Pulled, Pulls
+from inkube.controllers.provisioning.pulls import PullResult, Pulls
 from inkube.controllers.provisioning.repository_checks import CredentialsMissing, session_of
 from inkube.controllers.provisioning.types import GROUP, Connection, Repository
 from inkube.schemas import status
@@ -51,12 +51,12 @@ async def reply_with(question: Question, env: Environment, find: Find) -> Reply:
     async def reply(run: Run[Repository], question: Question) -> Reply:
         return Reply({"apiVersion": question.api_version, **await find(run, question)})
 
-    return await replied(question, env, reply)
+    return await reply_or_status(question, env, reply)
 
 
-async def replied(question: Question, env: Environment, reply: MakeReply) -> Reply:
+async def reply_or_status(question: Question, env: Environment, reply: MakeReply) -> Reply:
     """The reply that `reply` returns for the repository. Errors of its host become a Status."""
-    obj = await sync.found(env, Repository, Key(question.namespace, question.name))
+    obj = await sync.get_or_none(env, Repository, Key(question.namespace, question.name))
     if obj is None:
         raise status.not_found(GROUP, Repository.gvr.resource, question.name)
     run = Run(obj, env, model=Repository)
@@ -126,7 +126,7 @@ history = Subresource("history", _history, kind="HistoryList")
 def resources(pulls: Pulls) -> Subresource:
     """The resources that the last pull created."""
 
-    async def answer(question: Question, env: Environment) -> Reply:
+    async def serve(question: Question, env: Environment) -> Reply:
         async def find(run: Run[Repository], question: Question) -> Object:
             key = Key(question.namespace, question.name)
             pulled = pulls.of(key, run.object.metadata.uid)
@@ -134,14 +134,14 @@ def resources(pulls: Pulls) -> Subresource:
 
         return await reply_with(question, env, find)
 
-    return Subresource("resources", answer, kind="ResourceList")
+    return Subresource("resources", serve, kind="ResourceList")
 
 
-def _items(pulled: Pulled) -> list[Object]:
+def _items(result: PullResult) -> list[Object]:
     items = []
-    for each in pulled.resources:
+    for each in result.resources:
         item: Object = {"path": each.path, "group": each.group, "resource": each.resource}
-        item |= {"name": each.name, "hash": each.hash, "time": pulled.when}
+        item |= {"name": each.name, "hash": each.hash, "time": result.time}
         if each.title:
             item["title"] = each.title
         if each.folder:
@@ -153,7 +153,7 @@ def _items(pulled: Pulled) -> list[Object]:
 def stats(pulls: Pulls) -> Endpoint:
     """The number of resources that the repositories of a namespace created."""
 
-    async def answer(question: Question, env: Environment) -> Reply:
+    async def serve(question: Question, env: Environment) -> Reply:
         listed = await env.client.list(Repository.gvr, Selection(question.namespace))
         total: Counter[tuple[str, str]] = Counter()
         managed = []
@@ -173,11 +173,11 @@ def stats(pulls: Pulls) -> Endpoint:
         body: Object = {"kind": "ResourceStats", "apiVersion": question.api_version}
         return Reply({**body, "instance": instance, "unmanaged": [], "managed": managed})
 
-    return Endpoint("stats", answer)
+    return Endpoint("stats", serve)
 
 
 async def _external(question: Question, env: Environment) -> Reply:
-    obj = await sync.found(env, Connection, Key(question.namespace, question.name))
+    obj = await sync.get_or_none(env, Connection, Key(question.namespace, question.name))
     if obj is None:
         raise status.not_found(GROUP, Connection.gvr.resource, question.name)
     run = Run(obj, env, model=Connection)
@@ -204,8 +204,8 @@ async def _external(question: Question, env: Environment) -> Reply:
 repositories = Subresource("repositories", _external, kind="ExternalRepositoryList")
 
 
-def _not_implemented(why: str) -> StatusError:
-    return StatusError(HTTPStatus.NOT_IMPLEMENTED, Reason.NOT_IMPLEMENTED, why)
+def _not_implemented(message: str) -> StatusError:
+    return StatusError(HTTPStatus.NOT_IMPLEMENTED, Reason.NOT_IMPLEMENTED, message)
 
 
 _CAUSES = {

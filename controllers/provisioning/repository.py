@@ -58,7 +58,7 @@ def module(
         Repository,
         mutators=rules.mutators(options),
         validators=rules.validators(options, secure),
-        checks=(*checks.CHECKS, hooks.webhook_registered, quotas.within(options)),
+        checks=(*checks.CHECKS, hooks.webhook_registered, quotas.quota_check(options)),
         secure=secure,
         creation_guards=(quotas.room_for(options),),
         create_on_update=True,
@@ -135,9 +135,9 @@ def _sync_of(run: Run[Repository], errors: Sequence[FieldError]) -> Object:
     return {"sync": {**before, "message": []}} if is_told and not errors else {}
 
 
-def _path_conflict(found: Sequence[Overlap]) -> Finding:
-    same = ", ".join(other.name for other in found if other.is_duplicate)
-    others = ", ".join(other.name for other in found if not other.is_duplicate)
+def _path_conflict(overlaps: Sequence[Overlap]) -> Finding:
+    same = ", ".join(other.name for other in overlaps if other.is_duplicate)
+    others = ", ".join(other.name for other in overlaps if not other.is_duplicate)
     texts = [f"duplicate repository path: {same}"] if same else []
     if others:
         texts.append(f"repository path conflicts with existing repository: {others}")

@@ -160,7 +160,7 @@ def validators(options: Options, secure: SecureValues) -> Sequence[Rule[Reposito
         before, now = old.secure.token, repository.secure.token
         if before is None or now is None or before.name != now.name:
             return
-        if repository.spec.connection is not None or _same_place(old, repository):
+        if repository.spec.connection is not None or _same_location(old, repository):
             return
         if now.name is None or secure.staged(repository.metadata.namespace, now.name) is None:
             yield Forbidden("a new token is required when changing the repository URL")
@@ -174,7 +174,7 @@ def validators(options: Options, secure: SecureValues) -> Sequence[Rule[Reposito
     )  # fmt: skip
 
 
-def _same_place(one: Repository, other: Repository) -> bool:
+def _same_location(one: Repository, other: Repository) -> bool:
     assert one.spec.remote is not None, "asked for types with a URL"
     assert other.spec.remote is not None, "asked for types with a URL"
     return urls.normalised(one.spec.remote.url) == urls.normalised(other.spec.remote.url)
@@ -191,13 +191,13 @@ def _wrong_with_remote(url: str, kind: str, options: Options) -> str:
     return _wrong_with_place(url, kind)
 
 
-def _worded(why: str, kind: str) -> str:
+def _worded(message: str, kind: str) -> str:
     """The error of a URL with the text for its type."""
     if kind == "git":
         return "invalid git URL format"
     if kind == "bitbucket":
         return _BITBUCKET
-    return _GITHUB if why == urls.NO_PATH and kind.startswith("github") else why
+    return _GITHUB if message == urls.NO_PATH and kind.startswith("github") else message
 
 
 def _wrong_with_place(url: str, kind: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from inkube.schemas.objects import Object
 
-HEALED_AFTER = 30
+HEAL_SECONDS = 30
 """The duration of the outage in the scenario `outage`, in seconds."""
 
 
@@ -75,7 +75,7 @@ _CONNECTION: Object = {
 """The required private key must be added: any RSA key is accepted."""
 
 INVALID = "FieldValueInvalid"
-_UNASKED = "failed to check if repository exists: github.com"
+_UNREACHABLE_MESSAGE = "failed to check if repository exists: github.com"
 _ALL = (
     Scenario(
         "vanished-branch",
@@ -103,17 +103,17 @@ _ALL = (
     ),
     Scenario(
         "outage",
-        f"GitHub answers 503 and is well again after {HEALED_AFTER} seconds",
-        (_host(outage={"code": 503, "healsAfterSeconds": HEALED_AFTER}),),
+        f"GitHub answers 503 and is well again after {HEAL_SECONDS} seconds",
+        (_host(outage={"code": 503, "healsAfterSeconds": HEAL_SECONDS}),),
         _repository(),
-        ((INVALID, "spec.github.url", f"{_UNASKED} answered 503 Service Unavailable"),),
+        ((INVALID, "spec.github.url", f"{_UNREACHABLE_MESSAGE} answered 503 Service Unavailable"),),
     ),
     Scenario(
         "rate-limit",
         "GitHub answers 429 until kubectl edit githost takes the outage away",
         (_host(outage={"code": 429}),),
         _repository(),
-        ((INVALID, "spec.github.url", f"{_UNASKED} has reached its rate limit"),),
+        ((INVALID, "spec.github.url", f"{_UNREACHABLE_MESSAGE} has reached its rate limit"),),
     ),
 )
 SCENARIOS: Mapping[str, Scenario] = {scenario.name: scenario for scenario in _ALL}

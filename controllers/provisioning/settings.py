@@ -23,13 +23,13 @@ RESOURCES = (
 def settings(options: Options) -> Endpoint:
     """The endpoint `settings`."""
 
-    async def answer(question: Question, env: Environment) -> Reply:
+    async def serve(question: Question, env: Environment) -> Reply:
         listed = await env.client.list(Repository.gvr, Selection(namespace=question.namespace))
         return Reply(
             {
                 "kind": "RepositoryViewList",
                 "apiVersion": question.api_version,
-                "items": [view(obj) for obj in listed.items if not _is_going(obj)],
+                "items": [view(obj) for obj in listed.items if not _is_terminating(obj)],
                 "allowedTargets": list(TARGETS),
                 "allowImageRendering": False,
                 "maxRepositories": options.max_repositories,
@@ -39,7 +39,7 @@ def settings(options: Options) -> Endpoint:
             }
         )
 
-    return Endpoint("settings", answer)
+    return Endpoint("settings", serve)
 
 
 def view(obj: Object) -> Object:
@@ -65,5 +65,5 @@ def view(obj: Object) -> Object:
     return {**found, **given}
 
 
-def _is_going(obj: Object) -> bool:
+def _is_terminating(obj: Object) -> bool:
     return bool(obj["metadata"].get("deletionTimestamp"))

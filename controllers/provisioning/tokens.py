@@ -28,9 +28,9 @@ from inkube.controllers.provisioning.repository_checks import (
 )
 from inkube.controllers.provisioning.types import Connection, Repository, TokenStatus
 
-REMEMBERED = 10_000
+MAX_CACHED = 10_000
 """The maximum number of tokens whose times are not yet in a status."""
-YOUNG = 10.0
+MIN_AGE_SECONDS = 10.0
 """The age in seconds below which a token is not created again."""
 _MARGIN = 10.0
 
@@ -39,7 +39,7 @@ class Tokens:
     """Creates tokens that are due; `members` adds their times to the status."""
 
     def __init__(self) -> None:
-        self._made: OrderedDict[str, Object] = OrderedDict()
+        self._created: OrderedDict[str, Object] = OrderedDict()
 
     async def of_repository(self, run: Run[Repository]) -> list[Object]:
         """The JSON patch that sets the token of a repository from its connection; [] if it is not
@@ -48,7 +48,7 @@ class Tokens:
         if repository.spec.connection is None or repository.spec.remote is None:
             return []
         has_token = repository.secure.token is not None
-        if not self._is_due(run, has_token=has_token, stored=repository.status.token):
+        if not self._is_due(run, has_token=has_token, token_status=repository.status.token):
             return []
         remotes: Remotes = run.env.services["remotes"]
         try:
@@ -67,7 +67,7 @@ class Tokens:
         if connection.spec.app is None:
             return []
         has_token = connection.secure.token is not None
-        if not self._is_due(run, has_token=has_token, stored=connection.status.token):
+        if not self._is_due(run, has_token=has_token, token_status=connection.status.token):
             return []
         vaults: Vaults = run.env.services["vaults"]
         now = run.env.clock.now()
@@ -87,22 +87,22 @@ class Tokens:
         if end is not None:
             times["expiration"] = _milliseconds(end)
         uid = obj["metadata"]["uid"]
-        self._made[uid] = times
-        self._made.move_to_end(uid)
-        while len(self._made) > REMEMBERED:
-            self._made.popitem(last=False)
+        self._created[uid] = times
+        self._created.move_to_end(uid)
+        while len(self._created) > MAX_CACHED:
+            self._created.popitem(last=False)
 
     def members(self, obj: Object) -> Object:
         """`status.token`, until the status contains it."""
-        times = self._untold(obj)
+        times = self._unreported(obj)
         return {} if times is None else {"token": times}
 
-    def _untold(self, obj: Object) -> Object | None:
+    def _unreported(self, obj: Object) -> Object | None:
         """The times that are not yet in the status; they are forgotten after that."""
         uid = obj["metadata"]["uid"]
-        times = self._made.get(uid)
+        times = self._created.get(uid)
         if times is not None and (obj.get("status") or {}).get("token") == times:
-            del self._made[uid]
+            del self._created[uid]
             return None
         return times
 
@@ -118,22 +118,22 @@ class Tokens:
         run: "Run[Repository] | Run[Connection]",
         *,
         has_token: bool,
-        stored: TokenStatus | None,
+        token_status: TokenStatus | None,
     ) -> bool:
-        if has_token and self._untold(run.raw) is not None:
+        if has_token and self._unreported(run.raw) is not None:
             return False
-        if not has_token or stored is None or not stored.last_updated:
+        if not has_token or token_status is None or not token_status.last_updated:
             return True
         now = _milliseconds(run.env.clock.now())
-        if now - stored.last_updated < YOUNG * 1000 or not stored.expiration:
+        if now - token_status.last_updated < MIN_AGE_SECONDS * 1000 or not token_status.expiration:
             return False
-        return stored.expiration - now < _ahead(run.env) * 1000
+        return token_status.expiration - now < _renewal_lead(run.env) * 1000
 
 
-def _ahead(env: Environment) -> float:
+def _renewal_lead(env: Environment) -> float:
     """Seconds before its expiration at which a token is renewed: two rechecks can be missed."""
     return 2 * env.recheck.healthy + _MARGIN
 
 
-def _milliseconds(when: datetime) -> int:
-    return int(when.timestamp() * 1000)
+def _milliseconds(moment: datetime) -> int:
+    return int(moment.timestamp() * 1000)

@@ -25,9 +25,9 @@ from inkube.schemas.status import Reason, StatusError
 _OPENING = ("opened", "reopened", "synchronize")
 
 
-async def _answer(question: Question, env: Environment) -> Reply:
+async def _serve(question: Question, env: Environment) -> Reply:
     key = Key(question.namespace, question.name)
-    obj = await sync.found(env, Repository, key)
+    obj = await sync.get_or_none(env, Repository, key)
     if obj is None:
         raise status.not_found(GROUP, Repository.gvr.resource, question.name)
     run = Run(obj, env, model=Repository)
@@ -44,15 +44,15 @@ async def _answer(question: Question, env: Environment) -> Reply:
     payload = _payload(question)
     await _note(obj, env)
     if event == "push":
-        return await _pushed(question, run.object, payload, env)
+        return await _on_push(question, run.object, payload, env)
     if event == "pull_request":
-        return await _proposed(question, run.object, payload, env)
+        return await _on_pull_request(question, run.object, payload, env)
     raise StatusError(
         HTTPStatus.NOT_IMPLEMENTED, Reason.NOT_IMPLEMENTED, f"unsupported webhook event: {event}"
     )
 
 
-webhook = Subresource("webhook", _answer, kind="WebhookResponse", verbs=("create",), is_open=True)
+webhook = Subresource("webhook", _serve, kind="WebhookResponse", verbs=("create",), is_open=True)
 
 
 def _verify(question: Question, secret: str) -> None:
@@ -72,7 +72,7 @@ def _payload(question: Question) -> dict[str, Any]:
     return found
 
 
-async def _pushed(
+async def _on_push(
     question: Question, repository: Repository, payload: dict[str, Any], env: Environment
 ) -> Reply:
     _same_repository(repository, payload)
@@ -80,11 +80,11 @@ async def _pushed(
     if payload.get("ref") != f"refs/heads/{branch}" or options is None or not options.enabled:
         return _reply(question, HTTPStatus.OK, {})
     spec = {"action": "pull", "repository": question.name, "pull": {"incremental": True}}
-    await _make(sync.job_name(question.name, "sync"), question, spec, env)
+    await _create_job(sync.job_name(question.name, "sync"), question, spec, env)
     return _reply(question, HTTPStatus.ACCEPTED, {"job": spec})
 
 
-async def _proposed(
+async def _on_pull_request(
     question: Question, repository: Repository, payload: dict[str, Any], env: Environment
 ) -> Reply:
     _same_repository(repository, payload)
@@ -103,7 +103,7 @@ async def _proposed(
         "url": str(proposed.get("html_url") or ""),
     }
     spec = {"action": "pr", "repository": question.name, "pr": about}
-    await _make(sync.job_name(question.name, f"pr-{number}"), question, spec, env)
+    await _create_job(sync.job_name(question.name, f"pr-{number}"), question, spec, env)
     return _reply(question, HTTPStatus.ACCEPTED, {"job": spec})
 
 
@@ -118,7 +118,7 @@ def _same_repository(repository: Repository, payload: dict[str, Any]) -> None:
         raise status.bad_request("repository mismatch")
 
 
-async def _make(name: str, question: Question, spec: Object, env: Environment) -> None:
+async def _create_job(name: str, question: Question, spec: Object, env: Environment) -> None:
     try:
         await env.client.create(sync.job(name, question.namespace, spec))
     except StatusError as error:

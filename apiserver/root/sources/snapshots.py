@@ -21,12 +21,12 @@ class Snapshot:
     """Every object, the history that the log still had, and the keys for encrypted and signed
     values.
 
-    `taken_at` is the time of the server's clock, or None if it is unknown.
+    `taken` is the time of the server's clock, or None if it is unknown.
     """
 
     log: log.Snapshot
     keys: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    taken_at: datetime | None = None
+    taken: datetime | None = None
 
     @property
     def revision(self) -> int:

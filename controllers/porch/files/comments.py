@@ -26,17 +26,19 @@ _HEAD, _LINE, _FOOT = "head", "line", "foot"
 Path = tuple[str, ...]
 
 
-def restore(files: Files, stored: Files) -> Files:
+def restore(files: Files, old_files: Files) -> Files:
     """Return the sent files with the comments that only the stored files have. Texts that are not
     valid YAML stay unchanged."""
-    changed = {name: text for name, text in files.items() if stored.get(name) != text}
-    known = _known(stored) if any(map(documents.is_yaml, changed)) else {}
+    changed = {name: text for name, text in files.items() if old_files.get(name) != text}
+    known = _documents_by_identity(old_files) if any(map(documents.is_yaml, changed)) else {}
     if not known:
         return files
     made = dict(files)
     for name, text in changed.items():
         if documents.is_yaml(name):
-            made[name] = "".join(_healed(part, name, known) for part in documents.parts(text))
+            made[name] = "".join(
+                _with_comments(part, name, known) for part in documents.parts(text)
+            )
     return made
 
 
@@ -47,13 +49,13 @@ class _Identity(NamedTuple):
     name: str
 
 
-def _known(stored: Files) -> dict[_Identity, list[Document]]:
+def _documents_by_identity(old_files: Files) -> dict[_Identity, list[Document]]:
     """The stored documents that have comments, by identity."""
     found: dict[_Identity, list[Document]] = {}
-    for name in sorted(stored):
-        if not documents.is_yaml(name) or "#" not in stored[name]:
+    for name in sorted(old_files):
+        if not documents.is_yaml(name) or "#" not in old_files[name]:
             continue
-        for part in documents.split(stored[name]):
+        for part in documents.split(old_files[name]):
             document = _document(part, name)
             if document is not None and "#" in part:
                 found.setdefault(_identity(document), []).append(document)
@@ -76,11 +78,11 @@ def _identity(document: Document) -> _Identity:
     return _Identity(str(document.value["apiVersion"]), kind, namespace, name)
 
 
-def _healed(text: str, name: str, known: dict[_Identity, list[Document]]) -> str:
+def _with_comments(text: str, name: str, old_documents: dict[_Identity, list[Document]]) -> str:
     """One document with its comments restored. The text stays unchanged if its lines end with CRLF,
     or if the insertion would change a value."""
     document = _document(text, name)
-    others = known.get(_identity(document), []) if document is not None else []
+    others = old_documents.get(_identity(document), []) if document is not None else []
     if document is None or not others or "\r" in text:
         return text
     other = next((each for each in others if each.file == name), others[0])

@@ -110,7 +110,7 @@ def dump(value: Any) -> str:
     return made.getvalue()
 
 
-class _Plain(str):
+class _PlainString(str):
     """A text without quotes in the file; ruamel uses a different type for new texts."""
 
     __slots__ = ()
@@ -122,7 +122,7 @@ class _Constructor(RoundTripConstructor):
 
     def construct_scalar(self, node: Any) -> Any:
         found = super().construct_scalar(node)
-        return _Plain(found) if type(found) is str else found
+        return _PlainString(found) if type(found) is str else found
 
 
 class _Representer(RoundTripRepresenter):
@@ -135,7 +135,7 @@ class _Representer(RoundTripRepresenter):
 
 
 _Representer.add_representer(str, _Representer.represent_str)
-_Representer.add_representer(_Plain, RoundTripRepresenter.represent_str)
+_Representer.add_representer(_PlainString, RoundTripRepresenter.represent_str)
 
 
 def _round_trip() -> YAML:

@@ -16,7 +16,7 @@ _METADATA = re.compile(r"^metadata:[ \t]*$", re.MULTILINE)
 _MERGE_COMMENT = re.compile(r"^metadata:[ \t]*#[ \t]*kpt-merge:[ \t]*(\S*)", re.MULTILINE)
 
 
-def created(name: str, options: Object) -> Files:
+def new_package(name: str, options: Object) -> Files:
     """The three files of a new package; `options` is the block of the init task."""
     info: Object = {}
     if options.get("site"):
@@ -39,21 +39,21 @@ def created(name: str, options: Object) -> Files:
     return {f"{below}/{each}" if below else each: text for each, text in files.items()}
 
 
-def initialized(before: Files, name: str, options: Object) -> Files:
+def with_kptfile(files: Files, name: str, options: Object) -> Files:
     """The files of a package, with the files of an init task added.
 
     Existing files stay. An existing Kptfile receives the `info` members that the task sets.
     """
-    made = {**created(name, options), **before}
+    made = {**new_package(name, options), **files}
     below = (options.get("subpackage") or "").strip("/")
     own = f"{below}/{kptfile.NAME}" if below else kptfile.NAME
     info = {m: options[m] for m in ("site", "description", "keywords") if options.get(m)}
-    if own in before and info:
+    if own in files and info:
 
         def change(tree: Any) -> None:
             documents.descend(tree, "info").update(info)
 
-        made[own] = documents.edited(before[own], change)
+        made[own] = documents.edited(files[own], change)
     return made
 
 
@@ -89,7 +89,7 @@ def with_context(files: Files, data: Object) -> Files:
     return {**files, CONTEXT: documents.edited(text, change)}
 
 
-def cloned(files: Files, name: str, place: Upstream) -> Files:
+def cloned_package(files: Files, name: str, upstream: Upstream) -> Files:
     """The files of an upstream package as a package with another name, with its upstream recorded.
     Raises Unreadable."""
     read = documents.read(files)
@@ -97,7 +97,7 @@ def cloned(files: Files, name: str, place: Upstream) -> Files:
         if document.is_object:
             mark(document)
     made = documents.write(files, read)
-    return kptfile.edit(made, kptfile.renamed(name), kptfile.from_upstream(place))
+    return kptfile.edit(made, kptfile.renamed(name), kptfile.from_upstream(upstream))
 
 
 def mark(document: Document) -> None:

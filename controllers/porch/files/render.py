@@ -18,7 +18,7 @@ MOST_FUNCTIONS = 200
 SAVE = "kpt.dev/save-on-render-failure"
 
 
-class Rendered(NamedTuple):
+class RenderResult(NamedTuple):
     """The result of rendering. After a failure, `files` are the files to keep."""
 
     files: Files
@@ -27,7 +27,7 @@ class Rendered(NamedTuple):
     error: str = ""
 
 
-def render(files: Files, *, skip_unknown: bool = False) -> Rendered:
+def render(files: Files, *, skip_unknown: bool = False) -> RenderResult:
     """Render the package. Raises Unreadable if the files are not a package.
 
     Rendering stops at the first function that fails. `files` are then the unrendered files, or, if
@@ -44,10 +44,10 @@ def render(files: Files, *, skip_unknown: bool = False) -> Rendered:
         saves = documents.annotations(root.value).get(SAVE) == "true"
         kept = documents.write(files, read) if saves else files
         failed = kptfile.with_condition(kptfile.RENDERED, False, "RenderFailed", str(error))
-        return Rendered(kptfile.edit(kept, failed), _status(items, str(error)), str(error))
+        return RenderResult(kptfile.edit(kept, failed), _status(items, str(error)), str(error))
     made = documents.write(files, read)
     good = kptfile.with_condition(kptfile.RENDERED, True, "RenderSuccess")
-    return Rendered(kptfile.edit(made, good), _status(items, ""))
+    return RenderResult(kptfile.edit(made, good), _status(items, ""))
 
 
 def _packages(files: Files) -> list[str]:
@@ -56,9 +56,9 @@ def _packages(files: Files) -> list[str]:
     return sorted(found, key=lambda path: (-path.count("/"), path))
 
 
-def _run(where: str, read: list[Document], items: list[Object], *, skip_unknown: bool) -> None:
+def _run(path: str, documents: list[Document], items: list[Object], *, skip_unknown: bool) -> None:
     """Run the pipeline of one package. Raises Failed."""
-    own = next(each for each in read if each.file == f"{where}{kptfile.NAME}")
+    own = next(each for each in documents if each.file == f"{path}{kptfile.NAME}")
     pipeline = own.value.get("pipeline") if isinstance(own.value, dict) else None
     pipeline = pipeline if isinstance(pipeline, dict) else {}
     steps = [(each, True) for each in pipeline.get("mutators") or ()]
@@ -66,12 +66,12 @@ def _run(where: str, read: list[Document], items: list[Object], *, skip_unknown:
     if len(steps) > MOST_FUNCTIONS:
         raise Failed(f"a pipeline may have {MOST_FUNCTIONS} functions, this one has {len(steps)}")
     for step, mutates in steps:
-        scope = [each for each in read if each.file.startswith(where)]
-        _step(where, step, scope, read, items, mutates=mutates, skip_unknown=skip_unknown)
+        scope = [each for each in documents if each.file.startswith(path)]
+        _step(path, step, scope, documents, items, mutates=mutates, skip_unknown=skip_unknown)
 
 
 def _step(
-    where: str,
+    path: str,
     step: Object,
     scope: list[Document],
     read: list[Document],
@@ -87,10 +87,10 @@ def _step(
     items.append(item)
     try:
         function = _function(step, image, skip_unknown=skip_unknown)
-        config = _config(where, step, scope)
-        chosen = [each for each in scope if each.is_object and _is_chosen(step, each)]
+        config = _config(path, step, scope)
+        chosen = [each for each in scope if each.is_object and _is_selected(step, each)]
         before = [each.text for each in chosen]
-        package = functions.Package(where, chosen, read)
+        package = functions.Package(path, chosen, read)
         try:
             results = function(config, package)
         except Unreadable as error:
@@ -99,7 +99,7 @@ def _step(
             for document, text in zip(chosen, before, strict=True):
                 document.replace(text)
         if results:
-            item["results"] = [_shown(each) for each in results]
+            item["results"] = [_result_item(each) for each in results]
     except Failed as error:
         item |= {"exitCode": 1, "stderr": str(error)}
         item["results"] = [{"message": str(error), "severity": "error"}]
@@ -117,7 +117,7 @@ def _function(step: Object, image: str, *, skip_unknown: bool) -> functions.Func
     raise Failed(f"function {image} cannot be run by this server")
 
 
-def _shown(result: Result) -> Object:
+def _result_item(result: Result) -> Object:
     shown: Object = {"message": result.message, "severity": result.severity}
     document = result.document
     if document is not None:
@@ -136,7 +136,7 @@ def _shown(result: Result) -> Object:
     return shown
 
 
-def _config(where: str, step: Object, scope: Iterable[Document]) -> Object:
+def _config(package_path: str, step: Object, scope: Iterable[Document]) -> Object:
     """The configuration of the function as an object; {} if it has none. Raises Failed."""
     if step.get("configMap") is not None:
         data = step["configMap"]
@@ -144,14 +144,14 @@ def _config(where: str, step: Object, scope: Iterable[Document]) -> Object:
     path = step.get("configPath")
     if not path:
         return {}
-    file = f"{where}{path.removeprefix('./')}"
+    file = f"{package_path}{path.removeprefix('./')}"
     for document in scope:
         if document.file == file and isinstance(document.value, dict):
             return document.value
     raise Failed(f"missing function config {path!r}")
 
 
-def _is_chosen(step: Object, document: Document) -> bool:
+def _is_selected(step: Object, document: Document) -> bool:
     selectors, excluded = step.get("selectors") or (), step.get("exclude") or ()
     if selectors and not any(_matches(each, document) for each in selectors):
         return False

@@ -7,47 +7,55 @@ from inkube.controllers.porch.files.documents import Files
 from inkube.controllers.porch.git.depots import Depot
 
 
-def first(depot: Depot, main: str, package: str, files: Files, *, text: str, user: str) -> str:
+def commit_new(depot: Depot, main: str, package: str, files: Files, *, text: str, user: str) -> str:
     """Commit the files of a new revision on top of the main branch; `main` is "" if the branch is
     empty."""
-    return _replaced(depot, main, package, depot.store.write(files, None), text=text, user=user)
+    return _commit_package(
+        depot, main, package, depot.store.write(files, None), text=text, user=user
+    )
 
 
-def changed(depot: Depot, head: str, package: str, files: Files, *, text: str, user: str) -> str:
+def commit_changes(
+    depot: Depot, head: str, package: str, files: Files, *, text: str, user: str
+) -> str:
     """Commit these files on top of the head of a branch. Return the head itself if no file
     differs."""
     before = _directory(depot, head, package)
     own = depot.store.write(files, before)
     if own == before:
         return head
-    return _replaced(depot, head, package, own, text=text, user=user)
+    return _commit_package(depot, head, package, own, text=text, user=user)
 
 
-def added(depot: Depot, head: str, package: str, files: Files, *, text: str, user: str) -> str:
+def commit_files(
+    depot: Depot, head: str, package: str, files: Files, *, text: str, user: str
+) -> str:
     """Commit these files on top of the head of a branch, even if no file differs."""
     own = depot.store.write(files, _directory(depot, head, package))
-    return _replaced(depot, head, package, own, text=text, user=user)
+    return _commit_package(depot, head, package, own, text=text, user=user)
 
 
 def _directory(depot: Depot, head: str, package: str) -> bytes | None:
     return depot.store.directory(depot.store.head(head).tree, depot.layout.path(package))
 
 
-def published(depot: Depot, main: str, head: str, package: str, *, text: str, user: str) -> str:
+def commit_publication(
+    depot: Depot, main: str, head: str, package: str, *, text: str, user: str
+) -> str:
     """Commit the package from the head of a draft on top of the main branch."""
     store = depot.store
     store.fetch([each for each in (main, head) if each])
     own = _directory(depot, head, package)
-    return _replaced(depot, main, package, own, text=text, user=user)
+    return _commit_package(depot, main, package, own, text=text, user=user)
 
 
-def removed(depot: Depot, main: str, package: str, *, user: str) -> str:
+def commit_removal(depot: Depot, main: str, package: str, *, user: str) -> str:
     """Commit the main branch without the package."""
     depot.store.fetch([main])
-    return _replaced(depot, main, package, None, text=f"Delete {package}\n", user=user)
+    return _commit_package(depot, main, package, None, text=f"Delete {package}\n", user=user)
 
 
-def _replaced(
+def _commit_package(
     depot: Depot, parent: str, package: str, directory: bytes | None, *, text: str, user: str
 ) -> str:
     """Commit the tree of the parent ("" is an empty tree) with the directory of the package

@@ -43,11 +43,11 @@ Refs = dict[str, str]
 _REGULAR = 0o100644
 
 
-class Moved(Exception):
+class RefMoved(Exception):
     """A ref is not at the commit that a push expects."""
 
 
-class Refused(Exception):
+class PushRejected(Exception):
     """The host rejects a push."""
 
 
@@ -82,7 +82,7 @@ class Update(NamedTuple):
     new: str
 
 
-class Pushing(Protocol):
+class ClientFactory(Protocol):
     """Creates clients for a remote host."""
 
     def client(self, url: str) -> AbstractContextManager[Urllib3HttpGitClient]:
@@ -109,7 +109,7 @@ class Store:
         """The refs below each prefix that ends with a slash, and the refs with the other names."""
         raise NotImplementedError
 
-    def fetch(self, wanted: Iterable[str]) -> None:
+    def fetch(self, commits: Iterable[str]) -> None:
         """Make these commits available locally."""
         raise NotImplementedError
 
@@ -267,7 +267,7 @@ class Store:
         allowances.spend(found.raw_length())
         return found
 
-    def _peeled(self, sha: bytes) -> bytes | None:
+    def _peel(self, sha: bytes) -> bytes | None:
         found = self._object(sha)
         while isinstance(found, Tag):
             found = self._object(found.object[1])
@@ -317,12 +317,12 @@ class LocalRepository(Store):
         if not value:
             return None
         try:
-            commit = bytes(value) if name.startswith(HEADS.encode()) else self._peeled(value)
+            commit = bytes(value) if name.startswith(HEADS.encode()) else self._peel(value)
         except KeyError:
             return None
         return commit.decode() if commit is not None else None
 
-    def is_there(self) -> bool:
+    def exists(self) -> bool:
         """Whether a repository in a file still exists."""
         return not isinstance(self.repo, Repo) or Path(self.repo.path).exists()
 
@@ -332,7 +332,7 @@ class LocalRepository(Store):
             target = self.repo.refs.get_symrefs().get(Ref(b"HEAD"), b"")
         return bytes(target).removeprefix(HEADS.encode()).decode()
 
-    def fetch(self, wanted: Iterable[str]) -> None:
+    def fetch(self, commits: Iterable[str]) -> None:
         """Do nothing: every commit is local."""
 
     def push(self, updates: Sequence[Update]) -> None:
@@ -341,14 +341,14 @@ class LocalRepository(Store):
             done: list[Update] = []
             try:
                 for update in updates:
-                    self._move(update)
+                    self._update_ref(update)
                     done.append(update)
             except BaseException:
                 for update in reversed(done):
-                    self._move(Update(update.ref, update.new, update.old))
+                    self._update_ref(Update(update.ref, update.new, update.old))
                 raise
 
-    def _move(self, update: Update) -> None:
+    def _update_ref(self, update: Update) -> None:
         refs, name = self.repo.refs, Ref(update.ref.encode())
         old = ObjectID(update.old.encode()) if update.old else None
         try:
@@ -359,9 +359,9 @@ class LocalRepository(Store):
             else:
                 moved = refs.set_if_equals(name, old, ObjectID(update.new.encode()))
         except OSError as error:
-            raise Refused(f"the repository cannot be written: {error.strerror}") from error
+            raise PushRejected(f"the repository cannot be written: {error.strerror}") from error
         if not moved:
-            raise Moved(update.ref)
+            raise RefMoved(update.ref)
 
 
 def open_file(url: str) -> LocalRepository:
@@ -379,12 +379,12 @@ def open_file(url: str) -> LocalRepository:
 class RemoteRepository(Store):
     """A repository behind http(s), with a local clone."""
 
-    def __init__(self, repo: BaseRepo, pushing: Pushing, url: str, host: str) -> None:
+    def __init__(self, repo: BaseRepo, clients: ClientFactory, url: str, host: str) -> None:
         super().__init__(repo)
-        self._pushing = pushing
+        self._clients = clients
         self._urls = [url, f"{url}.git"]
         self._host = host
-        self._known: Refs = {}
+        self._known_refs: Refs = {}
         """The refs of the last listing, with annotated tags not resolved."""
 
     def refs(self, prefixes: Sequence[str] = ("",)) -> Refs:
@@ -409,9 +409,9 @@ class RemoteRepository(Store):
             name: commit for name, commit in {**made, **peeled}.items() if _matches(name, prefixes)
         }
 
-    def fetch(self, wanted: Iterable[str]) -> None:
+    def fetch(self, commits: Iterable[str]) -> None:
         """See Store."""
-        missing = [commit for commit in dict.fromkeys(wanted) if not self.has(commit)]
+        missing = [commit for commit in dict.fromkeys(commits) if not self.has(commit)]
         if not missing:
             return
         wants = [ObjectID(commit.encode()) for commit in missing]
@@ -434,7 +434,7 @@ class RemoteRepository(Store):
             known = {bytes(name).decode(): bytes(sha).decode() for name, sha in refs.items()}
             for update in updates:
                 if known.get(update.ref, "") != update.old:
-                    raise Moved(update.ref)
+                    raise RefMoved(update.ref)
             return {
                 Ref(update.ref.encode()): ObjectID(update.new.encode() or bytes(ZERO_SHA))
                 for update in updates
@@ -448,25 +448,25 @@ class RemoteRepository(Store):
         try:
             result = self._ask(ask)
         except NotAuthorized as error:
-            raise Refused("the credentials do not allow to push") from error
+            raise PushRejected("the credentials do not allow to push") from error
         except SendPackError as error:
-            raise Refused(str(error)) from error
+            raise PushRejected(str(error)) from error
         failed = {name: why for name, why in (result.ref_status or {}).items() if why}
         if failed:
             name, why = next(iter(failed.items()))
-            raise Refused(f"{bytes(name).decode()}: {why}")
+            raise PushRejected(f"{bytes(name).decode()}: {why}")
 
     def _ask(self, question: Any) -> Any:
         """Run an operation at the given URL, then with `.git` appended."""
         for url in self._urls:
             try:
-                with self._pushing.client(url) as client:
+                with self._clients.client(url) as client:
                     return question(client)
             except (RepositoryNotFound, NotGitRepository):
                 continue
             except HTTPUnauthorized as error:
                 raise NotAuthorized from error
-            except (NotAuthorized, OutsideError, SendPackError, Moved):
+            except (NotAuthorized, OutsideError, SendPackError, RefMoved):
                 raise
             except (GitProtocolError, HangupException, ValueError, AssertionError) as error:
                 raise Unavailable(self._host, "did not speak the git protocol") from error

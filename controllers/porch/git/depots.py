@@ -22,7 +22,7 @@ from inkube.controllers.client import Client
 from inkube.controllers.porch.git import content, layout
 from inkube.controllers.porch.git.content import LocalRepository, RemoteRepository, Store
 from inkube.controllers.porch.git.layout import Layout
-from inkube.controllers.porch.git.scripted import Scripted
+from inkube.controllers.porch.git.scripted import ScriptedRepositories
 from inkube.controllers.provisioning import (
     Credentials,
     NotAuthorized,
@@ -36,7 +36,7 @@ from inkube.schemas.objects import Object
 from inkube.schemas.status import StatusError
 
 T = TypeVar("T")
-MOST = 128
+MAX_DEPOTS = 128
 """The number of repositories that stay open."""
 _IDENTITY = "kpt.dev/workload-identity-auth"
 
@@ -49,7 +49,7 @@ class SecretUnfit(Exception):
     """The Secret does not contain usable credentials; the message gives the reason."""
 
 
-class ReadOnly(content.Refused):
+class ReadOnly(content.PushRejected):
     """These credentials can only read from the scripted host."""
 
 
@@ -83,7 +83,7 @@ class Depots:
         self._remotes = remotes
         self._client = client
         self._clones = clones
-        self._scripted = Scripted()
+        self._scripted = ScriptedRepositories()
         self._stores: OrderedDict[tuple[str, str], Store] = OrderedDict()
 
     async def open(self, repository: Object) -> Depot:
@@ -115,7 +115,7 @@ class Depots:
             host, repository = await session.repository()
             store = await self.run(url, lambda: self._scripted.store(host, repository))
             return store, await session.may_write()
-        return self._far(target), True
+        return self._remote(target), True
 
     async def run(self, url: str, question: Callable[[], T]) -> T:
         """Run an operation on a repository, within the time limit for outside systems; a file has
@@ -132,17 +132,17 @@ class Depots:
     def _local(self, url: str) -> LocalRepository:
         key = (url, "")
         store = self._stores.get(key)
-        if isinstance(store, LocalRepository) and store.is_there():
+        if isinstance(store, LocalRepository) and store.exists():
             return store
         store = content.open_file(url)
         return self._keep(key, store)
 
-    def _far(self, target: Target) -> Store:
+    def _remote(self, target: Target) -> Store:
         secret = f"{target.credentials.user}\0{target.credentials.token}"
         key = (target.url, hashlib.sha256(secret.encode()).hexdigest())
         store = self._stores.get(key)
         if store is None:
-            pushing = _Pushing(self._remotes.git, target)
+            pushing = _ClientFactory(self._remotes.git, target)
             store = RemoteRepository(
                 self._clone(target.url), pushing, target.url, urls.host_of(target.url)
             )
@@ -152,7 +152,7 @@ class Depots:
         assert isinstance(store, Store), "only stores are kept"
         self._stores[key] = store
         self._stores.move_to_end(key)
-        while len(self._stores) > MOST:
+        while len(self._stores) > MAX_DEPOTS:
             self._stores.popitem(last=False)[1].close()
         return store
 
@@ -184,20 +184,20 @@ class Depots:
             raise SecretUnfit("workload identity is not supported by this server")
         data = secret.get("data") or {}
         if "bearerToken" in data:
-            return Credentials(token=_decoded(data["bearerToken"]))
+            return Credentials(token=_decode(data["bearerToken"]))
         if "username" not in data or "password" not in data:
             raise SecretUnfit(f"secret {name} needs username and password, or bearerToken")
-        return Credentials(user=_decoded(data["username"]), token=_decoded(data["password"]))
+        return Credentials(user=_decode(data["username"]), token=_decode(data["password"]))
 
 
-def _decoded(text: str) -> str:
+def _decode(text: str) -> str:
     try:
         return base64.b64decode(text, validate=True).decode()
     except (binascii.Error, UnicodeDecodeError) as error:
         raise NotAuthorized from error
 
 
-class _Pushing:
+class _ClientFactory:
     """See content.Pushing."""
 
     def __init__(self, git: "outside.Git", target: Target) -> None:

@@ -16,7 +16,7 @@ from inkube.schemas import meta
 from inkube.schemas.objects import Object
 
 logger = logging.getLogger(__name__)
-MOST = 50_000
+MAX_REVISIONS = 50_000
 """The maximum number of revisions in one repository."""
 
 
@@ -43,27 +43,29 @@ class Discovery:
     """The revisions of a repository, and the packages that cannot be read: a directory at a ref,
     and the reason."""
 
-    found: list[FoundRevision] = field(default_factory=list)
+    revisions: list[FoundRevision] = field(default_factory=list)
     unreadable: list[tuple[str, str]] = field(default_factory=list)
 
 
-Known = Mapping[tuple[str, str], str]
+KnownCommits = Mapping[tuple[str, str], str]
 """Workspace names by (ref, commit), for revisions that do not need to be read again."""
 
 
-def discover(store: Store, refs: Refs, where: Layout, known: Known | None = None) -> Discovery:
+def discover(
+    store: Store, refs: Refs, layout: Layout, known: KnownCommits | None = None
+) -> Discovery:
     """Find every revision below the directory of the Repository, including the placeholders of the
     main branch."""
-    made = _Discovering(store, refs, where, known or {})
+    made = _Discoverer(store, refs, layout, known or {})
     made.tags()
     made.main()
-    made.working()
+    made.drafts()
     return made.result
 
 
-class _Discovering:
-    def __init__(self, store: Store, refs: Refs, where: Layout, known: Known) -> None:
-        self._store, self._refs, self._where, self._known = store, refs, where, known
+class _Discoverer:
+    def __init__(self, store: Store, refs: Refs, layout: Layout, known: KnownCommits) -> None:
+        self._store, self._refs, self._layout, self._known = store, refs, layout, known
         self.result = Discovery()
         self._kptfiles: dict[bytes, Kptfile | Unreadable] = {}
         self._published: dict[tuple[str, str], FoundRevision] = {}
@@ -75,11 +77,11 @@ class _Discovering:
             if not ref.startswith(TAGS):
                 continue
             path, slash, last = ref.removeprefix(TAGS).rpartition("/")
-            package = self._where.package(path) if slash else None
+            package = self._layout.package(path) if slash else None
             if package is None:
                 continue
             revision = layout.revision_of(last)
-            shown = self._where.shown(ref)
+            shown = self._layout.ref_name(ref)
             workspace = self._known.get((shown, commit))
             head = self._store.head(commit) if workspace is None else None
             if head is not None:
@@ -99,39 +101,39 @@ class _Discovering:
                 found = FoundRevision(
                     package, workspace, revision, layout.PUBLISHED, shown, commit, None
                 )
-            if revision > 0 and self._where.deletion(package, revision) in self._refs:
+            if revision > 0 and self._layout.deletion(package, revision) in self._refs:
                 found.lifecycle = layout.DELETION_PROPOSED
             self._published[package, workspace] = found
             self._add(found)
 
     def main(self) -> None:
         """Find the placeholders: every topmost package of the main branch."""
-        commit = self._refs.get(self._where.main)
+        commit = self._refs.get(self._layout.main)
         if commit is None:
             return
         head = self._store.head(commit)
-        root = self._store.directory(head.tree, self._where.directory)
+        root = self._store.directory(head.tree, self._layout.directory)
         if root is None:
             return
         tasks: dict[str, tuple[int, list[Object] | None]] = {}
-        for each in self.result.found:
+        for each in self.result.revisions:
             if each.revision >= tasks.get(each.package, (0, None))[0]:
                 tasks[each.package] = (each.revision, each.tasks)
         for package in _packages(self._store, root, ""):
-            path = self._where.path(package)
-            text = self._kptfile_at(head, path, self._where.branch)
+            path = self._layout.path(package)
+            text = self._kptfile_at(head, path, self._layout.branch)
             if text is None:
                 continue
             found = FoundRevision(
-                package, self._where.branch, layout.PLACEHOLDER, layout.PUBLISHED,
-                self._where.branch, commit, text, tasks.get(package, (0, None))[1],
+                package, self._layout.branch, layout.PLACEHOLDER, layout.PUBLISHED,
+                self._layout.branch, commit, text, tasks.get(package, (0, None))[1],
                 head.author, _time(head),
             )  # fmt: skip
-            if self._where.deletion(package, layout.PLACEHOLDER) in self._refs:
+            if self._layout.deletion(package, layout.PLACEHOLDER) in self._refs:
                 found.lifecycle = layout.DELETION_PROPOSED
             self._add(found)
 
-    def working(self) -> None:
+    def drafts(self) -> None:
         """Find drafts and proposed revisions; branches of revisions that are already published are
         ignored."""
         for lifecycle in (layout.PROPOSED, layout.DRAFT):
@@ -140,12 +142,12 @@ class _Discovering:
                 if ref.startswith(prefix):
                     self._draft(lifecycle, ref, commit, ref.removeprefix(prefix))
 
-    def _draft(self, lifecycle: str, ref: str, commit: str, rest: str) -> None:
-        path, slash, workspace = rest.rpartition("/")
-        package = self._where.package(path) if slash else None
+    def _draft(self, lifecycle: str, ref: str, commit: str, package_path: str) -> None:
+        path, slash, workspace = package_path.rpartition("/")
+        package = self._layout.package(path) if slash else None
         if package is None or (package, workspace) in self._published:
             return
-        shown = self._where.shown(ref)
+        shown = self._layout.ref_name(ref)
         found = FoundRevision(package, workspace, 0, lifecycle, shown, commit, None)
         if (shown, commit) not in self._known:
             head = self._store.head(commit)
@@ -156,11 +158,11 @@ class _Discovering:
         self._published[package, workspace] = found
         self._add(found)
 
-    def _add(self, found: FoundRevision) -> None:
-        if len(self.result.found) < MOST:
-            self.result.found.append(found)
+    def _add(self, revision: FoundRevision) -> None:
+        if len(self.result.revisions) < MAX_REVISIONS:
+            self.result.revisions.append(revision)
 
-    def _kptfile_at(self, head: Head, path: str, shown: str) -> Kptfile | None:
+    def _kptfile_at(self, head: Head, path: str, ref_name: str) -> Kptfile | None:
         directory = self._store.directory(head.tree, path)
         if directory is None:
             return None
@@ -176,7 +178,7 @@ class _Discovering:
             self._kptfiles[entry.sha] = made
         if isinstance(made, Kptfile):
             return made
-        self.result.unreadable.append((f"{path} at {shown}", str(made)))
+        self.result.unreadable.append((f"{path} at {ref_name}", str(made)))
         return None
 
 

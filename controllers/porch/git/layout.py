@@ -43,7 +43,7 @@ class Layout(NamedTuple):
             return path[len(self.directory) + 1 :]
         return None
 
-    def working(self, lifecycle: str, package: str, workspace: str) -> str:
+    def draft_branch(self, lifecycle: str, package: str, workspace: str) -> str:
         """The branch of a draft or a proposed revision."""
         return f"{HEADS}{BRANCHES[lifecycle]}/{self.path(package)}/{workspace}"
 
@@ -62,7 +62,7 @@ class Layout(NamedTuple):
         kinds = [f"{HEADS}{kind}/{path}/" for kind in ("drafts", "proposed", "deletionProposed")]
         return [self.main, *kinds, f"{TAGS}{path}/"]
 
-    def shown(self, ref: str) -> str:
+    def ref_name(self, ref: str) -> str:
         """A ref in the form that locks use: `drafts/PKG/WS`, `PKG/v1`, or the name of the
         branch."""
         return ref.removeprefix(HEADS).removeprefix(TAGS)

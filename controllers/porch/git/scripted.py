@@ -14,12 +14,12 @@ from inkube.controllers.porch.git import layout
 from inkube.controllers.porch.git.content import HEADS, TAGS, LocalRepository, Update
 from inkube.controllers.provisioning import HostedPackage, HostedRepository
 
-MOST = 256
+MAX_REPOSITORIES = 256
 """The number of repositories that are kept."""
 AUTHOR = ("world", "world@inkube.dev")
 
 
-class Scripted:
+class ScriptedRepositories:
     """The repositories of one server."""
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class Scripted:
         store = self._stores.get(key)
         if store is None:
             store = self._stores[key] = LocalRepository(MemoryRepo())
-            while len(self._stores) > MOST:
+            while len(self._stores) > MAX_REPOSITORIES:
                 self._stores.popitem(last=False)
         self._stores.move_to_end(key)
         with store.lock:

@@ -13,10 +13,10 @@ from inkube.schemas.objects import Object
 from inkube.schemas.status import StatusError
 
 POINT = "kpt.dev/config-injection"
-INJECTED = "kpt.dev/injected-resource"
+INJECTED_ANNOTATION = "kpt.dev/injected-resource"
 
 
-async def injected(
+async def inject(
     files: Files, injectors: Sequence[Object], client: Client, namespace: str
 ) -> Files:
     """The files with every injection point filled. A condition in the Kptfile records the result of
@@ -71,7 +71,7 @@ async def _inject(
         def change(tree: Any, member: str = member, content: Any = content) -> None:
             tree[member] = content
             name = injector["name"]  # noqa: B023 # called at once
-            documents.descend(tree, "metadata", "annotations")[INJECTED] = name
+            documents.descend(tree, "metadata", "annotations")[INJECTED_ANNOTATION] = name
 
         document.edit(change)
         return str(injector["name"])

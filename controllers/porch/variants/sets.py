@@ -126,18 +126,22 @@ class Sets:
     async def reconcile(self, key: Key) -> Result | None:
         """Create missing variants, correct existing ones, and delete those that are no longer
         wanted."""
-        obj = await storedobjects.found(self._client, PackageVariantSet, key.name, key.namespace)
+        obj = await storedobjects.get_or_none(
+            self._client, PackageVariantSet, key.name, key.namespace
+        )
         if obj is None or obj["metadata"].get("deletionTimestamp"):
             return None
         spec = obj.get("spec") or {}
         errors = [text for _, text in wrong_with(spec)]
         if errors:
-            await self._tell(obj, "ValidationError", "; ".join(errors))
+            await self._write_conditions(obj, "ValidationError", "; ".join(errors))
             return None
         upstream = await self._upstream(obj)
         if upstream is None:
             place = f"{spec['upstream']['repo']}/{spec['upstream']['package']}"
-            await self._tell(obj, "UpstreamNotFound", f"could not find upstream package {place}")
+            await self._write_conditions(
+                obj, "UpstreamNotFound", f"could not find upstream package {place}"
+            )
             return None
         try:
             wanted = [
@@ -146,11 +150,11 @@ class Sets:
             await self._ensure(obj, wanted)
         except (InvalidTarget, StatusError) as error:
             text = error.message if isinstance(error, StatusError) else str(error)
-            await self._tell(obj, "UnexpectedError", text)
+            await self._write_conditions(obj, "UnexpectedError", text)
             if isinstance(error, StatusError) and error.code in (409, 503):
                 raise
         else:
-            await self._tell(obj, "", "")
+            await self._write_conditions(obj, "", "")
         selects = any(target.get("objectSelector") for target in spec["targets"])
         return Result(_RESYNC) if selects else None
 
@@ -236,16 +240,16 @@ class Sets:
             "spec": {
                 "upstream": obj["spec"]["upstream"],
                 "downstream": {"repo": repo, "package": package},
-                **_templated(template, values),
+                **_from_template(template, values),
             },
         }
 
-    async def _ensure(self, obj: Object, wanted: list[Object]) -> None:
+    async def _ensure(self, obj: Object, desired: list[Object]) -> None:
         meta = obj["metadata"]
         selection = Selection(meta["namespace"], labels=f"{LABEL}={meta['uid']}")
         listed = await self._client.list(PackageVariant.gvr, selection)
         there = {each["metadata"]["name"]: each for each in listed.items}
-        for each in wanted:
+        for each in desired:
             own = there.pop(each["metadata"]["name"], None)
             if own is None:
                 await self._client.create(each)
@@ -258,7 +262,7 @@ class Sets:
                     PackageVariant.gvr, own["metadata"]["name"], meta["namespace"]
                 )
 
-    async def _tell(self, obj: Object, reason: str, text: str) -> None:
+    async def _write_conditions(self, obj: Object, reason: str, text: str) -> None:
         if reason:
             stalled = Finding("Stalled", True, reason, text)
             findings = [stalled, Finding("Ready", False, reason, text)]
@@ -291,7 +295,7 @@ def _about(obj: Object) -> Object:
     }
 
 
-def _evaluated(text: str, values: Object) -> str:
+def _evaluate(text: str, values: Object) -> str:
     """Evaluate an expression to a string. Raises Wrong."""
     try:
         program = cel.compile(text, dict.fromkeys(_VARIABLES, cel.types.DYN))
@@ -305,7 +309,7 @@ def _evaluated(text: str, values: Object) -> str:
 
 def _said(block: Object, member: str, expression: str, values: Object, default: str) -> str:
     if block.get(expression):
-        return _evaluated(block[expression], values)
+        return _evaluate(block[expression], values)
     return str(block.get(member) or default)
 
 
@@ -320,7 +324,7 @@ def _pairs(block: Object, member: str, expressions: str, values: Object) -> dict
     return {**(block.get(member) or {}), **_map(block.get(expressions), values)}
 
 
-def _templated(template: Object, values: Object) -> Object:
+def _from_template(template: Object, values: Object) -> Object:
     """The spec members of a variant from a template, with evaluated expressions. Raises Wrong."""
     policies = ("adoptionPolicy", "deletionPolicy")
     made: Object = {member: template[member] for member in policies if template.get(member)}
@@ -341,7 +345,7 @@ def _templated(template: Object, values: Object) -> Object:
 def _context(block: Object, values: Object) -> Object:
     data = _pairs(block, "data", "dataExprs", values)
     removed = list(block.get("removeKeys") or [])
-    removed += [_evaluated(text, values) for text in block.get("removeKeyExprs") or ()]
+    removed += [_evaluate(text, values) for text in block.get("removeKeyExprs") or ()]
     found: Object = {"data": data} if data else {}
     return {**found, "removeKeys": removed} if removed else found
 

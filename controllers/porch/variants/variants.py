@@ -85,7 +85,7 @@ def wrong_with(spec: Object) -> list[tuple[str, str]]:
 def _controller(env: Environment) -> Controller:
     informer = env.informers.of(PackageVariant.gvr)
 
-    def concerned(change: Change) -> Iterable[Key]:
+    def affected_keys(change: Change) -> Iterable[Key]:
         spec = change.object["spec"]
         place = (spec.get("repository"), spec.get("packageName"))
         owners = {each["uid"] for each in change.object["metadata"].get("ownerReferences") or ()}
@@ -99,7 +99,7 @@ def _controller(env: Environment) -> Controller:
     async def reconcile(key: Key) -> Result | None:
         return await Variants(env).reconcile(key)
 
-    watches = (Watch(PackageVariant.gvr), Watch(PackageRevision.gvr, concerned))
+    watches = (Watch(PackageVariant.gvr), Watch(PackageRevision.gvr, affected_keys))
     return Controller(f"{PackageVariant.gvr.resource}.{CONFIG}", reconcile, watches)
 
 
@@ -111,7 +111,7 @@ class Variants:
 
     async def reconcile(self, key: Key) -> Result | None:
         """Reconcile one variant, and write the result to its status."""
-        obj = await storedobjects.found(self._client, PackageVariant, key.name, key.namespace)
+        obj = await storedobjects.get_or_none(self._client, PackageVariant, key.name, key.namespace)
         if obj is None:
             return None
         meta = obj["metadata"]
@@ -119,7 +119,9 @@ class Variants:
             try:
                 await self._end(obj)
             except StatusError as error:  # a Draft that is an upstream cannot be deleted yet
-                await self._tell(obj, [Finding("Ready", False, "Error", error.message)], None)
+                await self._write_conditions(
+                    obj, [Finding("Ready", False, "Error", error.message)], None
+                )
                 raise
             return None
         if FINALIZER not in (meta.get("finalizers") or []):
@@ -128,21 +130,27 @@ class Variants:
             obj = await self._client.patch(PackageVariant.gvr, key.name, key.namespace, patch=patch)
         errors = [text for _, text in wrong_with(obj.get("spec") or {})]
         if errors:
-            await self._tell(obj, _stalled("; ".join(errors)), None)
+            await self._write_conditions(obj, _stalled("; ".join(errors)), None)
             return None
         try:
             targets = await self._ensure(obj)
         except Stalled as error:
-            await self._tell(obj, _stalled(str(error)), None)
+            await self._write_conditions(obj, _stalled(str(error)), None)
         except VariantError as error:
-            await self._tell(obj, [_VALID, Finding("Ready", False, "Error", str(error))], None)
+            await self._write_conditions(
+                obj, [_VALID, Finding("Ready", False, "Error", str(error))], None
+            )
         except StatusError as error:
-            await self._tell(obj, [_VALID, Finding("Ready", False, "Error", error.message)], None)
+            await self._write_conditions(
+                obj, [_VALID, Finding("Ready", False, "Error", error.message)], None
+            )
             if error.code in (409, 503):
                 raise
         else:
             text = "successfully ensured downstream package variant"
-            await self._tell(obj, [_VALID, Finding("Ready", True, "NoErrors", text)], targets)
+            await self._write_conditions(
+                obj, [_VALID, Finding("Ready", True, "NoErrors", text)], targets
+            )
         return None
 
     # the downstream revisions
@@ -174,33 +182,33 @@ class Variants:
             targets = [await self._draft(obj, there, task)]
         return [await self._follow(obj, each, upstream, there) for each in targets]
 
-    async def _upstream(self, wanted: Object, namespace: str) -> Object:
+    async def _upstream(self, reference: Object, namespace: str) -> Object:
         siblings = await storedobjects.of_package(
-            self._client, namespace, wanted["repo"], wanted["package"]
+            self._client, namespace, reference["repo"], reference["package"]
         )
         found: Object | None = None
-        if wanted.get("workspaceName"):
-            own = (s for s in siblings if s["spec"]["workspaceName"] == wanted["workspaceName"])
+        if reference.get("workspaceName"):
+            own = (s for s in siblings if s["spec"]["workspaceName"] == reference["workspaceName"])
             found = next((s for s in own if not revisions.is_placeholder(s)), None)
-        elif (wanted.get("revision") or 0) > 0:
-            numbered = (s for s in siblings if revisions.revision_of(s) == wanted["revision"])
+        elif (reference.get("revision") or 0) > 0:
+            numbered = (s for s in siblings if revisions.revision_of(s) == reference["revision"])
             found = next(numbered, None)
         else:
             found = revisions.highest(siblings)
         if found is None:
-            which = wanted.get("workspaceName") or wanted.get("revision") or "latest"
-            where = f"{wanted['repo']}/{wanted['package']}"
+            which = reference.get("workspaceName") or reference.get("revision") or "latest"
+            where = f"{reference['repo']}/{reference['package']}"
             raise Stalled(f"could not find upstream package revision {where} ({which})")
         return found
 
-    async def _leave_others(self, obj: Object, place: Object) -> None:
+    async def _leave_others(self, obj: Object, downstream: Object) -> None:
         """Release owned revisions that are not in the downstream package."""
         namespace = obj["metadata"]["namespace"]
         for each in await storedobjects.of_namespace(self._client, namespace):
             spec = each["spec"]
             elsewhere = (spec["repository"], spec["packageName"]) != (
-                place["repo"],
-                place["package"],
+                downstream["repo"],
+                downstream["package"],
             )
             if elsewhere and _is_ours(each, obj):
                 await self._let_go(each, obj)
@@ -242,11 +250,11 @@ class Variants:
             PackageRevision.gvr, meta["name"], meta["namespace"], patch=patch
         )
 
-    async def _draft(self, obj: Object, there: Sequence[Object], task: Object) -> Object:
+    async def _draft(self, obj: Object, existing: Sequence[Object], task: Object) -> Object:
         place, meta = obj["spec"]["downstream"], obj["metadata"]
         numbers = [
             int(match[1])
-            for each in there
+            for each in existing
             if (match := re.fullmatch(rf"{WORKSPACE}(\d+)", each["spec"]["workspaceName"]))
         ]
         metadata: Object = {
@@ -271,7 +279,7 @@ class Variants:
         return await self._client.create(made)
 
     async def _follow(
-        self, obj: Object, target: Object, upstream: Object, there: Sequence[Object]
+        self, obj: Object, target: Object, upstream: Object, existing: Sequence[Object]
     ) -> str:
         """Update one downstream revision to its upstream and to the wanted content. Return the name
         of the resulting revision. Raises VariantError."""
@@ -286,11 +294,11 @@ class Variants:
                 raise VariantError(
                     f'cannot update upstream of downstream "{name}" when it is not published'
                 )
-            target = await self._upgrade(obj, target, upstream, there, lock["ref"])
-        return await self._content(obj, target, there)
+            target = await self._upgrade(obj, target, upstream, existing, lock["ref"])
+        return await self._content(obj, target, existing)
 
     async def _upgrade(
-        self, obj: Object, target: Object, upstream: Object, there: Sequence[Object], ref: str
+        self, obj: Object, target: Object, upstream: Object, existing: Sequence[Object], ref: str
     ) -> Object:
         wanted, namespace = obj["spec"]["upstream"], obj["metadata"]["namespace"]
         number = layout.revision_of(ref.rpartition("/")[2])
@@ -311,9 +319,9 @@ class Variants:
             member: {"name": each["metadata"]["name"]} for member, each in names.items()
         }
         task = {"type": "upgrade", "upgrade": {**block, "strategy": "resource-merge"}}
-        return await self._draft(obj, there, task)
+        return await self._draft(obj, existing, task)
 
-    async def _content(self, obj: Object, target: Object, there: Sequence[Object]) -> str:
+    async def _content(self, obj: Object, target: Object, existing: Sequence[Object]) -> str:
         """Apply context, pipeline and injections; a published revision is copied to a draft first.
         Return the name of the changed revision. Raises VariantError."""
         if not any(obj["spec"].get(m) for m in ("packageContext", "pipeline", "injectors")):
@@ -323,7 +331,7 @@ class Variants:
             return str(target["metadata"]["name"])
         if target["spec"]["lifecycle"] == PUBLISHED:
             source = {"sourceRef": {"name": target["metadata"]["name"]}}
-            target = await self._draft(obj, there, {"type": "edit", "edit": source})
+            target = await self._draft(obj, existing, {"type": "edit", "edit": source})
             wanted = await self._wanted(obj, target)
         if wanted is not None:
             if target["spec"]["lifecycle"] != DRAFT:
@@ -339,7 +347,7 @@ class Variants:
         files: Files = found["spec"]["resources"]
         made = with_context(files, obj["spec"].get("packageContext") or {})
         made = with_pipeline(made, obj["metadata"]["name"], obj["spec"].get("pipeline") or {})
-        made = await injection.injected(
+        made = await injection.inject(
             made, obj["spec"].get("injectors") or [], self._client, namespace
         )
         if made == files:
@@ -360,7 +368,7 @@ class Variants:
         patch = {"metadata": {"finalizers": left or None, "uid": meta["uid"]}}
         await self._client.patch(PackageVariant.gvr, meta["name"], meta["namespace"], patch=patch)
 
-    async def _tell(
+    async def _write_conditions(
         self, obj: Object, findings: Sequence[Finding], targets: Sequence[str] | None
     ) -> None:
         await conditions.write(self._env, PackageVariant, obj, findings, (
@@ -378,10 +386,10 @@ def _stalled(text: str) -> list[Finding]:
     ]
 
 
-def with_context(files: Files, wanted: Object) -> Files:
+def with_context(files: Files, context: Object) -> Files:
     """The files with keys of the package context set and removed. Raises VariantError if the
     package has no context."""
-    data, removed = wanted.get("data") or {}, wanted.get("removeKeys") or []
+    data, removed = context.get("data") or {}, context.get("removeKeys") or []
     if not data and not removed:
         return files
     if packages.CONTEXT not in files:
@@ -397,7 +405,7 @@ def with_context(files: Files, wanted: Object) -> Files:
     return {**files, packages.CONTEXT: text}
 
 
-def with_pipeline(files: Files, variant: str, wanted: Object) -> Files:
+def with_pipeline(files: Files, variant: str, pipeline: Object) -> Files:
     """The files with the functions of the variant before the other ones; earlier functions of the
     variant are replaced."""
     prefix = f"{_PREFIX}{variant}."
@@ -408,7 +416,7 @@ def with_pipeline(files: Files, variant: str, wanted: Object) -> Files:
             others = [each for each in old if not str(each.get("name", "")).startswith(prefix)]
             own = [
                 {**each, "name": f"{prefix}{each.get('name', '')}.{at}"}
-                for at, each in enumerate(wanted.get(member) or [])
+                for at, each in enumerate(pipeline.get(member) or [])
             ]
             if own or len(others) != len(old):
                 documents.descend(tree, "pipeline")[member] = [*own, *others]

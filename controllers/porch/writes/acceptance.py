@@ -3,19 +3,19 @@
 from inkube.controllers.porch import refusals
 from inkube.controllers.porch.files import packages, render
 from inkube.controllers.porch.files.documents import Files, Unreadable
-from inkube.controllers.porch.files.render import Rendered
+from inkube.controllers.porch.files.render import RenderResult
 from inkube.controllers.porch.git.depots import Depots
 from inkube.controllers.porch.options import Options
 from inkube.controllers.porch.refusals import Refusals
 from inkube.schemas import fielderrors
 from inkube.schemas.status import StatusError
 
-_FAILED = "error rendering package in kpt function pipeline. "
+_RENDER_FAILED = "error rendering package in kpt function pipeline. "
 _NOT_PUSHED = (
-    f"{_FAILED}Package NOT pushed to remote. Fix locally (until 'kpt fn render' succeeds) and "
-    "retry. Details: "
+    f"{_RENDER_FAILED}Package NOT pushed to remote. Fix locally (until 'kpt fn render' succeeds) "
+    "and retry. Details: "
 )
-_PUSHED = f"{_FAILED}Package pushed to remote despite render failure. Details: "
+_PUSHED_ANYWAY = f"{_RENDER_FAILED}Package pushed to remote despite render failure. Details: "
 
 
 class Acceptance:
@@ -25,14 +25,14 @@ class Acceptance:
         self._depots, self._refusals = depots, refusals
         self._skips_unknown = options.functions == "skip"
 
-    async def rendered(self, name: str, files: Files) -> Rendered:
+    async def render(self, name: str, files: Files) -> RenderResult:
         """Render the files of a PackageRevision. Raises StatusError 422."""
-        done = await self.tried(name, files)
+        done = await self.try_render(name, files)
         if done.error:
             raise self.failure(name, done.error)
         return done
 
-    async def tried(self, name: str, files: Files, kind: str = refusals.KIND) -> Rendered:
+    async def try_render(self, name: str, files: Files, kind: str = refusals.KIND) -> RenderResult:
         """Render well-formed files. The result can contain the error of a function. Raises
         StatusError 422 for files that are not a package."""
         errors = [
@@ -54,6 +54,6 @@ class Acceptance:
     ) -> StatusError:
         """422: a function failed. `pushed`: the files were saved anyway."""
         field = "spec" if kind == refusals.KIND else "spec.resources"
-        text = (_PUSHED if pushed else _NOT_PUSHED) + error
+        text = (_PUSHED_ANYWAY if pushed else _NOT_PUSHED) + error
         wrong = fielderrors.FieldError(fielderrors.Type.INVALID, field, detail=text)
         return self._refusals.invalid(name, wrong, kind=kind)

@@ -47,9 +47,9 @@ class Addition:
             task = Tasks(env.client, self.depots, self.refusals, at)
             try:
                 made = await task.run(obj, depot, files)
-            except troubles.ASKING as error:
+            except troubles.REQUEST_ERRORS as error:
                 raise self.origin.unreachable(write, spec["repository"], error) from error
-            files = (await self.acceptance.rendered(write.name, made)).files
+            files = (await self.acceptance.render(write.name, made)).files
             done: Object = {**obj, "spec": {**spec, "tasks": spec["tasks"][: at + 1]}}
             head = await self.origin.save(write, depot, done, files, head, line=LINES[kind])
         return files, head

@@ -51,16 +51,16 @@ class Creation:
             description = f"{spec['packageName']} description"
             spec["tasks"] = [{"type": "init", "init": {"description": description}}]
         repository = await self.readiness.ready(write, env, spec["repository"])
-        async with self.origin.alone(write.namespace, spec["repository"]):
+        async with self.origin.locked(write.namespace, spec["repository"]):
             depot = await self.origin.open(write, repository)
-            refs = await self.origin.look(write, env, repository, depot, spec["packageName"])
+            refs = await self.origin.refs(write, env, repository, depot, spec["packageName"])
             siblings = await storedobjects.of_package(
                 env.client, write.namespace, spec["repository"], spec["packageName"]
             )
             await self._check(write, env, spec, siblings)
             await write.confirm()
             made = await self._files(write, env, obj, depot)
-            rendered = await self.acceptance.rendered(write.name, made)
+            rendered = await self.acceptance.render(write.name, made)
             main = refs.get(depot.layout.main, "")
             async with self._new_branch(write, depot, obj, rendered.files, main):
                 write.records += await storedobjects.summary_record(
@@ -113,7 +113,7 @@ class Creation:
         tasks = Tasks(env.client, self.depots, self.refusals)
         try:
             files = await tasks.run(obj, depot)
-        except troubles.ASKING as error:
+        except troubles.REQUEST_ERRORS as error:
             raise self.origin.unreachable(write, spec["repository"], error) from error
         changes = []
         if spec.get("packageMetadata"):
@@ -129,14 +129,16 @@ class Creation:
         """Commit the files on top of main and push them as the branch of the revision."""
         spec = obj["spec"]
         package, workspace, task = spec["packageName"], spec["workspaceName"], spec["tasks"][0]
-        branch = depot.layout.working(spec["lifecycle"], package, workspace)
+        branch = depot.layout.draft_branch(spec["lifecycle"], package, workspace)
         commit = _UNBORN
         if not write.dry_run:
             text = layout.message(LINES[task["type"]], package, workspace, 0, [task])
-            make = partial(commits.first, depot, main, package, files, text=text, user=write.user)
+            make = partial(
+                commits.commit_new, depot, main, package, files, text=text, user=write.user
+            )
             await self.depots.run(depot.url, lambda: depot.store.fetch([main] if main else []))
             commit = await self.depots.run(depot.url, make)
         obj["status"] = {"deployment": depot.deployment}
-        revisions.describe(obj, depot, files, depot.layout.shown(branch), commit)
-        async with self.origin.pushed(write, depot, [Update(branch, "", commit)]):
+        revisions.describe(obj, depot, files, depot.layout.ref_name(branch), commit)
+        async with self.origin.push(write, depot, [Update(branch, "", commit)]):
             yield

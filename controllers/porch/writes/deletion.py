@@ -44,7 +44,7 @@ class Deletion:
         is_ending = await _is_ending(env, write.namespace)
         if write.operation == "delete" and not is_ending and repository is not None:
             await _check(write, env, old)
-        async with self._origin.alone(write.namespace, name):
+        async with self._origin.locked(write.namespace, name):
             await write.confirm()
             if not write.goes:
                 yield
@@ -60,7 +60,7 @@ class Deletion:
                 return
             depot = await self._origin.open(write, repository)
             updates = await self._updates(write, depot, old)
-            async with self._origin.pushed(write, depot, updates):
+            async with self._origin.push(write, depot, updates):
                 yield
 
     async def _updates(self, write: Write, depot: Depot, old: Object) -> list[Update]:
@@ -77,7 +77,7 @@ class Deletion:
         if spec["lifecycle"] in FINAL:
             ref = f"refs/tags/{revisions.ref_of(old)}"
         else:
-            ref = depot.layout.working(spec["lifecycle"], package, spec["workspaceName"])
+            ref = depot.layout.draft_branch(spec["lifecycle"], package, spec["workspaceName"])
         there = await self._depots.run(depot.url, lambda: depot.store.refs([ref]))
         if there.get(ref, "") not in ("", commit):
             raise self._refusals.conflict(write.name, status.STALE)
@@ -90,7 +90,7 @@ class Deletion:
         main = refs.get(depot.layout.main, "")
         if not main or write.dry_run:
             return []
-        make = partial(commits.removed, depot, main, package, user=write.user)
+        make = partial(commits.commit_removal, depot, main, package, user=write.user)
         return [Update(depot.layout.main, main, await self._depots.run(depot.url, make))]
 
 

@@ -2,7 +2,7 @@
 
 `Engine.revision` is the transaction of PackageRevision (including its `approval`), and
 `Engine.resources` that of PackageRevisionResources. A second write of the same revision is rejected
-(V3); a second write to the same Repository waits (`Origin.alone`). The steps of each write are in
+(V3); a second write to the same Repository waits (`Origin.locked`). The steps of each write are in
 `creation`, `lifecycle`, `deletion` and `resources`.
 """
 
@@ -56,17 +56,17 @@ class Engine:
             inner = self._deletion.transaction(write, env)
         else:
             inner = self._lifecycle.transaction(write, env)
-        async with self._alone(write), inner:
+        async with self._locked(write), inner:
             yield
 
     @asynccontextmanager
     async def resources(self, write: Write, env: Environment) -> AsyncIterator[None]:
         """The transaction of PackageRevisionResources, under the lock of the revision."""
-        async with self._alone(write, refusals.RESOURCES), self.files.transaction(write, env):
+        async with self._locked(write, refusals.RESOURCES), self.files.transaction(write, env):
             yield
 
     @asynccontextmanager
-    async def _alone(self, write: Write, resource: str = "") -> AsyncIterator[None]:
+    async def _locked(self, write: Write, resource: str = "") -> AsyncIterator[None]:
         """V3: allow one write of a revision at a time, including dry runs. Raises StatusError
         409."""
         try:

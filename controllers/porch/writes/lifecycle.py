@@ -67,7 +67,7 @@ class Lifecycle:
             revisions.settle(obj)
             yield
             return
-        async with self._origin.alone(write.namespace, name):
+        async with self._origin.locked(write.namespace, name):
             await write.confirm()
             depot = await self._origin.open(write, repository)
             if write.subresource == "approval" and (before, now) == (PROPOSED, PUBLISHED):
@@ -86,23 +86,23 @@ class Lifecycle:
         """Change a Draft, propose it, or return a proposed revision to Draft."""
         spec, before = obj["spec"], old["spec"]
         package, workspace = before["packageName"], before["workspaceName"]
-        at = depot.layout.working(before["lifecycle"], package, workspace)
-        to = depot.layout.working(spec["lifecycle"], package, workspace)
+        at = depot.layout.draft_branch(before["lifecycle"], package, workspace)
+        to = depot.layout.draft_branch(spec["lifecycle"], package, workspace)
         head = commit = revisions.commit_of(old)
         if before["lifecycle"] == DRAFT:
             path = depot.layout.path(package)
             files = await self._depots.run(depot.url, partial(read, depot.store, head, path)) or {}
             files, commit = await self._addition.carried_out(write, env, depot, files, head)
             edits = _edits(obj, old)
-            rendered = await self._acceptance.rendered(
+            rendered = await self._acceptance.render(
                 write.name, kptfile.edit(files, *edits) if edits else files
             )
             commit = await self._origin.save(write, depot, obj, rendered.files, commit)
-            revisions.describe(obj, depot, rendered.files, depot.layout.shown(to), commit)
+            revisions.describe(obj, depot, rendered.files, depot.layout.ref_name(to), commit)
         else:
-            revisions.place(obj, depot, depot.layout.shown(to), commit)
+            revisions.place(obj, depot, depot.layout.ref_name(to), commit)
             revisions.settle(obj)
-        async with self._origin.pushed(write, depot, _moves(at, to, head, commit)):
+        async with self._origin.push(write, depot, _moves(at, to, head, commit)):
             yield
 
     @asynccontextmanager
@@ -116,7 +116,7 @@ class Lifecycle:
         wanted = commit if obj["spec"]["lifecycle"] == DELETION_PROPOSED else ""
         revisions.settle(obj)
         updates = [Update(branch, there, wanted)] if there != wanted else []
-        async with self._origin.pushed(write, depot, updates):
+        async with self._origin.push(write, depot, updates):
             yield
 
 

@@ -15,7 +15,7 @@ from inkube.controllers.porch import refusals, revisions, troubles
 from inkube.controllers.porch import sync as syncing
 from inkube.controllers.porch.files.documents import Files
 from inkube.controllers.porch.git import commits, layout
-from inkube.controllers.porch.git.content import Moved, Refs, Refused, Update
+from inkube.controllers.porch.git.content import PushRejected, RefMoved, Refs, Update
 from inkube.controllers.porch.git.depots import Depot, Depots
 from inkube.controllers.porch.refusals import Refusals
 from inkube.controllers.porch.writes import readiness
@@ -36,7 +36,7 @@ class Origin:
         """The last known commit of the main branch, by Repository."""
 
     @asynccontextmanager
-    async def alone(self, namespace: str, name: str) -> AsyncIterator[None]:
+    async def locked(self, namespace: str, name: str) -> AsyncIterator[None]:
         """Hold the lock of a Repository; wait until it is free."""
         async with self._locks.hold(("repository", namespace, name)):
             yield
@@ -45,14 +45,14 @@ class Origin:
         """Open the git repository of a Repository. Raises StatusError 422."""
         try:
             return await self._depots.open(repository)
-        except troubles.OPENING as error:
+        except troubles.OPEN_ERRORS as error:
             raise self.unreachable(write, repository["metadata"]["name"], error) from error
 
     def unreachable(self, write: Write, name: str, error: Exception) -> StatusError:
         """422: the git repository of the Repository cannot be used."""
         return self._refusals.invalid(write.name, readiness.unready(name, troubles.cause(error)))
 
-    async def look(
+    async def refs(
         self, write: Write, env: Environment, repository: Object, depot: Depot, package: str
     ) -> Refs:
         """The refs that concern a package. If the main branch changed outside of this server, the
@@ -67,11 +67,11 @@ class Origin:
             if not write.dry_run and self._heads.get(key, head) != head:
                 await syncing.sync(env, self._depots, repository, depot)
             self._heads[key] = head
-        except (*troubles.ASKING, syncing.BranchNotFound) as error:
+        except (*troubles.REQUEST_ERRORS, syncing.BranchNotFound) as error:
             raise self.unreachable(write, name, error) from error
         return refs
 
-    def moved(self, namespace: str, name: str, head: str) -> None:
+    def note_head(self, namespace: str, name: str, head: str) -> None:
         """Record that this server moved the main branch of a Repository."""
         self._heads[namespace, name] = head
 
@@ -92,13 +92,13 @@ class Origin:
         package, workspace = draft["spec"]["packageName"], draft["spec"]["workspaceName"]
         tasks = revisions.tasks_of(draft)
         text = layout.message(line or "Rendering package", package, workspace, 0, tasks)
-        make = commits.added if line else commits.changed
+        make = commits.commit_files if line else commits.commit_changes
         return await self._depots.run(
             depot.url, partial(make, depot, head, package, files, text=text, user=write.user)
         )
 
     @asynccontextmanager
-    async def pushed(
+    async def push(
         self, write: Write, depot: Depot, updates: Sequence[Update], *, patient: bool = False
     ) -> AsyncIterator[None]:
         """Push, and revert the push if the following code fails.
@@ -110,26 +110,26 @@ class Origin:
             return
         try:
             await self._depots.run(depot.url, lambda: depot.push(list(updates)))
-        except Moved as error:
+        except RefMoved as error:
             if patient:
                 raise
             raise self._refusals.conflict(write.name, f"{error} was changed in git") from error
-        except Refused as error:
+        except PushRejected as error:
             raise refusals.forbidden(write.name, str(error)) from error
-        except troubles.ASKING as error:
+        except troubles.REQUEST_ERRORS as error:
             why = f"the repository cannot be written: {troubles.cause(error)}"
             raise status.unavailable(why) from error
         try:
             yield
         except BaseException:
-            await self._take_back(depot, updates)
+            await self._revert(depot, updates)
             raise
 
-    async def _take_back(self, depot: Depot, updates: Sequence[Update]) -> None:
+    async def _revert(self, depot: Depot, updates: Sequence[Update]) -> None:
         back = [Update(each.ref, each.new, each.old) for each in reversed(updates)]
         try:
             await self._depots.run(depot.url, lambda: depot.push(back))
-        except (Moved, Refused, *troubles.ASKING) as error:
+        except (RefMoved, PushRejected, *troubles.REQUEST_ERRORS) as error:
             # the next sync updates the objects to the pushed state
             logger.warning(
                 "a push to %s could not be taken back: %s", depot.url, troubles.cause(error)

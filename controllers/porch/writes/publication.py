@@ -12,7 +12,7 @@ from functools import partial
 from inkube.controllers.environment import Environment
 from inkube.controllers.porch import refusals, revisions, storedobjects
 from inkube.controllers.porch.git import commits, layout
-from inkube.controllers.porch.git.content import Moved, Refs, Update
+from inkube.controllers.porch.git.content import RefMoved, Refs, Update
 from inkube.controllers.porch.git.depots import Depot, Depots
 from inkube.controllers.porch.git.layout import PLACEHOLDER, PROPOSED, PUBLISHED
 from inkube.controllers.porch.options import Options
@@ -67,13 +67,13 @@ class Publication:
             updates = _updates(depot, old, edition)
             is_last = attempt == TRIES - 1
             try:
-                async with self._origin.pushed(write, depot, updates, patient=not is_last):
-                    self._origin.moved(*place, edition.commit)
+                async with self._origin.push(write, depot, updates, patient=not is_last):
+                    self._origin.note_head(*place, edition.commit)
                     _publish(write, env, depot, obj, edition)
                     await _record(write, env, depot, obj, edition)
                     yield
                 return
-            except Moved:
+            except RefMoved:
                 self._origin.forget(*place)
 
     async def _edition(
@@ -83,19 +83,19 @@ class Publication:
         present head of main."""
         spec, head = old["spec"], revisions.commit_of(old)
         package = spec["packageName"]
-        refs = await self._origin.look(write, env, repository, depot, package)
+        refs = await self._origin.refs(write, env, repository, depot, package)
         siblings = await storedobjects.of_package(
             env.client, write.namespace, spec["repository"], package
         )
         taken = [revisions.revision_of(each) for each in siblings]
-        number = 1 + max([0, *taken, *_tagged(refs, depot, package)])
+        number = 1 + max([0, *taken, *_tagged_revisions(refs, depot, package)])
         main, commit = refs.get(depot.layout.main, ""), head
         if not write.dry_run:
             line = f"Approving package revision {package}/{number}"
             tasks = revisions.tasks_of(old)
             text = layout.message(line, package, spec["workspaceName"], number, tasks)
             make = partial(
-                commits.published, depot, main, head, package, text=text, user=write.user
+                commits.commit_publication, depot, main, head, package, text=text, user=write.user
             )
             commit = await self._depots.run(depot.url, make)
         return _Attempt(number, commit, main, siblings)
@@ -111,7 +111,7 @@ def _check_gates(write: Write, obj: Object) -> None:
             raise refusals.invalid(write.name, error)
 
 
-def _tagged(refs: Refs, depot: Depot, package: str) -> list[int]:
+def _tagged_revisions(refs: Refs, depot: Depot, package: str) -> list[int]:
     """The revision numbers that have tags, including tags that other clients pushed."""
     prefix = depot.layout.tag(package, 0).removesuffix("v0")
     return [layout.revision_of(ref.removeprefix(prefix)) for ref in refs if ref.startswith(prefix)]
@@ -123,7 +123,9 @@ def _updates(depot: Depot, old: Object, edition: _Attempt) -> list[Update]:
     return [
         Update(depot.layout.main, edition.main, edition.commit),
         Update(depot.layout.tag(package, edition.number), "", edition.commit),
-        Update(depot.layout.working(PROPOSED, package, workspace), revisions.commit_of(old), ""),
+        Update(
+            depot.layout.draft_branch(PROPOSED, package, workspace), revisions.commit_of(old), ""
+        ),
     ]
 
 
@@ -133,7 +135,7 @@ def _publish(write: Write, env: Environment, depot: Depot, obj: Object, edition:
     spec["revision"] = edition.number
     observed["publishedBy"] = write.user
     observed["publishTimestamp"] = meta.format_time(env.clock.now())
-    tag = depot.layout.shown(depot.layout.tag(spec["packageName"], edition.number))
+    tag = depot.layout.ref_name(depot.layout.tag(spec["packageName"], edition.number))
     revisions.place(obj, depot, tag, edition.commit)
     revisions.settle(obj)
 

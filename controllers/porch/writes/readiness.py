@@ -22,7 +22,7 @@ class Readiness:
 
     def __init__(self, refusals: Refusals) -> None:
         self._refusals = refusals
-        self._synced: dict[tuple[str, str], asyncio.Event] = {}
+        self._sync_events: dict[tuple[str, str], asyncio.Event] = {}
         """An event for each Repository with waiting creates: its first sync has ended, with or
         without success."""
 
@@ -42,22 +42,22 @@ class Readiness:
         raise self._refusals.invalid(write.name, unready(name, message))
 
     async def _first_sync(self, namespace: str, name: str) -> None:
-        event = self._synced.setdefault((namespace, name), asyncio.Event())
+        event = self._sync_events.setdefault((namespace, name), asyncio.Event())
         try:
             async with asyncio.timeout(FIRST_SYNC):
                 await event.wait()
         except TimeoutError:
             return
 
-    def synced(self, namespace: str, name: str) -> None:
+    def mark_synced(self, namespace: str, name: str) -> None:
         """Continue the creates that wait for the first sync of a Repository."""
-        event = self._synced.get((namespace, name))
+        event = self._sync_events.get((namespace, name))
         if event is not None:
             event.set()
 
     def forget(self, namespace: str, name: str) -> None:
         """Forget a deleted Repository."""
-        self._synced.pop((namespace, name), None)
+        self._sync_events.pop((namespace, name), None)
 
 
 def condition(repository: Object) -> Object | None:
@@ -68,6 +68,8 @@ def condition(repository: Object) -> Object | None:
     return None
 
 
-def unready(name: str, why: str) -> fielderrors.FieldError:
+def unready(name: str, message: str) -> fielderrors.FieldError:
     """The error of a revision whose Repository is not ready."""
-    return fielderrors.invalid("spec.repository", name, f"repository {name} is not ready: {why}")
+    return fielderrors.invalid(
+        "spec.repository", name, f"repository {name} is not ready: {message}"
+    )

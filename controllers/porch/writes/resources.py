@@ -29,7 +29,7 @@ from inkube.schemas import fielderrors, status
 from inkube.schemas.objects import Object, same
 from inkube.schemas.status import StatusError
 
-_SHOWN = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+_METADATA_MEMBERS = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 _MEMBERS = ("packageName", "workspaceName", "revision", "repository")
 
 
@@ -54,12 +54,12 @@ class Resources:
         self._check(write, old)
         name = old["spec"]["repository"]
         repository = await self.readiness.ready(write, env, name)
-        async with self.origin.alone(write.namespace, name):
+        async with self.origin.locked(write.namespace, name):
             await write.confirm()
             depot = await self.origin.open(write, repository)
             sent = dict(obj["spec"].get("resources") or {})
-            files = await self._commented(depot, old, sent)
-            rendered = await self.acceptance.tried(write.name, files, RESOURCES_KIND)
+            files = await self._with_comments(depot, old, sent)
+            rendered = await self.acceptance.try_render(write.name, files, RESOURCES_KIND)
             failure = self._failure(write, old, rendered.error)
             head = revisions.commit_of(old)
             commit = await self.origin.save(write, depot, old, rendered.files, head)
@@ -70,14 +70,14 @@ class Resources:
             obj["spec"] = _spec(record, rendered.files)
             obj["status"] = {"renderStatus": rendered.status}
             package, workspace = old["spec"]["packageName"], old["spec"]["workspaceName"]
-            branch = depot.layout.working(DRAFT, package, workspace)
+            branch = depot.layout.draft_branch(DRAFT, package, workspace)
             updates = [Update(branch, head, commit)] if head != commit else []
-            async with self.origin.pushed(write, depot, updates):
+            async with self.origin.push(write, depot, updates):
                 yield
             if failure is not None:
                 raise failure
 
-    async def _commented(self, depot: Depot, old: Object, sent: Files) -> Files:
+    async def _with_comments(self, depot: Depot, old: Object, sent: Files) -> Files:
         """The sent files, with the comments restored that clients dropped."""
         commit, path = revisions.commit_of(old), depot.layout.path(old["spec"]["packageName"])
         stored = await self.depots.run(depot.url, partial(read, depot.store, commit, path))
@@ -115,7 +115,7 @@ class Resources:
         for (namespace, name), places in groups.items():
             found = await self._files(env, namespace, name, [objects[at] for at in places])
             for at, files in zip(places, found, strict=True):
-                shown[at] = _shown(objects[at], files)
+                shown[at] = _resources_of(objects[at], files)
         return shown
 
     async def _files(
@@ -136,18 +136,18 @@ class Resources:
                 made.append(files or {})
                 await asyncio.sleep(0)
             return made
-        except (*troubles.OPENING, TooMuch, KeyError) as error:
+        except (*troubles.OPEN_ERRORS, TooMuch, KeyError) as error:
             is_gone = isinstance(error, KeyError)
             why = "a commit is not there" if is_gone else troubles.cause(error)
             raise status.unavailable(f"repository {name} cannot be read: {why}") from error
 
 
-def _shown(revision: Object, files: Files) -> Object:
+def _resources_of(revision: Object, files: Files) -> Object:
     meta = revision["metadata"]
     return {
         "apiVersion": revisions.API,
         "kind": RESOURCES_KIND,
-        "metadata": {member: meta[member] for member in _SHOWN if member in meta},
+        "metadata": {member: meta[member] for member in _METADATA_MEMBERS if member in meta},
         "spec": _spec(revision, files),
         "status": {"renderStatus": {"error": ""}},
     }

@@ -43,7 +43,7 @@ class _Source(NamedTuple):
     """The files of a directory, and its location in git."""
 
     files: Files
-    place: Upstream
+    upstream: Upstream
 
 
 class Tasks:
@@ -60,7 +60,7 @@ class Tasks:
         kind: str = task["type"]
         match kind:
             case "init":
-                return packages.initialized(before or {}, obj["spec"]["packageName"], task["init"])
+                return packages.with_kptfile(before or {}, obj["spec"]["packageName"], task["init"])
             case "clone":
                 return await self._clone(obj, task["clone"], depot)
             case "edit":
@@ -81,7 +81,7 @@ class Tasks:
         elif upstream.get("git") is not None:
             source = await self._by_git(obj, upstream["git"], f"{field}.git")
         elif upstream.get("oci") is not None:
-            raise self._wrong(
+            raise self._invalid(
                 obj, fielderrors.invalid(f"{field}.oci", "", "clone from OCI is not implemented")
             )
         else:
@@ -90,7 +90,7 @@ class Tasks:
             )
         try:
             files = await self._depots.work(
-                lambda: packages.cloned(source.files, spec["packageName"], source.place)
+                lambda: packages.cloned_package(source.files, spec["packageName"], source.upstream)
             )
             if depot.deployment:
                 data = {
@@ -99,14 +99,14 @@ class Tasks:
                 }
                 files = packages.with_context(files, data)
         except Unreadable as error:
-            raise self._wrong(obj, fielderrors.invalid(field, "", str(error))) from error
+            raise self._invalid(obj, fielderrors.invalid(field, "", str(error))) from error
         return files
 
     async def _by_name(self, obj: Object, reference: Object, field: str) -> _Source:
         name = reference.get("name") or ""
         if not name:
             raise self._refusals.bad("upstreamRef.name is required")
-        found = await self._named(obj, name, field)
+        found = await self._get_revision(obj, name, field)
         if revisions.is_placeholder(found):
             raise self._placeholder(obj, "upstream", found, field)
         return await self.source(found)
@@ -115,7 +115,7 @@ class Tasks:
         """A directory of any git repository. Errors have the texts of section 12."""
         url, directory = git.get("repo") or "", (git.get("directory") or "").strip("/")
         if not url:
-            raise self._wrong(obj, fielderrors.required(f"{field}.repo", "the URL is needed"))
+            raise self._invalid(obj, fielderrors.required(f"{field}.repo", "the URL is needed"))
         namespace = obj["metadata"]["namespace"]
         secret = git.get("secretRef")
         try:
@@ -125,30 +125,30 @@ class Tasks:
             )
             if not commit:
                 why = f"ref {git.get('ref') or ''} not found"
-                raise self._wrong(obj, fielderrors.not_found(f"{field}.ref", git.get("ref"), why))
+                raise self._invalid(obj, fielderrors.not_found(f"{field}.ref", git.get("ref"), why))
             files = await self._depots.run(url, lambda: read(store, commit, directory))
         except SecretMissing as error:
             name = (secret or {}).get("name")
             where = f"{field}.secretRef.name"
             missing = fielderrors.not_found(where, name, "the secret is not there")
-            raise self._wrong(obj, missing) from error
+            raise self._invalid(obj, missing) from error
         except (NotAuthorized, SecretUnfit) as error:
             where = f"{field}.secretRef.name" if secret else f"{field}.repo"
             why = str(error) or "not authorized"
-            raise self._wrong(obj, fielderrors.invalid(where, url, why)) from error
+            raise self._invalid(obj, fielderrors.invalid(where, url, why)) from error
         except RepositoryNotFound as error:
             wrong = fielderrors.invalid(f"{field}.repo", url, "repository not found")
-            raise self._wrong(obj, wrong) from error
+            raise self._invalid(obj, wrong) from error
         except OutsideError as error:
             wrong = fielderrors.invalid(f"{field}.repo", url, f"unreachable: {error.reason}")
-            raise self._wrong(obj, wrong) from error
+            raise self._invalid(obj, wrong) from error
         except TooMuch as error:
-            raise self._wrong(
+            raise self._invalid(
                 obj, fielderrors.invalid(f"{field}.directory", directory, str(error))
             ) from error
         if files is None or NAME not in files:
             why = "the directory must hold a Kptfile at this ref"
-            raise self._wrong(obj, fielderrors.invalid(f"{field}.directory", directory, why))
+            raise self._invalid(obj, fielderrors.invalid(f"{field}.directory", directory, why))
         return _Source(files, Upstream(url, directory, ref, commit))
 
     # edit
@@ -158,18 +158,18 @@ class Tasks:
         name = (task.get("sourceRef") or {}).get("name") or ""
         if not name:
             raise self._refusals.bad("sourceRef.name is required")
-        found = await self._named(obj, name, field)
+        found = await self._get_revision(obj, name, field)
         spec, other = obj["spec"], found["spec"]
         same = all(spec[m] == other[m] for m in ("repository", "packageName"))
         if not same:
             package = f"{spec['repository']}/{spec['packageName']}"
             why = f"source revision must be from same package {package}"
-            raise self._wrong(obj, fielderrors.invalid(field, name, why))
+            raise self._invalid(obj, fielderrors.invalid(field, name, why))
         if revisions.is_placeholder(found):
             raise self._placeholder(obj, "source", found, field)
         if not revisions.is_published(found):
             why = "source revision must be published"
-            raise self._wrong(obj, fielderrors.invalid(field, name, why))
+            raise self._invalid(obj, fielderrors.invalid(field, name, why))
         return (await self.source(found)).files
 
     # upgrade
@@ -189,7 +189,7 @@ class Tasks:
             said = f"{len(result.conflicts)} fields: " + "; ".join(result.conflicts)
             changes = [
                 renamed(Kptfile.of(local.files).name),
-                from_upstream(new.place),
+                from_upstream(new.upstream),
                 with_condition(CONFLICTS, True, "ConflictingChanges", said)
                 if result.conflicts
                 else without_condition(CONFLICTS),
@@ -201,10 +201,10 @@ class Tasks:
         except merge.Modified as error:
             why = "local package files are modified; use a different update strategy"
             wrong = fielderrors.invalid(f"{self._field}.upgrade.strategy", strategy, why)
-            raise self._wrong(obj, wrong) from error
+            raise self._invalid(obj, wrong) from error
         except Unreadable as error:
             wrong = fielderrors.invalid(f"{self._field}.upgrade", spec["packageName"], str(error))
-            raise self._wrong(obj, wrong) from error
+            raise self._invalid(obj, wrong) from error
 
     async def upgrade_sources(self, obj: Object, task: Object) -> list[Object]:
         """The old upstream, the new upstream and the local revision of an upgrade. Each must be
@@ -217,7 +217,7 @@ class Tasks:
         for member in members:
             name = task[member]["name"]
             field = f"{self._field}.upgrade.{member}.name"
-            each = await self._named(obj, name, field)
+            each = await self._get_revision(obj, name, field)
             if revisions.is_placeholder(each) and member != members[0]:
                 kind = "target upstream" if member == members[1] else "source"
                 raise self._placeholder(obj, kind, each, field)
@@ -226,17 +226,17 @@ class Tasks:
                     "all source PackageRevisions of upgrade task must be published, "
                     f'"{name}" is not'
                 )
-                raise self._wrong(obj, fielderrors.invalid(field, name, why))
+                raise self._invalid(obj, fielderrors.invalid(field, name, why))
             found.append(each)
         return found
 
     # shared by the tasks
 
-    async def _named(self, obj: Object, name: str, field: str) -> Object:
+    async def _get_revision(self, obj: Object, name: str, field: str) -> Object:
         found = await storedobjects.revision(self._client, name, obj["metadata"]["namespace"])
         if found is None:
             why = f"package revision {name} not found"
-            raise self._wrong(obj, fielderrors.not_found(field, name, why))
+            raise self._invalid(obj, fielderrors.not_found(field, name, why))
         return found
 
     async def source(self, revision: Object) -> _Source:
@@ -259,13 +259,13 @@ class Tasks:
         path = depot.layout.path(spec["packageName"])
         return await self._depots.run(depot.url, lambda: read(depot.store, commit, path)) or {}
 
-    def _placeholder(self, obj: Object, kind: str, found: Object, field: str) -> StatusError:
-        name = found["metadata"]["name"]
-        place = f"{found['spec']['repository']}/{name}"
+    def _placeholder(self, obj: Object, kind: str, revision: Object, field: str) -> StatusError:
+        name = revision["metadata"]["name"]
+        place = f"{revision['spec']['repository']}/{name}"
         why = f"{kind} revision may not be the placeholder package revision {place}"
-        return self._wrong(obj, fielderrors.invalid(field, name, why))
+        return self._invalid(obj, fielderrors.invalid(field, name, why))
 
-    def _wrong(self, obj: Object, error: FieldError) -> StatusError:
+    def _invalid(self, obj: Object, error: FieldError) -> StatusError:
         return self._refusals.invalid(obj["metadata"]["name"], error)
 
 

@@ -14,11 +14,11 @@ from inkube.controllers.provisioning import manifests, places
 from inkube.controllers.provisioning.jobs.types import JobSpec, ResourceReference
 from inkube.controllers.provisioning.manifests import KINDS, DeclaredResource, FileProblem
 from inkube.controllers.provisioning.outside.contents import Edit, File, Tree
-from inkube.controllers.provisioning.pulls import Pulled, Pulls
+from inkube.controllers.provisioning.pulls import PullResult, Pulls
 from inkube.controllers.provisioning.types import Repository
 from inkube.controllers.work import Progress
 
-DONE = "completed successfully"
+SUCCESS_MESSAGE = "completed successfully"
 MOST_ERRORS = 20
 """The maximum number of errors and warnings that a job lists. A job with this many errors ends with
 "too many errors"."""
@@ -32,7 +32,7 @@ class Outcome:
     """The result of a job. `pulled`: the present resources, if the job read them."""
 
     state: str = "success"
-    message: str = DONE
+    message: str = SUCCESS_MESSAGE
     errors: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     summary: list[Object] = field(default_factory=list)
@@ -69,7 +69,9 @@ async def carry_out(
     return Outcome()
 
 
-def noted(pulls: Pulls, key: Key, repository: Object, outcome: Outcome, now: int) -> Pulled:
+def record_pull(
+    pulls: Pulls, key: Key, repository: Object, outcome: Outcome, now: int
+) -> PullResult:
     """Record the resources that a pull found, with the generation of the repository. Without found
     resources, the recorded ones stay."""
     metadata = repository["metadata"]
@@ -77,7 +79,7 @@ def noted(pulls: Pulls, key: Key, repository: Object, outcome: Outcome, now: int
     resources = outcome.pulled
     if resources is None:
         resources = before.resources if before is not None else ()
-    pulled = Pulled(metadata["uid"], metadata["generation"], resources, now)
+    pulled = PullResult(metadata["uid"], metadata["generation"], resources, now)
     pulls.keep(key, pulled)
     return pulled
 
@@ -113,7 +115,7 @@ async def _look_at(ref: str, run: Run[Repository], pulls: Pulls, progress: Progr
 async def _read(tree: Tree, run: Run[Repository], pulls: Pulls, progress: Progress) -> Outcome:
     """Read every file and compare the resources with the last pull."""
     repository = run.object
-    reading = manifests.Reading(places.scope_of(repository))
+    reading = manifests.ManifestReader(places.scope_of(repository))
     files = tree.below(repository.spec.path)
     for count, file in enumerate(files):
         if count and count % BATCH == 0:
@@ -121,20 +123,20 @@ async def _read(tree: Tree, run: Run[Repository], pulls: Pulls, progress: Progre
             await progress.tell(count, of=len(files), message="reading files")
         reading.add(file)
     found, pulled = reading.resources(), pulls.of(_key(run), repository.metadata.uid)
-    outcome = compared(found, reading.troubles, pulled.resources if pulled is not None else ())
+    outcome = compare(found, reading.troubles, pulled.resources if pulled is not None else ())
     outcome.head, outcome.pulled = tree.head, found
     return outcome
 
 
-def compared(
-    found: Sequence[DeclaredResource],
+def compare(
+    current: Sequence[DeclaredResource],
     troubles: Iterable[FileProblem],
-    before: Sequence[DeclaredResource],
+    previous: Sequence[DeclaredResource],
 ) -> Outcome:
     """The changes per kind, and the problems of files."""
     outcome, tally = Outcome(), _Tally()
-    old = {each.identity: each for each in before}
-    for each in found:
+    old = {each.identity: each for each in previous}
+    for each in current:
         known = old.pop(each.identity, None)
         action = "create" if known is None else "noop" if known.state == each.state else "update"
         tally.count(each.group, each.kind, action)
@@ -230,7 +232,7 @@ def _edits(spec: JobSpec, file: File, path: str, base: str) -> list[Edit]:
 
 def _paths_of(
     references: Sequence[ResourceReference],
-    known: Sequence[DeclaredResource],
+    resources: Sequence[DeclaredResource],
     errors: list[str],
     action: str,
 ) -> list[str]:
@@ -243,7 +245,7 @@ def _paths_of(
         )
         wanted = (group, reference.kind, reference.name)
         path = next(
-            (each.path for each in known if (each.group, each.kind, each.name) == wanted), ""
+            (each.path for each in resources if (each.group, each.kind, each.name) == wanted), ""
         )
         if path:
             paths.append(path)

@@ -38,10 +38,10 @@ OWNER = "inkube"
 def modules(pulls: Pulls, options: Options) -> tuple[KindModule[Job], KindModule[HistoricJob]]:
     """Both kinds."""
     work = Work(
-        Carrier(pulls).carry_out,
+        JobRunner(pulls).carry_out,
         turn=_repository_of,
         labels=lambda now: {CLAIM: str(now), CLAIM_OWNER: OWNER},
-        put_away=_put_away,
+        put_away=_move_to_history,
     )
     return (
         KindModule(Job, validators=job_rules.VALIDATORS, work=work),
@@ -53,11 +53,11 @@ def _repository_of(obj: Object) -> Key:
     return Key(obj["metadata"]["namespace"], obj["spec"].get("repository", ""))
 
 
-class Carrier:
+class JobRunner:
     """Runs jobs."""
 
     def __init__(self, pulls: Pulls) -> None:
-        self._stock = pulls
+        self._pulls = pulls
 
     async def carry_out(self, job: Job, progress: Progress, env: Environment) -> Object:
         """Run a job and return its final status. Errors of outside systems become errors of the
@@ -67,7 +67,7 @@ class Carrier:
 
     async def _outcome(self, job: Job, progress: Progress, env: Environment) -> Outcome:
         place = Key(job.metadata.namespace, job.spec.repository)
-        repository = await sync.found(env, Repository, place)
+        repository = await sync.get_or_none(env, Repository, place)
         if repository is None:
             return Outcome.failed(f"repository {place.name} not found")
         is_going = bool(repository["metadata"].get("deletionTimestamp"))
@@ -82,7 +82,7 @@ class Carrier:
             await sync.report(repository, env, started)
         run = Run(repository, env, model=Repository)
         try:
-            outcome = await actions.carry_out(job.spec, run, self._stock, progress)
+            outcome = await actions.carry_out(job.spec, run, self._pulls, progress)
         except OutsideError as error:
             outcome = Outcome.failed(f"{error.service}: {error.reason}")
         except (NotAuthorized, CredentialsMissing):
@@ -104,7 +104,7 @@ class Carrier:
         metadata = repository["metadata"]
         key = Key(metadata["namespace"], metadata["name"])
         now = sync.now(env)
-        pulled = actions.noted(self._stock, key, repository, outcome, now)
+        pulled = actions.record_pull(self._pulls, key, repository, outcome, now)
         sync_status: Object = {"state": outcome.state, "job": job.metadata.name}
         sync_status |= {"started": job.status.started or now, "finished": now}
         sync_status["message"] = outcome.errors or []
@@ -115,10 +115,10 @@ class Carrier:
         if job.spec.pull is not None and job.spec.pull.incremental:
             sync_status["incremental"] = True
         stats = pulled.counts() if outcome.pulled is not None else None
-        await sync.report(repository, env, sync_status, stats, self._stock.most_resources)
+        await sync.report(repository, env, sync_status, stats, self._pulls.most_resources)
 
 
-async def _put_away(obj: Object, env: Environment) -> None:
+async def _move_to_history(obj: Object, env: Environment) -> None:
     """Replace a finished Job with a HistoricJob."""
     metadata = obj["metadata"]
     selection = Selection(metadata["namespace"], labels=f"{ORIGINAL_UID}={metadata['uid']}")
@@ -146,7 +146,7 @@ def _expiry(options: Options, env: Environment) -> Controller:
     """Removes HistoricJobs that are older than the configured time."""
 
     async def reconcile(key: Key) -> Result | None:
-        obj = await sync.found(env, HistoricJob, key)
+        obj = await sync.get_or_none(env, HistoricJob, key)
         if obj is None:
             return None
         created = datetime.fromisoformat(obj["metadata"]["creationTimestamp"])

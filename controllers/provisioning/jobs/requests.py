@@ -23,13 +23,13 @@ _BLOCKS = ("pull", "push", "pr", "migrate", "delete", "move", "fixFolderMetadata
 _WRITING = ("push", "migrate", "delete", "move", "fixFolderMetadata")
 
 
-async def _answer(question: Question, env: Environment) -> Reply:
+async def _serve(question: Question, env: Environment) -> Reply:
     if question.verb == "create":
         if question.rest:
             raise status.bad_request("can not post to a job UID")
         return await _create(question, env)
     if question.rest:
-        return Reply(await _finished(question, env))
+        return Reply(await _finished_job(question, env))
     repository = await _repository(question, env)
     jobs = await _recent(question, env, repository["metadata"]["name"])
     listed = [_as_job(job, question) for job in jobs]
@@ -37,13 +37,13 @@ async def _answer(question: Question, env: Environment) -> Reply:
     return Reply({**body, "items": listed})
 
 
-jobs = Subresource("jobs", _answer, kind="Job", verbs=("get", "create"))
+jobs = Subresource("jobs", _serve, kind="Job", verbs=("get", "create"))
 
 
 async def _create(question: Question, env: Environment) -> Reply:
     spec = _spec(question)
     repository = await _repository(question, env)
-    _refuse(spec, repository)
+    _check_allowed(spec, repository)
     suffix = "sync" if spec["action"] in ("pull", "migrate") else spec["action"]
     if spec["action"] == "pr":
         suffix = f"pr-{spec['pr'].get('pr', 0)}"
@@ -76,13 +76,13 @@ def _spec(question: Question) -> Object:
 
 
 async def _repository(question: Question, env: Environment) -> Object:
-    found = await sync.found(env, Repository, Key(question.namespace, question.name))
+    found = await sync.get_or_none(env, Repository, Key(question.namespace, question.name))
     if found is None:
         raise status.not_found(GROUP, Repository.gvr.resource, question.name)
     return found
 
 
-def _refuse(spec: Object, repository: Object) -> None:
+def _check_allowed(spec: Object, repository: Object) -> None:
     """Reject a job that is not possible in the present state of the repository. Raises
     StatusError."""
     action, name = spec["action"], repository["metadata"]["name"]
@@ -110,7 +110,7 @@ def _refuse(spec: Object, repository: Object) -> None:
         raise status.forbidden(GROUP, Repository.gvr.resource, name, NO_BRANCHES)
 
 
-async def _finished(question: Question, env: Environment) -> Object:
+async def _finished_job(question: Question, env: Environment) -> Object:
     uid = "/".join(question.rest)
     if not _UID.fullmatch(uid):
         raise status.bad_request(f"invalid job uid: {uid}")

@@ -7,7 +7,7 @@ from inkube.controllers.checks import Invalid, Problem, Required, TooMany, valid
 from inkube.controllers.provisioning.jobs.types import ACTIONS, Job, ResourceReference
 from inkube.controllers.provisioning.outside import urls
 
-MOST = 100
+MAX_ITEMS = 100
 """The maximum number of paths or resources in one job."""
 _WITH_OPTIONS = ("pull", "push", "pr", "migrate", "delete", "move")
 
@@ -68,9 +68,9 @@ VALIDATORS = (action_known, repository_given, export_possible, files_named)
 def _wrong_with_targets(options: Any, field: str) -> Iterator[Problem]:
     if not options.paths and not options.resources:
         yield Required("at least one path or resource must be specified", field=field)
-    if len(options.paths) > MOST:
-        yield TooMany(f"must have at most {MOST} items", f"{field}.paths", len(options.paths))
-    for position, path in enumerate(options.paths[:MOST]):
+    if len(options.paths) > MAX_ITEMS:
+        yield TooMany(f"must have at most {MAX_ITEMS} items", f"{field}.paths", len(options.paths))
+    for position, path in enumerate(options.paths[:MAX_ITEMS]):
         if why := urls.wrong_with_path(path):
             yield Invalid(why, field=f"{field}.paths[{position}]")
     yield from _wrong_with_resources(options.resources, field)
@@ -79,9 +79,9 @@ def _wrong_with_targets(options: Any, field: str) -> Iterator[Problem]:
 def _wrong_with_resources(
     resources: Sequence[ResourceReference], field: str, *, only_dashboards: bool = False
 ) -> Iterator[Problem]:
-    if len(resources) > MOST:
-        yield TooMany(f"must have at most {MOST} items", f"{field}.resources", len(resources))
-    for position, resource in enumerate(resources[:MOST]):
+    if len(resources) > MAX_ITEMS:
+        yield TooMany(f"must have at most {MAX_ITEMS} items", f"{field}.resources", len(resources))
+    for position, resource in enumerate(resources[:MAX_ITEMS]):
         place = f"{field}.resources[{position}]"
         if not resource.name:
             yield Required("resource name is required", field=f"{place}.name")

@@ -64,7 +64,7 @@ def _concern(obj: Object) -> tuple[Any, ...]:
 
 
 async def _reconcile(key: Key, pulls: Pulls, options: Options, env: Environment) -> Result | None:
-    obj = await found(env, Repository, key)
+    obj = await get_or_none(env, Repository, key)
     if obj is None:
         pulls.forget(key)
         return None
@@ -78,7 +78,7 @@ async def _reconcile(key: Key, pulls: Pulls, options: Options, env: Environment)
         pulls.forget(key)
         return None
     name = job_name(key.name, "sync")
-    if await found(env, Job, Key(key.namespace, name)) is not None:
+    if await get_or_none(env, Job, Key(key.namespace, name)) is not None:
         return None
     pulled, sync = pulls.of(key, metadata["uid"]), reported.get("sync") or {}
     if pulled is None or pulled.generation != metadata["generation"]:
@@ -88,7 +88,10 @@ async def _reconcile(key: Key, pulls: Pulls, options: Options, env: Environment)
         await ask(obj, env, is_incremental=True)
         return None
     if sync.get("state") in ("pending", "working"):
-        if sync.get("job") and await found(env, Job, Key(key.namespace, sync["job"])) is not None:
+        if (
+            sync.get("job")
+            and await get_or_none(env, Job, Key(key.namespace, sync["job"])) is not None
+        ):
             return None  # a job of a client: its end triggers this again
         # the job was deleted before it finished
         await ask(obj, env, is_incremental=False)
@@ -100,13 +103,13 @@ async def _reconcile(key: Key, pulls: Pulls, options: Options, env: Environment)
     if sync.get("state") == "error":
         await ask(obj, env, is_incremental=False)
         return None
-    if await _has_moved(obj, sync.get("lastRef", ""), env):
+    if await _has_new_head(obj, sync.get("lastRef", ""), env):
         await ask(obj, env, is_incremental=True)
         return None
     return Result(interval)
 
 
-async def _has_moved(obj: Object, last: str, env: Environment) -> bool:
+async def _has_new_head(obj: Object, last: str, env: Environment) -> bool:
     run = Run(obj, env, model=Repository)
     try:
         if run.object.spec.remote is None:
@@ -125,7 +128,7 @@ async def ask_after_write(obj: Object, env: Environment, pulls: Pulls) -> None:
     it."""
     key = Key(obj["metadata"]["namespace"], obj["metadata"]["name"])
     pulls.ask(key)  # before the look, because the job can end meanwhile
-    if await found(env, Job, Key(key.namespace, job_name(key.name, "sync"))) is None:
+    if await get_or_none(env, Job, Key(key.namespace, job_name(key.name, "sync"))) is None:
         pulls.take_asked(key)
         await ask(obj, env, is_incremental=True)
 
@@ -139,7 +142,7 @@ async def ask(obj: Object, env: Environment, *, is_incremental: bool) -> None:
         "pull": {"incremental": is_incremental},
     }
     namespace = obj["metadata"]["namespace"]
-    if await found(env, Job, Key(namespace, name)) is not None:
+    if await get_or_none(env, Job, Key(namespace, name)) is not None:
         return
     # reported before the create, because the reports of the job must come later
     await report(obj, env, {"state": "pending", "scheduled": now(env), "job": name, "message": []})
@@ -163,7 +166,7 @@ async def report(
     After the sync has finished, the condition SyncStatus contains its result.
     """
     metadata = obj["metadata"]
-    fresh = await found(env, Repository, Key(metadata["namespace"], metadata["name"]))
+    fresh = await get_or_none(env, Repository, Key(metadata["namespace"], metadata["name"]))
     if fresh is None or fresh["metadata"]["uid"] != metadata["uid"]:
         return
     obj = fresh
@@ -222,7 +225,7 @@ def now(env: Environment) -> int:
     return int(env.clock.now().timestamp() * 1000)
 
 
-async def found(env: Environment, model: Any, key: Key) -> Object | None:
+async def get_or_none(env: Environment, model: Any, key: Key) -> Object | None:
     """The current object; None if it does not exist."""
     try:
         return await env.client.get(model.gvr, key.name, key.namespace)

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPubl
 from inkube.controllers.provisioning.outside.hosts import KeyUnreadable
 
 ALGORITHM = "RS256"
-_BEHIND = 60
+_SKEW_SECONDS = 60
 LIFETIME = 540
 """The time in seconds for which a token is valid."""
 
@@ -46,7 +46,7 @@ def sign(app_id: str, pem: str, now: float) -> str:
         key = read_key(pem)
     except ValueError as error:
         raise KeyUnreadable from error
-    claims = {"iat": int(now) - _BEHIND, "exp": int(now) + LIFETIME, "iss": app_id}
+    claims = {"iat": int(now) - _SKEW_SECONDS, "exp": int(now) + LIFETIME, "iss": app_id}
     return jwt.encode(claims, key, ALGORITHM)
 
 

@@ -13,10 +13,10 @@ from inkube.controllers.environment import Memo
 from inkube.controllers.provisioning.outside import rest, urls
 from inkube.controllers.provisioning.outside.contents import Commit
 from inkube.controllers.provisioning.outside.hosts import RepositoryNotFound, Target
-from inkube.controllers.provisioning.outside.rest import Answer, RestClient
+from inkube.controllers.provisioning.outside.rest import RestClient, RestResponse
 
 COMMITS = 100
-_WRITING = ("write", "admin")
+_WRITE_PERMISSIONS = ("write", "admin")
 
 
 class BitbucketSession:
@@ -55,7 +55,7 @@ class BitbucketSession:
         where = f'repository.full_name="{self._path}"'
         query = f"q={quote(where)}"
         found = await self._values(f"{self._root}/user/permissions/repositories?{query}")
-        return any(each.get("permission") in _WRITING for each in found)
+        return any(each.get("permission") in _WRITE_PERMISSIONS for each in found)
 
     async def history(self, branch: str) -> list[Commit]:
         """The latest commits of a branch, at most COMMITS."""
@@ -80,7 +80,7 @@ class BitbucketSession:
         found = (await self._ask(url)).object().get("values")
         return [each for each in found or [] if isinstance(each, dict)]
 
-    async def _ask(self, url: str) -> Answer:
+    async def _ask(self, url: str) -> RestResponse:
         credentials = self._target.credentials
         headers = {"Accept": "application/json"}
         if credentials.email and credentials.token:
@@ -88,14 +88,14 @@ class BitbucketSession:
             headers["Authorization"] = f"Basic {base64.b64encode(pair).decode()}"
         elif credentials.token:
             headers["Authorization"] = f"Bearer {credentials.token}"
-        return await self._rest.ask("GET", url, headers)
+        return await self._rest.request("GET", url, headers)
 
 
-def _commit(found: dict[str, Any], now: datetime) -> Commit:
-    author = found.get("author") or {}
+def _commit(item: dict[str, Any], now: datetime) -> Commit:
+    author = item.get("author") or {}
     account = author.get("user") or {}
     name = str(account.get("display_name") or str(author.get("raw", "")).partition(" <")[0])
-    when = int(rest.moment(found.get("date"), now).timestamp() * 1000)
+    when = int(rest.moment(item.get("date"), now).timestamp() * 1000)
     nickname = str(account.get("nickname") or "")
-    message = str(found.get("message", ""))
-    return Commit(str(found.get("hash", "")), message, name, when, nickname)
+    message = str(item.get("message", ""))
+    return Commit(str(item.get("hash", "")), message, name, when, nickname)

@@ -97,7 +97,7 @@ class Git:
                 limited = allowances.limited(question)
                 return await loop.run_in_executor(self._threads, limited)
         except TimeoutError as error:
-            raise _too_late(host, self._timeout) from error
+            raise _timeout_error(host, self._timeout) from error
 
     @contextlib.contextmanager
     def client(self, url: str, target: Target) -> Iterator[Urllib3HttpGitClient]:
@@ -179,7 +179,7 @@ class GitSession:
             above = head or (await self.head(base) if base else None)
             if above is None:
                 raise RefNotFound
-            push = _Push(branch, edits, message, above=above, is_new=head is None)
+            push = _Push(branch, edits, message, parent=above, is_new=head is None)
             made = await self._git.run(self._host, partial(self._push, push))
             if made is not None:
                 self._memo = Memo()
@@ -191,21 +191,23 @@ class GitSession:
         raise Unsupported("history is not supported for pure git repositories")
 
     def _fetch(self, head: str) -> Tree:
-        return Tree(head, _files(self._fetched(head), head.encode()))
+        return Tree(head, _files(self._fetch_blocking(head), head.encode()))
 
-    def _fetched(self, head: str) -> MemoryRepo:
+    def _fetch_blocking(self, head: str) -> MemoryRepo:
         """A repository in memory with one commit and all its files."""
         found = MemoryRepo()
-        with self._understood("the repository could not be read"):
-            self._fetch_into(found, _only(head))
+        with self._translate_errors("the repository could not be read"):
+            self._fetch_into(found, _select_only(head))
         return found
 
     def _push(self, push: "_Push") -> str | None:
         """Commit and push. Return the new head, or None if the branch has moved."""
-        repo = self._fetched(push.above)
+        repo = self._fetch_blocking(push.parent)
         objects, made = push.commit(repo)
-        with self._understood("the repository could not be written to"):
-            result = self._sent(push, made, lambda *args, **options: pack_objects_to_data(objects))
+        with self._translate_errors("the repository could not be written to"):
+            result = self._send_pack(
+                push, made, lambda *args, **options: pack_objects_to_data(objects)
+            )
         if result is None:
             return None
         refused = [text for text in (result.ref_status or {}).values() if text]
@@ -213,13 +215,13 @@ class GitSession:
             raise Unavailable(self._host, f"refused the push: {refused[0]}")
         return made
 
-    def _sent(self, push: "_Push", made: str, pack: Any) -> Any:
+    def _send_pack(self, push: "_Push", commit: str, pack: Any) -> Any:
         for url in (self._target.url, f"{self._target.url}.git"):
             try:
                 if self._is_file:
-                    return LocalGitClient().send_pack(_file_path(url), push.update(made), pack)
+                    return LocalGitClient().send_pack(_file_path(url), push.update(commit), pack)
                 with self._git.client(url, self._target) as client:
-                    return client.send_pack(b"", push.update(made), pack)
+                    return client.send_pack(b"", push.update(commit), pack)
             except (RepositoryNotFound, NotGitRepository):
                 continue
             except _MovedError:
@@ -227,7 +229,7 @@ class GitSession:
         raise RepositoryNotFound
 
     @contextlib.contextmanager
-    def _understood(self, unreadable: str) -> Iterator[None]:
+    def _translate_errors(self, unreadable: str) -> Iterator[None]:
         """Translate the exceptions of dulwich to the errors of `hosts`."""
         try:
             yield
@@ -238,14 +240,14 @@ class GitSession:
         except OSError as error:
             raise Unreachable(self._host, unreadable) from error
 
-    def _fetch_into(self, found: MemoryRepo, wanted: Any) -> None:
+    def _fetch_into(self, repo: MemoryRepo, select: Any) -> None:
         for url in (self._target.url, f"{self._target.url}.git"):
             try:
                 if self._is_file:
-                    LocalGitClient().fetch(_file_path(url), found, wanted, progress=_goes_on)
+                    LocalGitClient().fetch(_file_path(url), repo, select, progress=_on_progress)
                 else:
                     with self._git.client(url, self._target) as client:
-                        client.fetch(b"", found, wanted, progress=_goes_on, depth=1)
+                        client.fetch(b"", repo, select, progress=_on_progress, depth=1)
             except (RepositoryNotFound, NotGitRepository):
                 continue
             return
@@ -280,7 +282,7 @@ class GitSession:
             raise Unavailable(self._host, "did not speak the git protocol") from error
         except OSError as error:
             raise RepositoryNotFound from error
-        return _known(found.refs), _known(found.symrefs)
+        return _existing_refs(found.refs), _existing_refs(found.symrefs)
 
     def _ask_to_push(self) -> bool:
         if self._is_file:
@@ -306,16 +308,16 @@ class _Pool(urllib3.PoolManager):
     def __init__(self, guard: Guard, timeout: float) -> None:
         retries = urllib3.Retry(connect=0, read=0, status=0, other=0, redirect=3)
         super().__init__(timeout=urllib3.Timeout(timeout), retries=retries, maxsize=1)
-        self.pool_classes_by_scheme = _guarded(guard)
+        self.pool_classes_by_scheme = _guarded_pools(guard)
         self._deadline = time.monotonic() + timeout
-        self._answers: list[urllib3.BaseHTTPResponse] = []
+        self._responses: list[urllib3.BaseHTTPResponse] = []
 
     def clear(self) -> None:
         """Close all connections."""
-        for answer in self._answers:
+        for answer in self._responses:
             vars(answer).pop("read", None)  # it refers to the response
             answer.close()
-        self._answers.clear()
+        self._responses.clear()
         for key in self.pools.keys():  # noqa: SIM118 # it has no other way
             self.pools[key].close()
         super().clear()
@@ -328,7 +330,7 @@ class _Pool(urllib3.PoolManager):
             response = super().request(method, url, *args, **options)
         except urllib3.exceptions.HTTPError as error:
             raise _network_error(host, error) from error
-        self._answers.append(response)
+        self._responses.append(response)
         if response.status != HTTPStatus.OK:
             raise refusal(host, response.status)
         limited = self._limited(host, response.read)
@@ -354,7 +356,7 @@ class _Pool(urllib3.PoolManager):
         return limited
 
 
-def _guarded(guard: Guard) -> dict[str, type[HTTPConnectionPool]]:
+def _guarded_pools(guard: Guard) -> dict[str, type[HTTPConnectionPool]]:
     """Connection pools by scheme, whose connections resolve names with the guard.
 
     `_new_conn` is the only place where urllib3 resolves a name; it has no public hook.
@@ -397,18 +399,18 @@ class _Push:
     """One commit to create on top of a head, and the branch to move to it."""
 
     def __init__(
-        self, branch: str, edits: Sequence[Edit], message: str, *, above: str, is_new: bool
+        self, branch: str, edits: Sequence[Edit], message: str, *, parent: str, is_new: bool
     ) -> None:
         self._ref = Ref(_HEADS + branch.encode())
         self._edits = edits
         self._message = message
-        self.above = above
+        self.parent = parent
         self._is_new = is_new
 
     def commit(self, repo: MemoryRepo) -> tuple[list[tuple[Any, None]], str]:
         """The new objects, and the name of the new commit."""
         store, known = repo.object_store, set(repo.object_store)
-        above = repo[ObjectID(self.above.encode())]
+        above = repo[ObjectID(self.parent.encode())]
         assert isinstance(above, GitCommit), "a branch points to a commit"
         changes: list[tuple[bytes, int | None, ObjectID | None]] = []
         for edit in self._edits:
@@ -428,21 +430,21 @@ class _Push:
         store.add_object(made)
         return [(store[name], None) for name in store if name not in known], made.id.decode()
 
-    def update(self, made: str) -> Callable[[Mapping[Ref, ObjectID]], dict[Ref, ObjectID]]:
+    def update(self, commit: str) -> Callable[[Mapping[Ref, ObjectID]], dict[Ref, ObjectID]]:
         """The update of the branch, for dulwich. It raises _MovedError if another client changed
         the branch."""
 
         def update(refs: Mapping[Ref, ObjectID]) -> dict[Ref, ObjectID]:
             there = refs.get(self._ref)
-            wanted = None if self._is_new else self.above.encode()
+            wanted = None if self._is_new else self.parent.encode()
             if there != wanted:
                 raise _MovedError
-            return {self._ref: ObjectID(made.encode())}
+            return {self._ref: ObjectID(commit.encode())}
 
         return update
 
 
-def _only(head: str) -> Any:
+def _select_only(head: str) -> Any:
     """The function that selects one commit for a fetch."""
 
     def wants(refs: Mapping[Ref, ObjectID], depth: int | None = None) -> list[ObjectID]:
@@ -451,7 +453,7 @@ def _only(head: str) -> Any:
     return wants
 
 
-def _goes_on(_progress: bytes) -> None:
+def _on_progress(_progress: bytes) -> None:
     """Handle progress of a fetch. Raises Exhausted."""
     allowances.spend()
 
@@ -508,7 +510,7 @@ def _socket_error(host: str, error: OSError) -> Exception:
     return Unreachable(host, f"no way to host {host}")
 
 
-def _too_late(host: str, timeout: float) -> Unavailable:
+def _timeout_error(host: str, timeout: float) -> Unavailable:
     return Unavailable(host, f"did not answer within {timeout:g} seconds")
 
 
@@ -516,5 +518,5 @@ def _file_path(url: str) -> str:
     return unquote(urlsplit(url).path)
 
 
-def _known(refs: Any) -> dict[bytes, bytes]:
+def _existing_refs(refs: Any) -> dict[bytes, bytes]:
     return {bytes(name): bytes(value) for name, value in refs.items() if value}

@@ -25,7 +25,7 @@ from inkube.controllers.provisioning.outside.hosts import (
     RepositoryNotFound,
     Target,
 )
-from inkube.controllers.provisioning.outside.rest import Answer, RestClient
+from inkube.controllers.provisioning.outside.rest import RestClient, RestResponse
 
 PAGES = 30
 """The maximum number of pages of repositories of an installation, with 100 repositories each."""
@@ -54,7 +54,7 @@ class GitHub:
         """The current time."""
         return self._rest.now()
 
-    async def ask(self, method: str, url: str, bearer: str, body: Any = None) -> Answer:
+    async def ask(self, method: str, url: str, bearer: str, body: Any = None) -> RestResponse:
         """Send one request. Raises OutsideError."""
         headers = {
             "Accept": "application/vnd.github+json",
@@ -62,7 +62,7 @@ class GitHub:
         }
         if bearer:
             headers["Authorization"] = f"Bearer {bearer}"
-        return await self._rest.ask(method, url, headers, body)
+        return await self._rest.request(method, url, headers, body)
 
     async def installation_token(self, base: str, app: App) -> InstallationToken:
         """A token of the installation, reused until shortly before it expires.
@@ -162,12 +162,12 @@ class GitHubSession:
         answer = await self._ask("GET", f"/commits?sha={quote(branch, safe='')}&per_page={COMMITS}")
         return [_commit(each, self._github.now()) for each in answer.items()]
 
-    async def put_hook(self, hook: Hook, known: int | None) -> int:
+    async def put_hook(self, hook: Hook, hook_id: int | None) -> int:
         """Create the webhook, or update the known one. Return its ID. Raises NotAuthorized."""
         config = {"url": hook.url, "content_type": "json", "secret": hook.secret}
         body = {"name": "web", "active": True, "events": list(hook.events), "config": config}
-        if known is not None:
-            answer = await self._ask("PATCH", f"/hooks/{known}", body)
+        if hook_id is not None:
+            answer = await self._ask("PATCH", f"/hooks/{hook_id}", body)
             if answer.code != HTTPStatus.NOT_FOUND:
                 return int(answer.object()["id"])
         answer = await self._ask("POST", "/hooks", body)
@@ -177,9 +177,9 @@ class GitHubSession:
             raise NotAuthorized(HTTPStatus.FORBIDDEN)
         return int(answer.object()["id"])
 
-    async def remove_hook(self, known: int) -> None:
+    async def remove_hook(self, hook_id: int) -> None:
         """Remove a webhook; a missing webhook is not an error."""
-        answer = await self._ask("DELETE", f"/hooks/{known}")
+        answer = await self._ask("DELETE", f"/hooks/{hook_id}")
         if answer.code not in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_FOUND):
             answer.object()
 
@@ -198,7 +198,7 @@ class GitHubSession:
         except RepositoryNotFound:
             return None
 
-    async def _ask(self, method: str, path: str, body: Any = None) -> Answer:
+    async def _ask(self, method: str, path: str, body: Any = None) -> RestResponse:
         try:
             owner, name = urls.owner_and_name(self._target.url)
         except ValueError as error:
@@ -213,12 +213,12 @@ class GitHubSession:
         return (await self._github.installation_token(self._base, app)).value
 
 
-def _commit(found: dict[str, Any], now: datetime) -> Commit:
-    commit, account = found.get("commit") or {}, found.get("author") or {}
+def _commit(item: dict[str, Any], now: datetime) -> Commit:
+    commit, account = item.get("commit") or {}, item.get("author") or {}
     author = commit.get("author") or {}
     when = rest.moment(author.get("date"), now)
     return Commit(
-        ref=str(found.get("sha", "")),
+        ref=str(item.get("sha", "")),
         message=str(commit.get("message", "")),
         author=str(author.get("name", "")),
         created=int(when.timestamp() * 1000),
@@ -278,7 +278,7 @@ class GitHubAppSession:
             raise KeyRefused
         return answer.body
 
-    async def _ask(self, path: str) -> Answer:
+    async def _ask(self, path: str) -> RestResponse:
         now = self._github.now().timestamp()
         signed = outside.appkeys.sign(self._app.app_id, self._app.private_key, now)
         return await self._github.ask("GET", f"{self._base}{path}", signed)

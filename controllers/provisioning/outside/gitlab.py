@@ -13,7 +13,7 @@ from inkube.controllers.environment import Memo
 from inkube.controllers.provisioning.outside import rest, urls
 from inkube.controllers.provisioning.outside.contents import Commit
 from inkube.controllers.provisioning.outside.hosts import RepositoryNotFound, Target
-from inkube.controllers.provisioning.outside.rest import Answer, RestClient
+from inkube.controllers.provisioning.outside.rest import RestClient, RestResponse
 
 DEVELOPER = 30
 """The minimum access level that can push."""
@@ -81,14 +81,14 @@ class GitLabSession:
         except RepositoryNotFound:
             return None
 
-    async def _ask(self, path: str) -> Answer:
+    async def _ask(self, path: str) -> RestResponse:
         token = self._target.credentials.token
         headers = {"PRIVATE-TOKEN": token} if token else {}
-        return await self._rest.ask("GET", f"{self._base}{path}", headers)
+        return await self._rest.request("GET", f"{self._base}{path}", headers)
 
 
-def _commit(found: dict[str, Any], now: datetime) -> Commit:
-    name = str(found.get("author_name", ""))
-    when = rest.moment(found.get("authored_date") or found.get("created_at"), now)
-    message = str(found.get("message") or found.get("title") or "")
-    return Commit(str(found.get("id", "")), message, name, int(when.timestamp() * 1000))
+def _commit(item: dict[str, Any], now: datetime) -> Commit:
+    name = str(item.get("author_name", ""))
+    when = rest.moment(item.get("authored_date") or item.get("created_at"), now)
+    message = str(item.get("message") or item.get("title") or "")
+    return Commit(str(item.get("id", "")), message, name, int(when.timestamp() * 1000))

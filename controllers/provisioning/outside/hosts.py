@@ -16,7 +16,12 @@ from inkube.controllers.provisioning.outside import urls
 from inkube.controllers.provisioning.outside.contents import Commit
 
 GITHUB = "github.com"
-NEEDED = {"contents": "write", "metadata": "read", "pull_requests": "write", "webhooks": "write"}
+REQUIRED_PERMISSIONS = {
+    "contents": "write",
+    "metadata": "read",
+    "pull_requests": "write",
+    "webhooks": "write",
+}
 """The permissions that an app needs to sync repositories."""
 
 
@@ -162,11 +167,11 @@ class Session(Protocol):
 class Hooks(Protocol):
     """A session with a provider that sends webhooks."""
 
-    async def put_hook(self, hook: Hook, known: int | None) -> int:
+    async def put_hook(self, hook: Hook, hook_id: int | None) -> int:
         """Create the webhook, or update the known one. Return its ID."""
         ...
 
-    async def remove_hook(self, known: int) -> None:
+    async def remove_hook(self, hook_id: int) -> None:
         """Remove a webhook; a missing webhook is not an error."""
         ...
 

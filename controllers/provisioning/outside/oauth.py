@@ -30,7 +30,7 @@ async def exchange(rest: RestClient, grant: Grant) -> tuple[str, float]:
         pair = f"{form.pop('client_id')}:{form.pop('client_secret')}".encode()
         headers["Authorization"] = f"Basic {base64.b64encode(pair).decode()}"
     url = grant.base + _PATHS[grant.type]
-    answer = await rest.ask("POST", url, headers, form=form)
+    answer = await rest.request("POST", url, headers, form=form)
     found = answer.body if isinstance(answer.body, dict) else {}
     token = found.get("access_token")
     if answer.code != HTTPStatus.OK or not isinstance(token, str) or not token:

@@ -43,7 +43,7 @@ class Remotes:
     async def repository(self, target: Target) -> Session:
         """A session for one repository. Raises Unreachable if the server is offline and the host is
         not scripted."""
-        near = await self._near(target)
+        near = await self._local_session(target)
         if near is not None:
             return near
         if target.type in ("github", "githubEnterprise"):
@@ -54,7 +54,7 @@ class Remotes:
 
     async def contents(self, target: Target) -> Contents:
         """The files of one repository. Raises the errors of `repository`, and NotAuthorized."""
-        near = await self._near(target)
+        near = await self._local_session(target)
         if near is not None:
             return near
         token = target.credentials.token
@@ -66,7 +66,7 @@ class Remotes:
     async def token_for(self, target: Target) -> InstallationToken:
         """A token of the target's app, limited to the target. Raises NotAuthorized,
         OutsideError."""
-        near = await self._near(target)
+        near = await self._local_session(target)
         if isinstance(near, WorldSession):
             return await near.token()
         return await self._github().token_for(target)
@@ -85,7 +85,7 @@ class Remotes:
             raise Unreachable(host, f"host {host} is not reachable", is_final=True)
         return await self._providers().exchange(grant)
 
-    async def _near(self, target: Target) -> "WorldSession | outside.GitSession | None":
+    async def _local_session(self, target: Target) -> "WorldSession | outside.GitSession | None":
         """A session without the network, or None. Raises Unreachable if the server is offline and
         the host is not scripted."""
         if target.url.startswith("file://"):

@@ -24,7 +24,7 @@ from inkube.controllers.provisioning.outside.ssrf import Guard, GuardedResolver,
 from inkube.schemas.clock import Clock
 
 T = TypeVar("T")
-REMEMBERED = 1024
+MAX_CACHED = 1024
 """The maximum number of entries in each cache: rate limits, and caches of callers of `remember`."""
 LARGEST = 4 * 1024 * 1024
 """The maximum size of a response in bytes."""
@@ -32,7 +32,7 @@ REDIRECTS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RestResponse:
     """A response: its status code, headers and JSON body."""
 
     code: int
@@ -59,16 +59,16 @@ class Answer:
 
 
 class RestClient:
-    """Sends requests to APIs; `close` ends its connections. The guard does not check `trusted`
+    """Sends requests to APIs; `close` ends its connections. The guard does not check `trusted_urls`
     URLs."""
 
     def __init__(
-        self, guard: Guard, clock: Clock, *, timeout: float, trusted: tuple[str, ...] = ()
+        self, guard: Guard, clock: Clock, *, timeout: float, trusted_urls: tuple[str, ...] = ()
     ) -> None:
         self._guard = guard
         self._clock = clock
         self._timeout = aiohttp.ClientTimeout(total=timeout)
-        self._trusted = trusted
+        self._trusted_urls = trusted_urls
         self._sessions: dict[bool, aiohttp.ClientSession] = {}
         self._limits: OrderedDict[str, datetime] = OrderedDict()
 
@@ -82,7 +82,7 @@ class RestClient:
         """The current time."""
         return self._clock.now()
 
-    async def ask(
+    async def request(
         self,
         method: str,
         url: str,
@@ -90,7 +90,7 @@ class RestClient:
         body: Any = None,
         *,
         form: Mapping[str, str] | None = None,
-    ) -> Answer:
+    ) -> RestResponse:
         """Send one request and follow redirects. Raises OutsideError for rate limits, 5xx and
         errors of the connection.
 
@@ -111,7 +111,7 @@ class RestClient:
 
     async def _send(
         self, method: str, url: str, headers: Mapping[str, str], content: dict[str, Any]
-    ) -> Answer:
+    ) -> RestResponse:
         host = urls.host_of(url)
         headers = {"User-Agent": "inkube", **headers}
         try:
@@ -136,7 +136,7 @@ class RestClient:
     def _session(self, url: str) -> aiohttp.ClientSession:
         """The session for a URL: URLs of the operator are trusted, hosts of users pass the guard.
         Raises Unreachable."""
-        is_trusted = any(same_origin(trusted, url) for trusted in self._trusted)
+        is_trusted = any(same_origin(trusted, url) for trusted in self._trusted_urls)
         if not is_trusted:
             refuse_literal(self._guard, urls.host_of(url))
         if is_trusted not in self._sessions:
@@ -151,19 +151,19 @@ class RestClient:
         if until is not None and until > self.now():
             raise Unavailable(urls.host_of(url), "has reached its rate limit", until=until)
 
-    def _note_limit(self, known: str, url: str, answer: Answer) -> None:
+    def _note_limit(self, known: str, url: str, response: RestResponse) -> None:
         host = urls.host_of(url)
-        if answer.code == 429 or (answer.code == 403 and _is_limit(answer)):
-            until = _limited_until(answer, self.now())
+        if response.code == 429 or (response.code == 403 and _is_limit(response)):
+            until = _limited_until(response, self.now())
             if until is None:
                 raise Unavailable(host, "has reached its rate limit (429 Too Many Requests)")
             remember(self._limits, known, until)
             raise Unavailable(host, "has reached its rate limit", until=until)
-        if answer.code >= 500:
-            raise refusal(host, answer.code)
+        if response.code >= 500:
+            raise refusal(host, response.code)
 
 
-async def _read(response: aiohttp.ClientResponse, host: str) -> Answer:
+async def _read(response: aiohttp.ClientResponse, host: str) -> RestResponse:
     raw = bytearray()
     async for chunk in response.content.iter_chunked(64 * 1024):
         raw += chunk
@@ -173,18 +173,20 @@ async def _read(response: aiohttp.ClientResponse, host: str) -> Answer:
         body = json.loads(raw) if raw else None
     except ValueError:
         body = None
-    return Answer(response.status, response.headers, body)
+    return RestResponse(response.status, response.headers, body)
 
 
-def _is_limit(answer: Answer) -> bool:
-    return answer.headers.get("X-RateLimit-Remaining") == "0" or "Retry-After" in answer.headers
+def _is_limit(response: RestResponse) -> bool:
+    return response.headers.get("X-RateLimit-Remaining") == "0" or "Retry-After" in response.headers
 
 
-def _limited_until(answer: Answer, now: datetime) -> datetime | None:
+def _limited_until(response: RestResponse, now: datetime) -> datetime | None:
     """The time when the limit ends; the header contains a time or a number of seconds. None if it
     contains neither."""
-    retry = answer.headers.get("Retry-After", "")
-    reset = answer.headers.get("X-RateLimit-Reset") or answer.headers.get("RateLimit-Reset") or ""
+    retry = response.headers.get("Retry-After", "")
+    reset = (
+        response.headers.get("X-RateLimit-Reset") or response.headers.get("RateLimit-Reset") or ""
+    )
     if retry.isdecimal():
         return now + timedelta(seconds=int(retry))
     if reset.isdecimal():
@@ -207,8 +209,8 @@ def same_origin(one: str, other: str) -> bool:
 
 
 def remember(known: "OrderedDict[str, T]", key: str, value: T) -> None:
-    """Add a value, and keep the newest `REMEMBERED` values."""
+    """Add a value, and keep the newest `MAX_CACHED` values."""
     known[key] = value
     known.move_to_end(key)
-    while len(known) > REMEMBERED:
+    while len(known) > MAX_CACHED:
         known.popitem(last=False)

@@ -56,6 +56,6 @@ class Systems:
             named = (self._options.github_api_url, self._options.bitbucket_api_url)
             trusted = tuple(url for url in named if url not in (GITHUB_API, BITBUCKET_API))
             self._rest = outside.RestClient(
-                self._guard, self._clock, timeout=self._options.timeout, trusted=trusted
+                self._guard, self._clock, timeout=self._options.timeout, trusted_urls=trusted
             )
         return self._rest

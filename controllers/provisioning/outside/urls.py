@@ -132,8 +132,8 @@ def wrong_with_file_url(url: str, prefixes: tuple[str, ...], *, anywhere: bool) 
     return "" if path.startswith("/") else NO_PATH
 
 
-def _lies_below(above: str, path: str) -> bool:
-    return os.path.commonpath([above, path]) == above
+def _lies_below(parent: str, path: str) -> bool:
+    return os.path.commonpath([parent, path]) == parent
 
 
 NO_PATH = "must name an absolute path, as in file:///srv/git/repository"

@@ -31,7 +31,7 @@ TRIES = 20
 """The number of attempts to edit a GitHost if other clients edit it at the same time."""
 
 
-class Issued(NamedTuple):
+class IssuedToken(NamedTuple):
     """A token that the world issued: its host and repository, its permission, its expiration
     time."""
 
@@ -48,7 +48,7 @@ class World:
         self._client = client
         self._clock = clock
         self._history: OrderedDict[tuple[str, str, str], deque[Commit]] = OrderedDict()
-        self._issued: OrderedDict[str, Issued] = OrderedDict()
+        self._issued_tokens: OrderedDict[str, IssuedToken] = OrderedDict()
 
     async def find_host(self, name: str) -> GitHost | None:
         """The host with that name."""
@@ -72,32 +72,32 @@ class World:
         """The current time in seconds since the epoch."""
         return self._clock.now().timestamp()
 
-    def note(self, place: tuple[str, str, str], head: str, message: str = "initial") -> None:
+    def note(self, branch_key: tuple[str, str, str], head: str, message: str = "initial") -> None:
         """Add a head of (host, path, branch) to the history as a commit, unless it is the newest
         one."""
-        seen = self._history.setdefault(place, deque(maxlen=COMMITS))
-        self._history.move_to_end(place)
+        seen = self._history.setdefault(branch_key, deque(maxlen=COMMITS))
+        self._history.move_to_end(branch_key)
         while len(self._history) > BRANCHES:
             self._history.popitem(last=False)
         if not seen or seen[0].ref != head:
             seen.appendleft(Commit(head, message, "inkube", int(self.now() * 1000)))
 
-    def history(self, place: tuple[str, str, str]) -> list[Commit]:
+    def history(self, branch_key: tuple[str, str, str]) -> list[Commit]:
         """The recorded commits of a branch, the newest first."""
-        return list(self._history.get(place, ()))
+        return list(self._history.get(branch_key, ()))
 
     def issue(self, host: str, path: str, *, may_write: bool) -> str:
         """Issue a token for one repository of a host, valid for TOKEN_SECONDS."""
         value = secrets.token_urlsafe(24)
         ends = self.now() + TOKEN_SECONDS
-        self._issued[value] = Issued(host, path, may_write, ends)
-        while len(self._issued) > TOKENS:
-            self._issued.popitem(last=False)
+        self._issued_tokens[value] = IssuedToken(host, path, may_write, ends)
+        while len(self._issued_tokens) > TOKENS:
+            self._issued_tokens.popitem(last=False)
         return value
 
-    def issued(self, value: str, host: str, path: str) -> Issued | None:
+    def token_data(self, value: str, host: str, path: str) -> IssuedToken | None:
         """The data of a valid token that was issued for that repository; None for other tokens."""
-        found = self._issued.get(value)
+        found = self._issued_tokens.get(value)
         is_good = found is not None and found[:2] == (host, path) and found.ends > self.now()
         return found if is_good else None
 
@@ -121,26 +121,26 @@ class World:
     ) -> None:
         """Change the webhooks in the status of a host."""
 
-        def changed(obj: Object) -> None:
+        def change_hooks(obj: Object) -> None:
             before = models.parse(GitHost, obj).status.webhooks or []
             hooks = [models.dump(each) for each in change(list(before))]
             obj["status"] = {**(obj.get("status") or {}), "webhooks": hooks}
 
-        await self._update(host, changed, subresource="status")
+        await self._update(host, change_hooks, subresource="status")
 
     async def edit(
         self, host: str, path: str, branch: str, edits: Sequence[Edit], base: str
     ) -> None:
         """Change the files of a repository by an update of its GitHost."""
 
-        def changed(obj: Object) -> None:
+        def change_files(obj: Object) -> None:
             spec = models.parse(GitHost, obj).spec
             for repository in spec.repositories:
                 if urls.normalised(repository.path.strip("/")) == path:
                     repository.change(branch, edits, base)
             obj["spec"]["repositories"] = [models.dump(each) for each in spec.repositories]
 
-        await self._update(host, changed)
+        await self._update(host, change_files)
 
     async def _update(
         self, host: str, change: Callable[[Object], None], subresource: str = ""

@@ -80,21 +80,21 @@ class WorldSession:
         app = self._target.credentials.app
         assert app is not None, "asked for repositories that log in with an app"
         permissions, _ = await self._installation(app)
-        host, path, _ = self._place("")
+        host, path, _ = self._branch_key("")
         may_write = permissions.get("contents") == "write"
         value = self._world.issue(host, path, may_write=may_write)
         ends = datetime.fromtimestamp(self._world.now() + TOKEN_SECONDS, UTC)
         return InstallationToken(value, ends, permissions)
 
-    async def put_hook(self, hook: Hook, known: int | None) -> int:
+    async def put_hook(self, hook: Hook, hook_id: int | None) -> int:
         """Store the webhook in the status of the GitHost. Return its ID. Raises NotAuthorized."""
         await self._permit_hooks()
-        host, path, _ = self._place("")
-        made = known or 0
+        host, path, _ = self._branch_key("")
+        made = hook_id or 0
 
         def change(hooks: list[RegisteredHook]) -> list[RegisteredHook]:
             nonlocal made
-            others = [each for each in hooks if each.id != known]
+            others = [each for each in hooks if each.id != hook_id]
             if len(others) == len(hooks):
                 made = max([each.id for each in hooks], default=0) + 1
             return [*others, RegisteredHook(repository=path, id=made, url=hook.url)]
@@ -102,12 +102,12 @@ class WorldSession:
         await self._world.set_hooks(host, change)
         return made
 
-    async def remove_hook(self, known: int) -> None:
+    async def remove_hook(self, hook_id: int) -> None:
         """Remove the webhook from the status of the GitHost. Raises NotAuthorized."""
         await self._permit_hooks()
-        host, _, _ = self._place("")
+        host, _, _ = self._branch_key("")
         await self._world.set_hooks(
-            host, lambda hooks: [each for each in hooks if each.id != known]
+            host, lambda hooks: [each for each in hooks if each.id != hook_id]
         )
 
     async def _permit_hooks(self) -> None:
@@ -136,26 +136,26 @@ class WorldSession:
         if not found.has(branch):
             raise RefNotFound
         tree = found.tree(branch)
-        self._world.note(self._place(branch), tree.head)
+        self._world.note(self._branch_key(branch), tree.head)
         return tree
 
     async def commit(self, branch: str, edits: Sequence[Edit], message: str, base: str = "") -> str:
         """Edit the files in the GitHost, visible to every client. Return the new head."""
         await self._repository()
-        host, path, _ = self._place(branch)
+        host, path, _ = self._branch_key(branch)
         await self._world.edit(host, path, branch, edits, base)
         self._memo = Memo()
         self._host = await self._world.find_host(host) or self._host
         head = (await self._repository()).tree(branch).head
-        self._world.note(self._place(branch), head, message)
+        self._world.note(self._branch_key(branch), head, message)
         return head
 
     async def history(self, branch: str) -> list[Commit]:
         """One commit for each recorded head of a branch. Raises RefNotFound."""
         await self.tree(branch)
-        return self._world.history(self._place(branch))
+        return self._world.history(self._branch_key(branch))
 
-    def _place(self, branch: str) -> tuple[str, str, str]:
+    def _branch_key(self, branch: str) -> tuple[str, str, str]:
         path = urls.normalised(urls.path_of(self._target.url))
         return self._host.metadata.name, path, branch
 
@@ -170,8 +170,8 @@ class WorldSession:
         if app is not None:
             permissions, _ = await self._installation(app)
             return permissions.get("contents") == "write"
-        tokens, (host, path, _) = self._host.spec.tokens, self._place("")
-        issued = self._world.issued(self._target.credentials.token, host, path)
+        tokens, (host, path, _) = self._host.spec.tokens, self._branch_key("")
+        issued = self._world.token_data(self._target.credentials.token, host, path)
         if issued is not None:
             return issued.may_write
         return not tokens or any(
@@ -207,7 +207,7 @@ class WorldSession:
         tokens = {token.value for token in self._host.spec.tokens}
         if not tokens or credentials.token in tokens:
             return
-        if self._world.issued(credentials.token, self._host.metadata.name, path) is None:
+        if self._world.token_data(credentials.token, self._host.metadata.name, path) is None:
             raise NotAuthorized(is_missing=is_missing)
 
     async def _installation(self, app: App) -> tuple[dict[str, str], list[str] | None]:
@@ -225,10 +225,10 @@ class WorldAppSession:
     """A session for a scripted app."""
 
     def __init__(
-        self, world: World, known: GitHubApp | None, app: App, host: GitHost | None
+        self, world: World, app_object: GitHubApp | None, app: App, host: GitHost | None
     ) -> None:
         self._world = world
-        self._known = known
+        self._app_object = app_object
         self._app = app
         self._host = host
         self._memo = Memo()
@@ -266,10 +266,10 @@ class WorldAppSession:
     async def _ask(self) -> GitHubApp:
         if self._host is not None:
             await self._world.endure(self._host)
-        if self._known is None:
+        if self._app_object is None:
             raise AppNotFound
         token = outside.appkeys.sign(self._app.app_id, self._app.private_key, self._world.now())
-        public_key = self._known.spec.public_key
+        public_key = self._app_object.spec.public_key
         if public_key and not outside.appkeys.is_signed_by(token, public_key):
             raise KeyRefused
-        return self._known
+        return self._app_object

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from inkube.controllers.provisioning.outside.contents import Edit, File, Tree, digest
-from inkube.controllers.provisioning.outside.hosts import NEEDED
+from inkube.controllers.provisioning.outside.hosts import REQUIRED_PERMISSIONS
 from inkube.schemas.models import Model, Resource, Status
 
 GROUP = "world.inkube.dev"
@@ -179,7 +179,7 @@ class GitHubAppSpec(Model):
         """The permissions of the app or of one of its installations."""
         if installation is not None and installation.permissions is not None:
             return installation.permissions
-        return dict(NEEDED) if self.permissions is None else self.permissions
+        return dict(REQUIRED_PERMISSIONS) if self.permissions is None else self.permissions
 
 
 class GitHubApp(

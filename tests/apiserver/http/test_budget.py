@@ -108,7 +108,7 @@ async def is_reset(connection):
 @pytest.mark.parametrize("query", ["", "?pretty=1", "?watch=1"])
 async def test_clients_that_do_not_read_are_cut_off_and_others_are_answered(full_server, query):
     server = full_server
-    server.parts.core.listener.budget._most = 1_000_000
+    server.parts.core.listener.budget._limit = 1_000_000
     with contextlib.ExitStack() as stack:
         sleeping = [stack.enter_context(await begun(server, f"{MAPS}{query}")) for _ in range(30)]
         async with within():

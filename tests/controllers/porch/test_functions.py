@@ -41,7 +41,7 @@ LOCAL = (
 def run(*functions, validators=(), **files):
     """Render the package with a pipeline of functions."""
     given = {"web.yaml": DEPLOYMENT, "service.yaml": SERVICE, "local.yaml": LOCAL}
-    kptfile = documents.parse(packages.created("p", {})["Kptfile"])
+    kptfile = documents.parse(packages.new_package("p", {})["Kptfile"])
     kptfile["pipeline"] = {"mutators": list(functions), "validators": list(validators)}
     named = {name.replace("_", "."): text for name, text in files.items()}
     return render.render({**given, **named, "Kptfile": documents.dump(kptfile)})

@@ -111,7 +111,7 @@ async def test_a_repository_that_takes_too_much_says_so_and_is_left_alone(place,
         [condition] = found["status"]["conditions"]
         assert "2000 objects" in condition["message"]
         due = datetime.fromisoformat(found["status"]["nextFullSyncTime"])
-        assert (due - begun).total_seconds() >= repository.EXHAUSTED - 1
+        assert (due - begun).total_seconds() >= repository.EXHAUSTED_SECONDS - 1
         assert len(looked) == 1
 
 

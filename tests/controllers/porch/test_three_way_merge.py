@@ -80,7 +80,7 @@ def test_what_upstream_did_not_change_stays_byte_for_byte(original, local):
 @settings(max_examples=25, deadline=None)
 @given(package(), package())
 def test_a_clone_nobody_touched_becomes_the_new_upstream(original, new):
-    local = packages.cloned(original, "mine", PLACE)
+    local = packages.cloned_package(original, "mine", PLACE)
     merged = merge.merge(original, new, local).files
     found, texts = values_of(merged)
     wanted, wanted_texts = values_of(new)
@@ -145,7 +145,7 @@ def test_objects_removed_here_stay_removed():
 
 
 def test_an_object_that_was_renamed_here_is_known_by_its_identifier():
-    local = packages.cloned(files(), "mine", PLACE)
+    local = packages.cloned_package(files(), "mine", PLACE)
     local["thing.yaml"] = local["thing.yaml"].replace("name: thing", "name: ours")
     merged = merge.merge(files(), files(THING.replace('"1"', '"3"')), local).files
     assert re.search(r"name: ours\n", merged["thing.yaml"])
@@ -176,7 +176,7 @@ def test_pipelines_merge_by_function():
 
 def test_fast_forward_takes_the_new_or_names_what_was_changed():
     new = files(THING.replace('"1"', '"3"'))
-    clone = packages.cloned(files(), "mine", PLACE)
+    clone = packages.cloned_package(files(), "mine", PLACE)
     assert merge.merge(files(), new, clone, "fast-forward").files == new
     local = files(THING.replace('"2"', '"5"'), **{"extra.txt": "x"})
     with pytest.raises(merge.Modified, match=r"extra\.txt, thing\.yaml"):

@@ -6,7 +6,7 @@ import pytest
 from worlds import KEY, pem, told
 
 from inkube.apiserver.root import scenarios
-from inkube.controllers.provisioning.scenarios import HEALED_AFTER
+from inkube.controllers.provisioning.scenarios import HEAL_SECONDS
 
 SECRET = {"privateKey": {"create": base64.b64encode(pem(KEY)).decode()}}
 
@@ -49,8 +49,8 @@ async def test_an_outage_heals_by_itself(server):
     assert error["type"] == "FieldValueInvalid"
     stored = await server.client.get("world.inkube.dev/v1/githosts", "github.com")
     ends = stored["status"]["outageEnds"] / 1000 - server.clock.now().timestamp()
-    assert HEALED_AFTER - 5 < ends <= HEALED_AFTER
-    await server.recheck(HEALED_AFTER - 10)
+    assert HEAL_SECONDS - 5 < ends <= HEAL_SECONDS
+    await server.recheck(HEAL_SECONDS - 10)
     assert len(await server.errors("repositories", "my-repo")) == 1
     await server.recheck(11)
     assert told(await server.errors("repositories", "my-repo")) == []

@@ -28,9 +28,9 @@ class Package:
     """The input of a function: the selected objects, and all documents, to which it can add
     some."""
 
-    where: str
+    path: str
     """The directory of the package, with a trailing slash; "" is the root."""
-    chosen: Sequence[Document]
+    selected: Sequence[Document]
     all: list[Document]
 
     @property
@@ -38,7 +38,7 @@ class Package:
         """The objects that mutators can change: neither Kptfiles nor local configuration."""
         return [
             each
-            for each in self.chosen
+            for each in self.selected
             if not each.is_local and each.value.get("kind") != "Kptfile"
         ]
 

@@ -24,7 +24,7 @@ _TEMPLATES = (
     ("spec", "jobTemplate"),
     ("spec", "jobTemplate", "spec", "template"),
 )
-_SELECTED = frozenset({"Deployment", "ReplicaSet", "DaemonSet", "StatefulSet"})
+_KINDS_WITH_SELECTOR = frozenset({"Deployment", "ReplicaSet", "DaemonSet", "StatefulSet"})
 
 
 def set_namespace(config: Object, package: Package) -> list[Result]:
@@ -32,19 +32,21 @@ def set_namespace(config: Object, package: Package) -> list[Result]:
     wanted = parameters(config).get("namespace")
     if not wanted or not isinstance(wanted, str):
         raise Failed("config is needed: `namespace` must not be empty")
-    return _changed(package, lambda tree: _move(tree, wanted), f'set namespace to "{wanted}"')
+    return _change_each(
+        package, lambda tree: _set_namespace(tree, wanted), f'set namespace to "{wanted}"'
+    )
 
 
-def _move(tree: Any, wanted: str) -> None:
+def _set_namespace(tree: Any, namespace: str) -> None:
     kind = tree.get("kind")
     if kind == "Namespace":
-        documents.descend(tree, "metadata")["name"] = wanted
+        documents.descend(tree, "metadata")["name"] = namespace
     elif kind not in _CLUSTER:
-        documents.descend(tree, "metadata")["namespace"] = wanted
+        documents.descend(tree, "metadata")["namespace"] = namespace
     if kind in ("RoleBinding", "ClusterRoleBinding"):
         for subject in tree.get("subjects") or ():
             if subject.get("kind") == "ServiceAccount":
-                subject["namespace"] = wanted
+                subject["namespace"] = namespace
 
 
 def set_labels(config: Object, package: Package) -> list[Result]:
@@ -60,10 +62,10 @@ def set_labels(config: Object, package: Package) -> list[Result]:
             return
         if tree.get("kind") == "Service" and isinstance(spec.get("selector"), dict):
             spec["selector"].update(wanted)
-        if tree.get("kind") in _SELECTED:
+        if tree.get("kind") in _KINDS_WITH_SELECTOR:
             documents.descend(spec, "selector", "matchLabels").update(wanted)
 
-    return _changed(package, change, "set labels")
+    return _change_each(package, change, "set labels")
 
 
 def set_annotations(config: Object, package: Package) -> list[Result]:
@@ -75,7 +77,7 @@ def set_annotations(config: Object, package: Package) -> list[Result]:
         for template in _templates(tree):
             documents.descend(template, "metadata", "annotations").update(wanted)
 
-    return _changed(package, change, "set annotations")
+    return _change_each(package, change, "set annotations")
 
 
 def _pairs(config: Object, member: str) -> dict[str, str]:
@@ -85,7 +87,7 @@ def _pairs(config: Object, member: str) -> dict[str, str]:
     return {str(key): str(value) for key, value in found.items()}
 
 
-def _changed(package: Package, change: Any, message: str) -> list[Result]:
+def _change_each(package: Package, change: Any, message: str) -> list[Result]:
     changed: list[Document] = [each for each in package.mutable if each.edit(change)]
     return [Result(message, each) for each in changed]
 

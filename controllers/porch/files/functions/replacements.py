@@ -24,12 +24,12 @@ def apply_replacements(config: Object, package: Package) -> list[Result]:
 
 
 def _source(source: Object, package: Package) -> Any:
-    matching = [each for each in package.chosen if _matches(source, each)]
+    matching = [each for each in package.selected if _matches(source, each)]
     if len(matching) != 1:
         what = f"{source.get('kind', '')} {source.get('name', '')}".strip()
         raise Failed(f"replacement source {what}: {len(matching)} objects match, one is needed")
     path = source.get("fieldPath") or "metadata.name"
-    places = list(_places(matching[0].value, _steps(path)))
+    places = list(_targets(matching[0].value, _steps(path)))
     if not places:
         raise Failed(f"replacement source has no field {path}")
     holder, key = places[0]
@@ -58,7 +58,7 @@ def _fill(target: Object, value: Any, package: Package) -> list[Result]:
         def change(tree: Any, document: Document = document) -> None:
             for path in paths:
                 steps = _steps(path)
-                places = list(_places(tree, steps, create=bool(options.get("create"))))
+                places = list(_targets(tree, steps, create=bool(options.get("create"))))
                 if not places:
                     raise Failed(f"{document.file}: no field {path}; options.create would make it")
                 for holder, key in places:
@@ -99,7 +99,7 @@ def _steps(path: str) -> list[str]:
     return [re.sub(r"\\(.)", r"\1", part) for part in parts]
 
 
-def _places(tree: Any, steps: list[str], *, create: bool = False) -> Iterator[tuple[Any, Any]]:
+def _targets(tree: Any, steps: list[str], *, create: bool = False) -> Iterator[tuple[Any, Any]]:
     """The collections and keys that a path matches."""
     head, rest = steps[0], steps[1:]
     for holder, key in _keys(tree, head, create=create and not head.startswith("[")):
@@ -108,7 +108,7 @@ def _places(tree: Any, steps: list[str], *, create: bool = False) -> Iterator[tu
             continue
         if create and isinstance(holder, dict) and holder.get(key) is None:
             holder[key] = {}
-        yield from _places(holder[key], rest, create=create)
+        yield from _targets(holder[key], rest, create=create)
 
 
 def _keys(node: Any, step: str, *, create: bool) -> Iterator[tuple[Any, Any]]:

@@ -23,7 +23,7 @@ def set_image(config: Object, package: Package) -> list[Result]:
         def change(tree: Any, changed: list[str] = changed) -> None:
             for path, holder, key, value in list(documents.scalars(tree)):
                 inside = any(f".{member}[" in f".{path}" for member in _CONTAINERS)
-                if key != "image" or not inside or _bare(str(value)) != name:
+                if key != "image" or not inside or _image_name(str(value)) != name:
                     continue
                 holder[key] = _image(str(value), given)
                 changed.append(path)
@@ -33,19 +33,19 @@ def set_image(config: Object, package: Package) -> list[Result]:
     return found
 
 
-def _bare(image: str) -> str:
+def _image_name(image: str) -> str:
     head = image.partition("@")[0]
     name, colon, tag = head.rpartition(":")
     return name if colon and "/" not in tag else head
 
 
-def _image(old: str, given: Object) -> str:
-    name = given.get("newName") or _bare(old)
-    if given.get("digest"):
-        return f"{name}@{given['digest']}"
-    if given.get("newTag"):
-        return f"{name}:{given['newTag']}"
-    return f"{name}{old[len(_bare(old)) :]}"
+def _image(old: str, config: Object) -> str:
+    name = config.get("newName") or _image_name(old)
+    if config.get("digest"):
+        return f"{name}@{config['digest']}"
+    if config.get("newTag"):
+        return f"{name}:{config['newTag']}"
+    return f"{name}{old[len(_image_name(old)) :]}"
 
 
 def ensure_name_substring(config: Object, package: Package) -> list[Result]:
@@ -82,6 +82,6 @@ def upsert_resource(config: Object, package: Package) -> list[Result]:
             document.replace(text)
             return [Result("replaced the object", document)]
     _, kind, _, name = documents.identity(config)
-    made = Document(f"{package.where}{kind.lower()}_{name}.yaml", 0, text)
+    made = Document(f"{package.path}{kind.lower()}_{name}.yaml", 0, text)
     package.all.append(made)
     return [Result("added the object", made)]

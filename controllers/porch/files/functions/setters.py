@@ -18,7 +18,7 @@ _LINE = re.compile(
 _MEMBER = re.compile(
     r"^([ ]*)((?:-[ \t]+)*)(?:([^\s#:'\"-][^\s#:'\"]*)[ \t]*:(?=[ \t]|$)|(?=[^\s#]))"
 )
-_PLAIN = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./@:+-]*")
+_UNQUOTED = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./@:+-]*")
 
 
 def apply_setters(config: Object, package: Package) -> list[Result]:
@@ -27,7 +27,7 @@ def apply_setters(config: Object, package: Package) -> list[Result]:
     if not setters:
         raise Failed("config is needed: input setters list cannot be empty")
     found: list[Result] = []
-    for document in package.chosen:
+    for document in package.selected:
         if "kpt-set:" in document.text and document.value.get("kind") != "Kptfile":
             found += _apply(document, setters)
     return found
@@ -50,29 +50,29 @@ def _apply(document: Document, setters: Object) -> list[Result]:
 
 
 def _scalar(
-    document: Document, lines: list[str], place: int, match: re.Match[str], setters: Object
+    document: Document, lines: list[str], index: int, match: re.Match[str], setters: Object
 ) -> list[Result]:
     pattern = match["pattern"]
     old = documents.parse(match["value"])
-    values = _resolved(pattern, _told(old), setters)
+    values = _resolve(pattern, _text_of(old), setters)
     if values is None:
         return []
     text = _SETTER.sub(lambda each: values[each[1]], pattern)
-    if text == _told(old):
+    if text == _text_of(old):
         return []
-    value = text if not isinstance(old, str) or _PLAIN.fullmatch(text) else _quoted(text)
+    value = text if not isinstance(old, str) or _UNQUOTED.fullmatch(text) else _quote(text)
     if isinstance(old, str) and not isinstance(documents.parse(value or "''"), str):
-        value = _quoted(text)
+        value = _quote(text)
     if match["value"].strip()[:1] in ("'", '"'):
-        value = _quoted(text, match["value"].strip()[0])
+        value = _quote(text, match["value"].strip()[0])
     head = f"{match['indent']}{match['key'] or ''}{match['gap']}"
-    lines[place] = f"{head}{value or _quoted('')}{match['comment']}"
-    path = _path(lines, place)
-    return [Result(f'set field value to "{text}"', document, path, _told(old), text)]
+    lines[index] = f"{head}{value or _quote('')}{match['comment']}"
+    path = _path(lines, index)
+    return [Result(f'set field value to "{text}"', document, path, _text_of(old), text)]
 
 
 def _list(
-    document: Document, lines: list[str], place: int, match: re.Match[str], setters: Object
+    document: Document, lines: list[str], index: int, match: re.Match[str], setters: Object
 ) -> list[Result]:
     """Replace the sequence below a key with the value of one setter."""
     whole = _SETTER.fullmatch(match["pattern"])
@@ -83,21 +83,21 @@ def _list(
     if not isinstance(items, list):
         raise Failed(f"setter {whole[1]} must be a list: it is set at a sequence")
     indent = len(match["indent"])
-    end = place + 1
+    end = index + 1
     while end < len(lines) and re.match(rf"[ ]{{{indent},}}-[ \t]", lines[end]):
         end += 1
-    margin = re.match(r"[ ]*", lines[place + 1] if end > place + 1 else match["indent"])
+    margin = re.match(r"[ ]*", lines[index + 1] if end > index + 1 else match["indent"])
     assert margin is not None, "it matches anything"
     made = [f"{margin[0]}- {documents.dump([each])[2:].rstrip()}" for each in items]
-    old = lines[place + 1 : end]
+    old = lines[index + 1 : end]
     if made == old:
         return []
-    lines[place + 1 : end] = made
-    text = str([_told(each) for each in items])
-    return [Result(f'set field value to "{text}"', document, _path(lines, place))]
+    lines[index + 1 : end] = made
+    text = str([_text_of(each) for each in items])
+    return [Result(f'set field value to "{text}"', document, _path(lines, index))]
 
 
-def _resolved(pattern: str, old: str, setters: Object) -> dict[str, str] | None:
+def _resolve(pattern: str, old: str, setters: Object) -> dict[str, str] | None:
     """The text of each setter: the given value, or its part of the present value. None if no setter
     of the pattern is given. Raises Failed."""
     names = [match[1] for match in _SETTER.finditer(pattern)]
@@ -117,27 +117,27 @@ def _resolved(pattern: str, old: str, setters: Object) -> dict[str, str] | None:
                 "must be provided"
             )
         present = {name: match[f"s{at}"] for at, name in enumerate(names)}
-    return {name: _told(setters[name]) if name in setters else present[name] for name in names}
+    return {name: _text_of(setters[name]) if name in setters else present[name] for name in names}
 
 
-def _told(value: Any) -> str:
+def _text_of(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return "" if value is None else str(value)
 
 
-def _quoted(text: str, quote: str = '"') -> str:
+def _quote(text: str, quote: str = '"') -> str:
     if quote == "'":
         return "'" + text.replace("'", "''") + "'"
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 
-def _path(lines: list[str], place: int) -> str:
+def _path(lines: list[str], index: int) -> str:
     """The path of the field on a line, derived from indentation."""
     parts: list[str] = []
     limit = -1
-    for at in range(place, -1, -1):
+    for at in range(index, -1, -1):
         match = _MEMBER.match(lines[at])
         if match is None:
             continue
@@ -189,7 +189,7 @@ def _replace(document: Document, wanted: dict[str, str]) -> list[Result]:
 
     def change(tree: Any) -> None:
         for path, holder, key, value in list(documents.scalars(tree)):
-            text = _told(value)
+            text = _text_of(value)
             if shape is not None and not shape.fullmatch(path):
                 continue
             new = _replaced(text, wanted, put)
