@@ -78,35 +78,37 @@ class Autoscaler:
         self._clock = cluster.clock
         self._client = cluster.client()
         self._events = cluster.recorder(_COMPONENT)
-        self._known = cluster.informer(AUTOSCALERS)
+        self._informer = cluster.informer(AUTOSCALERS)
         self._pods = cluster.informer(PODS)
         self._wishes: dict[str, list[tuple[float, int]]] = {}
         """uid → (monotonic time, replicas) of each recommendation within the window."""
-        self._looked: dict[str, tuple[int, float]] = {}
+        self._checked: dict[str, tuple[int, float]] = {}
         """uid → hash of the spec, and monotonic time of the last check."""
 
     async def reconcile(self, key: Key) -> Result | None:
         """Check an autoscaler and its target, again after the period."""
-        cached = self._known.get(key)
+        cached = self._informer.get(key)
         if cached is None or pods.is_deleting(cached):
             return None
         uid, now = cached["metadata"]["uid"], self._clock.monotonic()
         spec = hash(repr(cached["spec"]))
-        looked = self._looked.get(uid)
+        looked = self._checked.get(uid)
         period = self._cluster.config.autoscaler_period
         if looked is not None and looked[0] == spec and now - looked[1] < period:
             return Result(requeue_after=looked[1] + period - now)
-        self._looked[uid] = (spec, now)
-        live = {each["metadata"]["uid"] for each in self._known.items()}
-        for each in [each for each in self._looked if each not in live]:
-            self._looked.pop(each, None)
+        self._checked[uid] = (spec, now)
+        live = {each["metadata"]["uid"] for each in self._informer.items()}
+        for each in [each for each in self._checked if each not in live]:
+            self._checked.pop(each, None)
             self._wishes.pop(each, None)
-        await self._look(templates.copy(cached))
+        await self._reconcile_autoscaler(templates.copy(cached))
         return Result(requeue_after=period)
 
     # --- conditions
 
-    def _say(self, owner: Object, kind: str, value: str, reason: str, message: str) -> None:
+    def _set_condition(
+        self, owner: Object, kind: str, value: str, reason: str, message: str
+    ) -> None:
         status = owner["status"]
         now = format_time(self._clock.now())
         conditions: list[Object] = status.setdefault("conditions", [])
@@ -118,13 +120,13 @@ class Autoscaler:
                 return
         conditions.append({**made, "lastTransitionTime": now})
 
-    async def _write(self, owner: Object, before: Object) -> None:
-        if owner["status"] != before:
+    async def _write(self, owner: Object, old: Object) -> None:
+        if owner["status"] != old:
             await writes.update(self._client, owner, subresource="status")
 
     # --- one check
 
-    async def _look(self, owner: Object) -> None:
+    async def _reconcile_autoscaler(self, owner: Object) -> None:
         """Compute the wanted replicas, scale the target, and write the status
         (reconcileAutoscaler)."""
         before = templates.copy(owner.get("status") or {})
@@ -133,12 +135,14 @@ class Autoscaler:
             target = await self._target(owner)
         except StatusError as error:
             text = "the HPA controller was unable to get the target's current scale: "
-            self._say(owner, "AbleToScale", "False", "FailedGetScale", text + error.message)
+            self._set_condition(
+                owner, "AbleToScale", "False", "FailedGetScale", text + error.message
+            )
             await self._write(owner, before)
             await self._events.warning(owner, "FailedGetScale", error.message)
             return
         text = "the HPA controller was able to get the target's current scale"
-        self._say(owner, "AbleToScale", "True", "SucceededGetScale", text)
+        self._set_condition(owner, "AbleToScale", "True", "SucceededGetScale", text)
         spec = owner["spec"]
         least, most = spec.get("minReplicas", 1), spec["maxReplicas"]
         current = target.replicas
@@ -146,14 +150,14 @@ class Autoscaler:
         desired, reason, metrics = 0, "", status.get("currentMetrics")
         if current == 0 and least != 0:
             text = "scaling is disabled since the replica count of the target is zero"
-            self._say(owner, "ScalingActive", "False", "ScalingDisabled", text)
+            self._set_condition(owner, "ScalingActive", "False", "ScalingDisabled", text)
         elif current > most:
             desired, reason = most, "Current number of replicas above Spec.MaxReplicas"
         elif current < least:
             desired, reason = least, "Current number of replicas below Spec.MinReplicas"
         else:
             try:
-                desired, reason, metrics = await self._wanted(owner, target, current)
+                desired, reason, metrics = await self._desired_replicas(owner, target, current)
             except _NotScaled as error:
                 status["currentMetrics"] = [{"type": ""}]
                 status["desiredReplicas"] = current
@@ -191,12 +195,12 @@ class Autoscaler:
             )
         except StatusError as error:
             text = "the HPA controller was unable to update the target scale: " + error.message
-            self._say(owner, "AbleToScale", "False", "FailedUpdateScale", text)
+            self._set_condition(owner, "AbleToScale", "False", "FailedUpdateScale", text)
             text = f"New size: {desired}; reason: {reason}; error: {error.message}"
             await self._events.warning(owner, "FailedRescale", text)
             return
         text = f"the HPA controller was able to update the target scale to {desired}"
-        self._say(owner, "AbleToScale", "True", "SucceededRescale", text)
+        self._set_condition(owner, "AbleToScale", "True", "SucceededRescale", text)
         await self._events.normal(
             owner, "SuccessfulRescale", f"New size: {desired}; reason: {reason}"
         )
@@ -204,7 +208,7 @@ class Autoscaler:
 
     # --- metrics
 
-    async def _wanted(
+    async def _desired_replicas(
         self, owner: Object, target: Target, current: int
     ) -> tuple[int, str, list[Object]]:
         """Return the wanted replicas within all bounds, the reason, and the statuses of the
@@ -229,15 +233,15 @@ class Autoscaler:
         if failures and (not proposals or max(each.replicas for each in proposals) < current):
             first = failures[0]
             text = f"the HPA was unable to compute the replica count: {first.text}"
-            self._say(owner, "ScalingActive", "False", first.reason, text)
+            self._set_condition(owner, "ScalingActive", "False", first.reason, text)
             for each in failures:
                 await self._events.warning(owner, each.reason, each.text)
             count = f"{len(failures)} invalid out of {len(metrics)}"
             raise _NotScaled(f"invalid metrics ({count}), first error is: {first.first}")
         best = max(proposals, key=lambda each: each.replicas)
         text = "the HPA was able to successfully calculate a replica count from "
-        self._say(owner, "ScalingActive", "True", "ValidMetricFound", text + best.metric)
-        desired = self._bounded(owner, current, best.replicas)
+        self._set_condition(owner, "ScalingActive", "True", "ValidMetricFound", text + best.metric)
+        desired = self._normalize(owner, current, best.replicas)
         word = f"{best.metric} above target" if desired > current else "All metrics below target"
         return desired, word, [each.status for each in proposals]
 
@@ -246,7 +250,7 @@ class Autoscaler:
         (validateAndParseSelector)."""
         if not target.selector:
             text = "the HPA target's scale is missing a selector"
-            self._say(owner, "ScalingActive", "False", "InvalidSelector", text)
+            self._set_condition(owner, "ScalingActive", "False", "InvalidSelector", text)
             await self._events.warning(owner, "SelectorRequired", "selector is required")
             raise _NotScaled("selector is required")
         try:
@@ -256,11 +260,11 @@ class Autoscaler:
                 "couldn't convert selector into a corresponding internal selector object: "
                 + error.message
             )
-            self._say(owner, "ScalingActive", "False", "InvalidSelector", text)
+            self._set_condition(owner, "ScalingActive", "False", "InvalidSelector", text)
             await self._events.warning(owner, "InvalidSelector", text)
             raise _NotScaled(text) from error
 
-    def _propose(self, metric: Object, found: list[Object], current: int) -> Proposal:
+    def _propose(self, metric: Object, target_pods: list[Object], current: int) -> Proposal:
         kind = metric["type"]
         if kind not in ("Resource", "ContainerResource"):
             reason = f"FailedGet{kind}Metric"
@@ -273,7 +277,7 @@ class Autoscaler:
         name, only = source["name"], source.get("container")
         utilization = source["target"].get("averageUtilization")
         what = f"{name} {'utilization' if utilization is not None else 'usage'}"
-        usage = self._usage(found, name, only)
+        usage = self._usage(target_pods, name, only)
         if not usage:
             detail = f"unable to get metrics for resource {name}: "
             if self._cluster.usage is None:
@@ -283,16 +287,16 @@ class Autoscaler:
             text = f"failed to get {what}: {detail}"
             first = f"failed to get {name} resource metric value: {text}"
             raise _NoMetric(f"FailedGet{kind}Metric", text, first)
-        return self._of_resource(metric, source, found, usage, current)
+        return self._of_resource(metric, source, target_pods, usage, current)
 
-    def _usage(self, found: list[Object], name: str, only: str | None) -> dict[str, float]:
+    def _usage(self, target_pods: list[Object], name: str, only: str | None) -> dict[str, float]:
         """Return uid → usage of a pod, in thousandths of cores or bytes. Pods without a measurement
         are omitted."""
         measure = self._cluster.usage
         if measure is None:
             return {}
         used = {}
-        for pod in found:
+        for pod in target_pods:
             containers = measure.of(pod) if pods.phase(pod) == "Running" else None
             if containers is None:
                 continue
@@ -306,21 +310,21 @@ class Autoscaler:
         return used
 
     def _of_resource(
-        self, metric: Object, source: Object, found: list[Object], used: dict[str, float],
+        self, metric: Object, source: Object, target_pods: list[Object], usage: dict[str, float],
         current: int,
     ) -> Proposal:  # fmt: skip
         """Propose replicas for a metric of resources. Pods that are not ready or not measured
         reduce the change (GetResourceReplicas)."""
         name, only = source["name"], source.get("container")
         target = source["target"]
-        living = [pod for pod in found if pods.is_active(pod)]
+        living = [pod for pod in target_pods if pods.is_active(pod)]
         ready = [
-            pod for pod in living if pod["metadata"]["uid"] in used and self._counts(pod, name)
+            pod for pod in living if pod["metadata"]["uid"] in usage and self._counts(pod, name)
         ]
-        unready = [pod for pod in living if pod["metadata"]["uid"] in used and pod not in ready]
-        missing = [pod for pod in living if pod["metadata"]["uid"] not in used]
+        unready = [pod for pod in living if pod["metadata"]["uid"] in usage and pod not in ready]
+        missing = [pod for pod in living if pod["metadata"]["uid"] not in usage]
         percent = target.get("averageUtilization")
-        total = sum(used[pod["metadata"]["uid"]] for pod in ready)
+        total = sum(usage[pod["metadata"]["uid"]] for pod in ready)
         if percent is not None:
             asked = {pod["metadata"]["uid"]: _request(pod, name, only) for pod in living}
             wanted = {uid: value * percent / 100 for uid, value in asked.items()}
@@ -374,7 +378,7 @@ class Autoscaler:
 
     # --- bounds
 
-    def _bounded(self, owner: Object, current: int, wished: int) -> int:
+    def _normalize(self, owner: Object, current: int, proposed: int) -> int:
         """Return the wished replicas within all bounds, after the stabilization
         (normalizeDesiredReplicas)."""
         uid, now = owner["metadata"]["uid"], self._clock.monotonic()
@@ -385,52 +389,52 @@ class Autoscaler:
         }
         longest = max(windows.values())
         wishes = [each for each in self._wishes.get(uid, ()) if each[0] > now - longest]
-        self._wishes[uid] = [*wishes, (now, wished)][-_WISHES:]
-        lowest = min((n for when, n in wishes if when > now - windows["up"]), default=wished)
-        highest = max((n for when, n in wishes if when > now - windows["down"]), default=wished)
+        self._wishes[uid] = [*wishes, (now, proposed)][-_WISHES:]
+        lowest = min((n for when, n in wishes if when > now - windows["up"]), default=proposed)
+        highest = max((n for when, n in wishes if when > now - windows["down"]), default=proposed)
         stable = current
-        if wished > current:
-            stable = max(min(wished, lowest), current)
-        elif wished < current:
-            stable = min(max(wished, highest), current)
-        if stable != wished:
-            word = "up" if wished > current else "down"
+        if proposed > current:
+            stable = max(min(proposed, lowest), current)
+        elif proposed < current:
+            stable = min(max(proposed, highest), current)
+        if stable != proposed:
+            word = "up" if proposed > current else "down"
             reason = f"Scale{word.capitalize()}Stabilized"
             text = f"recent recommendations were {'lower' if word == 'up' else 'higher'} than "
             text += "current one, applying the "
             text += f"{'lowest' if word == 'up' else 'highest'} recent recommendation"
-            self._say(owner, "AbleToScale", "True", reason, text)
+            self._set_condition(owner, "AbleToScale", "True", reason, text)
         else:
             text = "recommended size matches current size"
-            self._say(owner, "AbleToScale", "True", "ReadyForNewScale", text)
+            self._set_condition(owner, "AbleToScale", "True", "ReadyForNewScale", text)
         return self._limited(owner, current, stable, behavior)
 
-    def _limited(self, owner: Object, current: int, wished: int, behavior: Object) -> int:
+    def _limited(self, owner: Object, current: int, proposed: int, behavior: Object) -> int:
         least: int = owner["spec"].get("minReplicas", 1)
         most: int = owner["spec"]["maxReplicas"]
-        if wished > current:
+        if proposed > current:
             limit = _rate(current, behavior.get("scaleUp") or _UP, up=True)
             reason = "ScaleUpLimit" if limit < most else "TooManyReplicas"
             bound = min(limit, most)
             text = "the desired replica count is increasing faster than the maximum scale rate"
             if limit >= most:
                 text = "the desired replica count is more than the maximum replica count"
-            if wished > bound:
-                self._say(owner, "ScalingLimited", "True", reason, text)
+            if proposed > bound:
+                self._set_condition(owner, "ScalingLimited", "True", reason, text)
                 return bound
-        elif wished < least:
+        elif proposed < least:
             text = "the desired replica count is less than the minimum replica count"
-            self._say(owner, "ScalingLimited", "True", "TooFewReplicas", text)
+            self._set_condition(owner, "ScalingLimited", "True", "TooFewReplicas", text)
             return least
-        elif wished < current:
+        elif proposed < current:
             limit = _rate(current, behavior.get("scaleDown") or _DOWN, up=False)
-            if wished < limit:
+            if proposed < limit:
                 text = "the desired replica count is decreasing faster than the maximum scale rate"
-                self._say(owner, "ScalingLimited", "True", "ScaleDownLimit", text)
+                self._set_condition(owner, "ScalingLimited", "True", "ScaleDownLimit", text)
                 return limit
         text = "the desired count is within the acceptable range"
-        self._say(owner, "ScalingLimited", "False", "DesiredWithinRange", text)
-        return wished
+        self._set_condition(owner, "ScalingLimited", "False", "DesiredWithinRange", text)
+        return proposed
 
 
 _WISHES = 1000

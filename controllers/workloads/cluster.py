@@ -68,7 +68,7 @@ class Cluster:
         """Return the shared cache of a resource."""
         return self.manager.informers.of(resource)
 
-    def owned(self, resource: str) -> Index:
+    def by_controller(self, resource: str) -> Index:
         """Return the objects of a resource by the uid of their controller. Objects without a
         controller are at `none/NAMESPACE`."""
         return self.informer(resource).index(_controller_uid)
@@ -77,7 +77,7 @@ class Cluster:
         """Return the rosters of pods by controller."""
         return self.informer(PODS).summary("rosters", Rosters, Rosters)
 
-    def pods_on(self) -> Index:
+    def pods_by_node(self) -> Index:
         """Return the pods by the name of the node to which they are bound."""
         return self.informer(PODS).index(_node)
 

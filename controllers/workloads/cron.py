@@ -14,7 +14,7 @@ from inkube.schemas.golang import gotime
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
-_SHORT = {
+_ALIASES = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
     "@monthly": "0 0 1 * *",
@@ -80,7 +80,7 @@ def parse(text: str) -> Schedule:
     if text.startswith("@every "):
         seconds = gotime.parse_duration(text.removeprefix("@every ")) / 10**9
         return Schedule(every=max(seconds // 1, 1.0))
-    fields = _SHORT.get(text, text).lower().split()
+    fields = _ALIASES.get(text, text).lower().split()
     if len(fields) != len(_BOUNDS):
         raise ValueError(f"expected exactly 5 fields, found {len(fields)}: [{' '.join(fields)}]")
     names: list[tuple[str, ...]] = [(), (), (), _MONTHS, _DAYS]

@@ -22,10 +22,10 @@ from inkube.schemas.status import Reason, StatusError
 
 NAME = "cronjob-controller"
 CRON_JOBS = "batch/v1/cronjobs"
-_SCHEDULED = "batch.kubernetes.io/cronjob-scheduled-timestamp"
-_LATE = timedelta(milliseconds=100)
+_SCHEDULED_ANNOTATION = "batch.kubernetes.io/cronjob-scheduled-timestamp"
+_SCHEDULE_MARGIN = timedelta(milliseconds=100)
 """The delay of a Job after its scheduled time (nextScheduleDelta)."""
-_MANY = 100
+_MAX_MISSED = 100
 
 
 class Times(NamedTuple):
@@ -40,11 +40,12 @@ def times(schedule: cron.Schedule, zone: tzinfo, since: datetime, now: datetime)
     """Return the latest missed time between `since` and `now`, the number of missed times, and the
     next time (mostRecentScheduleTime).
 
-    Stops to count after `_MANY` missed times, and then searches the latest one from `now` backward.
+    Stops to count after `_MAX_MISSED` missed times, and then searches the latest one from `now`
+    backward.
     """
     latest, missed = None, 0
     upcoming = schedule.after(since, zone)
-    while upcoming is not None and upcoming <= now and missed <= _MANY:
+    while upcoming is not None and upcoming <= now and missed <= _MAX_MISSED:
         latest, missed = upcoming, missed + 1
         upcoming = schedule.after(upcoming, zone)
     if upcoming is None or upcoming > now:
@@ -70,7 +71,7 @@ class CronJobController:
         self._events = cluster.recorder(NAME)
         self._cron_jobs = cluster.informer(CRON_JOBS)
         self._jobs = cluster.informer(JOBS)
-        self._owned = cluster.owned(JOBS)
+        self._jobs_by_owner = cluster.by_controller(JOBS)
 
     def of_job(self, change: Change) -> Iterator[Key]:
         """Yield the CronJob of a Job."""
@@ -84,7 +85,7 @@ class CronJobController:
         owner = templates.copy(cached)
         found = [
             job
-            for each in self._owned.keys(owner["metadata"]["uid"])
+            for each in self._jobs_by_owner.keys(owner["metadata"]["uid"])
             if (job := self._jobs.get(each)) is not None
         ]
         before = templates.copy(owner.get("status") or {})
@@ -96,10 +97,10 @@ class CronJobController:
             await self._cron_jobs.caught_up()
         return Result(requeue_after=wait) if wait else None
 
-    async def _note_ends(self, owner: Object, found: list[Object]) -> None:
+    async def _note_ends(self, owner: Object, jobs: list[Object]) -> None:
         status: Object = owner.setdefault("status", {})
         active = {each["uid"]: each for each in status.get("active") or ()}
-        there = {job["metadata"]["uid"]: job for job in found}
+        there = {job["metadata"]["uid"]: job for job in jobs}
         for uid, job in there.items():
             name = job["metadata"]["name"]
             if uid not in active:
@@ -122,19 +123,19 @@ class CronJobController:
             await self._events.normal(owner, "MissingJob", text)
         _set_active(status, list(active.values()))
 
-    async def _clean_up(self, owner: Object, found: list[Object]) -> None:
+    async def _clean_up(self, owner: Object, jobs: list[Object]) -> None:
         """Delete the oldest finished Jobs beyond the limits."""
         limits = (("Complete", "successfulJobsHistoryLimit"), ("Failed", "failedJobsHistoryLimit"))
         for kind, member in limits:
             limit = owner["spec"].get(member)
-            ended = [job for job in found if _end(job) == kind and not pods.is_deleting(job)]
+            ended = [job for job in jobs if _end(job) == kind and not pods.is_deleting(job)]
             if limit is None or len(ended) <= limit:
                 continue
             ended.sort(key=lambda job: ((job["status"].get("startTime") or ""), _name(job)))
             for job in ended[: len(ended) - limit]:
                 await self._delete(owner, job)
 
-    async def _run(self, owner: Object, found: list[Object]) -> float:
+    async def _run(self, owner: Object, jobs: list[Object]) -> float:
         """Create the Job that is due. Returns seconds until the next check (0: no check)."""
         spec = owner["spec"]
         if pods.is_deleting(owner) or spec.get("suspend"):
@@ -153,11 +154,11 @@ class CronJobController:
         found_times = times(schedule, zone, since, now)
         wait = 0.0
         if found_times.next is not None:
-            wait = max((found_times.next + _LATE - now).total_seconds(), 0.001)
+            wait = max((found_times.next + _SCHEDULE_MARGIN - now).total_seconds(), 0.001)
         due = found_times.latest
         if due is None:
             return wait
-        if found_times.missed > _MANY:
+        if found_times.missed > _MAX_MISSED:
             text = f"too many missed start times: {found_times.missed}. Set or decrease "
             text += ".spec.startingDeadlineSeconds or check clock skew"
             await self._events.warning(owner, "TooManyMissedTimes", text)
@@ -165,7 +166,7 @@ class CronJobController:
             text = f"Missed scheduled time to start a job: {_rfc1123(due)}"
             await self._events.warning(owner, "MissSchedule", text)
             return wait
-        await self._start(owner, found, due)
+        await self._start(owner, jobs, due)
         return wait
 
     async def _zone(self, owner: Object) -> tzinfo | None:
@@ -177,12 +178,12 @@ class CronJobController:
             await self._events.warning(owner, "UnknownTimeZone", text)
             return None
 
-    async def _start(self, owner: Object, found: list[Object], due: datetime) -> None:
+    async def _start(self, owner: Object, jobs: list[Object], scheduled_time: datetime) -> None:
         status, spec = owner["status"], owner["spec"]
         policy, active = spec.get("concurrencyPolicy"), status.get("active") or []
-        name = f"{owner['metadata']['name']}-{int(due.timestamp()) // 60}"
+        name = f"{owner['metadata']['name']}-{int(scheduled_time.timestamp()) // 60}"
         if any(each["name"] == name for each in active) or (
-            status.get("lastScheduleTime") == format_time(due)
+            status.get("lastScheduleTime") == format_time(scheduled_time)
         ):
             return
         if policy == "Forbid" and active:
@@ -190,11 +191,11 @@ class CronJobController:
             await self._events.normal(owner, "JobAlreadyActive", f"{text} Forbid")
             return
         if policy == "Replace":
-            for job in found:
+            for job in jobs:
                 if any(each["uid"] == job["metadata"]["uid"] for each in active):
                     await self._delete(owner, job)
         try:
-            job = await self._client.create(_job(owner, name, due))
+            job = await self._client.create(_job(owner, name, scheduled_time))
         except StatusError as error:
             if error.reason == Reason.ALREADY_EXISTS:
                 return
@@ -214,7 +215,7 @@ class CronJobController:
             "uid": meta["uid"],
         }
         _set_active(status, [*(status.get("active") or ()), made])
-        status["lastScheduleTime"] = format_time(due)
+        status["lastScheduleTime"] = format_time(scheduled_time)
 
     async def _delete(self, owner: Object, job: Object) -> None:
         if await writes.delete(self._client, JOBS, job, {"propagationPolicy": "Background"}):
@@ -258,11 +259,14 @@ def _rfc1123(moment: datetime) -> str:
     return moment.strftime("%a, %d %b %Y %H:%M:%S %z")
 
 
-def _job(owner: Object, name: str, due: datetime) -> Object:
+def _job(owner: Object, name: str, scheduled_time: datetime) -> Object:
     """Return the Job for a scheduled time (getJobFromTemplate2)."""
     template = templates.copy(owner["spec"]["jobTemplate"])
     meta = template.get("metadata") or {}
-    annotations = {**(meta.get("annotations") or {}), _SCHEDULED: _timestamp(due)}
+    annotations = {
+        **(meta.get("annotations") or {}),
+        _SCHEDULED_ANNOTATION: _timestamp(scheduled_time),
+    }
     metadata: Object = {
         "name": name,
         "namespace": owner["metadata"]["namespace"],
@@ -274,9 +278,9 @@ def _job(owner: Object, name: str, due: datetime) -> Object:
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": template["spec"]}
 
 
-def _timestamp(due: datetime) -> str:
+def _timestamp(scheduled_time: datetime) -> str:
     """Return a time in RFC 3339, in the time zone of the schedule."""
-    text = due.isoformat(timespec="seconds")
+    text = scheduled_time.isoformat(timespec="seconds")
     return text.removesuffix("+00:00") + "Z" if text.endswith("+00:00") else text
 
 

@@ -22,9 +22,9 @@ NAME = "daemonset-controller"
 SETS = "apps/v1/daemonsets"
 _GENERATION = "deprecated.daemonset.template.generation"
 _POD_GENERATION = "pod-template-generation"
-_AT_MOST = 250
-_FAILED = Backoff(first=1.0, longest=900.0)
-_TOLERATED = (
+_BURST = 250
+_FAILED_POD_BACKOFF = Backoff(first=1.0, longest=900.0)
+_DEFAULT_TOLERATIONS = (
     ("not-ready", "NoExecute"),
     ("unreachable", "NoExecute"),
     ("disk-pressure", "NoSchedule"),
@@ -45,7 +45,7 @@ class DaemonState(NamedTuple):
 def tolerations(spec: Object) -> list[Object]:
     """Return the tolerations of the template, and the default tolerations of daemon pods."""
     found = list(spec.get("tolerations") or ())
-    wanted = list(_TOLERATED)
+    wanted = list(_DEFAULT_TOLERATIONS)
     if spec.get("hostNetwork"):
         wanted.append(("network-unavailable", "NoSchedule"))
     for name, effect in wanted:
@@ -55,7 +55,7 @@ def tolerations(spec: Object) -> list[Object]:
     return found
 
 
-def standing(owner: Object, node: Object) -> DaemonState:
+def state_on(owner: Object, node: Object) -> DaemonState:
     """Return the standing of a node for a DaemonSet (NodeShouldRunDaemonPod)."""
     spec = owner["spec"]["template"]["spec"]
     wanted = spec.get("nodeName")
@@ -64,9 +64,9 @@ def standing(owner: Object, node: Object) -> DaemonState:
     if not matching.fits_node(spec, node):
         return DaemonState(should_run=False, may_stay=False)
     own, taints = tolerations(spec), node["spec"].get("taints") or []
-    if matching.untolerated(own, taints, ("NoExecute",)) is not None:
+    if matching.untolerated_taint(own, taints, ("NoExecute",)) is not None:
         return DaemonState(should_run=False, may_stay=False)
-    refused = matching.untolerated(own, taints, ("NoSchedule",)) is not None
+    refused = matching.untolerated_taint(own, taints, ("NoSchedule",)) is not None
     return DaemonState(should_run=not refused, may_stay=True)
 
 
@@ -93,7 +93,7 @@ class DaemonSetController:
         self._sets = cluster.informer(SETS)
         self._pods = cluster.informer(PODS)
         self._nodes = cluster.informer(NODES)
-        self._owned = cluster.owned(PODS)
+        self._pods_by_owner = cluster.by_controller(PODS)
         self._claims = Claims(self._client, PODS, SETS)
         self._revisions = Revisions(cluster, self._client, SETS, label=HASH)
         self._failures: dict[tuple[str, str], tuple[int, float]] = {}
@@ -108,8 +108,8 @@ class DaemonSetController:
     def of_node(self, change: Change) -> Iterator[Key]:
         """Yield the sets for which the standing of a node changed."""
         for owner in self._sets.items():
-            before = standing(owner, change.old) if change.old is not None else None
-            after = standing(owner, change.new) if change.new is not None else None
+            before = state_on(owner, change.old) if change.old is not None else None
+            after = state_on(owner, change.new) if change.new is not None else None
             if before != after:
                 yield Key.of(owner)
 
@@ -130,7 +130,7 @@ class DaemonSetController:
             owner, known, status.get("collisionCount") or 0, annotations
         )
         digest = revision["metadata"]["labels"][HASH]
-        found = await self._claimed(owner)
+        found = await self._claim_pods(owner)
         failure, wait = None, 0.0
         if not pods.is_deleting(owner):
             acted, failure, wait = await self._manage(owner, found, digest)
@@ -138,7 +138,7 @@ class DaemonSetController:
                 acted = await self._update(owner, found, digest)
             if acted:
                 await self._pods.caught_up()
-                found = await self._claimed(owner)
+                found = await self._claim_pods(owner)
         later = await self._report(owner, found, digest, collisions)
         live = {revision["metadata"]["name"]}
         labels = (pod["metadata"].get("labels") or {} for pod in found)
@@ -150,15 +150,17 @@ class DaemonSetController:
         waits = [seconds for seconds in (wait, later or 0.0) if seconds > 0]
         return Result(requeue_after=min(waits)) if waits else None
 
-    async def _claimed(self, owner: Object) -> list[Object]:
+    async def _claim_pods(self, owner: Object) -> list[Object]:
         meta = owner["metadata"]
-        keys = self._owned.keys(meta["uid"]) + self._owned.keys(f"none/{meta['namespace']}")
+        keys = self._pods_by_owner.keys(meta["uid"]) + self._pods_by_owner.keys(
+            f"none/{meta['namespace']}"
+        )
         candidates = [pod for pod in map(self._pods.get, keys) if pod is not None]
         return await self._claims.claim(owner, owner["spec"]["selector"], candidates)
 
-    def _by_node(self, found: list[Object]) -> dict[str, list[Object]]:
+    def _by_node(self, owned_pods: list[Object]) -> dict[str, list[Object]]:
         by_node: dict[str, list[Object]] = {}
-        for pod in found:
+        for pod in owned_pods:
             by_node.setdefault(target(pod), []).append(pod)
         return by_node
 
@@ -168,24 +170,24 @@ class DaemonSetController:
     # --- the wanted pods
 
     async def _manage(
-        self, owner: Object, found: list[Object], digest: str
+        self, owner: Object, owned_pods: list[Object], digest: str
     ) -> tuple[bool, StatusError | None, float]:
         """Create and delete pods. Returns whether it did, the first error, and seconds until the
         next check (0: no check)."""
-        by_node = self._by_node(found)
+        by_node = self._by_node(owned_pods)
         needing: list[str] = []
         surplus: list[Object] = []
         wait = 0.0
         for node in self._known_nodes():
             name = node["metadata"]["name"]
             there = by_node.pop(name, [])
-            judged = standing(owner, node)
+            judged = state_on(owner, node)
             if not there and judged.should_run:
                 needing.append(name)
             elif there and not judged.may_stay:
                 surplus += [pod for pod in there if not pods.is_deleting(pod)]
             elif there:
-                gone, later = await self._judge(owner, name, there, digest)
+                gone, later = await self._surplus_on(owner, name, there, digest)
                 surplus += gone
                 wait = min(wait, later) if wait and later else wait or later
         for there in by_node.values():  # pods of deleted nodes, which cannot run
@@ -194,19 +196,19 @@ class DaemonSetController:
                 for pod in there
                 if not pod["spec"].get("nodeName") and not pods.is_deleting(pod)
             ]
-        failure = await self._create(owner, needing[:_AT_MOST], digest)
-        await writes.all_of(surplus[:_AT_MOST], lambda pod: self._delete(owner, pod))
+        failure = await self._create(owner, needing[:_BURST], digest)
+        await writes.all_of(surplus[:_BURST], lambda pod: self._delete(owner, pod))
         return bool(needing or surplus), failure, wait
 
-    async def _judge(
-        self, owner: Object, node: str, there: list[Object], digest: str
+    async def _surplus_on(
+        self, owner: Object, node: str, pods_on_node: list[Object], digest: str
     ) -> tuple[list[Object], float]:
         """Return the pods on one node to delete, and seconds until a failed pod can be deleted, or
         0."""
         gone: list[Object] = []
         living: list[Object] = []
         wait = 0.0
-        for pod in there:
+        for pod in pods_on_node:
             if pods.is_deleting(pod):
                 continue
             if not pods.is_terminal(pod):
@@ -223,7 +225,7 @@ class DaemonSetController:
             await tell(owner, f"{word}DaemonPod", text)
             gone.append(pod)
         if len(living) > 1:
-            gone += self._doubles(owner, living, digest)
+            gone += self._duplicates(owner, living, digest)
         return gone, wait
 
     def _wait_for(self, owner: Object, node: str) -> float:
@@ -233,11 +235,11 @@ class DaemonSetController:
         count, until = self._failures.get(key, (0, now))
         if until > now:
             return until - now
-        delay = _FAILED.delay(count + 1)
+        delay = _FAILED_POD_BACKOFF.delay(count + 1)
         self._failures[key] = (count + 1, now + delay)
         return 0.0
 
-    def _doubles(self, owner: Object, living: list[Object], digest: str) -> list[Object]:
+    def _duplicates(self, owner: Object, active_pods: list[Object], digest: str) -> list[Object]:
         """Return all living pods except the first one in the order scheduled, running, ready,
         oldest.
 
@@ -245,7 +247,7 @@ class DaemonSetController:
         with another template.
         """
         ordered = sorted(
-            living,
+            active_pods,
             key=lambda pod: (
                 not pod["spec"].get("nodeName"),
                 pods.phase(pod) != "Running",
@@ -266,13 +268,13 @@ class DaemonSetController:
 
     # --- updates
 
-    async def _update(self, owner: Object, found: list[Object], digest: str) -> bool:
+    async def _update(self, owner: Object, owned_pods: list[Object], digest: str) -> bool:
         """Create or delete pods of an update (rollingUpdate). Returns whether it did."""
-        by_node = self._by_node(found)
+        by_node = self._by_node(owned_pods)
         wanted = [
             node["metadata"]["name"]
             for node in self._known_nodes()
-            if standing(owner, node).should_run
+            if state_on(owner, node).should_run
         ]
         surge = self._surge(owner, len(wanted))
         rolling = owner["spec"]["updateStrategy"].get("rollingUpdate") or {}
@@ -286,7 +288,7 @@ class DaemonSetController:
             new[name] = [pod for pod in living if _is_of(owner, pod, digest)]
             old[name] = [pod for pod in living if not _is_of(owner, pod, digest)]
         if surge:
-            return await self._surge_over(owner, wanted, new, old, surge, digest)
+            return await self._surge_step(owner, wanted, new, old, surge, digest)
         missing, replaced, candidates = 0, [], []
         for name in wanted:
             if len(new[name]) + len(old[name]) != 1:
@@ -302,10 +304,10 @@ class DaemonSetController:
         await writes.all_of(gone, lambda pod: self._delete(owner, pod))
         return bool(gone)
 
-    async def _surge_over(
+    async def _surge_step(
         self,
         owner: Object,
-        wanted: list[str],
+        target_nodes: list[str],
         new: dict[str, list[Object]],
         old: dict[str, list[Object]],
         surge: int,
@@ -314,7 +316,7 @@ class DaemonSetController:
         """Take one step of a rolling update with maxSurge: create new pods, and delete an old pod
         when the new pod on its node is available. Returns whether it acted."""
         used, at_once, candidates, gone = 0, [], [], []
-        for name in wanted:
+        for name in target_nodes:
             if not old[name]:
                 continue
             if new[name]:
@@ -327,7 +329,7 @@ class DaemonSetController:
             else:
                 at_once.append(name)
         nodes = at_once + candidates[: max(surge - used - len(at_once), 0)]
-        failure = await self._create(owner, nodes[:_AT_MOST], digest)
+        failure = await self._create(owner, nodes[:_BURST], digest)
         await writes.all_of(gone, lambda pod: self._delete(owner, pod))
         if failure is not None:
             raise failure
@@ -380,10 +382,10 @@ class DaemonSetController:
     # --- status
 
     async def _report(
-        self, owner: Object, found: list[Object], digest: str, collisions: int
+        self, owner: Object, owned_pods: list[Object], digest: str, collisions: int
     ) -> float | None:
         """Write the status. Returns seconds until the next pod becomes available, or None."""
-        by_node = self._by_node(found)
+        by_node = self._by_node(owned_pods)
         counts = dict.fromkeys(
             ("desired", "current", "misscheduled", "ready", "updated", "available"), 0
         )
@@ -391,7 +393,7 @@ class DaemonSetController:
         least = owner["spec"].get("minReadySeconds") or 0
         for node in self._known_nodes():
             there = by_node.get(node["metadata"]["name"], [])
-            if not standing(owner, node).should_run:
+            if not state_on(owner, node).should_run:
                 counts["misscheduled"] += bool(there)
                 continue
             counts["desired"] += 1

@@ -23,7 +23,7 @@ DEPLOYMENTS = "apps/v1/deployments"
 _SELECTING_ALL = "This deployment is selecting all pods. A non-empty selector is required."
 
 
-class _Outdated(Exception):
+class _StaleCache(Exception):
     """Ends this reconcile, because an event about a write follows."""
 
 
@@ -37,8 +37,8 @@ class DeploymentController:
         self._deployments = cluster.informer(DEPLOYMENTS)
         self._sets = cluster.informer(REPLICA_SETS)
         self._pods = cluster.informer(PODS)
-        self._owned_sets = cluster.owned(REPLICA_SETS)
-        self._owned_pods = cluster.owned(PODS)
+        self._owned_sets = cluster.by_controller(REPLICA_SETS)
+        self._owned_pods = cluster.by_controller(PODS)
         self._claims = Claims(self._client, REPLICA_SETS, DEPLOYMENTS)
 
     def of_set(self, change: Change) -> Iterator[Key]:
@@ -75,7 +75,7 @@ class DeploymentController:
             return None
         try:
             return await self._sync(templates.copy(cached))
-        except _Outdated:
+        except _StaleCache:
             return None
 
     async def _sync(self, deployment: Object) -> Result | None:
@@ -85,7 +85,7 @@ class DeploymentController:
             status = {**(deployment.get("status") or {}), "observedGeneration": generation}
             await self._write(deployment, status)
             return None
-        sets = await self._claimed(deployment)
+        sets = await self._claim_sets(deployment)
         if pods.is_deleting(deployment):
             new, old = rollouts.split(deployment, sets)
             return await self._sync_status(deployment, new, old)
@@ -96,7 +96,7 @@ class DeploymentController:
             return await self._recreate(deployment, sets)
         return await self._roll(deployment, sets)
 
-    async def _claimed(self, deployment: Object) -> list[Object]:
+    async def _claim_sets(self, deployment: Object) -> list[Object]:
         meta = deployment["metadata"]
         keys = self._owned_sets.keys(meta["uid"])
         keys += self._owned_sets.keys(f"none/{meta['namespace']}")
@@ -242,14 +242,14 @@ class DeploymentController:
         new, old = rollouts.split(deployment, sets)
         revision = max((rollouts.number(each, "revision") or 0 for each in old), default=0) + 1
         if new is not None:
-            new = await self._keep(deployment, new, revision)
+            new = await self._sync_new_set(deployment, new, revision)
         elif create:
-            new = await self._make(deployment, old, revision)
+            new = await self._create_set(deployment, old, revision)
         return new, old
 
-    async def _keep(self, deployment: Object, found: Object, revision: int) -> Object:
+    async def _sync_new_set(self, deployment: Object, replica_set: Object, revision: int) -> Object:
         """Write the revision and the Deployment's annotations to the set with its template."""
-        kept = templates.copy(found)
+        kept = templates.copy(replica_set)
         changed = rollouts.annotate(deployment, kept, revision)
         ready = deployment["spec"].get("minReadySeconds") or 0
         if (kept["spec"].get("minReadySeconds") or 0) != ready:
@@ -267,7 +267,7 @@ class DeploymentController:
             await self._write(deployment, deployment["status"], anew=True)
         return kept
 
-    async def _make(self, deployment: Object, old: list[Object], revision: int) -> Object:
+    async def _create_set(self, deployment: Object, old: list[Object], revision: int) -> Object:
         status = deployment["status"]
         body = rollouts.replica_set(deployment, status.get("collisionCount"))
         body["spec"]["replicas"] = rollouts.new_size(deployment, [body, *old], body)
@@ -278,8 +278,8 @@ class DeploymentController:
             made = await self._client.create(body)
         except StatusError as error:
             if error.reason == Reason.ALREADY_EXISTS:
-                return await self._collided(deployment, name)
-            await self._refused(deployment, name, error)
+                return await self._handle_collision(deployment, name)
+            await self._handle_create_error(deployment, name, error)
             raise
         await self._sets.wait_for_revision(int(made["metadata"]["resourceVersion"]))
         if size(made):
@@ -294,7 +294,7 @@ class DeploymentController:
             await self._write(deployment, status, anew=True)
         return made
 
-    async def _collided(self, deployment: Object, name: str) -> Object:
+    async def _handle_collision(self, deployment: Object, name: str) -> Object:
         """Handle a name that another ReplicaSet has: the hashes collide, or the cache is late."""
         found = await self._client.get(REPLICA_SETS, name, deployment["metadata"]["namespace"])
         reference = controller_of(found)
@@ -304,9 +304,9 @@ class DeploymentController:
         status = deployment["status"]
         status["collisionCount"] = (status.get("collisionCount") or 0) + 1
         await self._write(deployment, status, anew=True)
-        raise _Outdated
+        raise _StaleCache
 
-    async def _refused(self, deployment: Object, name: str, error: StatusError) -> None:
+    async def _handle_create_error(self, deployment: Object, name: str, error: StatusError) -> None:
         message = f'Failed to create new replica set "{name}": {error.message}'
         if rollouts.has_deadline(deployment):
             status = deployment["status"]
@@ -314,26 +314,26 @@ class DeploymentController:
             await self._write(deployment, status, anew=True)
         await self._events.warning(deployment, "ReplicaSetCreateError", message)
 
-    async def _resize(self, deployment: Object, found: Object, goal: int) -> Object:
+    async def _resize(self, deployment: Object, replica_set: Object, replicas: int) -> Object:
         """Write a new size, and an event about it (scaleReplicaSet)."""
-        changed = templates.copy(found)
-        before = size(found)
-        changed["spec"]["replicas"] = goal
+        changed = templates.copy(replica_set)
+        before = size(replica_set)
+        changed["spec"]["replicas"] = replicas
         resized = rollouts.set_sizes(deployment, changed)
-        if before == goal and not resized:
-            return found
+        if before == replicas and not resized:
+            return replica_set
         changed = await self._update_set(changed)
-        if before != goal:
-            word = "up" if goal > before else "down"
-            name = found["metadata"]["name"]
-            message = f"Scaled {word} replica set {name} from {before} to {goal}"
+        if before != replicas:
+            word = "up" if replicas > before else "down"
+            name = replica_set["metadata"]["name"]
+            message = f"Scaled {word} replica set {name} from {before} to {replicas}"
             await self._events.normal(deployment, "ScalingReplicaSet", message)
         return changed
 
     async def _update_set(self, changed: Object) -> Object:
         written = await writes.update(self._client, changed)
         if written is None:
-            raise _Outdated
+            raise _StaleCache
         await self._sets.wait_for_revision(int(written["metadata"]["resourceVersion"]))
         return written
 
@@ -388,7 +388,7 @@ class DeploymentController:
             reason == "NewReplicaSetAvailable"
         )
         if rollouts.has_deadline(deployment) and not done:
-            self._judge(deployment, status, new)
+            self._set_progressing(deployment, status, new)
         failed = next(
             filter(None, (pods.condition(each, "ReplicaFailure") for each in [new, *old] if each)),
             None,
@@ -400,7 +400,7 @@ class DeploymentController:
         await self._write(deployment, status)
         return self._deadline({**deployment, "status": status})
 
-    def _judge(self, deployment: Object, status: Object, new: Object | None) -> None:
+    def _set_progressing(self, deployment: Object, status: Object, new: Object | None) -> None:
         if new is not None:
             what = f'ReplicaSet "{new["metadata"]["name"]}"'
         else:
@@ -416,20 +416,20 @@ class DeploymentController:
             self._note(status, "Progressing", "True", "ReplicaSetUpdated", message)
             if present is not None and present["status"] == "True":
                 status["conditions"][-1]["lastTransitionTime"] = moved
-        elif self._is_late(deployment):
+        elif self._has_timed_out(deployment):
             message = f"{what} has timed out progressing."
             self._note(status, "Progressing", "False", "ProgressDeadlineExceeded", message)
 
-    def _is_late(self, deployment: Object) -> bool:
+    def _has_timed_out(self, deployment: Object) -> bool:
         """Return whether the rollout exceeded its progress deadline (DeploymentTimedOut)."""
         present = pods.condition(deployment, "Progressing")
         if present is None or present.get("reason") == "NewReplicaSetAvailable":
             return False
         if present.get("reason") == "ProgressDeadlineExceeded":
             return True
-        return self._left(deployment, present) < 0
+        return self._seconds_to_deadline(deployment, present) < 0
 
-    def _left(self, deployment: Object, present: Object) -> float:
+    def _seconds_to_deadline(self, deployment: Object, present: Object) -> float:
         """Return seconds until the deadline, counted from the last progress."""
         deadline = timedelta(seconds=deployment["spec"]["progressDeadlineSeconds"])
         end = pods.moment(present["lastUpdateTime"]) + deadline
@@ -446,7 +446,7 @@ class DeploymentController:
             or present.get("reason") in ("ProgressDeadlineExceeded", "NewReplicaSetAvailable")
         ):
             return None
-        return Result(requeue_after=max(self._left(deployment, present), 0.0) + 1.0)
+        return Result(requeue_after=max(self._seconds_to_deadline(deployment, present), 0.0) + 1.0)
 
     def _status(self, deployment: Object, new: Object | None, old: list[Object]) -> Object:
         """Return the status with the current numbers and the condition Available
@@ -472,7 +472,7 @@ class DeploymentController:
         changed = {**deployment, "status": status}
         written = await writes.update(self._client, changed, subresource="status")
         if written is None:
-            raise _Outdated
+            raise _StaleCache
         await self._deployments.wait_for_revision(int(written["metadata"]["resourceVersion"]))
         deployment.update(written)
 

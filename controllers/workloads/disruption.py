@@ -22,13 +22,13 @@ from inkube.schemas.status import StatusError
 NAME = "disruption-controller"
 _COMPONENT = "controllermanager"
 BUDGETS = "policy/v1/poddisruptionbudgets"
-_SCALED = {
+_SCALED_KINDS = {
     ("apps", "ReplicaSet"): "apps/v1/replicasets",
     ("apps", "StatefulSet"): "apps/v1/statefulsets",
     ("apps", "Deployment"): "apps/v1/deployments",
     ("", "ReplicationController"): "v1/replicationcontrollers",
 }
-_DELETED_WITHIN = timedelta(minutes=2)
+_DELETION_TIMEOUT = timedelta(minutes=2)
 _UNMANAGED = (
     "Pods selected by this PodDisruptionBudget (selector: {}) were found to be unmanaged. As a "
     "result, the status of the PDB cannot be calculated correctly, which may result in undefined "
@@ -51,8 +51,8 @@ class Disruption:
         self._events = cluster.recorder(_COMPONENT)
         self._budgets = cluster.informer(BUDGETS)
         self._pods = cluster.informer(PODS)
-        self._scaled: dict[tuple[str, str], Informer] = {
-            kind: cluster.informer(resource) for kind, resource in _SCALED.items()
+        self._owner_informers: dict[tuple[str, str], Informer] = {
+            kind: cluster.informer(resource) for kind, resource in _SCALED_KINDS.items()
         }
 
     def of_pod(self, change: Change) -> Iterator[Key]:
@@ -87,7 +87,7 @@ class Disruption:
         if unmanaged:
             selector = format_selector(budget["spec"].get("selector") or {})
             await self._events.warning(budget, "UnmanagedPods", _UNMANAGED.format(selector))
-        disrupted, later = await self._disrupted(budget, found)
+        disrupted, later = await self._disrupted_pods(budget, found)
         healthy = sum(
             pods.is_ready(pod)
             and not pods.is_deleting(pod)
@@ -132,28 +132,28 @@ class Disruption:
         others = [each for each in before if each["type"] != made["type"]]
         await writes.write_status(self._client, budget, {**status, "conditions": [*others, made]})
 
-    async def _expected(self, budget: Object, found: list[Object]) -> tuple[int, int, bool]:
+    async def _expected(self, budget: Object, selected_pods: list[Object]) -> tuple[int, int, bool]:
         """Return the expected pods, the desired healthy pods, and whether some pods have no
         controller (getExpectedPodCount). Raises _NoExpectedCount."""
         spec = budget["spec"]
         least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
         if least is not None and not isinstance(least, str):
-            return len(found), least, False
+            return len(selected_pods), least, False
         if least is None and most is None:
             return 0, 0, False
-        expected, unmanaged = await self._scale(found)
+        expected, unmanaged = await self._scale(selected_pods)
         if most is not None:
             desired = expected - scaled_value(most, expected, up=True)
         else:
             desired = scaled_value(least, expected, up=True)
         return expected, max(desired, 0), unmanaged
 
-    async def _scale(self, found: list[Object]) -> tuple[int, bool]:
+    async def _scale(self, selected_pods: list[Object]) -> tuple[int, bool]:
         """Return the total replicas of the pods' controllers, and whether some pods have no
         controller (getExpectedScale). Raises _NoExpectedCount."""
         scales: dict[str, int] = {}
         unmanaged = False
-        for pod in found:
+        for pod in selected_pods:
             reference = controller_of(pod)
             if reference is None:
                 unmanaged = True
@@ -166,7 +166,7 @@ class Disruption:
     async def _replicas(self, pod: Object, reference: Object) -> tuple[str, int]:
         namespace = pod["metadata"]["namespace"]
         group, _ = split_api_version(reference["apiVersion"])
-        known = self._scaled.get((group, reference["kind"]))
+        known = self._owner_informers.get((group, reference["kind"]))
         if known is not None:
             owner = known.get(Key(namespace, reference["name"]))
             if owner is None:
@@ -191,18 +191,20 @@ class Disruption:
             raise _NoExpectedCount(f"{plural}.{group} does not implement the scale subresource")
         return found["metadata"]["uid"], replicas
 
-    async def _disrupted(self, budget: Object, found: list[Object]) -> tuple[dict[str, str], float]:
+    async def _disrupted_pods(
+        self, budget: Object, selected_pods: list[Object]
+    ) -> tuple[dict[str, str], float]:
         """Return evicted pods that are not in deletion yet, by name, and seconds until the first of
         them is late (0: no such pod)."""
         told = (budget.get("status") or {}).get("disruptedPods") or {}
         left: dict[str, str] = {}
         later = 0.0
         meta = budget["metadata"]
-        for pod in found:
+        for pod in selected_pods:
             name = pod["metadata"]["name"]
             if pods.is_deleting(pod) or name not in told:
                 continue
-            rest = (pods.moment(told[name]) + _DELETED_WITHIN - self._clock.now()).total_seconds()
+            rest = (pods.moment(told[name]) + _DELETION_TIMEOUT - self._clock.now()).total_seconds()
             if rest <= 0:
                 text = f"Pod was expected by PDB {meta['namespace']}/{meta['name']} to be deleted"
                 await self._events.warning(pod, "NotDeleted", f"{text} but it wasn't")
@@ -222,6 +224,6 @@ def _selects(budget: Object, pod: Object) -> bool:
 def add(cluster: Cluster) -> None:
     """Run the controller that writes the status of PodDisruptionBudgets."""
     disruption = Disruption(cluster)
-    owners = tuple(Watch(resource, disruption.of_owner) for resource in _SCALED.values())
+    owners = tuple(Watch(resource, disruption.of_owner) for resource in _SCALED_KINDS.values())
     watches = (Watch(BUDGETS), Watch(PODS, disruption.of_pod), *owners)
     cluster.manager.add(Controller(NAME, disruption.reconcile, watches, sums_up=True))

@@ -12,7 +12,7 @@ from inkube.controllers.workloads.stages import kinds
 class SimulatedWorkloads:
     """The module of simulated workloads: the kinds of stages, and the controllers of workloads."""
 
-    groups: Sequence[str] = (kinds.KWOK, kinds.OWN)
+    groups: Sequence[str] = (kinds.KWOK, kinds.INKUBE_GROUP)
     needs: Sequence[str] = ()
     options: Sequence[ModuleOption] = (ModuleOption("workloads", True),)
     builds_at_start = True

@@ -59,7 +59,7 @@ class ReplicaController:
         self._sets = cluster.informer(sort.resource)
         self._pods = cluster.informer(PODS)
         self._rosters = cluster.rosters()
-        self._siblings = cluster.owned(sort.resource)
+        self._siblings = cluster.by_controller(sort.resource)
         self._claims = Claims(self._client, PODS, sort.resource)
         self._refused: dict[Key, int] = {}
         """Owner → number of consecutive refusals of a pod. A change of a quota causes a retry."""
@@ -88,7 +88,7 @@ class ReplicaController:
         if old is None or new is None or controller_of(old) != controller_of(new):
             return False
         facts = Facts.of(new)
-        return Facts.of(old) == facts and self._fits(owner)(facts)
+        return Facts.of(old) == facts and self._matcher(owner)(facts)
 
     def of_quota(self, change: Change) -> Iterable[Key]:
         """Return the owners in the quota's namespace to which a pod was refused."""
@@ -118,7 +118,7 @@ class ReplicaController:
         waits = [seconds for seconds in (wait, next_available) if seconds]
         return Result(requeue_after=min(waits)) if waits else None
 
-    def _fits(self, owner: Object) -> Callable[[Facts], bool]:
+    def _matcher(self, owner: Object) -> Callable[[Facts], bool]:
         """Return a function that returns whether the owner's selector matches pods
         with such facts."""
         selects = matcher(self.selector(owner))
@@ -128,21 +128,21 @@ class ReplicaController:
         """Return the pods that name the owner as their controller."""
         return self._rosters.of(owner["metadata"]["uid"])
 
-    def _found(self, keys: list[Key]) -> list[Object]:
+    def _cached(self, keys: list[Key]) -> list[Object]:
         return [pod for pod in map(self._pods.get, keys) if pod is not None]
 
     async def _claim(self, owner: Object) -> None:
         """Adopt matching pods without a controller and release pods that do not match. Checks only
         such pods."""
-        fits = self._fits(owner)
+        fits = self._matcher(owner)
         odd = self._roster(owner).keys(lambda facts: not fits(facts))
         odd += self._rosters.strays(owner["metadata"]["namespace"]).keys(fits)
-        if odd and await self._claims.claim(owner, self.selector(owner), self._found(odd)):
+        if odd and await self._claims.claim(owner, self.selector(owner), self._cached(odd)):
             await self._pods.caught_up()
 
     async def _manage(self, owner: Object) -> StatusError | None:
         """Create missing pods or delete surplus pods. Returns the first error, if any."""
-        fits, roster = self._fits(owner), self._roster(owner)
+        fits, roster = self._matcher(owner), self._roster(owner)
 
         def counts(facts: Facts) -> bool:
             return facts.is_active and fits(facts)
@@ -151,10 +151,10 @@ class ReplicaController:
         if not missing:
             return None
         if missing > 0:
-            return await self._create(owner, min(missing, writes.AT_MOST))
-        active = self._found(roster.keys(counts))
+            return await self._create(owner, min(missing, writes.BURST))
+        active = self._cached(roster.keys(counts))
         surplus = pods.by_deletion(active, self._siblings_by_node(owner))
-        surplus = surplus[: min(-missing, writes.AT_MOST)]
+        surplus = surplus[: min(-missing, writes.BURST)]
         await writes.all_of(surplus, lambda pod: self._delete(owner, pod))
         await self._pods.caught_up()
         return None
@@ -187,11 +187,11 @@ class ReplicaController:
     def _siblings_by_node(self, owner: Object) -> Counter[str]:
         """Node → active pods of this set and of the other sets of its controller."""
         nodes: Counter[str] = Counter()
-        for sibling in self._related(owner):
+        for sibling in self._related_sets(owner):
             nodes.update(self._rosters.of(sibling["metadata"]["uid"]).nodes)
         return nodes
 
-    def _related(self, owner: Object) -> list[Object]:
+    def _related_sets(self, owner: Object) -> list[Object]:
         """Return the sets with the same controller as the owner; the owner alone without a
         controller."""
         reference = controller_of(owner)
@@ -204,17 +204,17 @@ class ReplicaController:
         """Return the status, and seconds until the next pod becomes available, or 0."""
         before: Object = owner.get("status") or {}
         labels = (owner["spec"]["template"].get("metadata") or {}).get("labels") or {}
-        wanted, fits, roster = labels.items(), self._fits(owner), self._roster(owner)
+        wanted, fits, roster = labels.items(), self._matcher(owner), self._roster(owner)
 
-        def count(wanted: Callable[[Facts], bool]) -> int:
-            return roster.count(lambda facts: wanted(facts) and fits(facts))
+        def count(matches: Callable[[Facts], bool]) -> int:
+            return roster.count(lambda facts: matches(facts) and fits(facts))
 
         ready = count(lambda facts: facts.is_active and facts.is_ready)
         available, next_available = ready, 0.0
         least = owner["spec"].get("minReadySeconds") or 0
         if least:
             keys = roster.keys(lambda facts: facts.is_active and facts.is_ready and fits(facts))
-            tally = pods.Tally(self._found(keys), least, self._clock.now())
+            tally = pods.Tally(self._cached(keys), least, self._clock.now())
             available, next_available = tally.available, tally.next_available or 0.0
         counts = {
             "fullyLabeledReplicas": count(lambda facts: facts.is_active and wanted <= facts.labels),

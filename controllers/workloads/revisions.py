@@ -31,19 +31,25 @@ class Revisions:
         self._client = client
         self._label = label
         self._cache = cluster.informer(REVISIONS)
-        self._owned = cluster.owned(REVISIONS)
+        self._revisions_by_owner = cluster.by_controller(REVISIONS)
         self._claims = Claims(client, REVISIONS, owners)
 
     async def of(self, owner: Object) -> list[Object]:
         """Return all revisions of an owner, sorted by number."""
         meta = owner["metadata"]
-        keys = self._owned.keys(meta["uid"]) + self._owned.keys(f"none/{meta['namespace']}")
+        keys = self._revisions_by_owner.keys(meta["uid"]) + self._revisions_by_owner.keys(
+            f"none/{meta['namespace']}"
+        )
         found = [each for each in map(self._cache.get, keys) if each is not None]
         claimed = await self._claims.claim(owner, owner["spec"].get("selector") or {}, found)
         return sorted(claimed, key=lambda each: (each["revision"], each["metadata"]["name"]))
 
     async def current(
-        self, owner: Object, known: list[Object], collisions: int, annotations: Object | None = None
+        self,
+        owner: Object,
+        stored: list[Object],
+        collisions: int,
+        annotations: Object | None = None,
     ) -> tuple[Object, int]:
         """Return the revision of the owner's template and the number of collisions.
 
@@ -51,8 +57,8 @@ class Revisions:
         `_TRIES` names that other revisions have.
         """
         data = data_of(owner)
-        newest = max((each["revision"] for each in known), default=0)
-        same = [each for each in known if each.get("data") == data]
+        newest = max((each["revision"] for each in stored), default=0)
+        same = [each for each in stored if each.get("data") == data]
         if same:
             found = same[-1]
             if found["revision"] == newest:
@@ -82,7 +88,7 @@ class Revisions:
         self, owner: Object, data: Object, collisions: int, annotations: Object | None
     ) -> Object:
         meta = owner["metadata"]
-        digest = templates.hashed(data, collisions)
+        digest = templates.template_hash(data, collisions)
         labels = (owner["spec"]["template"].get("metadata") or {}).get("labels") or {}
         made: Object = {
             "apiVersion": "apps/v1",
@@ -99,8 +105,8 @@ class Revisions:
             made["metadata"]["annotations"] = annotations
         return made
 
-    async def trim(self, known: list[Object], live: set[str], limit: int) -> None:
+    async def trim(self, stored: list[Object], live: set[str], limit: int) -> None:
         """Delete the oldest unused revisions beyond the limit. `live`: names of used revisions."""
-        unused = [each for each in known if each["metadata"]["name"] not in live]
+        unused = [each for each in stored if each["metadata"]["name"] not in live]
         for each in unused[: max(len(unused) - limit, 0)]:
             await writes.delete(self._client, REVISIONS, each)

@@ -86,7 +86,7 @@ def has_deadline(deployment: Object) -> bool:
     return deadline is not None and deadline != _NO_DEADLINE
 
 
-def _plain(template: Object) -> Object:
+def _without_hash(template: Object) -> Object:
     """Return the template without the label of its hash."""
     meta = template.get("metadata") or {}
     labels = {key: value for key, value in (meta.get("labels") or {}).items() if key != HASH}
@@ -96,8 +96,8 @@ def _plain(template: Object) -> Object:
 def is_of(deployment: Object, replica_set: Object) -> bool:
     """Return whether the ReplicaSet has the Deployment's template, without the hash
     (EqualIgnoreHash)."""
-    wanted = _plain(deployment["spec"]["template"])
-    return _plain(replica_set["spec"]["template"]) == wanted
+    wanted = _without_hash(deployment["spec"]["template"])
+    return _without_hash(replica_set["spec"]["template"]) == wanted
 
 
 def split(deployment: Object, sets: list[Object]) -> tuple[Object | None, list[Object]]:
@@ -111,7 +111,7 @@ def replica_set(deployment: Object, collisions: int | None) -> Object:
     """Return a new ReplicaSet with the Deployment's template and 0 replicas."""
     meta, spec = deployment["metadata"], deployment["spec"]
     template: Object = orjson.loads(orjson.dumps(spec["template"]))
-    digest = templates.hashed(template, collisions)
+    digest = templates.template_hash(template, collisions)
     own = template.setdefault("metadata", {})
     own["labels"] = {**(own.get("labels") or {}), HASH: digest}
     selector = spec["selector"]
@@ -138,10 +138,10 @@ def replica_set(deployment: Object, collisions: int | None) -> Object:
     return made
 
 
-def annotate(deployment: Object, found: Object, revision: int) -> bool:
+def annotate(deployment: Object, replica_set: Object, revision: int) -> bool:
     """Write the revision and the annotations of a Deployment to a set, in place
     (SetNewReplicaSetAnnotations). Returns whether an annotation changed."""
-    before = dict(found["metadata"].get("annotations") or {})
+    before = dict(replica_set["metadata"].get("annotations") or {})
     given = deployment["metadata"].get("annotations") or {}
     after = before | {key: value for key, value in given.items() if key not in _NOT_COPIED}
     own, history = f"{ANNOTATION}revision", f"{ANNOTATION}revision-history"
@@ -151,11 +151,11 @@ def annotate(deployment: Object, found: Object, revision: int) -> bool:
         if former is not None:
             past = before.get(history)
             after[history] = f"{past},{former}" if past else former
-    found["metadata"]["annotations"] = after
+    replica_set["metadata"]["annotations"] = after
     return after != before
 
 
-def set_sizes(deployment: Object, found: Object) -> bool:
+def set_sizes(deployment: Object, replica_set: Object) -> bool:
     """Record the replicas of the Deployment for which a set has its size (SetReplicasAnnotations).
 
     Returns whether an annotation changed.
@@ -165,8 +165,8 @@ def set_sizes(deployment: Object, found: Object) -> bool:
         f"{ANNOTATION}desired-replicas": str(replicas),
         f"{ANNOTATION}max-replicas": str(replicas + max_surge(deployment)),
     }
-    annotations = found["metadata"].get("annotations") or {}
-    found["metadata"]["annotations"] = {**annotations, **wanted}
+    annotations = replica_set["metadata"].get("annotations") or {}
+    replica_set["metadata"]["annotations"] = {**annotations, **wanted}
     return any(annotations.get(key) != value for key, value in wanted.items())
 
 
@@ -180,12 +180,12 @@ def set_revision(deployment: Object, revision: str) -> bool:
     return True
 
 
-def new_size(deployment: Object, everything: list[Object], new: Object) -> int:
+def new_size(deployment: Object, sets: list[Object], new: Object) -> int:
     """Return the size that maxSurge permits, at most the wanted replicas (NewRSNewReplicas)."""
     wanted: int = deployment["spec"]["replicas"]
     if not _is_rolling(deployment) or size(new) >= wanted:
         return wanted
-    room = wanted + max_surge(deployment) - sum(map(size, everything))
+    room = wanted + max_surge(deployment) - sum(map(size, sets))
     return size(new) + max(min(room, wanted - size(new)), 0)
 
 
@@ -281,17 +281,17 @@ def is_complete(deployment: Object, status: Object) -> bool:
     )
 
 
-def is_progressing(before: Object, after: Object) -> bool:
+def is_progressing(old_status: Object, new_status: Object) -> bool:
     """Return whether the status has more new pods, fewer old pods, or more ready or available pods
     than before (DeploymentProgressing)."""
 
     def of(status: Object, member: str) -> int:
         return int(status.get(member) or 0)
 
-    old_before = of(before, "replicas") - of(before, "updatedReplicas")
-    old_after = of(after, "replicas") - of(after, "updatedReplicas")
+    old_before = of(old_status, "replicas") - of(old_status, "updatedReplicas")
+    old_after = of(new_status, "replicas") - of(new_status, "updatedReplicas")
     return old_after < old_before or any(
-        of(after, member) > of(before, member)
+        of(new_status, member) > of(old_status, member)
         for member in ("updatedReplicas", "readyReplicas", "availableReplicas")
     )
 

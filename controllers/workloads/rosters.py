@@ -46,13 +46,13 @@ class Roster:
         self.nodes: Counter[str] = Counter()
         """Node → number of active pods on it."""
 
-    def count(self, wanted: Callable[[Facts], bool]) -> int:
-        """Return the number of pods with wanted facts. Calls `wanted` once for each group."""
-        return sum(len(keys) for facts, keys in self._groups.items() if wanted(facts))
+    def count(self, matches: Callable[[Facts], bool]) -> int:
+        """Return the number of pods with wanted facts. Calls `matches` once for each group."""
+        return sum(len(keys) for facts, keys in self._groups.items() if matches(facts))
 
-    def keys(self, wanted: Callable[[Facts], bool]) -> list[Key]:
+    def keys(self, matches: Callable[[Facts], bool]) -> list[Key]:
         """Return the keys of the pods with wanted facts, sorted."""
-        return sorted(key for facts, keys in self._groups.items() if wanted(facts) for key in keys)
+        return sorted(key for facts, keys in self._groups.items() if matches(facts) for key in keys)
 
     def add(self, key: Key, facts: Facts, node: str) -> None:
         """Add a pod with its facts and its node ("": none)."""
@@ -92,7 +92,7 @@ class Rosters:
 
     def __init__(self) -> None:
         self._rosters: dict[str, Roster] = {}
-        self._places: dict[Key, _Membership] = {}
+        self._memberships: dict[Key, _Membership] = {}
 
     def of(self, uid: str) -> Roster:
         """Return the current roster of an owner. Do not change it."""
@@ -106,7 +106,10 @@ class Rosters:
         """Move the pod of a change to its current owner and facts. Implements
         `informer.Summary`."""
         key = Key.of(change.object)
-        before, now = self._places.get(key), _place(change.new) if change.new is not None else None
+        before, now = (
+            self._memberships.get(key),
+            _membership(change.new) if change.new is not None else None,
+        )
         if before == now:
             return
         if before is not None:
@@ -114,13 +117,13 @@ class Rosters:
             roster.remove(key, before.facts, before.node)
             if roster.is_empty:
                 del self._rosters[before.owner]
-            del self._places[key]
+            del self._memberships[key]
         if now is not None:
-            self._places[key] = now
+            self._memberships[key] = now
             self._rosters.setdefault(now.owner, Roster()).add(key, now.facts, now.node)
 
 
-def _place(pod: Object) -> _Membership:
+def _membership(pod: Object) -> _Membership:
     reference = controller_of(pod)
     owner = reference["uid"] if reference is not None else _strays(pod["metadata"]["namespace"])
     return _Membership(owner, Facts.of(pod), pod["spec"].get("nodeName") or "")

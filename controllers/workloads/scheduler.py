@@ -36,7 +36,7 @@ _AT_LATEST = 300.0
 _NO_NODES = "no nodes available to schedule pods"
 
 
-def is_waiting(pod: Object) -> bool:
+def is_pending(pod: Object) -> bool:
     """Return whether the pod waits for a node from this scheduler."""
     spec = pod["spec"]
     return (
@@ -63,7 +63,7 @@ class Scheduler:
         self._namespaces = cluster.informer(NAMESPACES)
         self._volumes = Volumes(cluster, self._client)
         self._nodes = Nodes()
-        self._waiting: dict[Key, float] = {}
+        self._pending: dict[Key, float] = {}
         """Pods without a fitting node, in the order of the failed attempts → the time of their last
         event, in seconds of the clock."""
         self._assumed: dict[str, Key] = {}
@@ -79,26 +79,26 @@ class Scheduler:
             change.new is None or change.new["metadata"]["uid"] != change.old["metadata"]["uid"]
         ):
             self._leave(change.old)
-            self._waiting.pop(key, None)
+            self._pending.pop(key, None)
             if change.old["spec"].get("nodeName"):
-                yield from self._waiting
+                yield from self._pending
         if change.new is None:
             return
         name = pod["spec"].get("nodeName")
         if name:
             self._assumed.pop(pod["metadata"]["uid"], None)
-            self._waiting.pop(key, None)
+            self._pending.pop(key, None)
             if pods.is_terminal(pod):
                 self._nodes.remove(pod["metadata"]["uid"])
                 if change.old is not None and not pods.is_terminal(change.old):
-                    yield from self._waiting
+                    yield from self._pending
             elif change.old is None or _is_placed_anew(change.old, pod):
-                self._nodes.place(PodOnNode(pod), name)
-                if self._waiting:
+                self._nodes.add_pod(PodOnNode(pod), name)
+                if self._pending:
                     yield from self._near_ones()
             else:
                 self._nodes.refresh(pod)
-        elif is_waiting(pod) and (change.old is None or _matters(change.old, pod)):
+        elif is_pending(pod) and (change.old is None or _matters(change.old, pod)):
             yield key
 
     def _leave(self, pod: Object) -> None:
@@ -108,7 +108,7 @@ class Scheduler:
 
     def _near_ones(self) -> Iterator[Key]:
         """Yield the waiting pods with pod affinity."""
-        for key in self._waiting:
+        for key in self._pending:
             pod = self._pods.get(key)
             if pod is not None and (pod["spec"].get("affinity") or {}).get("podAffinity"):
                 yield key
@@ -120,14 +120,14 @@ class Scheduler:
             return ()
         old, new = change.old, change.new
         is_same = old is not None and _node_parts(old) == _node_parts(new)
-        self._nodes.show(new)
-        return () if is_same else list(self._waiting)
+        self._nodes.update(new)
+        return () if is_same else list(self._pending)
 
     def of_volume(self, change: Change) -> Iterable[Key]:
         """Return the waiting pods with claims."""
         return [
             key
-            for key in self._waiting
+            for key in self._pending
             if (pod := self._pods.get(key)) is not None and _has_claims(pod)
         ]
 
@@ -136,12 +136,12 @@ class Scheduler:
     async def reconcile(self, key: Key) -> Result | None:
         """Place one pod, or report the reason against it."""
         pod = self._pods.get(key)
-        if pod is None or not is_waiting(pod) or pod["metadata"]["uid"] in self._assumed:
-            self._waiting.pop(key, None)
+        if pod is None or not is_pending(pod) or pod["metadata"]["uid"] in self._assumed:
+            self._pending.pop(key, None)
             return None
         problem = self._volumes.problem(pod)
         if problem:
-            return await self._unplaced(
+            return await self._handle_failure(
                 key, pod, f"0/{len(self._nodes)} nodes are available: {problem}. not found"
             )
         wish = filters.PendingPod(
@@ -151,22 +151,22 @@ class Scheduler:
             namespaces=self._labels_of,
         )
         if not len(self._nodes):
-            return await self._unplaced(key, pod, _NO_NODES)
-        fit = filters.find(wish, self._nodes)
+            return await self._handle_failure(key, pod, _NO_NODES)
+        fit = filters.fitting_nodes(wish, self._nodes)
         candidates = fit.nodes
         if not candidates:
             return await self._preempt(key, pod, wish, fit)
         nominated = (pod.get("status") or {}).get("nominatedNodeName")
         chosen = next((each for each in candidates if each.name == nominated), None)
-        place = chosen or filters.best(wish, candidates)
+        place = chosen or filters.best_node(wish, candidates)
         node = place.name
-        self._nodes.place(wish.placed, node)
-        self._assumed[wish.placed.uid] = key
-        self._waiting.pop(key, None)
+        self._nodes.add_pod(wish.as_placed, node)
+        self._assumed[wish.as_placed.uid] = key
+        self._pending.pop(key, None)
         try:
             if not await self._volumes.reserve(pod, place.object):
                 self._leave(pod)
-                self._waiting[key] = -math.inf
+                self._pending[key] = -math.inf
                 return Result(requeue_after=_AT_LATEST)
             await self._bind(pod, node)
         except StatusError as error:
@@ -183,7 +183,7 @@ class Scheduler:
         found = self._namespaces.get(Key("", namespace))
         return ((found or {}).get("metadata") or {}).get("labels") or {}
 
-    async def _unplaced(
+    async def _handle_failure(
         self, key: Key, pod: Object, message: str, *, nominated: str = ""
     ) -> Result:
         """Write the reason why the pod waits. The next attempt is in five minutes at the latest.
@@ -191,7 +191,7 @@ class Scheduler:
         An earlier attempt without a new result has no event: kube-scheduler makes none after a
         change that cannot let the pod be placed (QueueingHint).
         """
-        told, now = self._waiting.setdefault(key, -math.inf), self._clock.monotonic()
+        told, now = self._pending.setdefault(key, -math.inf), self._clock.monotonic()
         status = {**(pod.get("status") or {})}
         if nominated:
             status["nominatedNodeName"] = nominated
@@ -206,30 +206,30 @@ class Scheduler:
         if written is None:
             return Result()
         if is_news or now - told >= _AT_LATEST:
-            self._waiting[key] = now
+            self._pending[key] = now
             await self.events.record(
                 pod, "Warning", "FailedScheduling", message, action="Scheduling"
             )
         return Result(requeue_after=_AT_LATEST)
 
     async def _preempt(
-        self, key: Key, pod: Object, wish: filters.PendingPod, fit: filters.FittingNodes
+        self, key: Key, pod: Object, wish: filters.PendingPod, fitting: filters.FittingNodes
     ) -> Result:
-        refusals = fit.refusals.values()
+        refusals = fitting.refusals.values()
         if self._is_promised(pod):
             after = (
                 f"{preemption.PREFIX}not eligible due to a terminating pod on the nominated node."
             )
-            return await self._unplaced(
+            return await self._handle_failure(
                 key, pod, filters.explain(len(self._nodes), refusals, after)
             )
-        victims, after = preemption.find(wish, self._nodes, fit, self._budgets_of)
+        victims, after = preemption.choose_victims(wish, self._nodes, fitting, self._budgets_of)
         message = filters.explain(len(self._nodes), refusals, after)
         if victims is None:
-            return await self._unplaced(key, pod, message)
+            return await self._handle_failure(key, pod, message)
         # As in kube-scheduler, the pod gets its nominated node after the deletion of the victims.
         await self._evict(pod, victims)
-        return await self._unplaced(key, pod, message, nominated=victims.node.name)
+        return await self._handle_failure(key, pod, message, nominated=victims.node.name)
 
     def _is_promised(self, pod: Object) -> bool:
         """Return whether a pod with a lower priority is in deletion on the pod's nominated node."""
@@ -242,7 +242,7 @@ class Scheduler:
             and (there := self._pods.get(Key(each.namespace, each.pod["metadata"]["name"])))
             is not None
             and pods.is_deleting(there)
-            for each in node.there.values()
+            for each in node.pods.values()
         )
 
     async def _evict(self, pod: Object, victims: Victims) -> None:

@@ -56,7 +56,7 @@ class StatefulSetController:
         self._sets = cluster.informer(SETS)
         self._pods = cluster.informer(PODS)
         self._volume_claims = cluster.informer(CLAIMS)
-        self._owned = cluster.owned(PODS)
+        self._pods_by_owner = cluster.by_controller(PODS)
         self._claims = Claims(self._client, PODS, SETS)
         self._revisions = Revisions(cluster, self._client, SETS, label=OWN_HASH)
 
@@ -82,14 +82,14 @@ class StatefulSetController:
         names = {each["metadata"]["name"]: each for each in known}
         current = names.get(status.get("currentRevision") or "", update)
         pair = Pair(current["metadata"]["name"], update["metadata"]["name"])
-        found = await self._claimed(owner)
+        found = await self._claim_pods(owner)
         wait: float | None = None
         if not pods.is_deleting(owner):
             await self._keep_claims(owner, found)
             acted = await self._step(owner, found, pair, current)
             if acted:
                 await self._pods.caught_up()
-                found = await self._claimed(owner)
+                found = await self._claim_pods(owner)
         tally = pods.Tally(
             (pod for pod in found if pods.phase(pod) == "Running"),
             owner["spec"].get("minReadySeconds") or 0,
@@ -103,9 +103,11 @@ class StatefulSetController:
         await self._revisions.trim(await self._revisions.of(owner), live, limit)
         return Result(requeue_after=wait) if wait else None
 
-    async def _claimed(self, owner: Object) -> list[Object]:
+    async def _claim_pods(self, owner: Object) -> list[Object]:
         meta = owner["metadata"]
-        keys = self._owned.keys(meta["uid"]) + self._owned.keys(f"none/{meta['namespace']}")
+        keys = self._pods_by_owner.keys(meta["uid"]) + self._pods_by_owner.keys(
+            f"none/{meta['namespace']}"
+        )
         candidates = [
             pod for pod in map(self._pods.get, keys) if pod is not None and _is_member(owner, pod)
         ]
@@ -113,13 +115,15 @@ class StatefulSetController:
 
     # --- one step
 
-    async def _step(self, owner: Object, found: list[Object], pair: Pair, current: Object) -> bool:
+    async def _step(
+        self, owner: Object, owned_pods: list[Object], pair: Pair, current: Object
+    ) -> bool:
         """Take the steps of updateStatefulSet until the first action or wait. Returns whether it
         acted."""
         spec = owner["spec"]
         first = (spec.get("ordinals") or {}).get("start", 0)
         numbers = range(first, first + spec["replicas"])
-        there = {ordinal(pod): pod for pod in found}
+        there = {ordinal(pod): pod for pod in owned_pods}
         in_order = spec.get("podManagementPolicy") != "Parallel"
         acted = False
         for number in numbers:
@@ -134,33 +138,33 @@ class StatefulSetController:
                 elif in_order:
                     return acted
             elif not in_order:
-                acted |= await self._mend(owner, pod)
+                acted |= await self._repair(owner, pod)
                 continue
             elif pods.is_deleting(pod) or not self._is_available(owner, pod):
-                await self._mend(owner, pod)
+                await self._repair(owner, pod)
                 return acted
             else:
-                acted |= await self._mend(owner, pod)
+                acted |= await self._repair(owner, pod)
                 continue
             if in_order and acted:
                 return True
         if acted:
             return True
         condemned = sorted(
-            (pod for pod in found if ordinal(pod) not in numbers), key=ordinal, reverse=True
+            (pod for pod in owned_pods if ordinal(pod) not in numbers), key=ordinal, reverse=True
         )
         if condemned:
-            return await self._condemn(owner, found, condemned, in_order=in_order)
+            return await self._condemn(owner, owned_pods, condemned, in_order=in_order)
         if spec["updateStrategy"]["type"] == "OnDelete":
             return False
         return await self._update(owner, [there[number] for number in numbers], pair, first)
 
     async def _condemn(
-        self, owner: Object, found: list[Object], condemned: list[Object], *, in_order: bool
+        self, owner: Object, owned_pods: list[Object], condemned: list[Object], *, in_order: bool
     ) -> bool:
         """Delete pods beyond the replicas, the last first. In order, each deletion waits until the
         pods with lower numbers are healthy. Returns whether it acted."""
-        by_number = sorted(found, key=ordinal)
+        by_number = sorted(owned_pods, key=ordinal)
         unhealthy = next((pod for pod in by_number if not self._is_healthy(pod)), None)
         acted = False
         for pod in condemned:
@@ -264,7 +268,7 @@ class StatefulSetController:
             body["spec"]["volumes"] = claims + others
         return body
 
-    async def _mend(self, owner: Object, pod: Object) -> bool:
+    async def _repair(self, owner: Object, pod: Object) -> bool:
         """Create missing claims of a pod, and restore its labels. Returns whether labels were
         written."""
         await self._make_claims(owner, pod)
@@ -309,12 +313,12 @@ class StatefulSetController:
             await self._events.normal(owner, "SuccessfulCreate", message)
             await self._volume_claims.caught_up()
 
-    async def _keep_claims(self, owner: Object, found: list[Object]) -> None:
+    async def _keep_claims(self, owner: Object, owned_pods: list[Object]) -> None:
         """Write the owners of claims according to persistentVolumeClaimRetentionPolicy."""
         spec = owner["spec"]
         first = (spec.get("ordinals") or {}).get("start", 0)
         numbers = range(first, first + spec["replicas"])
-        for pod in found:
+        for pod in owned_pods:
             name = pod["metadata"]["name"]
             for _, wanted in self._claims_for(owner, name):
                 meta = wanted["metadata"]
@@ -331,10 +335,15 @@ class StatefulSetController:
     # --- status
 
     async def _report(
-        self, owner: Object, found: list[Object], pair: Pair, collisions: int, tally: pods.Tally
+        self,
+        owner: Object,
+        owned_pods: list[Object],
+        pair: Pair,
+        collisions: int,
+        tally: pods.Tally,
     ) -> None:
         spec = owner["spec"]
-        created = [pod for pod in found if pods.phase(pod)]
+        created = [pod for pod in owned_pods if pods.phase(pod)]
 
         def of_revision(name: str) -> int:
             return sum(

@@ -16,7 +16,7 @@ _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _OFFSET, _PRIME = 2166136261, 16777619  # FNV-1a of 32 bits
 
 
-def hashed(value: Any, collisions: int | None = None) -> str:
+def template_hash(value: Any, collisions: int | None = None) -> str:
     """Return a hash of at most ten characters; equal values have equal hashes. `collisions` varies
     it."""
     data = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)

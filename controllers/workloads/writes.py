@@ -14,9 +14,9 @@ from inkube.controllers.manager import Reconcile, Result
 from inkube.schemas.meta import GVR
 from inkube.schemas.status import StatusError
 
-AT_MOST = 500
+BURST = 500
 """Pods that one reconcile creates or deletes, at most (BurstReplicas)."""
-AT_ONCE = 16
+MAX_CONCURRENT = 16
 """Calls that run at a time. With 500, all their objects are in memory together, and the garbage
 collector of Python visits them again and again: a fifth of the processor time of 500 deletions."""
 T = TypeVar("T")
@@ -38,9 +38,9 @@ def patient(reconcile: Reconcile) -> Reconcile:
 
 
 async def in_batches(
-    count: int, make: Callable[[int], Awaitable[None]]
+    count: int, create: Callable[[int], Awaitable[None]]
 ) -> tuple[int, StatusError | None]:
-    """Call `make` for 0 … count-1 in batches of 1, 2, 4, …; stop after a batch with a failure.
+    """Call `create` for 0 … count-1 in batches of 1, 2, 4, …; stop after a batch with a failure.
 
     Returns the number of successful calls, and the first StatusError. Other errors are raised.
     """
@@ -49,7 +49,7 @@ async def in_batches(
     while start < count:
         batch = range(start, min(start + size, count))
         failure = None
-        for error in await _errors(make, batch):
+        for error in await _errors(create, batch):
             if error is None:
                 done += 1
             elif isinstance(error, StatusError):
@@ -85,7 +85,7 @@ async def _errors(
             except Exception as error:  # noqa: BLE001 # the caller raises it
                 errors[place] = error
 
-    await asyncio.gather(*(work() for _ in range(min(AT_ONCE, len(arguments)))))
+    await asyncio.gather(*(work() for _ in range(min(MAX_CONCURRENT, len(arguments)))))
     return errors
 
 
@@ -159,8 +159,8 @@ def remove_condition(status: Object, kind: str) -> bool:
     return True
 
 
-def _condition(kind: str, value: str, reason: str, message: str, moved: str) -> Object:
-    made = {"type": kind, "status": value, "lastTransitionTime": moved}
+def _condition(kind: str, value: str, reason: str, message: str, transition_time: str) -> Object:
+    made = {"type": kind, "status": value, "lastTransitionTime": transition_time}
     if reason:
         made["reason"] = reason
     if message:

@@ -20,7 +20,7 @@ from inkube.controllers.workloads.claims import (
 )
 from inkube.controllers.workloads.cluster import PODS, Cluster
 from inkube.controllers.workloads.jobs import indexes, policies, state
-from inkube.controllers.workloads.jobs.state import FINAL, FINALIZER, Ending, State
+from inkube.controllers.workloads.jobs.state import FINAL, FINALIZER, EndCondition, State
 from inkube.schemas.meta import format_time
 from inkube.schemas.status import StatusError
 
@@ -41,7 +41,7 @@ class JobController:
         self._events = cluster.recorder(NAME)
         self._jobs = cluster.informer(JOBS)
         self._pods = cluster.informer(PODS)
-        self._owned = cluster.owned(PODS)
+        self._pods_by_owner = cluster.by_controller(PODS)
         self._claims = Claims(self._client, PODS, JOBS)
 
     def of_pod(self, change: Change) -> Iterator[Key]:
@@ -58,30 +58,32 @@ class JobController:
         """Yield the Job of a change, and the pods of a deleted Job."""
         yield Key.of(change.object)
         if change.new is None:
-            for key in self._owned.keys(change.object["metadata"]["uid"]):
+            for key in self._pods_by_owner.keys(change.object["metadata"]["uid"]):
                 yield key._replace(resource=_ORPHAN)
 
     async def reconcile(self, key: Key) -> Result | None:
         """Reconcile a Job, or a pod whose Job was deleted."""
         if key.resource:
-            await self._let_go(key)
+            await self._sync_orphan_pod(key)
             return None
         job = self._jobs.get(key)
         if job is None or (job["spec"].get("managedBy") or _OURS) != _OURS:
             return None
-        found = await self._claimed(job)
+        found = await self._claim_pods(job)
         if state.is_finished(job):
             await self._remove_finalizers([pod for pod in found if state.is_tracked(pod)])
             return None
         return await self._sync(templates.copy(job), found)
 
-    async def _claimed(self, job: Object) -> list[Object]:
+    async def _claim_pods(self, job: Object) -> list[Object]:
         meta = job["metadata"]
-        keys = self._owned.keys(meta["uid"]) + self._owned.keys(f"none/{meta['namespace']}")
+        keys = self._pods_by_owner.keys(meta["uid"]) + self._pods_by_owner.keys(
+            f"none/{meta['namespace']}"
+        )
         candidates = [pod for pod in map(self._pods.get, keys) if pod is not None]
         return await self._claims.claim(job, job["spec"].get("selector") or {}, candidates)
 
-    async def _let_go(self, key: Key) -> None:
+    async def _sync_orphan_pod(self, key: Key) -> None:
         """Remove the finalizer of a pod without a Job that would count it (syncOrphanPod)."""
         pod = self._pods.get(Key(key.namespace, key.name))
         if pod is None or not state.is_tracked(pod):
@@ -95,15 +97,15 @@ class JobController:
                 return
         await self._remove_finalizers([pod])
 
-    async def _sync(self, job: Object, found: list[Object]) -> Result | None:
+    async def _sync(self, job: Object, owned_pods: list[Object]) -> Result | None:
         now = self._clock.now()
         status: Object = job.setdefault("status", {})
         changed = False
         if not job["spec"].get("suspend") and status.get("startTime") is None:
             status["startTime"] = format_time(now)
             changed = True
-        look = State(job, found, now)
-        ending, active, wait = look.ending(), look.active, 0.0
+        look = State(job, owned_pods, now)
+        ending, active, wait = look.end_condition(), look.active, 0.0
         if ending is not None:
             active = await self._delete(job, look, active)
         elif "deletionTimestamp" not in job["metadata"]:
@@ -130,34 +132,34 @@ class JobController:
 
     # --- pods
 
-    async def _manage(self, job: Object, look: State) -> tuple[list[Object], float]:
+    async def _manage(self, job: Object, job_state: State) -> tuple[list[Object], float]:
         """Create or delete pods (manageJob). Returns the active pods after it, and seconds until
         the next check (0: no check)."""
-        active, wanted = look.active, look.wanted_active()
-        surplus = look.surplus(active) if not look.is_suspended else list(active)
+        active, wanted = job_state.active, job_state.wanted_active()
+        surplus = job_state.surplus(active) if not job_state.is_suspended else list(active)
         names = {pod["metadata"]["uid"] for pod in surplus}
         others = [pod for pod in active if pod["metadata"]["uid"] not in names]
         excess = max(len(active) - wanted - len(surplus), 0)
         surplus += pods.by_deletion(others, {})[:excess]
         if surplus:
             await self._remove_finalizers([pod for pod in surplus if state.is_tracked(pod)])
-            return await self._delete(job, look, surplus), 0.0
+            return await self._delete(job, job_state, surplus), 0.0
         missing = wanted - len(active)
-        if look.waits_for_failed:
-            missing -= len(look.terminating)
-        missing = min(missing, writes.AT_MOST)
+        if job_state.waits_for_failed:
+            missing -= len(job_state.terminating)
+        missing = min(missing, writes.BURST)
         if missing <= 0:
             return active, 0.0
-        wait = look.retry_in()
+        wait = job_state.retry_in()
         if wait > 0:
             return active, wait
         chosen: list[int | None] = [None] * missing
-        if look.is_indexed:
-            numbers, wait = look.pending(missing)
+        if job_state.is_indexed:
+            numbers, wait = job_state.pending(missing)
             chosen = list(numbers)
-        return active + await self._create(job, look, chosen), wait
+        return active + await self._create(job, job_state, chosen), wait
 
-    async def _delete(self, job: Object, look: State, surplus: list[Object]) -> list[Object]:
+    async def _delete(self, job: Object, job_state: State, surplus: list[Object]) -> list[Object]:
         """Delete surplus pods. Returns the remaining active pods."""
 
         async def delete(pod: Object) -> None:
@@ -165,18 +167,20 @@ class JobController:
                 text = f"Deleted pod: {pod['metadata']['name']}"
                 await self._events.normal(job, "SuccessfulDelete", text)
 
-        await writes.all_of(surplus[: writes.AT_MOST], delete)
+        await writes.all_of(surplus[: writes.BURST], delete)
         if surplus:
             await self._pods.caught_up()
         gone = {pod["metadata"]["uid"] for pod in surplus}
-        return [pod for pod in look.active if pod["metadata"]["uid"] not in gone]
+        return [pod for pod in job_state.active if pod["metadata"]["uid"] not in gone]
 
-    async def _create(self, job: Object, look: State, chosen: list[int | None]) -> list[Object]:
+    async def _create(
+        self, job: Object, job_state: State, indexes_to_create: list[int | None]
+    ) -> list[Object]:
         made: list[Object] = []
-        last = look.last_failed() if look.per_index is not None else {}
+        last = job_state.last_failed() if job_state.per_index is not None else {}
 
         async def create(number: int) -> None:
-            body = self._pod(job, chosen[number], last)
+            body = self._pod(job, indexes_to_create[number], last)
             try:
                 pod = await self._client.create(body)
             except StatusError as error:
@@ -187,7 +191,7 @@ class JobController:
             text = f"Created pod: {pod['metadata']['name']}"
             await self._events.normal(job, "SuccessfulCreate", text)
 
-        _, failure = await writes.in_batches(len(chosen), create)
+        _, failure = await writes.in_batches(len(indexes_to_create), create)
         if made:
             await self._pods.caught_up()
         if failure is not None and not writes.is_ending(failure):
@@ -215,12 +219,12 @@ class JobController:
                     container["env"] = [*env, _ENV]
         return body
 
-    async def _remove_finalizers(self, found: list[Object]) -> set[str]:
+    async def _remove_finalizers(self, counted_pods: list[Object]) -> set[str]:
         """Remove the finalizers of pods. Returns the uids of the pods without the finalizer."""
-        results = await asyncio.gather(*(self._remove_finalizer(pod) for pod in found))
-        if found:
+        results = await asyncio.gather(*(self._remove_finalizer(pod) for pod in counted_pods))
+        if counted_pods:
             await self._pods.caught_up()
-        return {pod["metadata"]["uid"] for pod, ok in zip(found, results, strict=True) if ok}
+        return {pod["metadata"]["uid"] for pod, ok in zip(counted_pods, results, strict=True) if ok}
 
     async def _remove_finalizer(self, pod: Object) -> bool:
         meta = pod["metadata"]
@@ -254,7 +258,7 @@ class JobController:
         return True
 
     async def _track(
-        self, job: Object, look: State, ending: Ending | None, *, changed: bool
+        self, job: Object, job_state: State, ending: EndCondition | None, *, changed: bool
     ) -> None:
         """Count finished pods, and write the status (trackJobStatusAndRemoveFinalizers)."""
         status = job["status"]
@@ -263,26 +267,26 @@ class JobController:
             member: list((status.get("uncountedTerminatedPods") or {}).get(member) or ())
             for member in ("succeeded", "failed")
         }
-        tracked = {pod["metadata"]["uid"] for pod in look.pods if state.is_tracked(pod)}
-        changed |= _count(status, uncounted, tracked, is_indexed=look.is_indexed)
+        tracked = {pod["metadata"]["uid"] for pod in job_state.pods if state.is_tracked(pod)}
+        changed |= _count(status, uncounted, tracked, is_indexed=job_state.is_indexed)
         is_failing = ending is not None and ending[0] == "FailureTarget"
         to_remove = []
-        uncounted_pods = [pod for pod in look.pods if pod["metadata"]["uid"] in tracked]
+        uncounted_pods = [pod for pod in job_state.pods if pod["metadata"]["uid"] in tracked]
         for pod in sorted(uncounted_pods, key=state.finished_at):
             uid = pod["metadata"]["uid"]
-            if not look.may_be_counted(pod, is_ending=ending is not None):
+            if not job_state.may_be_counted(pod, is_ending=ending is not None):
                 continue
             to_remove.append(pod)
             if pods.phase(pod) == "Succeeded":
                 is_new = uid not in uncounted["succeeded"]
-                if not look.is_indexed and is_new:
+                if not job_state.is_indexed and is_new:
                     uncounted["succeeded"].append(uid)
                 changed = True
-            elif (look.is_failed(pod) or is_failing) and uid not in uncounted["failed"]:
-                if policies.judge(job, pod).counts:
+            elif (job_state.is_failed(pod) or is_failing) and uid not in uncounted["failed"]:
+                if policies.verdict_of(job, pod).counts:
                     uncounted["failed"].append(uid)
                 changed = True
-        _write_indexes(status, look)
+        _write_indexes(status, job_state)
         if ending is not None and pods.condition(job, ending[0]) is None:
             _set(status, ending[0], "True", ending[1], ending[2], now=now)
             changed = True
@@ -291,7 +295,7 @@ class JobController:
             job = await self._write(job)
         status = job["status"]
         removed = await self._remove_finalizers(to_remove)
-        changed = _count(status, uncounted, tracked - removed, is_indexed=look.is_indexed)
+        changed = _count(status, uncounted, tracked - removed, is_indexed=job_state.is_indexed)
         _write_uncounted(status, uncounted)
         left = any(uncounted.values()) or bool(status.get("terminating"))
         is_done = ending is not None and not left
@@ -302,7 +306,7 @@ class JobController:
         if changed or is_done:
             await self._write(job)
         if is_done and ending is not None:
-            await self._tell_end(job, ending)
+            await self._record_end(job, ending)
 
     async def _write(self, job: Object) -> Object:
         """Write the status and return the Job. Raises StatusError if the Job changed meanwhile."""
@@ -310,7 +314,7 @@ class JobController:
         await self._jobs.wait_for_revision(int(written["metadata"]["resourceVersion"]))
         return written
 
-    async def _tell_end(self, job: Object, ending: Ending) -> None:
+    async def _record_end(self, job: Object, ending: EndCondition) -> None:
         if ending[0] == "FailureTarget":
             await self._events.warning(job, ending[1], ending[2])
             return
@@ -337,12 +341,14 @@ def _counts(job: Object, failed: Object | None) -> dict[str, str]:
     (addIndexFailureCountAnnotation)."""
     if failed is None:
         return {indexes.FAILURES: "0"}
-    counted, ignored = indexes.failures(failed), indexes.ignored(failed)
-    if policies.judge(job, failed).counts:
+    counted, ignored = indexes.failures(failed), indexes.ignored_failures(failed)
+    if policies.verdict_of(job, failed).counts:
         counted += 1
     else:
         ignored += 1
-    return {indexes.FAILURES: str(counted)} | ({indexes.IGNORED: str(ignored)} if ignored else {})
+    return {indexes.FAILURES: str(counted)} | (
+        {indexes.IGNORED_FAILURES_ANNOTATION: str(ignored)} if ignored else {}
+    )
 
 
 def _set(status: Object, kind: str, value: str, reason: str, message: str, *, now: str) -> None:
@@ -382,14 +388,14 @@ def _count(
     return changed
 
 
-def _write_indexes(status: Object, look: State) -> None:
-    if not look.is_indexed:
+def _write_indexes(status: Object, job_state: State) -> None:
+    if not job_state.is_indexed:
         return
-    if look.done_indexes:
-        status["succeeded"] = len(look.done_indexes)
-        status["completedIndexes"] = indexes.text_of(look.done_indexes)
-    if look.per_index is not None:
-        status["failedIndexes"] = indexes.text_of(look.failed_indexes)
+    if job_state.done_indexes:
+        status["succeeded"] = len(job_state.done_indexes)
+        status["completedIndexes"] = indexes.text_of(job_state.done_indexes)
+    if job_state.per_index is not None:
+        status["failedIndexes"] = indexes.text_of(job_state.failed_indexes)
 
 
 def _write_uncounted(status: Object, uncounted: dict[str, list[str]]) -> None:

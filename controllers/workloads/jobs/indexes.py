@@ -9,7 +9,7 @@ from inkube.controllers.client import Object
 
 INDEX = "batch.kubernetes.io/job-completion-index"
 FAILURES = "batch.kubernetes.io/job-index-failure-count"
-IGNORED = "batch.kubernetes.io/job-index-ignored-failure-count"
+IGNORED_FAILURES_ANNOTATION = "batch.kubernetes.io/job-index-ignored-failure-count"
 
 
 def of(pod: Object) -> int | None:
@@ -22,9 +22,9 @@ def failures(pod: Object) -> int:
     return _number(pod, FAILURES) or 0
 
 
-def ignored(pod: Object) -> int:
+def ignored_failures(pod: Object) -> int:
     """Return the number of ignored failures of the pod's index before its creation."""
-    return _number(pod, IGNORED) or 0
+    return _number(pod, IGNORED_FAILURES_ANNOTATION) or 0
 
 
 def _number(pod: Object, name: str) -> int | None:

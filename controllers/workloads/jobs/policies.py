@@ -22,7 +22,7 @@ class Verdict(NamedTuple):
         return self.action != "Ignore"
 
 
-def judge(job: Object, pod: Object) -> Verdict:
+def verdict_of(job: Object, pod: Object) -> Verdict:
     """Return the verdict of the first rule of podFailurePolicy that matches a failed pod; `Count`
     if no rule matches."""
     policy = job["spec"].get("podFailurePolicy") or {}
@@ -66,7 +66,7 @@ def _by_condition(rule: Object, pod: Object) -> str:
     return ""
 
 
-def is_met(job: Object, succeeded: set[int]) -> str:
+def success_message(job: Object, succeeded: set[int]) -> str:
     """Return a message about the first rule of successPolicy that the succeeded indexes meet, or ""
     if they meet no rule."""
     rules = (job["spec"].get("successPolicy") or {}).get("rules") or ()

@@ -13,7 +13,7 @@ from inkube.controllers.workqueue import Backoff
 FINALIZER = "batch.kubernetes.io/job-tracking"
 RETRY = Backoff(first=10.0, longest=600.0)
 FINAL = {"SuccessCriteriaMet": "Complete", "FailureTarget": "Failed"}
-Ending = tuple[str, str, str]
+EndCondition = tuple[str, str, str]
 """The type, reason and message of an interim condition, a key of FINAL."""
 
 
@@ -50,11 +50,11 @@ def finished_at(pod: Object) -> datetime:
 class State:
     """The pods of a Job by state, and the numbers and decisions about the Job."""
 
-    def __init__(self, job: Object, found: list[Object], now: datetime) -> None:
+    def __init__(self, job: Object, owned_pods: list[Object], now: datetime) -> None:
         self.job = job
         self.spec: Object = job["spec"]
         self.status: Object = job.get("status") or {}
-        self.pods = found
+        self.pods = owned_pods
         self.now = now
         self.is_indexed = self.spec.get("completionMode") == "Indexed"
         self.completions: int | None = self.spec.get("completions")
@@ -65,9 +65,9 @@ class State:
         uncounted = self.status.get("uncountedTerminatedPods") or {}
         self.uncounted_succeeded = set(uncounted.get("succeeded") or ())
         self.uncounted_failed = set(uncounted.get("failed") or ())
-        self.active = [pod for pod in found if pods.is_active(pod)]
-        self.terminating = [pod for pod in found if pods.is_terminating(pod)]
-        self.failed_pods = [pod for pod in found if self.is_failed(pod)]
+        self.active = [pod for pod in owned_pods if pods.is_active(pod)]
+        self.terminating = [pod for pod in owned_pods if pods.is_terminating(pod)]
+        self.failed_pods = [pod for pod in owned_pods if self.is_failed(pod)]
         self._count()
 
     def is_failed(self, pod: Object) -> bool:
@@ -93,7 +93,7 @@ class State:
         self.failed: int = (
             self.status.get("failed", 0)
             + len(self.uncounted_failed)
-            + sum(policies.judge(self.job, pod).counts for pod in self.new_failed)
+            + sum(policies.verdict_of(self.job, pod).counts for pod in self.new_failed)
         )
         self.done_indexes: set[int] = set()
         self.failed_indexes: set[int] = set()
@@ -120,12 +120,12 @@ class State:
             index = indexes.of(pod)
             if index is None or index in self.done_indexes or index >= completions:
                 continue
-            verdict = policies.judge(self.job, pod)
+            verdict = policies.verdict_of(self.job, pod)
             spent = verdict.counts and indexes.failures(pod) >= self.per_index
             if spent or verdict.action == "FailIndex":
                 self.failed_indexes.add(index)
 
-    def ending(self) -> Ending | None:
+    def end_condition(self) -> EndCondition | None:
         """Return the interim condition with which the Job ends, or None while the Job continues."""
         for kind in FINAL:
             found = pods.condition(self.job, kind)
@@ -134,14 +134,14 @@ class State:
         failure = self._failure()
         if failure is not None:
             return "FailureTarget", *failure
-        met = policies.is_met(self.job, self.done_indexes)
+        met = policies.success_message(self.job, self.done_indexes)
         if met:
             return "SuccessCriteriaMet", "SuccessPolicy", met
         return None
 
     def _failure(self) -> tuple[str, str] | None:
         for pod in self.failed_pods:
-            message = policies.judge(self.job, pod).message
+            message = policies.verdict_of(self.job, pod).message
             if message:
                 return "PodFailurePolicy", message
         if self._is_past_limit():
@@ -285,4 +285,4 @@ class State:
 
 
 def _tries(pod: Object) -> int:
-    return indexes.failures(pod) + indexes.ignored(pod)
+    return indexes.failures(pod) + indexes.ignored_failures(pod)

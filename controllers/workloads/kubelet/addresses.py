@@ -20,9 +20,9 @@ class _Pool:
         self._next = skip
         self._free: deque[str] = deque()
         self._by_owner: dict[str, str] = {}
-        self._taken: set[str] = set()
+        self._assigned: set[str] = set()
 
-    def known(self, owner: str) -> str | None:
+    def get(self, owner: str) -> str | None:
         """Return the owner's address, if it has one."""
         return self._by_owner.get(owner)
 
@@ -30,30 +30,30 @@ class _Pool:
         """Return the owner's address, assigned at the first call. Raises ValueError if all are in
         use."""
         found = self._by_owner.get(owner)
-        return found if found is not None else self.take(owner, self._unused())
+        return found if found is not None else self.assign(owner, self._unused())
 
-    def take(self, owner: str, address: str) -> str:
+    def assign(self, owner: str, address: str) -> str:
         """Record an address of the owner, and return it."""
         self._by_owner[owner] = address
-        self._taken.add(address)
+        self._assigned.add(address)
         return address
 
     def release(self, owner: str) -> None:
         """Release the address of a deleted owner."""
         address = self._by_owner.pop(owner, None)
         if address is not None:
-            self._taken.discard(address)
+            self._assigned.discard(address)
             self._free.append(address)
 
     def _unused(self) -> str:
         while self._next < self._network.num_addresses - 1:
             address = str(self._network[self._next])
             self._next += 1
-            if address not in self._taken:
+            if address not in self._assigned:
                 return address
         while self._free:
             address = self._free.popleft()
-            if address not in self._taken:
+            if address not in self._assigned:
                 return address
         raise ValueError(f"every address of {self._network} is in use")
 
@@ -77,28 +77,28 @@ class Addresses:
         """Return the address of a pod: its own, or its node's."""
         return self.node(node) if host_network else self._pods.of(uid)
 
-    def hear_pod(self, change: Change) -> None:
+    def on_pod_change(self, change: Change) -> None:
         """Record the address that a pod already has, or release that of a deleted pod."""
         own = change.object["metadata"].get("uid", "")
         if change.new is None:
             self._pods.release(own)
             return
         address = (change.new.get("status") or {}).get("podIP")
-        if address and self._pods.known(own) is None and not _shares(change.new):
-            self._pods.take(own, address)
+        if address and self._pods.get(own) is None and not _uses_host_network(change.new):
+            self._pods.assign(own, address)
 
-    def hear_node(self, change: Change) -> None:
+    def on_node_change(self, change: Change) -> None:
         """Record the address that a node already has, or release that of a deleted node."""
         name = change.object["metadata"]["name"]
         if change.new is None:
             self._nodes.release(name)
             return
         for address in _internal(change.new):
-            if self._nodes.known(name) is None and not name.startswith(FIRST_NODE):
-                self._nodes.take(name, address)
+            if self._nodes.get(name) is None and not name.startswith(FIRST_NODE):
+                self._nodes.assign(name, address)
 
 
-def _shares(pod: Object) -> bool:
+def _uses_host_network(pod: Object) -> bool:
     return bool((pod.get("spec") or {}).get("hostNetwork"))
 
 

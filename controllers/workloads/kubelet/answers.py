@@ -37,7 +37,7 @@ class Answers:
         found += await self._objects(CLUSTER_SCRIPTS, "")
         specs = [obj.get("spec") or {} for obj in found]
         fitting = [
-            _image_fits(spec, pod, container)
+            _matching_image(spec, pod, container)
             for spec in specs
             if _selects(spec.get("selector"), pod) and _names(spec, container)
         ]
@@ -91,7 +91,7 @@ async def run(
     """Run a command as a script defines it. Returns its exit code; None if no script defines it."""
     for spec in specs:
         for entry in spec.get("exec") or ():
-            if not _is_meant(entry, command):
+            if not _matches_command(entry, command):
                 continue
             delay = _seconds(entry.get("delay"))
             if delay:
@@ -131,7 +131,7 @@ async def forward(specs: list[Object], port: int, side: Any) -> bool:
     return False
 
 
-def _is_meant(entry: Object, command: list[str]) -> bool:
+def _matches_command(entry: Object, command: list[str]) -> bool:
     if entry.get("command") is not None:
         return bool(entry["command"] == command)
     pattern = entry.get("pattern")
@@ -150,7 +150,7 @@ def _selects(selector: Object | None, pod: Object) -> bool:
     )
 
 
-def _image_fits(spec: Object, pod: Object, container: str) -> Object | None:
+def _matching_image(spec: Object, pod: Object, container: str) -> Object | None:
     images = (spec.get("selector") or {}).get("matchImages")
     if images is None:
         return spec

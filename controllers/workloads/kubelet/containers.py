@@ -19,7 +19,7 @@ from inkube.controllers.workloads.cluster import PODS, Cluster
 from inkube.controllers.workloads.kubelet import answers, files, local
 from inkube.controllers.workloads.kubelet.answers import Answers
 from inkube.controllers.workloads.kubelet.files import Files
-from inkube.controllers.workloads.kubelet.functions import Functions, Running
+from inkube.controllers.workloads.kubelet.functions import ContainerRun, Functions
 from inkube.controllers.workloads.kubelet.logbook import LogBook
 from inkube.schemas import status
 
@@ -40,7 +40,7 @@ class Containers:
         self._functions = functions
         self._answers = Answers(cluster)
         self._files: dict[str, dict[str, Files]] = {}
-        cluster.informer(PODS).subscribe(self._hear)
+        cluster.informer(PODS).subscribe(self._on_change)
 
     def answers(self, pod: Object) -> bool:
         """Return whether a simulated kubelet serves the pod."""
@@ -79,7 +79,7 @@ class Containers:
         code = await answers.run(specs, command, process, self._cluster)
         if code is not None:
             return code
-        known = files.find(command)
+        known = files.command_function(command)
         own = self._files_of(pod, container, specs)
         if own is not None and known is not None:
             return await known(own, command[1:], process)
@@ -88,7 +88,7 @@ class Containers:
             self._check_local("Exec")
             return await local.run(group["local"], command, process)
         text = f"inkube: no script answers this command: {' '.join(command)[:200]}\n"
-        await process.write(text.encode(), is_error=process.wanted.stderr)
+        await process.write(text.encode(), is_error=process.options.stderr)
         return NOT_FOUND
 
     async def attach(self, pod: Object, container: str, process: Any) -> int:
@@ -97,7 +97,7 @@ class Containers:
         feeding = asyncio.ensure_future(_feed(running, process))
         try:
             async with (
-                self._attached(pod, container) as book,
+                self._attach_to(pod, container) as book,
                 contextlib.aclosing(book.read(_Following())) as pieces,
             ):
                 async for piece in pieces:
@@ -109,7 +109,7 @@ class Containers:
         return running.exit_code if running is not None else 0
 
     @contextlib.asynccontextmanager
-    async def _attached(self, pod: Object, container: str) -> AsyncIterator[LogBook]:
+    async def _attach_to(self, pod: Object, container: str) -> AsyncIterator[LogBook]:
         group = None
         if self._functions.running(pod, container) is None:
             group = await self._answers.first("attaches", "attaches", pod, container)
@@ -159,7 +159,7 @@ class Containers:
 
     @contextlib.asynccontextmanager
     async def _book(
-        self, pod: Object, container: str, told: Object, *, previous: bool
+        self, pod: Object, container: str, status: Object, *, previous: bool
     ) -> AsyncIterator[LogBook]:
         """Return the log of a container: of its function, of scripts, of a file, or
         an empty log."""
@@ -169,7 +169,9 @@ class Containers:
             return
         specs = await self._answers.scripts(pod, container)
         if any(spec.get("logs") for spec in specs):
-            async with self._scripted(pod, container, told, specs, previous=previous) as book:
+            async with self._scripted_book(
+                pod, container, status, specs, previous=previous
+            ) as book:
                 yield book
             return
         group = await self._answers.first("logs", "logs", pod, container)
@@ -180,16 +182,16 @@ class Containers:
                 yield book
             return
         book = LogBook(self._cluster.clock)
-        with self._until_over(pod, container, book):
+        with self._end_with_container(pod, container, book):
             yield book
 
     @contextlib.asynccontextmanager
-    async def _scripted(
-        self, pod: Object, container: str, told: Object, specs: list[Object], *, previous: bool
+    async def _scripted_book(
+        self, pod: Object, container: str, status: Object, specs: list[Object], *, previous: bool
     ) -> AsyncIterator[LogBook]:
         clock = self._cluster.clock
         book = LogBook(clock)
-        lines = answers.lines(specs, _started(told, clock.now()), previous=previous)
+        lines = answers.lines(specs, _start_time(status, clock.now()), previous=previous)
         later = [line for line in lines if line.moment > clock.now()]
         for line in lines[: len(lines) - len(later)]:
             book.add(line)
@@ -205,7 +207,7 @@ class Containers:
 
         writing = asyncio.create_task(write(), name="scripted log")
         try:
-            with self._until_over(pod, container, book):
+            with self._end_with_container(pod, container, book):
                 yield book
         finally:
             writing.cancel()
@@ -215,28 +217,28 @@ class Containers:
     async def _file(self, path: str, pod: Object, container: str) -> AsyncIterator[LogBook]:
         book = LogBook(self._cluster.clock)
         book.write(await asyncio.to_thread(local.tail, Path(path)))
-        with self._until_over(pod, container, book):
+        with self._end_with_container(pod, container, book):
             yield book
 
     @contextlib.contextmanager
-    def _until_over(self, pod: Object, container: str, book: LogBook) -> Iterator[None]:
+    def _end_with_container(self, pod: Object, container: str, book: LogBook) -> Iterator[None]:
         """End the log when the container ends, while the context is open."""
         informer, uid = self._cluster.informer(PODS), pod["metadata"]["uid"]
 
-        def hear(change: Change) -> None:
+        def on_change(change: Change) -> None:
             if change.object["metadata"].get("uid") == uid and (
-                change.new is None or _is_over(change.new, container)
+                change.new is None or _has_ended(change.new, container)
             ):
                 book.end()
 
         now = informer.get(Key.of(pod))
-        if now is None or now["metadata"]["uid"] != uid or _is_over(now, container):
+        if now is None or now["metadata"]["uid"] != uid or _has_ended(now, container):
             book.end()
-        informer.subscribe(hear)
+        informer.subscribe(on_change)
         try:
             yield
         finally:
-            informer.unsubscribe(hear)
+            informer.unsubscribe(on_change)
 
     def _files_of(self, pod: Object, container: str, specs: list[Object]) -> Files | None:
         """Return the files of a container: those of its scripts, and those that
@@ -249,7 +251,7 @@ class Containers:
             by_container[container] = made
         return by_container[container]
 
-    def _hear(self, change: Change) -> None:
+    def _on_change(self, change: Change) -> None:
         if change.new is None:
             self._files.pop(change.object["metadata"].get("uid", ""), None)
 
@@ -271,7 +273,7 @@ class _Following:
     limit_bytes = None
 
 
-async def _feed(running: Running | None, process: Any) -> None:
+async def _feed(running: ContainerRun | None, process: Any) -> None:
     """Pass the client's input to the function of a container, if it has one."""
     while data := await process.read():
         if running is not None:
@@ -288,12 +290,12 @@ def _status(pod: Object, container: str) -> Object:
     return {}
 
 
-def _started(told: Object, now: datetime) -> datetime:
-    state = told.get("state") or {}
+def _start_time(status: Object, now: datetime) -> datetime:
+    state = status.get("state") or {}
     one = state.get("running") or state.get("terminated") or {}
     text = one.get("startedAt")
     return pods.moment(text) if text else now
 
 
-def _is_over(pod: Object, container: str) -> bool:
+def _has_ended(pod: Object, container: str) -> bool:
     return not (_status(pod, container).get("state") or {}).get("running")

@@ -9,9 +9,9 @@ import tarfile
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Protocol
 
-ROOM = 16 * 1024 * 1024
+MAX_BYTES = 16 * 1024 * 1024
 """Bytes of all files of a container, at most."""
-MOST = 1000
+MAX_FILES = 1000
 """Files of a container, at most."""
 
 
@@ -45,8 +45,8 @@ class Files:
     def __setitem__(self, path: str, data: bytes) -> None:
         path = _absolute(path)
         others = {**self._contents, path: data}
-        if len(others) > MOST or sum(map(len, others.values())) > ROOM:
-            raise FilesTooLargeError(f"at most {MOST} files of {ROOM} bytes together fit")
+        if len(others) > MAX_FILES or sum(map(len, others.values())) > MAX_BYTES:
+            raise FilesTooLargeError(f"at most {MAX_FILES} files of {MAX_BYTES} bytes together fit")
         self._contents = others
 
     def __contains__(self, path: str) -> bool:
@@ -69,7 +69,9 @@ class Files:
         return sorted(name for name in self._contents if name.startswith(head))
 
 
-def find(command: list[str]) -> "Callable[[Files, list[str], Process], Awaitable[int]] | None":
+def command_function(
+    command: list[str],
+) -> "Callable[[Files, list[str], Process], Awaitable[int]] | None":
     """Return the coroutine function for a command, or None if the command is unknown."""
     return _COMMANDS.get(posixpath.basename(command[0])) if command else None
 
@@ -84,7 +86,7 @@ async def _cat(files: Files, arguments: list[str], process: Process) -> int:
         if path in files:
             await process.write(files[path])
         else:
-            await _say(process, f"cat: {path}: No such file or directory")
+            await _write_error(process, f"cat: {path}: No such file or directory")
             failed = 1
     return failed
 
@@ -93,7 +95,7 @@ async def _ls(files: Files, arguments: list[str], process: Process) -> int:
     folder = _absolute(next((one for one in arguments if not one.startswith("-")), "/"))
     found = files.below(folder)
     if not found:
-        await _say(process, f"ls: cannot access '{folder}': No such file or directory")
+        await _write_error(process, f"ls: cannot access '{folder}': No such file or directory")
         return 2
     head = folder.rstrip("/") + "/"
     names = sorted(
@@ -105,7 +107,7 @@ async def _ls(files: Files, arguments: list[str], process: Process) -> int:
 
 async def _test(files: Files, arguments: list[str], process: Process) -> int:
     if len(arguments) != 2 or arguments[0] not in ("-d", "-e", "-f"):
-        await _say(process, "test: only -d, -e and -f are known")
+        await _write_error(process, "test: only -d, -e and -f are known")
         return 2
     kind, path = arguments
     is_there = {"-d": files.is_folder(path), "-f": path in files}.get(
@@ -133,7 +135,7 @@ async def _tar(files: Files, arguments: list[str], process: Process) -> int:
         return await _pack(files, paths, process)
     if "x" in mode:
         return await _unpack(files, folder, process)
-    await _say(process, "tar: only c and x are known")
+    await _write_error(process, "tar: only c and x are known")
     return 2
 
 
@@ -144,7 +146,7 @@ async def _pack(files: Files, paths: list[str], process: Process) -> int:
         for path in paths:
             found = files.below(path)
             if not found:
-                await _say(process, f"tar: {path}: Cannot stat: No such file or directory")
+                await _write_error(process, f"tar: {path}: Cannot stat: No such file or directory")
                 failed = 2
             for name in found:
                 info = tarfile.TarInfo(name.lstrip("/"))
@@ -160,17 +162,19 @@ async def _unpack(files: Files, folder: str, process: Process) -> int:
     packed = bytearray()
     while data := await process.read():
         packed += data
-        if len(packed) > 2 * ROOM:
-            await _say(process, "tar: too large")
+        if len(packed) > 2 * MAX_BYTES:
+            await _write_error(process, "tar: too large")
             return 2
     try:
         with tarfile.open(fileobj=io.BytesIO(bytes(packed)), mode="r:") as archive:
             for info in archive:
                 content = archive.extractfile(info) if info.isreg() else None
                 if content is not None:
-                    files[posixpath.join(folder, info.name.lstrip("/"))] = content.read(ROOM + 1)
+                    files[posixpath.join(folder, info.name.lstrip("/"))] = content.read(
+                        MAX_BYTES + 1
+                    )
     except (tarfile.TarError, FilesTooLargeError) as error:
-        await _say(process, f"tar: {error}")
+        await _write_error(process, f"tar: {error}")
         return 2
     return 0
 
@@ -183,7 +187,7 @@ async def _false(files: Files, arguments: list[str], process: Process) -> int:
     return 1
 
 
-async def _say(process: Process, text: str) -> None:
+async def _write_error(process: Process, text: str) -> None:
     await process.write(f"{text}\n".encode(), is_error=True)
 
 

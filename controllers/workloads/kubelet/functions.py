@@ -36,8 +36,8 @@ from inkube.schemas import meta
 from inkube.schemas.clock import Clock
 from inkube.schemas.status import StatusError
 
-KILLED, TERMINATED = 137, 143
-WAITING = 64
+EXIT_SIGKILL, EXIT_SIGTERM = 137, 143
+INPUT_QUEUE_SIZE = 64
 """Pieces of input that wait until the function reads them, at most."""
 MOST = 1000
 """The number of running functions from which on further pods wait."""
@@ -111,7 +111,7 @@ def pod(*, image: str) -> Callable[[Main], PodFunction]:
     return make
 
 
-def wanted(sources: Iterable[PodFunction | Path | str]) -> list[PodFunction]:
+def load_functions(sources: Iterable[PodFunction | Path | str]) -> list[PodFunction]:
     """Return the functions of all sources: a function itself, or the functions in a Python file.
 
     Raises ValueError if a file cannot be run or contains no function, OSError if a file does not
@@ -168,7 +168,7 @@ class Container:
         return await self.input.get()
 
 
-class Running:
+class ContainerRun:
     """One run of a container."""
 
     def __init__(self, function: PodFunction, container: Container) -> None:
@@ -196,7 +196,7 @@ class Running:
         """Act as SIGKILL: cancel the coroutine, and record the end without waiting for it."""
         if self._task is not None:
             self._task.cancel()
-        self._over(KILLED)
+        self._end(EXIT_SIGKILL)
 
     async def run(self, command: list[str], process: Any) -> int:
         """Run a command in the container and return its exit code; 127 if it is unknown."""
@@ -204,11 +204,11 @@ class Running:
             wanted = Command(command, process.read, process.write)
             code = await self.function.command(self.container, wanted)
             return int(code or 0)
-        known = simple_files.find(command)
+        known = simple_files.command_function(command)
         if known is not None:
             return await known(self.container.files, command[1:], process)
         text = f"inkube: the function answers no command: {' '.join(command)[:200]}\n"
-        await process.write(text.encode(), is_error=process.wanted.stderr)
+        await process.write(text.encode(), is_error=process.options.stderr)
         return 127
 
     async def connect(self, port: int, side: Any) -> None:
@@ -223,16 +223,16 @@ class Running:
         with output.into(self.book):
             try:
                 code = await self.function.main(self.container)
-                self._over(0 if code is None else int(code))
+                self._end(0 if code is None else int(code))
             except asyncio.CancelledError:
-                self._over(TERMINATED)
+                self._end(EXIT_SIGTERM)
             except SystemExit as error:
-                self._over(error.code if isinstance(error.code, int) else int(bool(error.code)))
+                self._end(error.code if isinstance(error.code, int) else int(bool(error.code)))
             except Exception:  # noqa: BLE001 # any exception ends the container
                 self.book.write(traceback.format_exc().encode(), is_error=True)
-                self._over(1)
+                self._end(1)
 
-    def _over(self, code: int) -> None:
+    def _end(self, code: int) -> None:
         if self.ended is None:
             self.exit_code = code
             self.ended = self.container.clock.now()
@@ -266,8 +266,8 @@ class Functions:
         self._functions = tuple(functions)
         self._manages = manages
         self._ready = ready
-        self._pods: dict[str, dict[str, Running]] = {}
-        self._before: dict[tuple[str, str], LogBook] = {}
+        self._pods: dict[str, dict[str, ContainerRun]] = {}
+        self._previous_books: dict[tuple[str, str], LogBook] = {}
         self._uids: dict[Key, str] = {}
         self._add: Callable[[Key], None] = lambda key: None
 
@@ -287,7 +287,7 @@ class Functions:
             self._of(one) is not None for one in pod["spec"].get("containers") or ()
         )
 
-    def running(self, pod: Object, container: str) -> Running | None:
+    def running(self, pod: Object, container: str) -> ContainerRun | None:
         """Return the current run of a container, or None if no function runs it."""
         return self._pods.get(pod["metadata"]["uid"], {}).get(container)
 
@@ -295,11 +295,11 @@ class Functions:
         """Return the log of a container's current run or of its previous run, or None without such
         a run."""
         if previous:
-            return self._before.get((pod["metadata"]["uid"], container))
+            return self._previous_books.get((pod["metadata"]["uid"], container))
         running = self.running(pod, container)
         return running.book if running is not None else None
 
-    def listening(self, pod: Object, port: int) -> Running | None:
+    def listening(self, pod: Object, port: int) -> ContainerRun | None:
         """Return the run whose function serves a port of the pod, or None if no
         function serves it."""
         for running in self._pods.get(pod["metadata"]["uid"], {}).values():
@@ -339,7 +339,7 @@ class Functions:
         if pods.phase(pod) == "Pending":
             return await self._start(pod)
         if pods.phase(pod) == "Running":
-            return await self._follow(pod)
+            return await self._sync_pod(pod)
         return None
 
     async def _start(self, pod: Object) -> Result | None:
@@ -370,7 +370,7 @@ class Functions:
         why = {"reason": "CreateContainerConfigError", "message": error.message}
         await self._set_status(pod, {"containerStatuses": pods.unstarted(pod, {"waiting": why})})
 
-    async def _make(self, pod: Object, spec: Object, files: Files | None = None) -> Running:
+    async def _make(self, pod: Object, spec: Object, files: Files | None = None) -> ContainerRun:
         function = self._of(spec)
         assert function is not None, "asked before"
         container = Container(
@@ -381,17 +381,19 @@ class Functions:
             self._client,
             self._cluster.clock,
             files or Files(),
-            asyncio.Queue(WAITING),
+            asyncio.Queue(INPUT_QUEUE_SIZE),
         )
-        return Running(function, container)
+        return ContainerRun(function, container)
 
-    async def _follow(self, pod: Object) -> Result | None:
+    async def _sync_pod(self, pod: Object) -> Result | None:
         """Write the ends of containers to the status, and restart the containers that are due."""
         runs = self._pods.get(pod["metadata"]["uid"])
         if runs is None:  # an earlier server ran it
-            await self._set_status(pod, _lost(pod, meta.format_time(self._cluster.clock.now())))
+            await self._set_status(
+                pod, _lost_status(pod, meta.format_time(self._cluster.clock.now()))
+            )
             return None
-        told = self._told(pod, runs)
+        told = self._status_patch(pod, runs)
         if told is not None:
             await self._set_status(pod, told)
             return None
@@ -405,16 +407,16 @@ class Functions:
                 await self._again(changed, running)
         return None
 
-    async def _again(self, pod: Object, before: Running) -> None:
+    async def _again(self, pod: Object, before: ContainerRun) -> None:
         uid, name = pod["metadata"]["uid"], before.container.name
         again = await self._make(pod, before.container.spec, before.container.files)
-        self._before[uid, name] = before.book
+        self._previous_books[uid, name] = before.book
         self._pods[uid][name] = again
         again.start(lambda: self._add(Key.of(pod)))
         for _ in range(TURNS):
             await asyncio.sleep(0)
 
-    def _told(self, pod: Object, runs: Mapping[str, Running]) -> Object | None:
+    def _status_patch(self, pod: Object, runs: Mapping[str, ContainerRun]) -> Object | None:
         """Return a patch of the status with newly ended containers, or None if the status has all
         ends."""
         changed = False
@@ -450,7 +452,7 @@ class Functions:
             return Result(requeue_after=left)
         for running in runs.values():
             running.kill()
-        told = self._told(pod, runs) if pods.phase(pod) == "Running" else None
+        told = self._status_patch(pod, runs) if pods.phase(pod) == "Running" else None
         if told is not None:
             finished = restarts.finished(
                 pod, told["containerStatuses"], meta.format_time(self._cluster.clock.now())
@@ -473,17 +475,19 @@ class Functions:
     def _forget(self, uid: str) -> None:
         for name, running in self._pods.pop(uid, {}).items():
             running.kill()
-            self._before.pop((uid, name), None)
+            self._previous_books.pop((uid, name), None)
         if not self._pods:
             output.restore()
 
 
-def _lost(pod: Object, now: str) -> Object:
+def _lost_status(pod: Object, now: str) -> Object:
     """Return the status of a pod whose functions ended because their server ended."""
     containers = [
         {
             **one,
-            "state": {"terminated": {"exitCode": KILLED, "reason": "Error", "finishedAt": now}},
+            "state": {
+                "terminated": {"exitCode": EXIT_SIGKILL, "reason": "Error", "finishedAt": now}
+            },
         }
         for one in pod["status"].get("containerStatuses") or ()
     ]

@@ -15,7 +15,7 @@ from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
 from inkube.controllers.workloads.kubelet import readiness, restarts
 from inkube.controllers.workloads.kubelet.addresses import FIRST_NODE, Addresses
 from inkube.controllers.workloads.kubelet.containers import Containers
-from inkube.controllers.workloads.kubelet.functions import Functions, wanted
+from inkube.controllers.workloads.kubelet.functions import Functions, load_functions
 from inkube.controllers.workloads.kubelet.leases import Leases
 from inkube.controllers.workloads.kubelet.reports import Reports
 from inkube.controllers.workloads.kubelet.usage import Usages
@@ -45,13 +45,13 @@ class Kubelets:
         left_out = BARE if cluster.config.bare_pods_run else ""
         self._first = [
             each
-            for each in sets.wanted(cluster.config.stages)
+            for each in sets.load_stages(cluster.config.stages)
             if each["metadata"].get("name") != left_out
         ]
         self._natives = Natives(cluster.clock, self.addresses)
         self.functions = Functions(
             cluster,
-            wanted(cluster.config.pods),
+            load_functions(cluster.config.pods),
             self.manages_pod,
             self._natives.by_name["pod-ready"],
         )
@@ -64,8 +64,8 @@ class Kubelets:
         self.functions.add()
         if cluster.config.metrics:
             usages = Usages(cluster, lambda: self._measure(usages))
-        cluster.informer(PODS).subscribe(self.addresses.hear_pod)
-        cluster.informer(NODES).subscribe(self.addresses.hear_node)
+        cluster.informer(PODS).subscribe(self.addresses.on_pod_change)
+        cluster.informer(NODES).subscribe(self.addresses.on_node_change)
         Leases(cluster, self.manages).add()
         if cluster.config.kubelet_events:
             Reports(cluster, self.manages_pod).add()
@@ -128,7 +128,7 @@ class Kubelets:
         return meta.format_time(self._cluster.clock.now())
 
 
-class _Nodes(engine.Everything):
+class _Nodes(engine.EveryObject):
     """The behavior of nodes next to their stages: stages change only simulated nodes."""
 
     def __init__(self, kubelets: Kubelets) -> None:
@@ -139,7 +139,7 @@ class _Nodes(engine.Everything):
         return self._kubelets.manages(obj)
 
 
-class _Pods(engine.Everything):
+class _Pods(engine.EveryObject):
     """Pods on simulated nodes: readiness gates, and the end of containers before a deletion."""
 
     def __init__(self, kubelets: Kubelets) -> None:
@@ -158,16 +158,16 @@ class _Pods(engine.Everything):
         after = change.new is not None and self._kubelets.manages(change.new)
         if before == after:
             return ()
-        return self._kubelets.cluster.pods_on().keys(change.object["metadata"]["name"])
+        return self._kubelets.cluster.pods_by_node().keys(change.object["metadata"]["name"])
 
-    async def before(self, obj: Object) -> engine.Before:
+    async def prepare(self, obj: Object) -> engine.Preparation:
         patch, again = restarts.due(obj, self._kubelets.cluster.clock.now())
         if patch is None and obj["spec"].get("readinessGates"):
             patch = readiness.due(obj, self._kubelets.now())
         if patch is None:
-            return engine.Before(again=again)
+            return engine.Preparation(next_seconds=again)
         await self._set_status(obj, patch)
-        return engine.Before(changed=True)
+        return engine.Preparation(has_changed=True)
 
     def adjust(self, obj: Object, patch: Any) -> Any:
         if isinstance(patch.get("status"), dict):

@@ -59,7 +59,7 @@ class Eviction:
         self._events = cluster.recorder(NAME)
         self._nodes = cluster.informer(NODES)
         self._pods = cluster.informer(PODS)
-        self._pods_on = cluster.pods_on()
+        self._pods_on = cluster.pods_by_node()
         self._since: dict[str, float] = {}
         """uid of a pod that tolerates its taints for a time → the monotonic time of the start."""
 

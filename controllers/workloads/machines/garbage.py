@@ -28,7 +28,7 @@ class PodGarbage:
         self._client = cluster.client()
         self._nodes = cluster.informer(NODES)
         self._pods = cluster.informer(PODS)
-        self._pods_on = cluster.pods_on()
+        self._pods_on = cluster.pods_by_node()
         self._gone: dict[str, float] = {}
         """Name of a missing node → monotonic time since which it is missing."""
         self._ended: dict[Key, None] = {}

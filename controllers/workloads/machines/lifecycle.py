@@ -70,7 +70,7 @@ class Lifecycle:
         self._nodes = cluster.informer(NODES)
         self._leases = cluster.informer(LEASES)
         self._pods = cluster.informer(PODS)
-        self._pods_on = cluster.pods_on()
+        self._pods_on = cluster.pods_by_node()
         self._seen: dict[str, tuple[object, float]] = {}
         """uid → the newest heartbeat, and the monotonic time of its arrival."""
 

@@ -13,7 +13,7 @@ from inkube.controllers.workloads.scheduling import matching
 from inkube.controllers.workloads.scheduling.nodes import CPU, PODS, Node, Nodes, PodOnNode
 from inkube.schemas import selectors
 
-_HARD = ("NoSchedule", "NoExecute")
+_EXCLUDING_EFFECTS = ("NoSchedule", "NoExecute")
 _UNSCHEDULABLE = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -52,13 +52,15 @@ class PendingPod:
         volumes: VolumeFilter | None = None,
         namespaces: Namespaces = lambda name: {},
     ) -> None:
-        self.placed = PodOnNode(pod)
+        self.as_placed = PodOnNode(pod)
         self.spec: Object = pod["spec"]
         self._volumes = volumes
         self._namespaces = namespaces
         self._tolerations: list[Object] = self.spec.get("tolerations") or []
         affinity = self.spec.get("affinity") or {}
-        self._near: list[Object] = (affinity.get("podAffinity") or {}).get(_REQUIRED) or []
+        self._affinity_terms: list[Object] = (affinity.get("podAffinity") or {}).get(
+            _REQUIRED
+        ) or []
         self._constraints = [
             each
             for each in self.spec.get("topologySpreadConstraints") or ()
@@ -96,7 +98,7 @@ class PendingPod:
         return Refusal(("node(s) didn't match the requested node name",))
 
     def _tainted(self, node: Node) -> Refusal | None:
-        if matching.untolerated(self._tolerations, node.taints, _HARD) is None:
+        if matching.untolerated_taint(self._tolerations, node.taints, _EXCLUDING_EFFECTS) is None:
             return None
         return Refusal(("node(s) had untolerated taint(s)",))
 
@@ -107,7 +109,7 @@ class PendingPod:
 
     def _ports(self, node: Node) -> Refusal | None:
         taken = [port for port, count in node.ports.items() if count > 0]
-        if any(_clash(mine, other) for mine in self.placed.ports for other in taken):
+        if any(_clash(mine, other) for mine in self.as_placed.ports for other in taken):
             text = "node(s) didn't have free ports for the requested pod ports"
             return Refusal((text,), curable=True)
         return None
@@ -115,9 +117,9 @@ class PendingPod:
     def _resources(self, node: Node) -> Refusal | None:
         reasons, curable = [], True
         room = node.allocatable.get(PODS)
-        if room is not None and len(node.there) + 1 > room:
+        if room is not None and len(node.pods) + 1 > room:
             reasons.append("Too many pods")
-        for name, wanted in self.placed.requests.items():
+        for name, wanted in self.as_placed.requests.items():
             has = node.allocatable.get(name, 0)
             if wanted and wanted > has - node.requested[name]:
                 reasons.append(f"Insufficient {name}")
@@ -137,7 +139,7 @@ class PendingPod:
             least = min(counts.values(), default=0)
             if len(counts) < (constraint.get("minDomains") or 1):
                 least = 0
-            own = self._is_counted(constraint, self.placed)
+            own = self._is_counted(constraint, self.as_placed)
             if counts.get(domain, 0) + own - least > constraint["maxSkew"]:
                 return Refusal((_SPREAD,), curable=True)
         return None
@@ -152,7 +154,7 @@ class PendingPod:
                 domain = each.labels.get(key)
                 if domain is not None and self._may_spread_to(constraint, each):
                     counts[domain] += sum(
-                        self._is_counted(constraint, there) for there in each.there.values()
+                        self._is_counted(constraint, there) for there in each.pods.values()
                     )
         gone = sum(self._is_counted(constraint, each) for each in self._missing(node))
         if not gone:
@@ -167,7 +169,7 @@ class PendingPod:
         real = self._nodes.get(node.name)
         if real is None or real is node:
             return []
-        return [each for uid, each in real.there.items() if uid not in node.there]
+        return [each for uid, each in real.pods.items() if uid not in node.pods]
 
     def _may_spread_to(self, constraint: Object, node: Node) -> bool:
         honors_affinity = constraint.get("nodeAffinityPolicy", "Honor") == "Honor"
@@ -175,25 +177,30 @@ class PendingPod:
             return False
         if constraint.get("nodeTaintsPolicy", "Ignore") != "Honor":
             return True
-        return matching.untolerated(self._tolerations, node.taints, _HARD) is None
+        return (
+            matching.untolerated_taint(self._tolerations, node.taints, _EXCLUDING_EFFECTS) is None
+        )
 
     def _is_counted(self, constraint: Object, each: PodOnNode) -> bool:
-        if each.namespace != self.placed.namespace or "deletionTimestamp" in each.pod["metadata"]:
+        if (
+            each.namespace != self.as_placed.namespace
+            or "deletionTimestamp" in each.pod["metadata"]
+        ):
             return False
         selector = constraint.get("labelSelector")
         if selector is None or not selectors.selects(selector, each.labels):
             return False
         return all(
-            key not in self.placed.labels or each.labels.get(key) == self.placed.labels[key]
+            key not in self.as_placed.labels or each.labels.get(key) == self.as_placed.labels[key]
             for key in constraint.get("matchLabelKeys") or ()
         )
 
     def _near_others(self, node: Node) -> Refusal | None:
-        for term in self._near:
+        for term in self._affinity_terms:
             if not self._is_near(term, node):
                 return Refusal(("node(s) didn't match pod affinity rules",))
-        for term in self.placed.anti_affinity:
-            if self._has_match(term, self.placed, node):
+        for term in self.as_placed.anti_affinity:
+            if self._has_match(term, self.as_placed, node):
                 text = "node(s) didn't match pod anti-affinity rules"
                 return Refusal((text,), curable=True)
         gone = {each.uid for each in self._missing(node)}
@@ -201,7 +208,7 @@ class PendingPod:
             if each.uid in gone:
                 continue
             for term in each.anti_affinity:
-                if _same_domain(term, node, other) and self._concerns(term, each, self.placed):
+                if _same_domain(term, node, other) and self._concerns(term, each, self.as_placed):
                     text = "node(s) didn't satisfy existing pods anti-affinity rules"
                     return Refusal((text,), curable=True)
         return None
@@ -211,10 +218,10 @@ class PendingPod:
         such pod, a pod that matches its own term can be the first."""
         if node.labels.get(term["topologyKey"]) is None:
             return False
-        if self._has_match(term, self.placed, node):
+        if self._has_match(term, self.as_placed, node):
             return True
         anywhere = any(self._matches(term).values())
-        return not anywhere and self._concerns(term, self.placed, self.placed)
+        return not anywhere and self._concerns(term, self.as_placed, self.as_placed)
 
     def _has_match(self, term: Object, holder: PodOnNode, node: Node) -> bool:
         """Return whether the node's domain has a pod that matches the term."""
@@ -233,7 +240,7 @@ class PendingPod:
                 domain = node.labels.get(term["topologyKey"])
                 if domain is not None:
                     counts[domain] += sum(
-                        self._concerns(term, self.placed, each) for each in node.there.values()
+                        self._concerns(term, self.as_placed, each) for each in node.pods.values()
                     )
         return counts
 
@@ -261,11 +268,11 @@ class PendingPod:
         for name in (CPU, "memory"):
             has = node.allocatable.get(name, 0)
             if has:
-                asked = self.placed.requests.get(name) or _UNSAID[name]
+                asked = self.as_placed.requests.get(name) or _UNSAID[name]
                 shares.append(max(has - node.requested[name] - asked, 0) / has)
         score: float = 100 * sum(shares) / len(shares) if shares else 0.0
-        if self.placed.owner:
-            score -= 200 * node.owners[self.placed.owner] / (len(node.there) + 1)
+        if self.as_placed.owner:
+            score -= 200 * node.owners[self.as_placed.owner] / (len(node.pods) + 1)
         score += 2 * self._preferred(node)
         avoided = sum(
             taint.get("effect") == "PreferNoSchedule"
@@ -282,7 +289,7 @@ class PendingPod:
                 total += each["weight"]
         for member, sign in (("podAffinity", 1), ("podAntiAffinity", -1)):
             for each in (affinity.get(member) or {}).get(_PREFERRED) or ():
-                if self._has_match(each["podAffinityTerm"], self.placed, node):
+                if self._has_match(each["podAffinityTerm"], self.as_placed, node):
                     total += sign * each["weight"]
         return total
 
@@ -302,7 +309,7 @@ def _same_domain(term: Object, node: Node, other: Node) -> bool:
     return value is not None and other.labels.get(term["topologyKey"]) == value
 
 
-def find(wish: PendingPod, nodes: Nodes) -> FittingNodes:
+def fitting_nodes(wish: PendingPod, nodes: Nodes) -> FittingNodes:
     """Apply the filters of a pod to all nodes."""
     fit = FittingNodes([], {})
     for node in nodes:
@@ -314,11 +321,11 @@ def find(wish: PendingPod, nodes: Nodes) -> FittingNodes:
     return fit
 
 
-def best(wish: PendingPod, candidates: list[Node]) -> Node:
+def best_node(wish: PendingPod, candidates: list[Node]) -> Node:
     """Return the node with the highest score; among equal scores, fewest pods, then
     the first name."""
     return min(
-        candidates, key=lambda node: (-round(wish.score(node), 6), len(node.there), node.name)
+        candidates, key=lambda node: (-round(wish.score(node), 6), len(node.pods), node.name)
     )
 
 

@@ -36,7 +36,7 @@ def is_tolerated(toleration: Object, taint: Object) -> bool:
     return own == other
 
 
-def untolerated(
+def untolerated_taint(
     tolerations: list[Object], taints: Iterable[Object], effects: tuple[str, ...]
 ) -> Object | None:
     """Return the first taint with one of the effects that is not tolerated, or None without one."""
@@ -70,12 +70,12 @@ def fits_term(term: Object, node: Object) -> bool:
     if not expressions and not fields:
         return False
     own = {"metadata.name": node["metadata"]["name"]}
-    return all(_fits(each, labels) for each in expressions) and all(
-        _fits(each, own) for each in fields
+    return all(_matches(each, labels) for each in expressions) and all(
+        _matches(each, own) for each in fields
     )
 
 
-def _fits(expression: Object, labels: Labels) -> bool:
+def _matches(expression: Object, labels: Labels) -> bool:
     value = labels.get(expression["key"])
     values: list[str] = expression.get("values") or []
     match expression["operator"]:

@@ -38,11 +38,11 @@ def requests(spec: Object) -> Amounts:
     """
     total: Counter[str] = Counter()
     for container in spec.get("containers") or ():
-        total.update(_asked(container))
+        total.update(_requests(container))
     beside: Counter[str] = Counter()
     most: Amounts = {}
     for container in spec.get("initContainers") or ():
-        asked = _asked(container)
+        asked = _requests(container)
         if container.get("restartPolicy") == _ALWAYS:
             beside.update(asked)
             at_once = Counter(beside)
@@ -60,7 +60,7 @@ def requests(spec: Object) -> Amounts:
     return dict(total)
 
 
-def _asked(container: Object) -> Amounts:
+def _requests(container: Object) -> Amounts:
     return amounts((container.get("resources") or {}).get("requests"))
 
 
@@ -106,18 +106,18 @@ class PodOnNode:
 class Node:
     """A node with its pods."""
 
-    __slots__ = ("allocatable", "labels", "name", "object", "owners", "ports", "requested", "there")
+    __slots__ = ("allocatable", "labels", "name", "object", "owners", "pods", "ports", "requested")
 
-    def __init__(self, obj: Object, there: Iterable[PodOnNode] = ()) -> None:
-        self.there: dict[str, PodOnNode] = {}
+    def __init__(self, obj: Object, pods: Iterable[PodOnNode] = ()) -> None:
+        self.pods: dict[str, PodOnNode] = {}
         self.requested: Counter[str] = Counter()
         self.ports: Counter[tuple[str, str, int]] = Counter()
         self.owners: Counter[str] = Counter()
-        self.show(obj)
-        for placed in there:
+        self.update(obj)
+        for placed in pods:
             self.add(placed)
 
-    def show(self, obj: Object) -> None:
+    def update(self, obj: Object) -> None:
         """Set the current state of the node."""
         self.object = obj
         self.name: str = obj["metadata"]["name"]
@@ -125,18 +125,18 @@ class Node:
         status = obj.get("status") or {}
         self.allocatable = amounts(status.get("allocatable") or status.get("capacity"))
 
-    def add(self, placed: PodOnNode) -> None:
+    def add(self, pod: PodOnNode) -> None:
         """Add a pod to the node, or replace its earlier state."""
-        self.remove(placed.uid)
-        self.there[placed.uid] = placed
-        self.requested.update(placed.requests)
-        self.ports.update(placed.ports)
-        if placed.owner:
-            self.owners[placed.owner] += 1
+        self.remove(pod.uid)
+        self.pods[pod.uid] = pod
+        self.requested.update(pod.requests)
+        self.ports.update(pod.ports)
+        if pod.owner:
+            self.owners[pod.owner] += 1
 
     def remove(self, uid: str) -> None:
         """Remove a pod from the node, if the node has it."""
-        placed = self.there.pop(uid, None)
+        placed = self.pods.pop(uid, None)
         if placed is None:
             return
         self.requested.subtract(placed.requests)
@@ -148,7 +148,7 @@ class Node:
 
     def without(self, uids: set[str]) -> "Node":
         """Return a copy of the node without some pods."""
-        return Node(self.object, (each for uid, each in self.there.items() if uid not in uids))
+        return Node(self.object, (each for uid, each in self.pods.items() if uid not in uids))
 
     @property
     def taints(self) -> list[Object]:
@@ -161,8 +161,8 @@ class Nodes:
 
     def __init__(self) -> None:
         self._nodes: dict[str, Node] = {}
-        self._places: dict[str, str] = {}
-        self._early: dict[str, dict[str, PodOnNode]] = {}
+        self._node_of_pod: dict[str, str] = {}
+        self._pods_without_node: dict[str, dict[str, PodOnNode]] = {}
         """Name of an unknown node → the pods on it, by uid."""
         self._ordered: list[Node] | None = None
         self._exclusive: dict[str, PodOnNode] = {}
@@ -171,7 +171,7 @@ class Nodes:
     def exclusive(self) -> Iterator[tuple[Node, PodOnNode]]:
         """Yield the pods with required anti-affinity on known nodes, with their nodes."""
         for uid, placed in self._exclusive.items():
-            node = self._nodes.get(self._places[uid])
+            node = self._nodes.get(self._node_of_pod[uid])
             if node is not None:
                 yield node, placed
 
@@ -187,14 +187,14 @@ class Nodes:
         """Return the node with a name, or None if it is unknown."""
         return self._nodes.get(name)
 
-    def show(self, obj: Object) -> None:
+    def update(self, obj: Object) -> None:
         """Add a node, or set its current state."""
         name = obj["metadata"]["name"]
         known = self._nodes.get(name)
         if known is not None:
-            known.show(obj)
+            known.update(obj)
             return
-        self._nodes[name] = Node(obj, self._early.pop(name, {}).values())
+        self._nodes[name] = Node(obj, self._pods_without_node.pop(name, {}).values())
         self._ordered = None
 
     def forget(self, name: str) -> None:
@@ -202,37 +202,37 @@ class Nodes:
         gone = self._nodes.pop(name, None)
         if gone is not None:
             self._ordered = None
-            if gone.there:
-                self._early[name] = gone.there
+            if gone.pods:
+                self._pods_without_node[name] = gone.pods
 
-    def place(self, placed: PodOnNode, name: str) -> None:
+    def add_pod(self, pod: PodOnNode, name: str) -> None:
         """Record that a pod is on a node, or will be soon."""
-        before = self._places.get(placed.uid)
+        before = self._node_of_pod.get(pod.uid)
         if before is not None and before != name:
-            self.remove(placed.uid)
-        self._places[placed.uid] = name
-        if placed.anti_affinity:
-            self._exclusive[placed.uid] = placed
+            self.remove(pod.uid)
+        self._node_of_pod[pod.uid] = name
+        if pod.anti_affinity:
+            self._exclusive[pod.uid] = pod
         node = self._nodes.get(name)
         if node is not None:
-            node.add(placed)
+            node.add(pod)
         else:
-            self._early.setdefault(name, {})[placed.uid] = placed
+            self._pods_without_node.setdefault(name, {})[pod.uid] = pod
 
     def refresh(self, pod: Object) -> None:
         """Record the newest state of a pod whose node, labels and requests are the same."""
         uid = pod["metadata"]["uid"]
-        name = self._places.get(uid)
+        name = self._node_of_pod.get(uid)
         if name is None:
             return
         node = self._nodes.get(name)
-        placed = (node.there if node is not None else self._early.get(name, {})).get(uid)
+        placed = (node.pods if node is not None else self._pods_without_node.get(name, {})).get(uid)
         if placed is not None:
             placed.pod = pod
 
     def remove(self, uid: str) -> None:
         """Remove a pod that no longer uses resources."""
-        name = self._places.pop(uid, None)
+        name = self._node_of_pod.pop(uid, None)
         if name is None:
             return
         self._exclusive.pop(uid, None)
@@ -240,7 +240,7 @@ class Nodes:
         if node is not None:
             node.remove(uid)
             return
-        early = self._early.get(name, {})
+        early = self._pods_without_node.get(name, {})
         early.pop(uid, None)
         if not early:
-            self._early.pop(name, None)
+            self._pods_without_node.pop(name, None)

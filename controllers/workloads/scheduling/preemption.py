@@ -33,18 +33,18 @@ Budgets = Callable[[Object], list[tuple[str, int]]]
 """A pod → its disruption budgets: the uid and the allowed disruptions of each."""
 
 
-def find(
-    wish: PendingPod, nodes: Nodes, fit: FittingNodes, budgets: Budgets
+def choose_victims(
+    wish: PendingPod, nodes: Nodes, fitting: FittingNodes, budgets: Budgets
 ) -> tuple[Victims | None, str]:
     """Return the victims and "", or None and a message with the reason."""
     if wish.spec.get("preemptionPolicy") == "Never":
         return None, f"{PREFIX}not eligible due to preemptionPolicy=Never."
     found, why = [], []
     for node in nodes:
-        if not fit.refusals[node.name].curable:
+        if not fitting.refusals[node.name].curable:
             why.append(_NOT_HELPFUL)
             continue
-        victims = _on(wish, node, budgets)
+        victims = _victims_on(wish, node, budgets)
         if victims is None:
             why.append(_NO_VICTIMS)
         else:
@@ -56,16 +56,16 @@ def find(
     return None, f"{PREFIX}0/{len(nodes)} nodes are available: {told}."
 
 
-def _on(wish: PendingPod, node: Node, budgets: Budgets) -> Victims | None:
+def _victims_on(wish: PendingPod, node: Node, budgets: Budgets) -> Victims | None:
     """Remove all pods with a lower priority, then keep as many as possible (selectVictimsOnNode).
 
     Returns None if the pod does not fit even without them.
     """
-    lesser = [each for each in node.there.values() if each.priority < wish.placed.priority]
+    lesser = [each for each in node.pods.values() if each.priority < wish.as_placed.priority]
     if not lesser:
         return None
     gone = {each.uid for each in lesser}
-    if _refused(wish, node, gone) is not None:
+    if _refusal_without(wish, node, gone) is not None:
         return None
     left: dict[str, int] = {}
     breaking: list[PodOnNode] = []
@@ -79,7 +79,7 @@ def _on(wish: PendingPod, node: Node, budgets: Budgets) -> Victims | None:
     victims, violations = [], 0
     for each in [*breaking, *harmless]:
         gone.discard(each.uid)
-        if _refused(wish, node, gone) is not None:
+        if _refusal_without(wish, node, gone) is not None:
             gone.add(each.uid)
             victims.append(each)
             violations += each in breaking
@@ -91,5 +91,5 @@ def _importance(each: PodOnNode) -> tuple[int, str]:
     return -each.priority, (each.pod.get("status") or {}).get("startTime") or "~"
 
 
-def _refused(wish: PendingPod, node: Node, gone: set[str]) -> Refusal | None:
-    return wish.refusal(node.without(gone))
+def _refusal_without(wish: PendingPod, node: Node, victims: set[str]) -> Refusal | None:
+    return wish.refusal(node.without(victims))

@@ -95,9 +95,9 @@ class Volumes:
                 return _NONE_FITS
         return ""
 
-    def _match(self, claim: Object, node: Object, taken: set[str]) -> Object | None:
-        free = (each for each in self._volumes.items() if each["metadata"]["name"] not in taken)
-        return matches.best(claim, free, node)
+    def _match(self, claim: Object, node: Object, assigned: set[str]) -> Object | None:
+        free = (each for each in self._volumes.items() if each["metadata"]["name"] not in assigned)
+        return matches.best_volume(claim, free, node)
 
     def _class(self, claim: Object) -> Object | None:
         return self._classes.get(Key("", matches.class_of(claim)))

@@ -45,14 +45,14 @@ def is_headless(service: Object) -> bool:
     return bool(service["spec"].get("clusterIP") == "None")
 
 
-def is_wanted(service: Object) -> bool:
+def has_managed_endpoints(service: Object) -> bool:
     """Return whether controllers write the Service's addresses: it has a selector, and its type is
     not ExternalName."""
     spec = service["spec"]
     return bool(spec.get("selector")) and spec.get("type") != "ExternalName"
 
 
-def selected(service: Object, candidates: Informer) -> list[Object]:
+def selected_pods(service: Object, candidates: Informer) -> list[Object]:
     """Return the selected pods that have an address and are not terminal, sorted by name."""
     found = [
         pod

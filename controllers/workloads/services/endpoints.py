@@ -17,11 +17,11 @@ MANAGED_BY = "endpoints.kubernetes.io/managed-by"
 _US = "endpoint-controller"
 
 
-def subsets(service: Object, found: list[Object]) -> list[Object]:
+def subsets(service: Object, selected_pods: list[Object]) -> list[Object]:
     """Return the addresses of the pods, grouped by ports (RepackSubsets)."""
     by_port: dict[Port | None, tuple[list[Object], list[Object]]] = {}
     publishes = service["spec"].get("publishNotReadyAddresses")
-    for pod in found:
+    for pod in selected_pods:
         if pods.is_deleting(pod) and not publishes:
             continue
         address = _address(service, pod)
@@ -44,14 +44,14 @@ def subsets(service: Object, found: list[Object]) -> list[Object]:
         subset: Object = {}
         for member, members in (("addresses", ready), ("notReadyAddresses", unready)):
             if members:
-                subset[member] = sorted(members, key=lambda each: _ordered(each["ip"]))
+                subset[member] = sorted(members, key=lambda each: _sort_key(each["ip"]))
         if ports:
             subset["ports"] = [port.dump(named=False) for port in ports]
         made.append(subset)
     return made
 
 
-def _ordered(ip: str) -> tuple[int, ...] | tuple[str]:
+def _sort_key(ip: str) -> tuple[int, ...] | tuple[str]:
     return tuple(map(int, ip.split("."))) if ":" not in ip else (ip,)
 
 
@@ -80,12 +80,12 @@ def add(cluster: Cluster) -> None:
             if present is not None and labels.get(MANAGED_BY) == _US:
                 await writes.delete(client, ENDPOINTS, present)
             return
-        if not addresses.is_wanted(service) or pods.is_deleting(service):
+        if not addresses.has_managed_endpoints(service) or pods.is_deleting(service):
             return
         labels = {**(service["metadata"].get("labels") or {}), MANAGED_BY: _US}
         if addresses.is_headless(service):
             labels[HEADLESS] = ""
-        wanted = subsets(service, addresses.selected(service, candidates))
+        wanted = subsets(service, addresses.selected_pods(service, candidates))
         if present is None:
             metadata = {"name": key.name, "namespace": key.namespace, "labels": labels}
             body: Object = {"apiVersion": "v1", "kind": "Endpoints", "metadata": metadata}

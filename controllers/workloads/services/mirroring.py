@@ -21,7 +21,7 @@ _NOT_COPIED = (
     "kubectl.kubernetes.io/last-applied-configuration",
     "endpoints.kubernetes.io/last-change-trigger-time",
 )
-_AT_MOST = 1000
+_MAX_ADDRESSES = 1000
 """The maximum number of addresses of one subset that are copied."""
 
 
@@ -45,7 +45,7 @@ def _groups(endpoints: Object) -> dict[tuple[str, tuple[Port, ...]], list[Object
         )
         found = [(each, True) for each in subset.get("addresses") or ()]
         found += [(each, False) for each in subset.get("notReadyAddresses") or ()]
-        for address, ready in found[:_AT_MOST]:
+        for address, ready in found[:_MAX_ADDRESSES]:
             family = addresses.family(address["ip"])
             made: Object = {"addresses": [address["ip"]], "conditions": {"ready": ready}}
             for member in ("hostname", "nodeName", "targetRef"):
@@ -59,7 +59,7 @@ def add(cluster: Cluster) -> None:
     """Run the controller that copies Endpoints to EndpointSlices."""
     known, services = cluster.informer(ENDPOINTS), cluster.informer(SERVICES)
     client, cache = cluster.client(), cluster.informer(SLICES)
-    writer = slices.Writer(client, cache, slices.indexed(cluster), _US)
+    writer = slices.Writer(client, cache, slices.slice_index(cluster), _US)
 
     async def reconcile(key: Key) -> None:
         endpoints, service = known.get(key), services.get(key)

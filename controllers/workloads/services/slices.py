@@ -20,20 +20,22 @@ SLICES = "discovery.k8s.io/v1/endpointslices"
 SERVICE_NAME = "kubernetes.io/service-name"
 MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
 _US = "endpointslice-controller.k8s.io"
-_AT_MOST = 100
+_MAX_ENDPOINTS = 100
 DesiredSlice = tuple[str, tuple[Port, ...], list[Object]]
 """A wanted slice: the family of its addresses, their ports, and the endpoints."""
 
 
-def indexed(cluster: Cluster) -> Index:
-    """Return an index of slices by namespace, Service and manager (see `place`)."""
-    return cluster.informer(SLICES).index(_place)
+def slice_index(cluster: Cluster) -> Index:
+    """Return an index of slices by namespace, Service and manager (see `index_value`)."""
+    return cluster.informer(SLICES).index(_index_values)
 
 
-def _place(obj: Object) -> Iterable[str]:
+def _index_values(obj: Object) -> Iterable[str]:
     meta = obj["metadata"]
     labels = meta.get("labels") or {}
-    return (place(meta["namespace"], labels.get(SERVICE_NAME, ""), labels.get(MANAGED_BY, "")),)
+    return (
+        index_value(meta["namespace"], labels.get(SERVICE_NAME, ""), labels.get(MANAGED_BY, "")),
+    )
 
 
 def managed_by(manager: str) -> Callable[[Change], Iterator[Key]]:
@@ -48,7 +50,7 @@ def managed_by(manager: str) -> Callable[[Change], Iterator[Key]]:
     return of_slice
 
 
-def place(namespace: str, service: str, manager: str) -> str:
+def index_value(namespace: str, service: str, manager: str) -> str:
     """Return the value in the index for the slices of a Service by a manager."""
     return f"{namespace}/{service}/{manager}"
 
@@ -64,19 +66,23 @@ class Writer:
 
     def present(self, namespace: str, service: str) -> list[Object]:
         """Return the manager's slices of a Service that are not in deletion."""
-        keys = self._index.keys(place(namespace, service, self._manager))
+        keys = self._index.keys(index_value(namespace, service, self._manager))
         found = (self._cache.get(key) for key in keys)
         return [each for each in found if each is not None and not pods.is_deleting(each)]
 
     async def write(
-        self, owner: Object, wanted: list[DesiredSlice], labels: dict[str, str], annotations: Object
+        self,
+        owner: Object,
+        desired: list[DesiredSlice],
+        labels: dict[str, str],
+        annotations: Object,
     ) -> None:
         """Change, create and delete slices. Reuses slices of the same family, first those with the
         same ports."""
         namespace, name = owner["metadata"]["namespace"], owner["metadata"]["name"]
         left = self.present(namespace, name)
         changes = []
-        for family, ports, endpoints in wanted:
+        for family, ports, endpoints in desired:
             body: Object = {
                 "addressType": family,
                 "endpoints": endpoints,
@@ -88,7 +94,7 @@ class Writer:
                 left.remove(fitting[0])
                 changes.append(self._change(fitting[0], body, labels, annotations))
             else:
-                changes.append(self._make(owner, body, labels, annotations))
+                changes.append(self._create(owner, body, labels, annotations))
         changes += [self._delete(each) for each in left]
         await asyncio.gather(*changes)
         await self._cache.caught_up()
@@ -103,7 +109,7 @@ class Writer:
         metadata = {**meta, "labels": labels, "annotations": annotations}
         await writes.update(self._client, {**present, **body, "metadata": metadata})
 
-    async def _make(
+    async def _create(
         self, owner: Object, body: Object, labels: dict[str, str], annotations: Object
     ) -> None:
         metadata: Object = {
@@ -122,11 +128,11 @@ class Writer:
 
 
 def in_chunks(groups: dict[tuple[str, tuple[Port, ...]], list[Object]]) -> list[DesiredSlice]:
-    """Split the endpoints of each family and ports into slices of at most `_AT_MOST`."""
+    """Split the endpoints of each family and ports into slices of at most `_MAX_ENDPOINTS`."""
     return [
-        (family, ports, endpoints[start : start + _AT_MOST])
+        (family, ports, endpoints[start : start + _MAX_ENDPOINTS])
         for (family, ports), endpoints in groups.items()
-        for start in range(0, len(endpoints), _AT_MOST)
+        for start in range(0, len(endpoints), _MAX_ENDPOINTS)
     ]
 
 
@@ -157,11 +163,11 @@ def add(cluster: Cluster) -> None:
     """Run the controller that writes the EndpointSlices of Services."""
     services, candidates = cluster.informer(SERVICES), cluster.informer(PODS)
     nodes, cache = cluster.informer(NODES), cluster.informer(SLICES)
-    writer = Writer(cluster.client(), cache, indexed(cluster), _US)
+    writer = Writer(cluster.client(), cache, slice_index(cluster), _US)
 
-    def wanted(service: Object) -> list[DesiredSlice]:
+    def desired_slices(service: Object) -> list[DesiredSlice]:
         groups: dict[tuple[str, tuple[Port, ...]], list[Object]] = {}
-        for pod in addresses.selected(service, candidates):
+        for pod in addresses.selected_pods(service, candidates):
             own = addresses.ports(service, pod)
             node = nodes.get(Key("", pod["spec"].get("nodeName") or ""))
             for address in addresses.addresses(pod):
@@ -176,7 +182,11 @@ def add(cluster: Cluster) -> None:
 
     async def reconcile(key: Key) -> None:
         service = services.get(key)
-        if service is None or pods.is_deleting(service) or not addresses.is_wanted(service):
+        if (
+            service is None
+            or pods.is_deleting(service)
+            or not addresses.has_managed_endpoints(service)
+        ):
             return  # the garbage collector deletes the slices of a deleted Service
         labels = {
             **(service["metadata"].get("labels") or {}),
@@ -185,7 +195,7 @@ def add(cluster: Cluster) -> None:
         }
         if addresses.is_headless(service):
             labels[HEADLESS] = ""
-        await writer.write(service, wanted(service), labels, {})
+        await writer.write(service, desired_slices(service), labels, {})
 
     cluster.manager.add(
         Controller(

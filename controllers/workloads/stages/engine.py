@@ -28,7 +28,7 @@ from inkube.schemas.status import StatusError
 logger = logging.getLogger(__name__)
 
 STAGES = "kwok.x-k8s.io/v1alpha1/stages"
-MOST = 200
+MAX_STAGES = 200
 """Stages of one kind that the engine plays, the first by name. It logs how many it omits."""
 CHANGES, PERIOD = 10, 1.0
 """After CHANGES stages on one object within PERIOD seconds, the object must wait."""
@@ -37,19 +37,19 @@ PAUSE = 10.0
 CONCURRENCY = 32
 
 
-class Before(NamedTuple):
-    """The result of `Life.before`: whether it changed the object, and seconds until the next check
+class Preparation(NamedTuple):
+    """The result of `Life.prepare`: whether it changed the object, and seconds until the next check
     (0: no check)."""
 
-    changed: bool = False
-    again: float = 0.0
+    has_changed: bool = False
+    next_seconds: float = 0.0
 
 
-NOTHING = Before()
+NO_PREPARATION = Preparation()
 
 
 class Life(Protocol):
-    """The behavior of a kind next to its stages. `Everything` is for kinds with only stages."""
+    """The behavior of a kind next to its stages. `EveryObject` is for kinds with only stages."""
 
     def handles(self, obj: Object) -> bool:
         """Return whether stages can change the object."""
@@ -59,7 +59,7 @@ class Life(Protocol):
         """Watches of other resources on which the stages of an object depend."""
         ...
 
-    async def before(self, obj: Object) -> Before:
+    async def prepare(self, obj: Object) -> Preparation:
         """Make the changes that precede all stages."""
         ...
 
@@ -72,7 +72,7 @@ class Life(Protocol):
         ...
 
 
-class Everything:
+class EveryObject:
     """The behavior of all other kinds: only stages, for all objects."""
 
     def __init__(self, client: Client, resource: GVR) -> None:
@@ -87,9 +87,9 @@ class Everything:
         """Return no watches, because only the object itself matters."""
         return ()
 
-    async def before(self, obj: Object) -> Before:
+    async def prepare(self, obj: Object) -> Preparation:
         """Return NOTHING, without any change."""
-        return NOTHING
+        return NO_PREPARATION
 
     def adjust(self, obj: Object, patch: Any) -> Any:
         """Return the patch unchanged."""
@@ -160,7 +160,7 @@ class Engine:
                 by_kind.setdefault((stage.api_version, stage.kind), []).append(stage)
         missing = False
         for about in by_kind.keys() | self._players.keys():
-            missing |= not await self._give(about, by_kind.get(about, []))
+            missing |= not await self._assign(about, by_kind.get(about, []))
         return Result(requeue_after=5.0) if missing else None
 
     def _stage(self, obj: Object) -> Stage | None:
@@ -168,11 +168,11 @@ class Engine:
         name, version = meta["name"], meta["resourceVersion"]
         known = self._read.get(name)
         if known is None or known[0] != version:
-            known = (version, self._compiled(obj))
+            known = (version, self._compile(obj))
             self._read[name] = known
         return known[1]
 
-    def _compiled(self, obj: Object) -> Stage | None:
+    def _compile(self, obj: Object) -> Stage | None:
         name = obj["metadata"]["name"]
         try:
             stage = stages.read(obj, self._parts.functions)
@@ -184,10 +184,10 @@ class Engine:
             return stage
         return stages.with_native(stage, native, native.status)
 
-    async def _give(self, about: tuple[str, str], found: list[Stage]) -> bool:
+    async def _assign(self, about: tuple[str, str], compiled: list[Stage]) -> bool:
         """Assign stages to the player of a kind. Returns False if the kind is not served yet."""
         player = self._players.get(about)
-        if not found and player is not None:
+        if not compiled and player is not None:
             del self._players[about]
             await self._parts.manager.remove(player.name)
             return True
@@ -195,22 +195,22 @@ class Engine:
         if kind is None:
             logger.info("stages of %s %s wait until it is served", *about)
             return False
-        if len(found) > MOST:
-            logger.warning("%d stages of %s are left out", len(found) - MOST, about[1])
-            found = found[:MOST]
+        if len(compiled) > MAX_STAGES:
+            logger.warning("%d stages of %s are left out", len(compiled) - MAX_STAGES, about[1])
+            compiled = compiled[:MAX_STAGES]
         if player is None:
-            life = self._parts.lives.get(about) or Everything(self._parts.client, kind.resource)
+            life = self._parts.lives.get(about) or EveryObject(self._parts.client, kind.resource)
             player = _Player(self._parts, kind.resource, life)
-            player.stages = found
+            player.stages = compiled
             self._players[about] = player
             self._parts.manager.add(player.controller())
-        elif player.stages != found:
-            player.stages = found
+        elif player.stages != compiled:
+            player.stages = compiled
             player.look_at_all()
         return True
 
 
-class _Waiting(NamedTuple):
+class _ScheduledStage(NamedTuple):
     """A chosen stage and its due time in seconds of the monotonic clock."""
 
     uid: str
@@ -229,7 +229,7 @@ class _Player:
         self._informer = parts.manager.informers.of(resource)
         self.name = f"stages-{resource.resource}.{resource.group}"
         self.stages: list[Stage] = []
-        self._waiting: dict[Key, _Waiting] = {}
+        self._scheduled: dict[Key, _ScheduledStage] = {}
         self._written: dict[Key, int] = {}
         self._changes: dict[Key, list[float]] = {}
         self._add: Callable[[Key], None] = lambda key: None
@@ -271,17 +271,19 @@ class _Player:
         if not self._life.handles(obj):
             self._forget(key)
             return None
-        before = await self._life.before(obj)
-        if before.changed:
+        before = await self._life.prepare(obj)
+        if before.has_changed:
             return None
         result = await self._advance(key, obj)
-        waits = [wait for wait in (before.again, result.requeue_after if result else 0) if wait]
+        waits = [
+            wait for wait in (before.next_seconds, result.requeue_after if result else 0) if wait
+        ]
         return Result(requeue_after=min(waits)) if waits else None
 
     async def _advance(self, key: Key, obj: Object) -> Result | None:
         """Choose a stage and play it when due. Repeat this after immediateNextStage."""
         for _ in range(CHANGES):
-            waiting = self._chosen(key, obj)
+            waiting = self._schedule(key, obj)
             if waiting is None:
                 return None
             left = waiting.due - self._clock.monotonic()
@@ -289,28 +291,28 @@ class _Player:
                 return Result(requeue_after=left)
             if self._is_restless(key):
                 return await self._pause(key, obj, waiting.stage)
-            self._waiting.pop(key, None)
+            self._scheduled.pop(key, None)
             changed = await self._play(key, obj, waiting.stage)
             if changed is None or not waiting.stage.is_immediate:
                 return None
             obj = changed
         return Result(requeue_after=PAUSE)
 
-    def _chosen(self, key: Key, obj: Object) -> _Waiting | None:
+    def _schedule(self, key: Key, obj: Object) -> _ScheduledStage | None:
         uid = obj["metadata"].get("uid", "")
-        waiting = self._waiting.get(key)
+        waiting = self._scheduled.get(key)
         if waiting is not None and waiting.uid == uid and waiting.stage in self.stages:
             selector = waiting.stage.selector
-            if selector is not None and selector.fits(obj):
+            if selector is not None and selector.matches(obj):
                 return waiting
         chance = Late(lambda: self._chance(key, obj))
-        stage = stages.choose(self.stages, obj, chance)
+        stage = stages.choose_stage(self.stages, obj, chance)
         if stage is None:
-            self._waiting.pop(key, None)
+            self._scheduled.pop(key, None)
             return None
         delay = stage.delay.seconds(obj, self._clock.now(), chance)
-        found = _Waiting(uid, stage, self._clock.monotonic() + delay)
-        self._waiting[key] = found
+        found = _ScheduledStage(uid, stage, self._clock.monotonic() + delay)
+        self._scheduled[key] = found
         return found
 
     def _chance(self, key: Key, obj: Object) -> random.Random:
@@ -337,7 +339,7 @@ class _Player:
         text = f"{CHANGES} stages within a second, the next ({stage.name}) waits {PAUSE:g} s"
         await self._parts.events.warning(obj, "StageLoop", text)
         self._changes.pop(key, None)
-        self._waiting[key] = self._waiting[key]._replace(due=self._clock.monotonic() + PAUSE)
+        self._scheduled[key] = self._scheduled[key]._replace(due=self._clock.monotonic() + PAUSE)
         return Result(requeue_after=PAUSE)
 
     async def _play(self, key: Key, obj: Object, stage: Stage) -> Object | None:
@@ -367,7 +369,7 @@ class _Player:
 
     async def _step(self, obj: Object, step: stages.Step) -> Object | None:
         actions: dict[type, Callable[[Object, Any], Awaitable[Object | None]]] = {
-            stages.Event: self._tell,
+            stages.Event: self._record_event,
             stages.Finalizers: self._set_finalizers,
             stages.Delete: self._delete,
             stages.Patch: self._patch,
@@ -375,7 +377,7 @@ class _Player:
         }
         return await actions[type(step)](obj, step)
 
-    async def _tell(self, obj: Object, event: stages.Event) -> Object:
+    async def _record_event(self, obj: Object, event: stages.Event) -> Object:
         record = (
             self._parts.events.warning if event.type == "Warning" else self._parts.events.normal
         )
@@ -444,6 +446,6 @@ class _Player:
         return obj
 
     def _forget(self, key: Key) -> None:
-        self._waiting.pop(key, None)
+        self._scheduled.pop(key, None)
         self._written.pop(key, None)
         self._changes.pop(key, None)

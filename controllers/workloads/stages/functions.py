@@ -13,7 +13,12 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from inkube.controllers.workloads.stages import gotemplates
-from inkube.controllers.workloads.stages.gotemplates import Function, RunError, is_true, printed
+from inkube.controllers.workloads.stages.gotemplates import (
+    Function,
+    RunError,
+    format_value,
+    is_true,
+)
 from inkube.schemas import meta
 from inkube.schemas.clock import Clock
 from inkube.schemas.golang import gotext
@@ -49,7 +54,7 @@ def helpers(clock: Clock, addresses: Addresses) -> Mapping[str, Function]:
         "now": lambda: meta.format_time(clock.now()),
         "StartTime": lambda: started,
         "Version": lambda: VERSION,
-        "Quote": lambda value: json.dumps(printed(value) if value is not None else ""),
+        "Quote": lambda value: json.dumps(format_value(value) if value is not None else ""),
         "YAML": _yaml,
         "NodeConditions": lambda: node_conditions(meta.format_time(clock.now())),
         "NodeIPWith": lambda node: addresses.node(_text(node)),
@@ -109,7 +114,7 @@ class _NoAddresses:
 
 
 def _text(value: Any) -> str:
-    return "" if value is None else printed(value)
+    return "" if value is None else format_value(value)
 
 
 def _yaml(value: Any, indent: Any = 0) -> str:
@@ -187,7 +192,7 @@ def _fail(message: Any) -> Any:
     raise RunError(_text(message))
 
 
-def _decoded(text: Any) -> str:
+def _decode(text: Any) -> str:
     try:
         return base64.b64decode(_text(text), validate=True).decode("utf-8", "replace")
     except binascii.Error as error:
@@ -211,7 +216,7 @@ def _has_key(mapping: Any, key: Any) -> bool:
     return isinstance(mapping, dict) and key in mapping
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     if value is None:
         return []
     if not isinstance(value, list):
@@ -242,18 +247,18 @@ _SPRIG: dict[str, Callable[..., Any]] = {
     },
     "first": lambda items: items[0] if items else None,
     "last": lambda items: items[-1] if items else None,
-    "rest": lambda items: _listed(items)[1:],
-    "initial": lambda items: _listed(items)[:-1],
-    "append": lambda items, item: [*_listed(items), item],
-    "prepend": lambda items, item: [item, *_listed(items)],
-    "concat": lambda *lists: [item for one in lists for item in _listed(one)],
-    "has": lambda item, items: item in _listed(items),
-    "without": lambda items, *gone: [item for item in _listed(items) if item not in gone],
-    "reverse": lambda items: _listed(items)[::-1],
-    "uniq": lambda items: [x for at, x in enumerate(_listed(items)) if x not in items[:at]],
-    "compact": lambda items: [item for item in _listed(items) if is_true(item)],
-    "sortAlpha": lambda items: sorted(_text(item) for item in _listed(items)),
-    "join": lambda by, items: _text(by).join(_text(item) for item in _listed(items)),
+    "rest": lambda items: _as_list(items)[1:],
+    "initial": lambda items: _as_list(items)[:-1],
+    "append": lambda items, item: [*_as_list(items), item],
+    "prepend": lambda items, item: [item, *_as_list(items)],
+    "concat": lambda *lists: [item for one in lists for item in _as_list(one)],
+    "has": lambda item, items: item in _as_list(items),
+    "without": lambda items, *gone: [item for item in _as_list(items) if item not in gone],
+    "reverse": lambda items: _as_list(items)[::-1],
+    "uniq": lambda items: [x for at, x in enumerate(_as_list(items)) if x not in items[:at]],
+    "compact": lambda items: [item for item in _as_list(items) if is_true(item)],
+    "sortAlpha": lambda items: sorted(_text(item) for item in _as_list(items)),
+    "join": lambda by, items: _text(by).join(_text(item) for item in _as_list(items)),
     "splitList": lambda by, text: _text(text).split(_text(by)),
     "until": _until,
     "lower": lambda text: _text(text).lower(),
@@ -295,7 +300,7 @@ _SPRIG: dict[str, Callable[..., Any]] = {
     "kindOf": lambda value: _KINDS.get(type(value), "invalid"),
     "kindIs": lambda kind, value: _KINDS.get(type(value), "invalid") == kind,
     "b64enc": lambda text: base64.b64encode(_text(text).encode()).decode(),
-    "b64dec": _decoded,
+    "b64dec": _decode,
     "sha256sum": lambda text: hashlib.sha256(_text(text).encode()).hexdigest(),
 }
 

@@ -16,7 +16,7 @@ from inkube.schemas.objects import Object
 
 Check = Callable[[Object], list[FieldError]]
 KWOK = "kwok.x-k8s.io"
-OWN = "workloads.inkube.dev"
+INKUBE_GROUP = "workloads.inkube.dev"
 
 _STRING: Object = {"type": "string"}
 _INTEGER: Object = {"type": "integer", "format": "int64"}
@@ -220,9 +220,9 @@ def schema_kinds() -> list[SchemaKind]:
                 Column("Delay", "integer", ".spec.delay.durationMilliseconds"),
             ),
         ),
-        _kind(OWN, "Script", _SCRIPT, version="v1", check=check_script),
+        _kind(INKUBE_GROUP, "Script", _SCRIPT, version="v1", check=check_script),
         _kind(
-            OWN,
+            INKUBE_GROUP,
             "ClusterScript",
             _CLUSTER_SCRIPT,
             version="v1",

@@ -18,7 +18,7 @@ UNREADY = "pod-unready.stage.kwok.x-k8s.io"
 NOT_READY = "node-not-ready.stage.kwok.x-k8s.io"
 FAIL, COMPLETE = "pod-fail.stage.kwok.x-k8s.io", "pod-complete.stage.kwok.x-k8s.io"
 INDEX = "batch.kubernetes.io/job-completion-index"
-SMALL = {"cpu": "4", "memory": "8Gi", "pods": "110"}
+DEFAULT_CAPACITY = {"cpu": "4", "memory": "8Gi", "pods": "110"}
 
 
 class Native(NamedTuple):
@@ -27,7 +27,7 @@ class Native(NamedTuple):
     select: Callable[[Object], bool]
     status: Callable[[Object], Object] | None
 
-    def fits(self, obj: Object) -> bool:
+    def matches(self, obj: Object) -> bool:
         """Return whether the object is selected."""
         return self.select(obj)
 
@@ -39,22 +39,22 @@ class Natives:
         self._clock = clock
         self._addresses = addresses
         self.by_name = {
-            "pod-ready": Native(_is_to_start, self._running),
-            "pod-complete": Native(_is_to_complete, self._completed),
-            "pod-complete-bare": Native(_is_bare, self._completed),
-            "pod-complete-other-index": Native(_is_to_complete_after_all, self._completed),
-            "pod-fail": Native(_is_to_fail, self._failed),
+            "pod-ready": Native(_is_to_start, self._running_status),
+            "pod-complete": Native(_is_to_complete, self._completed_status),
+            "pod-complete-bare": Native(_is_bare, self._completed_status),
+            "pod-complete-other-index": Native(_is_to_complete_after_all, self._completed_status),
+            "pod-fail": Native(_is_to_fail, self._failed_status),
             "pod-delete": Native(_is_deleting, None),
             "pod-turns-unready": Native(_turns_unready, self._turned_unready),
             "pod-turns-ready": Native(_turns_ready, self._turned_ready),
-            "node-initialize": Native(_is_to_register, self._registered),
+            "node-initialize": Native(_is_to_register, self._registered_status),
             "node-not-ready": Native(_is_to_be_ill, self._ill),
         }
 
     def _now(self) -> str:
         return meta.format_time(self._clock.now())
 
-    def _running(self, pod: Object) -> Object:
+    def _running_status(self, pod: Object) -> Object:
         spec, own, now = pod["spec"], pod["metadata"], self._now()
         host = self._addresses.node(spec["nodeName"])
         address = self._addresses.pod(
@@ -86,16 +86,22 @@ class Natives:
             status["initContainerStatuses"] = [_init(one, now) for one in spec["initContainers"]]
         return status
 
-    def _completed(self, pod: Object) -> Object:
-        return self._ended(pod, "Succeeded", code=0, reason="Completed", why="PodCompleted")
+    def _completed_status(self, pod: Object) -> Object:
+        return self._ended_status(
+            pod, "Succeeded", code=0, reason="Completed", condition_reason="PodCompleted"
+        )
 
-    def _failed(self, pod: Object) -> Object:
+    def _failed_status(self, pod: Object) -> Object:
         notes = pod["metadata"].get("annotations") or {}
         code = int(notes.get(f"{FAIL}/exit-code") or "1")
         reason = notes.get(f"{FAIL}/reason") or "Error"
-        return self._ended(pod, "Failed", code=code, reason=reason, why="PodFailed")
+        return self._ended_status(
+            pod, "Failed", code=code, reason=reason, condition_reason="PodFailed"
+        )
 
-    def _ended(self, pod: Object, phase: str, *, code: int, reason: str, why: str) -> Object:
+    def _ended_status(
+        self, pod: Object, phase: str, *, code: int, reason: str, condition_reason: str
+    ) -> Object:
         now = self._now()
         start = pod["status"].get("startTime")
         state = {
@@ -106,8 +112,8 @@ class Natives:
         return {
             "phase": phase,
             "conditions": [
-                _condition("Ready", now, status="False", reason=why),
-                _condition("ContainersReady", now, status="False", reason=why),
+                _condition("Ready", now, status="False", reason=condition_reason),
+                _condition("ContainersReady", now, status="False", reason=condition_reason),
             ],
             "containerStatuses": [
                 _container(one, ready=False, started=False, state=state)
@@ -117,23 +123,25 @@ class Natives:
 
     def _turned_unready(self, pod: Object) -> Object:
         why = _unready(pod)
-        return self._turned(pod, is_ready=False, why=why)
+        return self._readiness_status(pod, is_ready=False, condition=why)
 
     def _turned_ready(self, pod: Object) -> Object:
-        return self._turned(
-            pod, is_ready=True, why={"status": "True", "reason": None, "message": None}
+        return self._readiness_status(
+            pod, is_ready=True, condition={"status": "True", "reason": None, "message": None}
         )
 
-    def _turned(self, pod: Object, *, is_ready: bool, why: Object) -> Object:
+    def _readiness_status(self, pod: Object, *, is_ready: bool, condition: Object) -> Object:
         now = self._now()
         return {
-            "conditions": [_condition(kind, now, **why) for kind in ("Ready", "ContainersReady")],
+            "conditions": [
+                _condition(kind, now, **condition) for kind in ("Ready", "ContainersReady")
+            ],
             "containerStatuses": [
                 {**one, "ready": is_ready} for one in pod["status"]["containerStatuses"]
             ],
         }
 
-    def _registered(self, node: Object) -> Object:
+    def _registered_status(self, node: Object) -> Object:
         status = node.get("status") or {}
         info = status.get("nodeInfo") or {}
         name = node["metadata"]["name"]
@@ -143,8 +151,8 @@ class Natives:
                 {"type": "InternalIP", "address": self._addresses.node(name)},
                 {"type": "Hostname", "address": name},
             ],
-            "allocatable": status.get("allocatable") or status.get("capacity") or SMALL,
-            "capacity": status.get("capacity") or status.get("allocatable") or SMALL,
+            "allocatable": status.get("allocatable") or status.get("capacity") or DEFAULT_CAPACITY,
+            "capacity": status.get("capacity") or status.get("allocatable") or DEFAULT_CAPACITY,
             "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
             "nodeInfo": {
                 "architecture": info.get("architecture") or "amd64",
@@ -184,8 +192,8 @@ def condition_status(obj: Object, kind: str) -> str:
     return ""
 
 
-def _condition(kind: str, now: str, **why: Any) -> Object:
-    return {"type": kind, **why, "lastTransitionTime": now}
+def _condition(kind: str, now: str, **members: Any) -> Object:
+    return {"type": kind, **members, "lastTransitionTime": now}
 
 
 def _unready(pod: Object) -> Object:
@@ -197,10 +205,10 @@ def _unready(pod: Object) -> Object:
     }
 
 
-def _container(one: Object, *, ready: bool, started: bool, state: Object) -> Object:
+def _container(container: Object, *, ready: bool, started: bool, state: Object) -> Object:
     return {
-        "name": one["name"],
-        "image": one.get("image", ""),
+        "name": container["name"],
+        "image": container.get("image", ""),
         "imageID": "",
         "ready": ready,
         "started": started,
@@ -213,11 +221,11 @@ def _started(now: str) -> Object:
     return {"running": {"startedAt": now}}
 
 
-def _init(one: Object, now: str) -> Object:
-    if one.get("restartPolicy") == "Always":
-        return _container(one, ready=True, started=True, state=_started(now))
+def _init(container: Object, now: str) -> Object:
+    if container.get("restartPolicy") == "Always":
+        return _container(container, ready=True, started=True, state=_started(now))
     ended = {"exitCode": 0, "reason": "Completed", "startedAt": now, "finishedAt": now}
-    return _container(one, ready=True, started=False, state={"terminated": ended})
+    return _container(container, ready=True, started=False, state={"terminated": ended})
 
 
 def _notes(pod: Object) -> Object:

@@ -18,7 +18,7 @@ class StagesError(ValueError):
     """A set that does not exist, or a file that cannot be read."""
 
 
-def wanted(sources: Iterable[Path | str | Mapping[str, Any]]) -> list[Object]:
+def load_stages(sources: Iterable[Path | str | Mapping[str, Any]]) -> list[Object]:
     """Return the first stages of a server: those of the default set, then those of the sources.
 
     A later object replaces an earlier object of the same kind, namespace and name. Raises

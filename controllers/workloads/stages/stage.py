@@ -40,7 +40,7 @@ class Requirement(NamedTuple):
     operator: str
     values: frozenset[str]
 
-    def fits(self, obj: Object) -> bool:
+    def matches(self, obj: Object) -> bool:
         """Return whether the object meets the requirement."""
         found = [output for output in self.outputs(obj) if output is not None]
         if self.operator == "Exists":
@@ -51,12 +51,12 @@ class Requirement(NamedTuple):
         return among is (self.operator == "In")
 
 
-class Holds(NamedTuple):
+class ExpressionRequirement(NamedTuple):
     """A CEL expression that must be true."""
 
     outputs: Outputs
 
-    def fits(self, obj: Object) -> bool:
+    def matches(self, obj: Object) -> bool:
         """Return whether the expression is true for the object."""
         return self.outputs(obj) == [True]
 
@@ -64,7 +64,7 @@ class Holds(NamedTuple):
 class StageSelector(Protocol):
     """The selector of a stage."""
 
-    def fits(self, obj: Object) -> bool:
+    def matches(self, obj: Object) -> bool:
         """Return whether the object is selected."""
         ...
 
@@ -74,15 +74,15 @@ class Selector(NamedTuple):
 
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
-    requirements: tuple[Requirement | Holds, ...] = ()
+    requirements: tuple[Requirement | ExpressionRequirement, ...] = ()
 
-    def fits(self, obj: Object) -> bool:
+    def matches(self, obj: Object) -> bool:
         """Return whether the object is selected."""
         meta = obj["metadata"]
         return (
             _has_all(meta.get("labels"), self.labels)
             and _has_all(meta.get("annotations"), self.annotations)
-            and all(requirement.fits(obj) for requirement in self.requirements)
+            and all(requirement.matches(obj) for requirement in self.requirements)
         )
 
 
@@ -132,7 +132,7 @@ class Delete(NamedTuple):
     """The deletion of the object, without a grace period."""
 
 
-def _rendered(template: Template) -> Renderer:
+def _compile_template(template: Template) -> Renderer:
     """Return a renderer that decodes the text of a template as YAML."""
 
     def render(obj: Object) -> Any:
@@ -192,13 +192,13 @@ class Stage:
         return None
 
 
-def choose(stages: Sequence[Stage], obj: Object, chance: Chance) -> Stage | None:
+def choose_stage(stages: Sequence[Stage], obj: Object, chance: Chance) -> Stage | None:
     """Choose one of the stages that select the object, at random by weight, or evenly if all
     weights are 0. Returns None if no stage selects it."""
     weighed = [
         (stage, weight)
         for stage in stages
-        if stage.selector is not None and stage.selector.fits(obj)
+        if stage.selector is not None and stage.selector.matches(obj)
         if (weight := stage.weight_of(obj)) is not None
     ]
     if len(weighed) <= 1:
@@ -285,47 +285,47 @@ class _Reader:
             tuple(one for one in requirements if one is not None),
         )
 
-    def _requirement(self, term: Object, place: str) -> Requirement | Holds | None:
+    def _requirement(self, term: Object, path: str) -> Requirement | ExpressionRequirement | None:
         if term.get("cel") is not None:
-            outputs = self._cel(term["cel"].get("expression") or "", f"{place}.cel.expression")
-            return Holds(outputs) if outputs is not None else None
+            outputs = self._cel(term["cel"].get("expression") or "", f"{path}.cel.expression")
+            return ExpressionRequirement(outputs) if outputs is not None else None
         if term.get("jq") is not None:
-            term, place = term["jq"], f"{place}.jq"
+            term, path = term["jq"], f"{path}.jq"
         operator, values = term.get("operator") or "", term.get("values") or []
         if operator not in OPERATORS:
-            self.errors.append(fielderrors.not_supported(f"{place}.operator", operator, OPERATORS))
+            self.errors.append(fielderrors.not_supported(f"{path}.operator", operator, OPERATORS))
         if operator in ("In", "NotIn") and not values:
-            self.errors.append(fielderrors.required(f"{place}.values"))
-        outputs = self._jq(term.get("key") or "", f"{place}.key")
+            self.errors.append(fielderrors.required(f"{path}.values"))
+        outputs = self._jq(term.get("key") or "", f"{path}.key")
         if outputs is None:
             return None
         return Requirement(outputs, operator, frozenset(values))
 
-    def _jq(self, text: str, place: str) -> Outputs | None:
+    def _jq(self, text: str, path: str) -> Outputs | None:
         if not text:
-            self.errors.append(fielderrors.required(place))
+            self.errors.append(fielderrors.required(path))
             return None
         try:
             return expressions.of_jq(text)
         except ExpressionError as error:
-            self.errors.append(fielderrors.invalid(place, text, str(error)))
+            self.errors.append(fielderrors.invalid(path, text, str(error)))
             return None
 
-    def _cel(self, text: str, place: str) -> Outputs | None:
+    def _cel(self, text: str, path: str) -> Outputs | None:
         try:
             return expressions.of_cel(text)
         except ExpressionError as error:
-            self.errors.append(fielderrors.invalid(place, text, str(error)))
+            self.errors.append(fielderrors.invalid(path, text, str(error)))
             return None
 
-    def _expression(self, source: Object | None, place: str) -> Outputs | None:
+    def _expression(self, source: Object | None, path: str) -> Outputs | None:
         if not source:
             return None
         if source.get("cel") is not None:
-            return self._cel(source["cel"].get("expression") or "", f"{place}.cel.expression")
+            return self._cel(source["cel"].get("expression") or "", f"{path}.cel.expression")
         if source.get("jq") is not None:
-            return self._jq(source["jq"].get("expression") or "", f"{place}.jq.expression")
-        return self._jq(source.get("expressionFrom") or "", f"{place}.expressionFrom")
+            return self._jq(source["jq"].get("expression") or "", f"{path}.jq.expression")
+        return self._jq(source.get("expressionFrom") or "", f"{path}.expressionFrom")
 
     def _delay(self, delay: Object) -> Delay:
         return Delay(
@@ -368,7 +368,7 @@ class _Reader:
             if found is not None:
                 yield found
 
-    def _step(self, step: Object, place: str, about: tuple[str, str]) -> Step | None:
+    def _step(self, step: Object, path: str, about: tuple[str, str]) -> Step | None:
         if step.get("event") is not None:
             return self._event(step["event"])
         if step.get("finalizers") is not None:
@@ -376,11 +376,11 @@ class _Reader:
         if step.get("delete"):
             return Delete()
         if step.get("patch") is not None:
-            return self._patch(step["patch"], f"{place}.patch", about)
+            return self._patch(step["patch"], f"{path}.patch", about)
         if step.get("apply") is not None:
-            return self._apply(step["apply"], f"{place}.apply")
+            return self._apply(step["apply"], f"{path}.apply")
         self.errors.append(
-            fielderrors.required(place, "one of event, finalizers, delete, patch, apply")
+            fielderrors.required(path, "one of event, finalizers, delete, patch, apply")
         )
         return None
 
@@ -389,43 +389,43 @@ class _Reader:
             event.get("type") or "Normal", event.get("reason", ""), event.get("message", "")
         )
 
-    def _patch(self, patch: Object, place: str, about: tuple[str, str]) -> Patch | None:
-        self._refuse_impersonation(patch, "impersonation", place)
-        template = self._template(patch.get("template") or "", f"{place}.template")
+    def _patch(self, patch: Object, path: str, about: tuple[str, str]) -> Patch | None:
+        self._refuse_impersonation(patch, "impersonation", path)
+        template = self._template(patch.get("template") or "", f"{path}.template")
         kind = patch.get("type") or _default_type(about)
         if kind not in PATCHES:
-            self.errors.append(fielderrors.not_supported(f"{place}.type", kind, PATCHES))
+            self.errors.append(fielderrors.not_supported(f"{path}.type", kind, PATCHES))
             return None
         if template is None:
             return None
         return Patch(template, patch.get("subresource") or "", patch.get("root") or "", kind)
 
-    def _apply(self, apply: Object, place: str) -> Apply | None:
-        template = self._template(apply.get("template") or "", f"{place}.template")
+    def _apply(self, apply: Object, path: str) -> Apply | None:
+        template = self._template(apply.get("template") or "", f"{path}.template")
         kind: Any = apply.get("type") or "apply"
         kinds = ("apply", "merge", "strategic")
         if kind not in kinds:
-            self.errors.append(fielderrors.not_supported(f"{place}.type", kind, kinds))
+            self.errors.append(fielderrors.not_supported(f"{path}.type", kind, kinds))
             return None
         if template is None:
             return None
         return Apply(template, apply.get("subresource") or "", kind)
 
-    def _refuse_impersonation(self, patch: Object, member: str, place: str) -> None:
+    def _refuse_impersonation(self, patch: Object, member: str, path: str) -> None:
         if patch.get(member):
             self.errors.append(
                 FieldError(
                     fielderrors.Type.FORBIDDEN,
-                    f"{place}.{member}",
+                    f"{path}.{member}",
                     detail="not supported: stages write as the kubelet",
                 )
             )
 
-    def _template(self, text: str, place: str) -> Renderer | None:
+    def _template(self, text: str, path: str) -> Renderer | None:
         try:
-            return _rendered(gotemplates.compile(text, self._functions))
+            return _compile_template(gotemplates.compile(text, self._functions))
         except TemplateError as error:
-            self.errors.append(fielderrors.invalid(place, fielderrors.OMITTED, str(error)))
+            self.errors.append(fielderrors.invalid(path, fielderrors.OMITTED, str(error)))
             return None
 
 
@@ -463,8 +463,8 @@ def _period(text: str, now: datetime) -> float | None:
     return moment / 1e9 - now.timestamp()
 
 
-def _has_all(found: Mapping[str, str] | None, wanted: Mapping[str, str]) -> bool:
-    return not wanted or all((found or {}).get(key) == value for key, value in wanted.items())
+def _has_all(labels: Mapping[str, str] | None, required: Mapping[str, str]) -> bool:
+    return not required or all((labels or {}).get(key) == value for key, value in required.items())
 
 
 def _text(output: Any) -> str:

@@ -125,23 +125,23 @@ class Binder:
             await self._events.normal(claim, "WaitForFirstConsumer", _FIRST_CONSUMER)
             await self._write_claim_phase(claim, "Pending", None)
             return
-        volume = matches.best(claim, self._volumes.items())
+        volume = matches.best_volume(claim, self._volumes.items())
         if volume is not None:
             await self._bind(volume, claim)
             return
         await self._write_claim_phase(claim, "Pending", None)
-        await self._tell_pending(claim, found)
+        await self._record_pending(claim, found)
 
-    async def _tell_pending(self, claim: Object, found: Object | None) -> None:
+    async def _record_pending(self, claim: Object, volume: Object | None) -> None:
         name = matches.class_of(claim)
         if not name:
             await self._events.normal(claim, "FailedBinding", _NO_CLASS)
             return
-        if found is None:
+        if volume is None:
             text = f'storageclass.storage.k8s.io "{name}" not found'
             await self._events.warning(claim, "ProvisioningFailed", text)
             return
-        provisioner = found["provisioner"]
+        provisioner = volume["provisioner"]
         if provisioner == _NO_PROVISIONER:
             text = "no volume plugin matched name: kubernetes.io/no-provisioner"
             await self._events.warning(claim, "ProvisioningFailed", text)

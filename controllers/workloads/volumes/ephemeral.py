@@ -24,7 +24,7 @@ def add(cluster: Cluster) -> None:
     known, claims = cluster.informer(PODS), cluster.informer(CLAIMS)
     client, events = cluster.client(), cluster.recorder(_COMPONENT)
 
-    async def make(pod: Object, volume: Object) -> None:
+    async def create(pod: Object, volume: Object) -> None:
         namespace, name = pod["metadata"]["namespace"], pod["metadata"]["name"]
         own = f"{name}-{volume['name']}"
         present = claims.get(Key(namespace, own))
@@ -59,7 +59,7 @@ def add(cluster: Cluster) -> None:
         if pod is None or pods.is_deleting(pod):
             return
         for volume in _ephemeral(pod):
-            await make(pod, volume)
+            await create(pod, volume)
 
     def of_pod(change: Change) -> Iterator[Key]:
         """Yield the pod of a change, if it has ephemeral volumes. Most pods do not."""

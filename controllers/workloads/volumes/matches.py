@@ -53,7 +53,7 @@ def capacity(volume: Object) -> Quantity:
     return quantity.parse((volume["spec"].get("capacity") or {}).get("storage", "0"))
 
 
-def requested(claim: Object) -> Quantity:
+def requested_storage(claim: Object) -> Quantity:
     """Return the requested storage of a claim."""
     requests = (claim["spec"].get("resources") or {}).get("requests") or {}
     return quantity.parse(requests.get("storage", "0"))
@@ -62,7 +62,7 @@ def requested(claim: Object) -> Quantity:
 def why_not(volume: Object, claim: Object) -> str:
     """Return the reason why a volume does not satisfy a claim (checkVolumeSatisfyClaim), or "" if
     it does."""
-    if capacity(volume) < requested(claim):
+    if capacity(volume) < requested_storage(claim):
         return "requested PV is too small"
     if class_of(volume) != class_of(claim):
         return "storageClassName does not match"
@@ -75,7 +75,9 @@ def why_not(volume: Object, claim: Object) -> str:
     return ""
 
 
-def best(claim: Object, volumes: Iterable[Object], node: Object | None = None) -> Object | None:
+def best_volume(
+    claim: Object, volumes: Iterable[Object], node: Object | None = None
+) -> Object | None:
     """Return the volume with a claimRef to the claim, or the smallest available volume that
     satisfies it.
 

@@ -206,7 +206,7 @@ async def test_controllers_that_come_to_no_end_hold_no_write_up_for_long(monkeyp
     class Busy(Manager):
         is_working = True
 
-        async def worked_off(self):
+        async def wait_idle(self):
             await asyncio.Event().wait()
 
     monkeypatch.setattr(requestwaits, "CATCH_UP_SECONDS", 0.001)

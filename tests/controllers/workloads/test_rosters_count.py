@@ -73,4 +73,4 @@ def test_nothing_is_kept_of_pods_that_went():
     rosters.update(Change(None, pod))
     rosters.update(Change(pod, None))
     assert not rosters._rosters
-    assert not rosters._places
+    assert not rosters._memberships

@@ -429,11 +429,11 @@ def test_the_chaotic_set_hurts_pods_that_recover(kube):
 def test_a_file_adds_and_replaces_stages(name, tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text(yaml.safe_dump(a_stage(name, selector={})))
-    found = {obj["metadata"]["name"]: obj for obj in sets.wanted([path])}
+    found = {obj["metadata"]["name"]: obj for obj in sets.load_stages([path])}
     assert found[name]["spec"]["selector"] == {}
     assert len(found) == len(sets.builtin("fast"))
     with pytest.raises(sets.StagesError, match="neither a file nor one of the sets fast"):
-        sets.wanted(["none"])
+        sets.load_stages(["none"])
 
 
 @pytest.mark.parametrize("name", sets.NAMES)
@@ -503,8 +503,8 @@ def test_a_native_stage_does_what_its_file_says(name, obj):
     (stored,) = [one for one in sets.builtin("fast") if one["metadata"]["name"] == name]
     written = stage.read(stored, functions.helpers(clock, addresses))
     fast = native.Natives(clock, addresses).by_name[name]
-    assert fast.fits(obj) == written.selector.fits(obj)
-    if fast.fits(obj) and fast.status is not None:
+    assert fast.matches(obj) == written.selector.matches(obj)
+    if fast.matches(obj) and fast.status is not None:
         (step,) = written.steps
         assert _without_nulls(fast.status(obj)) == _without_nulls(step.render(obj))
 

@@ -20,7 +20,7 @@ async def test_a_limited_number_of_calls_runs_at_a_time():
         done.append(obj["n"])
 
     await writes.all_of(({"n": number} for number in range(100)), act)
-    assert most == writes.AT_ONCE
+    assert most == writes.MAX_CONCURRENT
     assert done == list(range(100))
 
 

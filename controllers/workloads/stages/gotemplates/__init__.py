@@ -19,8 +19,8 @@ from inkube.controllers.workloads.stages.gotemplates.values import (
     LONGEST,
     RunError,
     TemplateError,
+    format_value,
     is_true,
-    printed,
 )
 
 __all__ = [
@@ -30,6 +30,6 @@ __all__ = [
     "Template",
     "TemplateError",
     "compile",
+    "format_value",
     "is_true",
-    "printed",
 ]

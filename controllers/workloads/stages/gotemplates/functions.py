@@ -6,10 +6,10 @@ from typing import Any
 
 from inkube.controllers.workloads.stages.gotemplates.values import (
     RunError,
+    format_value,
     inside,
     is_int,
     is_true,
-    printed,
 )
 from inkube.schemas.golang import gotext
 
@@ -92,7 +92,7 @@ def _printf(form: Any, *values: Any) -> str:
             return f"%!{verb}(MISSING)"
         if len(width) > 4 or len(precision or "") > 4:
             raise RunError("printf: too wide")
-        text = _formatted(verb, left.pop(0), precision)
+        text = _format(verb, left.pop(0), precision)
         if "+" in flags and verb in "dfg" and not text.startswith("-"):
             text = f"+{text}"
         if "-" in flags:
@@ -103,11 +103,11 @@ def _printf(form: Any, *values: Any) -> str:
 
     text = _VERB.sub(put, form)
     if left:
-        text += "%!(EXTRA " + ", ".join(printed(value) for value in left) + ")"
+        text += "%!(EXTRA " + ", ".join(format_value(value) for value in left) + ")"
     return text
 
 
-def _formatted(verb: str, value: Any, precision: str | None) -> str:
+def _format(verb: str, value: Any, precision: str | None) -> str:
     if verb == "q" and isinstance(value, str):
         return gotext.quote(value)
     if verb == "d" and is_int(value):
@@ -117,11 +117,11 @@ def _formatted(verb: str, value: Any, precision: str | None) -> str:
     if verb in "fg" and isinstance(value, (int, float)):
         return f"{float(value):.{precision or 6}{verb}}"
     if verb == "t" and isinstance(value, bool):
-        return printed(value)
+        return format_value(value)
     if verb in "vs":
         text = inside(value)
         return text[: int(precision)] if precision and verb == "s" else text
-    return f"%!{verb}({printed(value)})"
+    return f"%!{verb}({format_value(value)})"
 
 
 def _println(*values: Any) -> str:

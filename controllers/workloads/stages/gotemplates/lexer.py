@@ -60,7 +60,7 @@ def pieces(text: str) -> Iterator[tuple[str, str]]:
         yield "text", rest
 
 
-def lexed(text: str) -> list[Lexeme]:
+def tokenize(text: str) -> list[Lexeme]:
     """Return the lexemes of an action, without spaces. Raises TemplateError."""
     found: list[Lexeme] = []
     at, glued = 0, False

@@ -10,9 +10,9 @@ from inkube.controllers.workloads.stages.gotemplates.values import (
     LONGEST,
     STEPS,
     RunError,
+    format_value,
     is_int,
     is_true,
-    printed,
 )
 
 
@@ -30,23 +30,23 @@ class State:
     def __init__(self, root: Any) -> None:
         self.output: list[str] = []
         self.scopes: list[dict[str, Any]] = [{"$": root}]
-        self._left = STEPS
-        self._room = LONGEST
+        self._remaining_steps = STEPS
+        self._remaining_length = LONGEST
 
     def step(self, steps: int = 1) -> None:
         """Count steps. Raises RunError after more than STEPS."""
-        self._left -= steps
-        if self._left < 0:
+        self._remaining_steps -= steps
+        if self._remaining_steps < 0:
             raise RunError(f"the template takes more than {STEPS} steps")
 
     def emit(self, text: str) -> None:
         """Add a text to the output. Raises RunError if the output exceeds LONGEST characters."""
-        self._room -= len(text)
-        if self._room < 0:
+        self._remaining_length -= len(text)
+        if self._remaining_length < 0:
             raise RunError(f"the template writes more than {LONGEST} characters")
         self.output.append(text)
 
-    def find(self, name: str) -> Any:
+    def variable(self, name: str) -> Any:
         """Return the value of the innermost variable with a name. Raises RunError if it is
         undefined."""
         for scope in reversed(self.scopes):
@@ -141,7 +141,7 @@ class Action(Node):
     def write(self, state: State, dot: Any) -> None:
         found = self._pipeline.value(state, dot)
         if not self._pipeline.names:
-            state.emit(printed(found))
+            state.emit(format_value(found))
 
 
 class If(Node):
@@ -199,14 +199,14 @@ class Range(If):
             self._other.scoped(state, dot)
 
 
-def _items(over: Any) -> Iterator[tuple[Any, Any]]:
+def _items(value: Any) -> Iterator[tuple[Any, Any]]:
     """Yield pairs of index or key and value. Maps are sorted by key, like `range` does it in Go."""
-    if over is None:
+    if value is None:
         return iter(())
-    if isinstance(over, dict):
-        return iter(sorted(over.items()))
-    if isinstance(over, list):
-        return iter(enumerate(over))
-    if is_int(over):
-        return ((number, number) for number in range(over))
-    raise RunError(f"range can't iterate over {printed(over)}")
+    if isinstance(value, dict):
+        return iter(sorted(value.items()))
+    if isinstance(value, list):
+        return iter(enumerate(value))
+    if is_int(value):
+        return ((number, number) for number in range(value))
+    raise RunError(f"range can't iterate over {format_value(value)}")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from inkube.controllers.workloads.stages.gotemplates.functions import Function
-from inkube.controllers.workloads.stages.gotemplates.lexer import Lexeme, lexed, pieces
+from inkube.controllers.workloads.stages.gotemplates.lexer import Lexeme, pieces, tokenize
 from inkube.controllers.workloads.stages.gotemplates.nodes import (
     Action,
     Break,
@@ -107,7 +107,7 @@ class Parser:
         return made(pipeline, body, other)
 
     def _pipeline(self, text: str, *, of_range: bool = False) -> Pipeline:
-        lexemes = lexed(text)
+        lexemes = tokenize(text)
         names: list[str] = []
         at = 0
         if of_range and [one.text for one in lexemes[1:2]] == [","]:
@@ -120,16 +120,16 @@ class Parser:
             names.append(lexemes[at].text)
             declares = lexemes[at + 1].text == ":="
             at += 2
-        expression = Expression(lexemes[at:], text, self._functions, self._known)
+        expression = Expression(lexemes[at:], text, self._functions, self._check_variable)
         run = expression.whole()
         for name in names:
             if declares:
                 self._variables[-1].add(name)
             else:
-                self._known(name)
+                self._check_variable(name)
         return Pipeline(run, tuple(names), declares)
 
-    def _known(self, name: str) -> None:
+    def _check_variable(self, name: str) -> None:
         if not any(name in scope for scope in self._variables):
             raise TemplateError(f"undefined variable {name!r}")
 
@@ -142,12 +142,12 @@ class Expression:
         lexemes: list[Lexeme],
         text: str,
         functions: Mapping[str, Function],
-        known: Callable[[str], None],
+        check_variable: Callable[[str], None],
     ) -> None:
         self._lexemes = lexemes
         self._text = text.strip()
         self._functions = functions
-        self._known = known
+        self._check_variable = check_variable
         self._at = 0
         self._depth = 0
 
@@ -227,8 +227,8 @@ class Expression:
         if kind == "field":
             return _field(_dot, text[1:])
         if kind == "variable":
-            self._known(text)
-            return lambda state, dot: state.find(text)
+            self._check_variable(text)
+            return lambda state, dot: state.variable(text)
         if kind == "word" and text in _CONSTANTS:
             return _constant(_CONSTANTS[text])
         if kind == "word":

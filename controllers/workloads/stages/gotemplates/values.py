@@ -25,7 +25,7 @@ def is_true(value: Any) -> bool:
     return bool(value)
 
 
-def printed(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Return the text that `fmt.Print` writes for a value of JSON; nil is `<no value>`."""
     if isinstance(value, str):
         return value
@@ -43,7 +43,7 @@ def printed(value: Any) -> str:
 
 def inside(value: Any) -> str:
     """Return the text of a value within another value, or of an argument; nil is `<nil>`."""
-    return "<nil>" if value is None else printed(value)
+    return "<nil>" if value is None else format_value(value)
 
 
 def is_int(value: Any) -> bool:

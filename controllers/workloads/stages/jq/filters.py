@@ -15,16 +15,16 @@ from inkube.controllers.workloads.stages.jq.values import (
 class Scope:
     """The variables of one run, and its remaining steps."""
 
-    __slots__ = ("left", "variables")
+    __slots__ = ("remaining_steps", "variables")
 
     def __init__(self) -> None:
         self.variables: dict[str, Any] = {}
-        self.left = STEPS
+        self.remaining_steps = STEPS
 
     def spend(self, steps: int = 1) -> None:
         """Count steps. Raises RunError after more than STEPS."""
-        self.left -= steps
-        if self.left < 0:
+        self.remaining_steps -= steps
+        if self.remaining_steps < 0:
             raise RunError(f"the query takes more than {STEPS} steps")
 
 
@@ -122,7 +122,7 @@ def quiet(inner: Filter) -> Filter:
         try:
             yield from inner(value, scope)
         except RunError:
-            if scope.left < 0:
+            if scope.remaining_steps < 0:
                 raise
 
     return run
@@ -171,11 +171,11 @@ def binary(left: Filter, right: Filter, function: Callable[[Any, Any], Any]) -> 
     return run
 
 
-def indexed(found: Filter, index: Filter) -> Filter:
+def indexed(inner: Filter, index: Filter) -> Filter:
     """Return the filter `found[index]`, for every pair of outputs."""
 
     def run(value: Any, scope: Scope) -> Iterator[Any]:
-        for item in found(value, scope):
+        for item in inner(value, scope):
             for key in index(value, scope):
                 scope.spend()
                 yield item_at(item, key)
@@ -196,12 +196,12 @@ def item_at(value: Any, key: Any) -> Any:
     raise RunError(f"cannot index {type_of(value)} with {type_of(key)}")
 
 
-def sliced(found: Filter, start: Filter | None, end: Filter | None) -> Filter:
+def sliced(inner: Filter, start: Filter | None, end: Filter | None) -> Filter:
     """Return the filter `found[start:end]`, for all outputs."""
     none = constant_of(None)
 
     def run(value: Any, scope: Scope) -> Iterator[Any]:
-        for item in found(value, scope):
+        for item in inner(value, scope):
             for first in (start or none)(value, scope):
                 for last in (end or none)(value, scope):
                     if item is None:

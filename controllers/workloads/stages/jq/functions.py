@@ -88,10 +88,10 @@ def _last(inner: Filter) -> Filter:
     return run
 
 
-def _judged(judge: Callable[[Iterator[bool]], bool]) -> Callable[[Filter], Filter]:
+def _any_or_all(combine: Callable[[Iterator[bool]], bool]) -> Callable[[Filter], Filter]:
     def make(test: Filter) -> Filter:
         def run(value: Any, scope: Scope) -> Iterator[Any]:
-            yield judge(
+            yield combine(
                 is_true(answer) for item in each_of(value, scope) for answer in test(item, scope)
             )
 
@@ -152,19 +152,19 @@ def _has(value: Any, key: Any) -> bool:
     raise RunError(f"cannot check whether {type_of(value)} has a key of {type_of(key)}")
 
 
-def _index(value: Any, wanted: Any) -> int | None:
+def _index(value: Any, target: Any) -> int | None:
     if isinstance(value, str):
-        at = value.find(string_of(wanted))
+        at = value.find(string_of(target))
         return at if at >= 0 else None
     if value is None:
         return None
     items = list_of(value)
-    if isinstance(wanted, list):
-        for at in range(len(items) - len(wanted) + 1):
-            if wanted and equals(items[at : at + len(wanted)], wanted):
+    if isinstance(target, list):
+        for at in range(len(items) - len(target) + 1):
+            if target and equals(items[at : at + len(target)], target):
                 return at
         return None
-    return next((at for at, item in enumerate(items) if equals(item, wanted)), None)
+    return next((at for at, item in enumerate(items) if equals(item, target)), None)
 
 
 def _contains(value: Any, part: Any) -> bool:
@@ -252,8 +252,8 @@ FUNCTIONS: dict[tuple[str, int], Callable[..., Filter]] = {
     ("floor", 0): _mapping(lambda value: int(_number(value) // 1)),
     ("any", 0): _mapping(lambda value: any(is_true(item) for item in list_of(value))),
     ("all", 0): _mapping(lambda value: all(is_true(item) for item in list_of(value))),
-    ("any", 1): _judged(any),
-    ("all", 1): _judged(all),
+    ("any", 1): _any_or_all(any),
+    ("all", 1): _any_or_all(all),
     ("select", 1): _select,
     ("map", 1): _map,
     ("recurse", 0): lambda: recursed,

@@ -145,61 +145,61 @@ class _Parser:
         self._at += 1
         return token
 
-    def _takes(self, text: str) -> bool:
+    def _accept(self, text: str) -> bool:
         if self._peek().text == text and self._peek().kind in ("operator", "word"):
             self._at += 1
             return True
         return False
 
     def _expect(self, text: str) -> None:
-        if not self._takes(text):
+        if not self._accept(text):
             raise self._unexpected(f", {text!r} was expected")
 
-    def _unexpected(self, why: str = "") -> QueryError:
+    def _unexpected(self, hint: str = "") -> QueryError:
         token = self._peek()
         if token.text in _ASSIGNMENTS or token.text in _UNSUPPORTED:
             return QueryError(f"not supported: {token.text} in {self._text!r}")
         shown = repr(token.text) if token.kind != "end" else "the end"
-        return QueryError(f"unexpected {shown} at {token.at} in {self._text!r}{why}")
+        return QueryError(f"unexpected {shown} at {token.at} in {self._text!r}{hint}")
 
     def _pipe(self) -> Filter:
         self._depth += 1
         if self._depth > DEEPEST:
             raise QueryError(f"a query nests at most {DEEPEST} deep")
         left = self._comma()
-        if self._takes("|"):
+        if self._accept("|"):
             left = piped(left, self._pipe())
         self._depth -= 1
         return left
 
     def _comma(self) -> Filter:
         left = self._alternative()
-        while self._takes(","):
+        while self._accept(","):
             left = joined(left, self._alternative())
         return left
 
     def _alternative(self) -> Filter:
         left = self._either()
-        if self._takes("//"):
+        if self._accept("//"):
             return alternative_to(left, self._alternative())
         return left
 
     def _either(self) -> Filter:
         left = self._both()
-        while self._takes("or"):
+        while self._accept("or"):
             left = logical(left, self._both(), ends=True)
         return left
 
     def _both(self) -> Filter:
         left = self._compare()
-        while self._takes("and"):
+        while self._accept("and"):
             left = logical(left, self._compare(), ends=False)
         return left
 
     def _compare(self) -> Filter:
         left = self._sum()
         for operator, function in COMPARISONS.items():
-            if self._takes(operator):
+            if self._accept(operator):
                 return binary(left, self._sum(), function)
         return left
 
@@ -224,40 +224,40 @@ class _Parser:
             if token.kind == "field":
                 self._at += 1
                 found = piped(found, member_of(token.text[1:]))
-            elif self._takes("["):
+            elif self._accept("["):
                 found = self._bracket(found)
-            elif self._takes("?"):
+            elif self._accept("?"):
                 found = quiet(found)
             elif token.text == "." and token.kind == "operator":
                 self._at += 1
                 found = self._after_dot(found)
-            elif self._takes("as"):
+            elif self._accept("as"):
                 return self._binding(found)
             else:
                 return found
 
-    def _after_dot(self, found: Filter) -> Filter:
+    def _after_dot(self, inner: Filter) -> Filter:
         """Parse `."name"` or `.[…]` after a term."""
         if self._peek().kind == "string":
-            return piped(found, member_of(self._string()))
+            return piped(inner, member_of(self._string()))
         self._expect("[")
-        return self._bracket(found)
+        return self._bracket(inner)
 
-    def _bracket(self, found: Filter) -> Filter:
+    def _bracket(self, inner: Filter) -> Filter:
         """Parse `[…]` after a term: empty, an index or a slice."""
-        if self._takes("]"):
-            return piped(found, each_of)
+        if self._accept("]"):
+            return piped(inner, each_of)
         start: Filter | None = None
-        if not self._takes(":"):
+        if not self._accept(":"):
             start = self._pipe()
-            if self._takes("]"):
-                return indexed(found, start)
+            if self._accept("]"):
+                return indexed(inner, start)
             self._expect(":")
-        if self._takes("]"):
-            return sliced(found, start, None)
+        if self._accept("]"):
+            return sliced(inner, start, None)
         end = self._pipe()
         self._expect("]")
-        return sliced(found, start, end)
+        return sliced(inner, start, end)
 
     def _binding(self, source: Filter) -> Filter:
         token = self._next()
@@ -296,25 +296,25 @@ class _Parser:
         return self._symbol()
 
     def _symbol(self) -> Filter:
-        if self._takes(".."):
+        if self._accept(".."):
             return recursed
-        if self._takes("."):
+        if self._accept("."):
             if self._peek().kind == "string":
                 return member_of(self._string())
             return identity
-        if self._takes("("):
+        if self._accept("("):
             found = self._pipe()
             self._expect(")")
             return found
-        if self._takes("["):
-            if self._takes("]"):
+        if self._accept("["):
+            if self._accept("]"):
                 return constant_of([])
             found = self._pipe()
             self._expect("]")
             return collected(found)
-        if self._takes("{"):
+        if self._accept("{"):
             return self._object()
-        if self._takes("-"):
+        if self._accept("-"):
             return binary(constant_of(0), self._postfix(), ARITHMETIC["-"])
         raise self._unexpected()
 
@@ -328,9 +328,9 @@ class _Parser:
         if word == "if":
             return self._condition()
         arguments: list[Filter] = []
-        if self._takes("("):
+        if self._accept("("):
             arguments.append(self._pipe())
-            while self._takes(";"):
+            while self._accept(";"):
                 arguments.append(self._pipe())
             self._expect(")")
         made = FUNCTIONS.get((word, len(arguments)))
@@ -342,15 +342,15 @@ class _Parser:
         test = self._pipe()
         self._expect("then")
         yes = self._pipe()
-        if self._takes("elif"):
+        if self._accept("elif"):
             return chosen(test, yes, self._condition())
-        no = self._pipe() if self._takes("else") else identity
+        no = self._pipe() if self._accept("else") else identity
         self._expect("end")
         return chosen(test, yes, no)
 
     def _object(self) -> Filter:
         members: list[tuple[Filter, Filter]] = []
-        while not self._takes("}"):
+        while not self._accept("}"):
             if members:
                 self._expect(",")
             members.append(self._pair())
@@ -358,7 +358,7 @@ class _Parser:
 
     def _pair(self) -> tuple[Filter, Filter]:
         token = self._peek()
-        if self._takes("("):
+        if self._accept("("):
             key = self._pipe()
             self._expect(")")
         elif token.kind == "string":
