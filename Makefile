@@ -46,7 +46,7 @@ lint: $(STAMP)  ## format check, lint, layers, words, types
 types: $(STAMP)
 	$(BIN)/mypy -p inkube
 	$(BIN)/mypy tests
-	$(BIN)/mypy benchmarks
+	$(BIN)/mypy benchmarks examples tools
 
 exams: $(STAMP)  ## the exams in full: kills, disks, bombs, growth, fuzz, a soak of half an hour
 	INKUBE_EXAMS=long $(BIN)/python -m pytest -s --timeout 7200 tests/exams tests/apiserver/test_leading_servers.py $(ARGS)

@@ -217,10 +217,10 @@ def _add_facts(types: dict[str, Any], facts: Facts) -> None:
             (node["additionalProperties"] if field.endswith("{}") else node)["x-go-type"] = go_type
     for name, words in facts["embedded"].items():
         for word in words:
-            struct, _, fields = word.partition("=")
-            listed = fields.removeprefix("-").split(",")
+            struct, _, members = word.partition("=")
+            listed = members.removeprefix("-").split(",")
             properties = short[name]["properties"]
-            inside = properties.keys() - listed if fields.startswith("-") else listed
+            inside = properties.keys() - listed if members.startswith("-") else listed
             for field in sorted(inside):
                 properties[field]["x-go-in"] = struct
 

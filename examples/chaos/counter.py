@@ -4,6 +4,7 @@ import json
 import time
 import urllib.error
 import urllib.request
+from typing import Any
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 TRANSIENT = {429, 500, 503}
@@ -12,7 +13,7 @@ TRANSIENT = {429, 500, 503}
 class Refused(Exception):
     """A response with an error code."""
 
-    def __init__(self, code, text):
+    def __init__(self, code: int, text: str) -> None:
         super().__init__(f"{code}: {text}")
         self.code = code
 
@@ -20,10 +21,10 @@ class Refused(Exception):
 class Api:
     """A client that repeats a failed request with back-off, at most nine times."""
 
-    def __init__(self, url, pause=0.01):
+    def __init__(self, url: str, pause: float = 0.01) -> None:
         self.url, self.pause = url, pause
 
-    def __call__(self, method, path, body=None):
+    def __call__(self, method: str, path: str, body: Any = None) -> Any:
         for attempt in range(9):
             try:
                 return self.once(method, path, body)
@@ -33,7 +34,7 @@ class Api:
             time.sleep(self.pause * 1.5**attempt)
         return self.once(method, path, body)
 
-    def once(self, method, path, body):
+    def once(self, method: str, path: str, body: Any) -> Any:
         data = None if body is None else json.dumps(body).encode()
         form = "merge-patch+json" if method == "PATCH" else "json"
         headers = {"Content-Type": f"application/{form}", "User-Agent": "counter/1"}
@@ -46,7 +47,7 @@ class Api:
                 raise Refused(error.code, error.read().decode()) from None
 
 
-def reconcile(api):
+def reconcile(api: Api) -> Any:
     """Create or update the summary; writes only if the number differs."""
     found = len(api("GET", f"{MAPS}?labelSelector=count%3Dyes")["items"])
     data = {"found": str(found)}
@@ -56,7 +57,7 @@ def reconcile(api):
     return api("PATCH", f"{MAPS}/summary", {"data": data})
 
 
-def get_or_create(api):
+def get_or_create(api: Api) -> Any:
     """The summary. A lost response to a create shows as a conflict of the next attempt."""
     try:
         return api("GET", f"{MAPS}/summary")

@@ -1,9 +1,13 @@
 """The controller under faults: it must reach the right state, and must not write too often."""
 
+from typing import Any
+
 import counter
 import pytest
 
-FAULTS = {
+from inkube.testing import BlockingClient, Kube
+
+FAULTS: dict[str, dict[str, Any]] = {
     "errors": {"probability": 0.3, "seed": 1, "code": 500},
     "throttling": {"every": 3, "code": 429},
     "cut connections": {"probability": 0.3, "seed": 2, "cut": True},
@@ -12,7 +16,7 @@ FAULTS = {
 }
 
 
-def labelled(name):
+def labelled(name: str) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -21,7 +25,9 @@ def labelled(name):
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-def test_the_summary_is_right_under_faults(kube, kube_client, fault):
+def test_the_summary_is_right_under_faults(
+    kube: Kube, kube_client: BlockingClient, fault: dict[str, Any]
+) -> None:
     api = counter.Api(kube.url)
     with kube.fail("*", "configmaps", user_agent="counter/*", **fault):
         for number in range(1, 6):
@@ -30,7 +36,7 @@ def test_the_summary_is_right_under_faults(kube, kube_client, fault):
             assert kube_client.get("v1/configmaps", "summary")["data"] == {"found": str(number)}
 
 
-def test_a_summary_of_another_client_is_used(kube, kube_client):
+def test_a_summary_of_another_client_is_used(kube: Kube, kube_client: BlockingClient) -> None:
     summary = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "summary"}}
     with kube.fail("get", "configmaps", name="summary", times=1, code=404) as fault:
         kube_client.create(summary)  # the controller has looked for it before
@@ -40,7 +46,7 @@ def test_a_summary_of_another_client_is_used(kube, kube_client):
     assert kube_client.get("v1/configmaps", "summary")["data"] == {"found": "1"}
 
 
-def test_an_unchanged_summary_is_not_written(kube, kube_client):
+def test_an_unchanged_summary_is_not_written(kube: Kube, kube_client: BlockingClient) -> None:
     api = counter.Api(kube.url)
     for _ in range(3):
         counter.reconcile(api)
@@ -48,6 +54,6 @@ def test_an_unchanged_summary_is_not_written(kube, kube_client):
     assert kube.log.needless_writes() == []
 
 
-def test_a_server_that_stays_away_is_an_error(kube):
+def test_a_server_that_stays_away_is_an_error(kube: Kube) -> None:
     with kube.fail("*", "configmaps", code=503), pytest.raises(counter.Refused):
         counter.reconcile(counter.Api(kube.url))

@@ -1,6 +1,7 @@
 """An operator for the kind Website: one Deployment for each website, and a phase in its status."""
 
 import os
+from typing import Any
 
 import kopf
 from kubernetes import client, config
@@ -9,19 +10,19 @@ KIND = ("example.com", "v1", "websites")
 
 
 @kopf.on.startup()
-def configure(settings, **_):
+def configure(settings: kopf.OperatorSettings, **_: Any) -> None:
     config.load_kube_config(os.environ["KUBECONFIG"])
     settings.posting.enabled = False  # no events: this example shows objects only
     settings.persistence.finalizer = "example.com/websites"
 
 
 @kopf.on.login()
-def login(**arguments):
+def login(**arguments: Any) -> kopf.ConnectionInfo | None:
     return kopf.login_with_kubeconfig(**arguments)
 
 
 @kopf.on.create(*KIND, backoff=0.1)
-def create(spec, name, namespace, patch, **_):
+def create(spec: kopf.Spec, name: str, namespace: Any, patch: kopf.Patch, **_: Any) -> None:
     deployment = desired(name, spec)
     kopf.adopt(deployment)  # the website owns the Deployment
     client.AppsV1Api().create_namespaced_deployment(namespace, deployment)
@@ -29,12 +30,12 @@ def create(spec, name, namespace, patch, **_):
 
 
 @kopf.on.update(*KIND, field="spec", backoff=0.1)
-def update(spec, name, namespace, patch, **_):
+def update(spec: kopf.Spec, name: str, namespace: Any, patch: kopf.Patch, **_: Any) -> None:
     client.AppsV1Api().patch_namespaced_deployment(name, namespace, desired(name, spec))
     patch.status["phase"] = "Updated"
 
 
-def desired(name, spec):
+def desired(name: str, spec: kopf.Spec) -> Any:
     labels = {"website": name}
     container = {"name": "web", "image": spec["image"]}
     return {

@@ -1,7 +1,8 @@
 import asyncio
+from collections.abc import AsyncIterator
 
 from inkube import APIServer
-from inkube.kinds import Invalid, KindModule, Model, Resource, check
+from inkube.kinds import Invalid, KindModule, Model, Problem, Resource, check
 
 
 class ProbeSpec(Model):
@@ -14,7 +15,7 @@ class Probe(Resource, group="example.com", version="v1"):
 
 
 @check(Probe, field="spec.port")
-async def listens(probe):
+async def listens(probe: Probe) -> AsyncIterator[Problem]:
     try:
         _, writer = await asyncio.open_connection(probe.spec.host, probe.spec.port)
         writer.close()
@@ -22,7 +23,7 @@ async def listens(probe):
         yield Invalid(f"nothing listens on {probe.spec.host}: {error.strerror}")
 
 
-async def main():
+async def main() -> None:
     async with APIServer(
         kinds=[KindModule(Probe, checks=[listens])], recheck_unhealthy=1
     ) as server:
