@@ -51,7 +51,9 @@ from inkube.storage import StorageError
 logger = logging.getLogger(__name__)
 request_logger = logging.getLogger(logs.ACCESS)
 _READS = frozenset({"GET", "HEAD"})
-_ASSUMED = 'the path names no namespace: "{0}" is meant; write namespaces/{0}/ before the resource'
+_ASSUMED_NAMESPACE = (
+    'the path names no namespace: "{0}" is meant; write namespaces/{0}/ before the resource'
+)
 WRITE_SECONDS = 60.0  # --request-timeout
 _ERRORS = 400  # the lowest code of an error
 _WHOLE = (BodyResponse, web.Response)
@@ -124,12 +126,12 @@ class App:
         parts = self._parts
         if parts.before_request is not None and await parts.before_request():
             request.is_current = True
-        heard = _heard() if parts.listeners else None
+        heard = _new_audit_context() if parts.listeners else None
         received = datetime.now(UTC) if heard else None
-        response = await self._answer(request, info, request_id, heard)
+        response = await self._respond(request, info, request_id, heard)
         elapsed = time.perf_counter() - started
         if heard is not None and received is not None:
-            await self._tell(request, response, info, request_id, (heard, received))
+            await self._notify_listeners(request, response, info, request_id, (heard, received))
         media = request.headers.get(hdrs.CONTENT_TYPE, "") if info.verb == "patch" else ""
         parts.metrics.count(info, response.status, elapsed, media)
         if parts.on_request is not None:
@@ -153,7 +155,7 @@ class App:
             )
         return response
 
-    async def _tell(
+    async def _notify_listeners(
         self,
         request: Request,
         response: web.StreamResponse,
@@ -185,12 +187,12 @@ class App:
         for listener in tuple(self._parts.listeners):
             listener(finished, heard)
 
-    async def _answer(
+    async def _respond(
         self,
         request: Request,
         info: RequestInfo,
         request_id: str,
-        heard: "http.audit.RequestContext | None",
+        audit_context: "http.audit.RequestContext | None",
     ) -> web.StreamResponse:
         refused = httprequest.refusal(request)
         if refused is not None:
@@ -204,9 +206,9 @@ class App:
                 if streamed or (watches and hdrs.UPGRADE in request.headers):
                     self._parts.origins.check(request)  # browsers send no preflight for them
                 if streamed or request.method in _READS:
-                    response = await self._serve(request, info, heard)
+                    response = await self._serve(request, info, audit_context)
                 else:
-                    response = await self._serve_write(request, info, heard)
+                    response = await self._serve_write(request, info, audit_context)
         except status.StatusError as error:
             form = negotiation.error_form(request, info.query)
             response = responses.error(error, form)
@@ -244,7 +246,7 @@ class App:
         return response
 
     async def _serve_write(
-        self, request: Request, info: RequestInfo, heard: "http.audit.RequestContext | None"
+        self, request: Request, info: RequestInfo, audit_context: "http.audit.RequestContext | None"
     ) -> web.StreamResponse:
         """Serve a request with a body, within a time limit for receiving it. Raises StatusError
         504."""
@@ -267,7 +269,7 @@ class App:
 
         timer = loop.call_later(WRITE_SECONDS, expire)
         try:
-            return await self._serve(request, info, heard)
+            return await self._serve(request, info, audit_context)
         except asyncio.CancelledError as error:
             if not is_late or task.uncancel():  # other code also cancelled the task
                 raise
@@ -276,7 +278,7 @@ class App:
             timer.cancel()
 
     async def _serve(
-        self, request: Request, info: RequestInfo, heard: "http.audit.RequestContext | None"
+        self, request: Request, info: RequestInfo, audit_context: "http.audit.RequestContext | None"
     ) -> web.StreamResponse:
         parts = self._parts
         if not info.is_resource and f"{info.path}/".startswith(console.ROOT):
@@ -285,30 +287,30 @@ class App:
             info = parts.routes.placed(info)
         user = self._admit(request, info)
         request.flow = parts.flows.of(info, user)
-        if heard is not None:
-            heard.user = user
+        if audit_context is not None:
+            audit_context.user = user
         request.user = user.name
         if parts.faults is not None and parts.faults.rules is not None:
             agent = request.headers.get(hdrs.USER_AGENT, "")
             labels = partial(self._labels, request, info)
-            injection = await parts.faults.meet(info, user, agent, labels)
+            injection = await parts.faults.injection_for(info, user, agent, labels)
             if injection is not None:
-                return await self._serve_with_faults(request, info, user, heard, injection)
-        return await self._serve_admitted(request, info, user, heard, None)
+                return await self._serve_with_faults(request, info, user, audit_context, injection)
+        return await self._serve_admitted(request, info, user, audit_context, None)
 
     async def _serve_with_faults(
         self,
         request: Request,
         info: RequestInfo,
         user: User,
-        heard: "http.audit.RequestContext | None",
+        audit_context: "http.audit.RequestContext | None",
         injection: Injection,
     ) -> web.StreamResponse:
         """Apply the Faults for a request. Raises StatusError."""
         request.faults = injection.names
-        serve = partial(self._serve_admitted, request, info, user, heard, injection)
+        serve = partial(self._serve_admitted, request, info, user, audit_context, injection)
         long = info.verb in WATCHES or info.subresource in STREAMED
-        return await faults.effects.endure(injection, serve, self._parts.sleep, long=long)
+        return await faults.effects.apply(injection, serve, self._parts.sleep, is_long_running=long)
 
     async def _labels(self, request: Request, info: RequestInfo) -> dict[str, str] | None:
         """Return the labels of a request's object: the stored one, or the new one in the body."""
@@ -326,7 +328,7 @@ class App:
         request: Request,
         info: RequestInfo,
         user: User,
-        heard: "http.audit.RequestContext | None",
+        audit_context: "http.audit.RequestContext | None",
         injection: Injection | None,
     ) -> web.StreamResponse:
         parts = self._parts
@@ -345,15 +347,15 @@ class App:
             return await self._endpoint(request, info, user)
         route = parts.routes.find(info)
         if route is None:
-            return await self._unserved(request, info, user)
+            return await self._serve_unknown(request, info, user)
         if parts.defaults.is_missing(info.group, info.resource, info.name or info.selected_name):
             await parts.defaults.create(info.group, info.resource, info.name or info.selected_name)
         call = route.call(info, user)
         call.is_current = request.is_current
-        if heard is not None:
-            heard.call = call
+        if audit_context is not None:
+            audit_context.call = call
         if info.assumes_namespace:
-            call.warn(_ASSUMED.format(info.namespace))
+            call.warn(_ASSUMED_NAMESPACE.format(info.namespace))
         if route.served.version.deprecated:
             call.warn(route.served.version.deprecation_warning)
         wording = route.resource.wording
@@ -365,7 +367,7 @@ class App:
             form = negotiation.error_form(request, info.query)
             return responses.error(wording.refusal(error), form, call.warnings)
 
-    async def _unserved(
+    async def _serve_unknown(
         self, request: Request, info: RequestInfo, user: User
     ) -> web.StreamResponse:
         """Respond to a request for an unknown kind."""
@@ -407,7 +409,7 @@ class App:
                 return None
             group, version = parts[2], parts[3]
         found = self._parts.resources.delegates.get((group, version))
-        return found if found is not None and found.answers else None
+        return found if found is not None and found.forwards else None
 
     async def _endpoint(
         self, request: Request, info: RequestInfo, user: User
@@ -441,7 +443,7 @@ def _name_flow(response: "BodyResponse | web.Response", schema: str, level: str)
     response.headers["X-Kubernetes-PF-PriorityLevel-UID"] = level
 
 
-def _heard() -> "http.audit.RequestContext":
+def _new_audit_context() -> "http.audit.RequestContext":
     return http.audit.RequestContext()
 
 

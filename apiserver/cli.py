@@ -28,12 +28,12 @@ from inkube.schemas import releases
 from inkube.storage import StorageError
 
 logger = logging.getLogger("inkube.apiserver.cli")  # also when it runs as __main__
-_OLDEST, _NEWEST = (f"1.{releases.RECORDED[place].minor}" for place in (0, -1))
+_OLDEST, _NEWEST = (f"1.{releases.RECORDED[index].minor}" for index in (0, -1))
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _PATH = click.Path(path_type=Path)
 
 
-_RENAMED = {
+_OPTION_NAMES = {
     "allow_hosts": "allow-host",
     "allow_origins": "allow-origin",
     "data": "data",
@@ -333,12 +333,12 @@ def serve(**arguments: Any) -> None:
     code = _code(arguments.pop("reload"))
     given = _of_modules(arguments)
     try:
-        options = Options(**_named(arguments), module_options=given)
+        options = Options(**_option_names(arguments), module_options=given)
     except BadOption as error:
-        name = _RENAMED.get(error.name, error.name.replace("_", "-"))
+        name = _OPTION_NAMES.get(error.name, error.name.replace("_", "-"))
         raise click.BadParameter(error.why, param_hint=f"--{name}") from error
     if options.scenario:
-        commands.world.named(options.scenario, "--scenario")
+        commands.world.scenario_named(options.scenario, "--scenario")
     for danger in root.dangers.risks(options):
         logger.warning("%s", danger)
     try:
@@ -352,7 +352,7 @@ def serve(**arguments: Any) -> None:
     except (StorageError, OSError, ValueError) as error:
         raise commands.problems.of_start(error, options) from error
     except KeyboardInterrupt:  # Windows has no signal handlers: Ctrl+C raises in the loop
-        _say(style, "stopping")
+        _print(style, "stopping")
 
 
 def _serve_with(count: int, options: Options, target: Path, style: str) -> int:
@@ -381,7 +381,7 @@ def _serve_with(count: int, options: Options, target: Path, style: str) -> int:
     )
     code = parent.run()
     if not code:
-        _say(style, "stopping")
+        _print(style, "stopping")
     return code
 
 
@@ -422,7 +422,7 @@ def _of_modules(arguments: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _named(arguments: dict[str, Any]) -> dict[str, Any]:
+def _option_names(arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments with the names of `Options`."""
     in_memory, data = arguments.pop("in_memory"), arguments.pop("data")
     given = {
@@ -478,11 +478,11 @@ async def _serve(
         if is_worker:
             await _work(server, stack, stop, target, style)
             return
-        if await _started(server, stack, stop):
+        if await _start_server(server, stack, stop):
             with root.collector.of_process() or contextlib.nullcontext():
                 _announce(server, target, style)
                 await stop.wait()
-        _say(style, "stopping")
+        _print(style, "stopping")
 
 
 async def _serve_code(
@@ -503,7 +503,7 @@ async def _serve_code(
             server.before_ready = partial(_write_access, server, target)
             runs = True
             try:
-                if not await _started(server, stack, stop):
+                if not await _start_server(server, stack, stop):
                     break
             except (TypeError, ValueError) as error:  # kinds that cannot be served
                 if is_first:
@@ -515,15 +515,15 @@ async def _serve_code(
             elif runs:
                 logger.info("%s serves the new code", server.url)
             is_first = False
-            changed = asyncio.create_task(code.changed())
+            changed = asyncio.create_task(code.wait_for_change())
             await asyncio.wait({stopping, changed}, return_when=asyncio.FIRST_COMPLETED)
             if changed.done():
                 await changed
                 options = replace(options, kinds=code.kinds)
                 if runs:
-                    options = await commands.reloading.continued(options, server)
+                    options = await commands.reloading.options_to_continue(options, server)
             changed.cancel()
-    _say(style, "stopping")
+    _print(style, "stopping")
 
 
 async def _work(
@@ -534,7 +534,7 @@ async def _work(
     style: str,
 ) -> None:
     """Serve as one of several workers, until it is stopped or its parent ends."""
-    if not await _started(server, stack, stop) or server.intake is None:
+    if not await _start_server(server, stack, stop) or server.intake is None:
         return
     intake = server.intake
     waiting = [
@@ -551,14 +551,14 @@ async def _work(
         shutil.rmtree(server.options.worker.folder, ignore_errors=True)
 
 
-async def _started(
+async def _start_server(
     server: "inkube.APIServer", stack: contextlib.AsyncExitStack, stop: asyncio.Event
 ) -> bool:
     """Start, and show the progress. Returns False if a signal arrived first. Raises the exceptions
     of a start."""
     starting = asyncio.create_task(stack.enter_async_context(server))
     stopping = asyncio.create_task(stop.wait())
-    async with terminal.telling(lambda: server.stage):
+    async with terminal.print_progress(lambda: server.stage):
         with root.collector.paused():
             await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
     stopping.cancel()
@@ -574,7 +574,7 @@ def _write_access(server: "inkube.APIServer", target: Path) -> None:
     """Write the kubeconfig. If the server created its certificate, also write that of its
     authority."""
     before = root.kubeconfig.server_of(target)
-    if before not in ("", server.url) and commands.ports.answers(before):
+    if before not in ("", server.url) and commands.ports.is_serving(before):
         logger.warning(
             "%s led to another server, which still runs at %s; now it leads to %s. "
             "Give each server its own file with --kubeconfig",
@@ -594,7 +594,7 @@ def _authority(options: Options, target: Path) -> Path | None:
     return target.with_suffix(".ca.crt") if made else options.tls_cert_file
 
 
-def _say(style: str, text: str, **members: str) -> None:
+def _print(style: str, text: str, **members: str) -> None:
     """Print a text for the user of the command. If the log is JSON, print it as a line of the
     log."""
     if style == "json":
@@ -610,19 +610,19 @@ def _announce(server: "inkube.APIServer", target: Path, style: str) -> None:
     """Print how to continue."""
     options, authority = server.options, _authority(server.options, target)
     if style == "json":
-        _say(
+        _print(
             style,
             f"inkube serves on {server.url}",
             url=server.url,
             kubeconfig=str(target),
-            data=_kept(server),
+            data=_storage_text(server),
             console=f"{server.url}/console/",
         )
         return
     lines = terminal.welcome(
         server.url,
         target,
-        kept=f"data: {_kept(server)}",
+        storage_text=f"data: {_storage_text(server)}",
         authority=authority,
         has_token=bool(server.security.token),
         world=_world_of(options),
@@ -631,7 +631,7 @@ def _announce(server: "inkube.APIServer", target: Path, style: str) -> None:
         click.echo(line)
 
 
-def _kept(server: "inkube.APIServer") -> str:
+def _storage_text(server: "inkube.APIServer") -> str:
     """Return the location of a server's data, and the process that shares it on this machine."""
     options, leadership = server.options, server.parts.leadership
     if not options.data and not options.database:

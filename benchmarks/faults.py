@@ -41,7 +41,7 @@ async def _measure() -> tuple[float, float]:
         info = requests.parse("GET", PATH)
         begun = time.process_time()
         for _ in range(LOOKS):
-            assert await server.faults.meet(info, ADMIN, "bench/1", _nothing) is None
+            assert await server.faults.injection_for(info, ADMIN, "bench/1", _nothing) is None
         return (time.process_time() - begun) / LOOKS, get
 
 

@@ -46,25 +46,25 @@ class Aggregator:
         self._publish = publish
         self._listeners: list[Callable[[str], None]] = []
         self._delegates: dict[str, Local | Remote] = {}
-        self._following: Following | None = None
+        self._subscription: Following | None = None
         self._stack = contextlib.AsyncExitStack()
         self._sockets: dict[str, str] = {}
-        self._closing: set[asyncio.Task[None]] = set()
+        self._closing_tasks: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
         """Start to follow APIServices. Requests are forwarded after this returns."""
-        self._following = self._store.follow(PREFIX, self._deliver, anew=self._read)
+        self._subscription = self._store.follow(PREFIX, self._deliver, anew=self._read)
         self._read()
 
     async def close(self) -> None:
         """Close every connection, and stop the applications served in this process."""
-        if self._following is not None:
-            self._following.close()
-            self._following = None
+        if self._subscription is not None:
+            self._subscription.close()
+            self._subscription = None
         for delegate in self._delegates.values():
             self._retire(delegate)
         self._delegates = {}
-        await asyncio.gather(*self._closing)
+        await asyncio.gather(*self._closing_tasks)
         await self._stack.aclose()
 
     async def check(self, name: str) -> str:
@@ -80,14 +80,14 @@ class Aggregator:
         """Fetch the discovery of an APIService's server again. Returns whether that succeeded."""
         delegate = self._delegates.get(name)
         if isinstance(delegate, Remote) and await delegate.refresh():
-            self._tell()
+            self._on_changed()
         return not isinstance(delegate, Remote) or delegate.is_current
 
-    def lost(self, name: str) -> None:
+    def report_unreachable(self, name: str) -> None:
         """Mark the documents of the server of an APIService as stale."""
         delegate = self._delegates.get(name)
-        if isinstance(delegate, Remote) and delegate.stale():
-            self._tell()
+        if isinstance(delegate, Remote) and delegate.is_stale():
+            self._on_changed()
 
     def on_trouble(self, listener: Callable[[str], None]) -> Callable[[], None]:
         """Call the listener with the name of each APIService whose server fails. Returns a function
@@ -106,7 +106,7 @@ class Aggregator:
             self._drop(name)
         for obj in living:
             self._put(obj)
-        self._tell()
+        self._on_changed()
 
     def _deliver(self, changes: Sequence[Change]) -> None:
         for change in changes:
@@ -115,7 +115,7 @@ class Aggregator:
                 self._drop(obj["metadata"]["name"])
             else:
                 self._put(obj)
-        self._tell()
+        self._on_changed()
 
     def _drop(self, name: str) -> None:
         gone = self._delegates.pop(name, None)
@@ -135,7 +135,7 @@ class Aggregator:
             else:
                 self._delegates[name] = Local(registration)
             return
-        if isinstance(old, Remote) and _same(old.registration, registration):
+        if isinstance(old, Remote) and _is_unchanged(old.registration, registration):
             old.registration = registration
             return
         if old is not None:
@@ -144,7 +144,7 @@ class Aggregator:
         trouble = partial(self._trouble, name)
         self._delegates[name] = Remote(registration, upstream, trouble, is_local=bool(path))
 
-    def _tell(self) -> None:
+    def _on_changed(self) -> None:
         self._resources.delegate(
             {
                 (one.registration.group, one.registration.version): one
@@ -155,8 +155,8 @@ class Aggregator:
     def _retire(self, delegate: Local | Remote) -> None:
         if isinstance(delegate, Remote):
             task = asyncio.ensure_future(delegate.upstream.close())
-            self._closing.add(task)
-            task.add_done_callback(self._closing.discard)
+            self._closing_tasks.add(task)
+            task.add_done_callback(self._closing_tasks.discard)
 
     async def serve(self, handlers: Mapping[str, Any]) -> None:
         """Serve these APIServices with the handlers, before `start`. Raises OSError.
@@ -176,7 +176,7 @@ class Aggregator:
             self._sockets[name] = made[id(handler)]
 
 
-def _same(left: Registration, right: Registration) -> bool:
+def _is_unchanged(left: Registration, right: Registration) -> bool:
     """Return whether both refer to the same server in the same way."""
     return left._replace(available=True) == right._replace(available=True)
 

@@ -40,7 +40,7 @@ class Local:
     """An APIService without a service: this server serves the group, so no requests are
     forwarded."""
 
-    answers = False
+    forwards = False
 
     def __init__(self, registration: Registration) -> None:
         self.registration = registration
@@ -48,10 +48,10 @@ class Local:
     async def __call__(
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
-        """Never called, because `answers` is false."""
+        """Never called, because `forwards` is false."""
         return responses.plain_not_found()
 
-    def discovered(self) -> Object | None:
+    def version_discovery(self) -> Object | None:
         """Return None, because discovery lists the group anyway."""
         return None
 
@@ -67,7 +67,7 @@ class Local:
 class Remote:
     """One version of a group that another server serves."""
 
-    answers = True
+    forwards = True
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Remote:
         self.upstream = upstream
         self._trouble = trouble
         self._is_local = is_local
-        self._discovered: Object = {"version": registration.version}
+        self._version_discovery: Object = {"version": registration.version}
         self._freshness = discovery.STALE
         self._paths: dict[str, str] = {}
         self._openapi: Object | None = None
@@ -102,13 +102,13 @@ class Remote:
             self.upstream, request, info, changes, unreachable=self._unavailable
         )
 
-    def _unavailable(self, why: str) -> web.StreamResponse:
+    def _unavailable(self, message: str) -> web.StreamResponse:
         self._trouble()
-        return proxying.plain_text(why, 503)
+        return proxying.plain_text(message, 503)
 
-    def discovered(self) -> Object | None:
+    def version_discovery(self) -> Object | None:
         """See Delegate."""
-        return {**self._discovered, "freshness": self._freshness}
+        return {**self._version_discovery, "freshness": self._freshness}
 
     def openapi_paths(self) -> dict[str, str]:
         """See Delegate."""
@@ -153,9 +153,9 @@ class Remote:
 
     async def refresh(self) -> bool:
         """Fetch the discovery of the server. Returns whether it changed."""
-        before = (self._discovered, self._freshness, self._paths)
+        before = (self._version_discovery, self._freshness, self._paths)
         try:
-            self._discovered = await self._ask_discovery()
+            self._version_discovery = await self._ask_discovery()
             self._freshness = discovery.CURRENT
         except _FAILURES:
             self._freshness = discovery.STALE
@@ -163,14 +163,14 @@ class Remote:
             code, found, _ = await self._fetch("/openapi/v3", {"Accept": "application/json"})
             paths = aggregated.paths_of(found, self._prefix) if code == 200 else {}
             self._paths = paths
-        return before != (self._discovered, self._freshness, self._paths)
+        return before != (self._version_discovery, self._freshness, self._paths)
 
     @property
     def is_current(self) -> bool:
         """Whether the server responded to the last request for its discovery."""
         return self._freshness == discovery.CURRENT
 
-    def stale(self) -> bool:
+    def is_stale(self) -> bool:
         """Mark the documents as stale. Returns whether they were not stale before."""
         was, self._freshness = self._freshness, discovery.STALE
         return was != self._freshness

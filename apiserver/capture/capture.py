@@ -9,7 +9,7 @@ from pathlib import Path
 from inkube.apiserver import root
 from inkube.apiserver.capture import chosen
 from inkube.apiserver.capture.chosen import Kind
-from inkube.apiserver.capture.cluster import Address, Cluster, ClusterError, Gone, Listed
+from inkube.apiserver.capture.cluster import Address, Cluster, ClusterError, Expired, ListPage
 from inkube.apiserver.capture.recorder import Recorder
 from inkube.apiserver.registry import JSONCodec
 from inkube.storage import Store, StoreOptions
@@ -31,72 +31,72 @@ class CaptureScope:
 
 
 @dataclass(frozen=True, slots=True)
-class Following:
+class WatchedKind:
     """A captured list, and the resourceVersion from which its watch continues."""
 
     kind: Kind
     version: str
 
 
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 async def capture(
     cluster: Cluster,
     file: Path,
-    wanted: CaptureScope,
+    scope: CaptureScope,
     *,
-    tell: Tell,
+    report: Report,
     until: asyncio.Event | None = None,
 ) -> None:
     """Write the state of a cluster to a new file. With `until`, also write later changes until it
     is set.
 
-    `tell` is called with a line for each rejected kind. Raises ClusterError, LogError.
+    `report` is called with a line for each rejected kind. Raises ClusterError, LogError.
     """
     options = StoreOptions(compaction=None)
     async with Store(root.sqlite_log(file), JSONCodec(), options) as store:
         recorder = Recorder(store)
-        following = await _listed(cluster, recorder, wanted, tell)
+        following = await _capture_lists(cluster, recorder, scope, report)
         await recorder.mark("cluster")
-        tell(f"{store.count('/registry/')} objects of {len(following)} lists are in {file}")
+        report(f"{store.count('/registry/')} objects of {len(following)} lists are in {file}")
         if until is not None:
-            await _follow(cluster, recorder, following, until)
+            await _capture_changes(cluster, recorder, following, until)
 
 
-async def _listed(
-    cluster: Cluster, recorder: Recorder, wanted: CaptureScope, tell: Tell
-) -> list[Following]:
-    names = [*wanted.resources, *(["secrets"] if wanted.secrets and wanted.resources else [])]
+async def _capture_lists(
+    cluster: Cluster, recorder: Recorder, scope: CaptureScope, report: Report
+) -> list[WatchedKind]:
+    names = [*scope.resources, *(["secrets"] if scope.secrets and scope.resources else [])]
     kinds = list(chosen.of_kubernetes(names))
-    if wanted.secrets and not names:
+    if scope.secrets and not names:
         kinds += chosen.of_kubernetes(["secrets"])
     kinds = list(dict.fromkeys(kinds))
     kinds.sort(key=lambda kind: (kind.address.group, kind.address.plural) not in chosen.FIRST)
-    following: list[Following] = []
+    following: list[WatchedKind] = []
     while kinds:
         kind = kinds.pop(0)
-        found = await _list(cluster, kind, wanted, tell)
+        found = await _list(cluster, kind, scope, report)
         if kind.address.plural == chosen.FIRST[1][1]:
             crds = [crd for listed in found.values() for crd in listed.items]
-            kinds += chosen.of_definitions(crds, wanted.resources)
+            kinds += chosen.of_definitions(crds, scope.resources)
         for address, listed in found.items():
             for item in listed.items:
                 await recorder.put(kind, item)
-            following.append(Following(kind._replace(address=address), listed.version))
+            following.append(WatchedKind(kind._replace(address=address), listed.version))
     if len(following) > WATCHES:
         raise ClusterError(f"{len(following)} lists are too many to follow; name kinds (-r)")
     return following
 
 
 async def _list(
-    cluster: Cluster, kind: Kind, wanted: CaptureScope, tell: Tell
-) -> dict[Address, Listed]:
+    cluster: Cluster, kind: Kind, scope: CaptureScope, report: Report
+) -> dict[Address, ListPage]:
     """Return the lists of a kind, one for each selected namespace. A rejected list is reported and
     omitted."""
     first = (kind.address.group, kind.address.plural) in chosen.FIRST
-    namespaces = wanted.namespaces if wanted.namespaces and not first else [""]
-    found: dict[Address, Listed] = {}
+    namespaces = scope.namespaces if scope.namespaces and not first else [""]
+    found: dict[Address, ListPage] = {}
     for namespace in namespaces:
         address = kind.address._replace(namespace=namespace)
         try:
@@ -104,17 +104,17 @@ async def _list(
         except ClusterError as error:
             if first:
                 raise
-            tell(f"left out: {error}")
+            report(f"left out: {error}")
             continue
         if listed is not None:  # the kind is served, and is namespaced if a namespace is selected
             found[address] = listed
     return found
 
 
-async def _follow(
-    cluster: Cluster, recorder: Recorder, following: Sequence[Following], until: asyncio.Event
+async def _capture_changes(
+    cluster: Cluster, recorder: Recorder, watches: Sequence[WatchedKind], until: asyncio.Event
 ) -> None:
-    tasks = [asyncio.create_task(_watch(cluster, recorder, each)) for each in following]
+    tasks = [asyncio.create_task(_watch(cluster, recorder, each)) for each in watches]
     stop = asyncio.create_task(until.wait())
     try:
         done, _ = await asyncio.wait([stop, *tasks], return_when=asyncio.FIRST_COMPLETED)
@@ -126,9 +126,9 @@ async def _follow(
         await asyncio.gather(stop, *tasks, return_exceptions=True)
 
 
-async def _watch(cluster: Cluster, recorder: Recorder, following: Following) -> None:
+async def _watch(cluster: Cluster, recorder: Recorder, watched: WatchedKind) -> None:
     """Record the events of one list without end. Raises LogError."""
-    kind, version = following.kind, following.version
+    kind, version = watched.kind, watched.version
     delay = SHORTEST
     while True:
         try:
@@ -140,7 +140,7 @@ async def _watch(cluster: Cluster, recorder: Recorder, following: Following) -> 
                     await recorder.put(kind, obj)
                 elif event["type"] == "DELETED":
                     await recorder.remove(kind, obj)
-        except Gone:
+        except Expired:
             listed = await cluster.list(kind.address)
             if listed is not None:
                 await recorder.replace(kind, listed.items, kind.address.namespace)

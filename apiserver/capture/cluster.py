@@ -28,7 +28,7 @@ class ClusterError(Exception):
     """The cluster cannot be reached, or rejects a request."""
 
 
-class Gone(ClusterError):
+class Expired(ClusterError):
     """410: the revision was compacted; list again."""
 
 
@@ -52,7 +52,7 @@ class Address(NamedTuple):
         return f"{name} of {self.namespace}" if self.namespace else name
 
 
-class Listed(NamedTuple):
+class ListPage(NamedTuple):
     """A complete list, and the resourceVersion from which a watch continues."""
 
     items: list[Object]
@@ -91,7 +91,7 @@ class Cluster:
     ) -> None:
         await self._stack.aclose()
 
-    async def list(self, address: Address) -> Listed | None:
+    async def list(self, address: Address) -> ListPage | None:
         """Return all objects of a kind with their apiVersion and kind, or None if the kind is not
         served.
 
@@ -114,7 +114,7 @@ class Cluster:
             items += ({**head, **item} for item in page.get("items") or ())
             meta = page["metadata"]
             if not meta.get("continue"):
-                return Listed(items, meta["resourceVersion"])
+                return ListPage(items, meta["resourceVersion"])
             query["continue"] = meta["continue"]
 
     async def watch(self, address: Address, version: str) -> AsyncIterator[Object]:
@@ -174,5 +174,5 @@ def _failure(address: Address, code: int, body: bytes) -> ClusterError:
         message = orjson.loads(body)["message"]
     except (ValueError, TypeError, LookupError):
         message = body.decode(errors="replace").strip()
-    kind = Gone if code == 410 else ClusterError
+    kind = Expired if code == 410 else ClusterError
     return kind(f"{address}: {code} {message}")

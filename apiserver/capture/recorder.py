@@ -12,7 +12,7 @@ from inkube.apiserver.registry import keys
 from inkube.schemas.objects import Object
 from inkube.storage import Entry, Store
 
-_LEFT = ("resourceVersion", "selfLink")
+_DROPPED_METADATA = ("resourceVersion", "selfLink")
 
 
 class Recorder:
@@ -23,18 +23,18 @@ class Recorder:
 
     async def put(self, kind: Kind, obj: Object) -> None:
         """Store an object that is new or has changed."""
-        key, value = _key(kind, obj), _stored(obj)
+        key, value = _key(kind, obj), _stored_form(obj)
         entry = self._store.get(key)
         if entry is None:
             await self._store.create(key, value)
-        elif _stored(entry.value) != value:
+        elif _stored_form(entry.value) != value:
             await self._store.update(key, value, entry.revision)
 
     async def remove(self, kind: Kind, obj: Object) -> None:
         """Delete an object; `obj` is its last state."""
         entry = self._store.get(_key(kind, obj))
         if entry is not None:
-            await self._store.delete(entry.key, entry.revision, _stored(obj))
+            await self._store.delete(entry.key, entry.revision, _stored_form(obj))
 
     async def replace(self, kind: Kind, items: Iterable[Object], namespace: str = "") -> None:
         """Replace all objects of a kind, in one namespace or in all of them."""
@@ -62,6 +62,6 @@ def _key(kind: Kind, obj: Object) -> str:
     return kind.prefix + name
 
 
-def _stored(obj: Object) -> Object:
-    meta = {name: value for name, value in obj["metadata"].items() if name not in _LEFT}
+def _stored_form(obj: Object) -> Object:
+    meta = {name: value for name, value in obj["metadata"].items() if name not in _DROPPED_METADATA}
     return {**obj, "metadata": meta}

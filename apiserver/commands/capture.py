@@ -51,7 +51,7 @@ def capture_command(
                 asyncio.get_running_loop().add_signal_handler(number, stop.set)
         async with Cluster(kubeconfig, context) as cluster:
             until = stop if follow else None
-            await capture.capture(cluster, file, wanted, tell=click.echo, until=until)
+            await capture.capture(cluster, file, wanted, report=click.echo, until=until)
 
     try:
         asyncio.run(run())

@@ -46,7 +46,7 @@ def envtest_assets(folder: Path | None, kubernetes_version: str) -> None:
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def kube_apiserver(arguments: tuple[str, ...]) -> None:
     """Serve as kube-apiserver does, with its flags (see --help)."""
-    given = _parsed("kube-apiserver", arguments, kubeflags.FLAGS)
+    given = _parse("kube-apiserver", arguments, kubeflags.FLAGS)
     if given is None:
         return
     try:
@@ -59,7 +59,7 @@ def kube_apiserver(arguments: tuple[str, ...]) -> None:
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def etcd_command(arguments: tuple[str, ...]) -> None:
     """Replace etcd in a folder of assets: report where kube-apiserver stores its data."""
-    given = _parsed("etcd", arguments, etcd.FLAGS, single=True)
+    given = _parse("etcd", arguments, etcd.FLAGS, single=True)
     if given is None:
         return
     if given.truth("version"):
@@ -71,7 +71,7 @@ def etcd_command(arguments: tuple[str, ...]) -> None:
         raise click.ClickException(str(error)) from error
 
 
-def _parsed(
+def _parse(
     program: str, arguments: tuple[str, ...], known: Mapping[str, Flag], *, single: bool = False
 ) -> Arguments | None:
     """Return the parsed flags, or None if they requested help, which is printed. Raises

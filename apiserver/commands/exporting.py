@@ -28,7 +28,7 @@ def kinds(modules: Iterable[str]) -> list[Definition]:
             importlib.import_module(name)
         except ImportError as error:
             raise click.ClickException(f"{name}: {error}") from error
-    found = [kind.definition for kind in _declared(Resource) if kind.__module__ in wanted]
+    found = [kind.definition for kind in _declared_models(Resource) if kind.__module__ in wanted]
     if not found:
         raise click.ClickException(f"no kind is declared in {', '.join(sorted(wanted))}")
     return sorted(found, key=_name)
@@ -45,22 +45,22 @@ def pages(definition: Definition, folder: Path) -> list[tuple[Path, str]]:
     ]
 
 
-def yaml_of(*found: Definition) -> str:
+def yaml_of(*definitions: Definition) -> str:
     """Return CRDs as one YAML text."""
 
     class Dumper(yaml.SafeDumper):
         def ignore_aliases(self, data: object) -> bool:
             return True
 
-    crds = [models.to_crd(definition) for definition in found]
+    crds = [models.to_crd(definition) for definition in definitions]
     text: str = yaml.dump_all(crds, None, Dumper, sort_keys=False, width=WIDTH, allow_unicode=True)
     return text
 
 
-def _declared(model: type[Resource]) -> list[type[Resource]]:
+def _declared_models(model: type[Resource]) -> list[type[Resource]]:
     """Return the class and its subclasses that are kinds."""
     own = [model] if "definition" in vars(model) else []
-    return own + [kind for below in model.__subclasses__() for kind in _declared(below)]
+    return own + [kind for below in model.__subclasses__() for kind in _declared_models(below)]
 
 
 def _name(definition: Definition) -> str:

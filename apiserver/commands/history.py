@@ -24,7 +24,7 @@ from inkube.schemas.objects import Object
 from inkube.storage import Compacted, Log, Range, Record, StorageError
 
 PAGE = 500
-HIDDEN, CHANGED = "<hidden>", "<hidden, changed>"
+HIDDEN, HIDDEN_CHANGE = "<hidden>", "<hidden, changed>"
 
 
 class Change(NamedTuple):
@@ -47,7 +47,7 @@ class Change(NamedTuple):
         """The new object, or the deleted one."""
         return self.new or self.old or {}
 
-    def when(self) -> str:
+    def time_text(self) -> str:
         """The time in RFC 3339 and UTC; empty if it is unknown."""
         if not self.time:
             return ""
@@ -80,7 +80,7 @@ class Filter(NamedTuple):
     name: str = ""
     namespace: str = ""
 
-    def takes(self, key: str, obj: Object) -> bool:
+    def matches(self, key: str, obj: Object) -> bool:
         """Return whether the filter selects an object."""
         meta = obj.get("metadata") or {}
         words = {*key.removeprefix(keys.ROOT).split("/")[:2], str(obj.get("kind", "")).lower()}
@@ -139,7 +139,7 @@ def log_command(
         last = horizon.newest if until is None else await moments.revision_of(log, until)
         told = 0
         async for change in _changes(log, after, last, chosen):
-            _show(change, output, show_secrets=show_secrets)
+            _print_change(change, output, show_secrets=show_secrets)
             told += 1
             if told == limit:
                 return
@@ -168,20 +168,20 @@ def diff_command(
     async def show(log: Log) -> None:
         before, after = [
             {record.key: record for record in await log.at(Range(keys.ROOT), revision)}
-            for revision in [await _known(log, moment) for moment in (old, new)]
+            for revision in [await _checked_revision(log, moment) for moment in (old, new)]
         ]
         for key in sorted(before.keys() | after.keys()):
             was, now = before.get(key), after.get(key)
             if was is not None and now is not None and was.revision == now.revision:
                 continue
             change = _change(was, now)
-            if Filter(namespace=namespace).takes(key, change.object):
-                _show(change, output, show_secrets=show_secrets)
+            if Filter(namespace=namespace).matches(key, change.object):
+                _print_change(change, output, show_secrets=show_secrets)
 
     _run(data, database, show)
 
 
-async def _known(log: Log, moment: int | datetime) -> int:
+async def _checked_revision(log: Log, moment: int | datetime) -> int:
     """Return the revision at a moment. Raises click.ClickException, LogError."""
     revision, newest = await moments.revision_of(log, moment), (await log.horizon()).newest
     if revision > newest:
@@ -192,13 +192,13 @@ async def _known(log: Log, moment: int | datetime) -> int:
 
 
 def _run(
-    data: Path | None, database: str, show: Callable[[Log], Coroutine[Any, Any, None]]
+    data: Path | None, database: str, action: Callable[[Log], Coroutine[Any, Any, None]]
 ) -> None:
     async def run() -> None:
         log = moments.log_of(data, database)
         await log.open()
         try:
-            await show(log)
+            await action(log)
         finally:
             await log.close()
 
@@ -210,24 +210,24 @@ def _run(
         raise click.ClickException(str(error)) from error
 
 
-async def _changes(log: Log, after: int, last: int, chosen: Filter) -> AsyncIterator[Change]:
-    while after < last:
+async def _changes(log: Log, first: int, last: int, filter: Filter) -> AsyncIterator[Change]:
+    while first < last:
         try:
-            rows = await log.changes(keys.ROOT, after, PAGE)
+            rows = await log.changes(keys.ROOT, first, PAGE)
         except Compacted as error:  # the server compacted the oldest changes during this read
             click.echo(f"what was before revision {error.compacted} is not kept any more", err=True)
-            after = error.compacted
+            first = error.compacted
             continue
         for record, before in rows:
             if record.revision > last:
                 return
             change = _change(before, None if record.deleted else record)
             change = change._replace(revision=record.revision, time=record.time)
-            if chosen.takes(record.key, change.object):
+            if filter.matches(record.key, change.object):
                 yield change
         if len(rows) < PAGE:
             return
-        after = rows[-1][0].revision
+        first = rows[-1][0].revision
 
 
 def _change(old: Record | None, new: Record | None) -> Change:
@@ -237,15 +237,15 @@ def _change(old: Record | None, new: Record | None) -> Change:
     return Change(newest.revision, newest.time, *states)
 
 
-def _show(change: Change, output: str, *, show_secrets: bool) -> None:
+def _print_change(change: Change, output: str, *, show_secrets: bool) -> None:
     old, new = change.old, change.new
     if not show_secrets and change.object.get("kind") == "Secret":
         old, new = _hidden(change.old, {}), _hidden(change.new, change.old or {})
-    old, new = _told(old), _told(new)
+    old, new = _without_managed_fields(old), _without_managed_fields(new)
     if output == "json":
         told = {
             "revision": change.revision,
-            "time": change.when() or None,
+            "time": change.time_text() or None,
             "type": change.type,
             "managers": change.managers(),
             "old": old,
@@ -254,7 +254,7 @@ def _show(change: Change, output: str, *, show_secrets: bool) -> None:
         click.echo(json.dumps(told, ensure_ascii=False))
         return
     by = ", ".join(change.managers())
-    head = [f"revision {change.revision}", change.when(), f"{change.type} {change.title()}"]
+    head = [f"revision {change.revision}", change.time_text(), f"{change.type} {change.title()}"]
     click.echo("  ".join(filter(None, [*head, by and f"by {by}"])))
     for line in _difference(_lines(old), _lines(new)):
         click.echo(f"    {line}")
@@ -274,7 +274,7 @@ def _lines(obj: Object | None) -> list[str]:
     return text.splitlines()
 
 
-def _told(obj: Object | None) -> Object | None:
+def _without_managed_fields(obj: Object | None) -> Object | None:
     """Return an object without the members that change with every write."""
     if obj is None:
         return None
@@ -283,12 +283,12 @@ def _told(obj: Object | None) -> Object | None:
     return {**obj, "metadata": meta}
 
 
-def _hidden(obj: Object | None, before: Object) -> Object | None:
+def _hidden(obj: Object | None, previous: Object) -> Object | None:
     if obj is None:
         return None
-    was = before.get("data") or {}
+    was = previous.get("data") or {}
     data = {
-        name: CHANGED if name in was and was[name] != value else HIDDEN
+        name: HIDDEN_CHANGE if name in was and was[name] != value else HIDDEN
         for name, value in (obj.get("data") or {}).items()
     }
     return {**obj, "data": data} if "data" in obj else obj

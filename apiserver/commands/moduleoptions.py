@@ -23,7 +23,7 @@ def add(command: click.Command) -> tuple[str, ...]:
             about.append(f"{name}, which cannot be loaded: {error}")
             continue
         about.append(name)
-        found += [each for each in _made(module) if each.name not in known]
+        found += [each for each in _click_options(module) if each.name not in known]
         known |= {each.name for each in found}
     command.params += found
     for each in command.params:
@@ -32,7 +32,7 @@ def add(command: click.Command) -> tuple[str, ...]:
     return tuple(each.name for each in found if each.name)
 
 
-def _made(module: modules.Declared) -> Iterator[click.Option]:
+def _click_options(module: modules.Declared) -> Iterator[click.Option]:
     own = Options.__dataclass_fields__
     for each in module.options:
         if each.name in own:

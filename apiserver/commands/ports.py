@@ -31,7 +31,7 @@ def holder(port: int) -> str:
     return f"{_name(pid)} (process {pid})" if pid else ""
 
 
-def answers(url: str) -> bool:
+def is_serving(url: str) -> bool:
     """Return whether a process of this machine accepts connections at the address of a URL."""
     parts = urlsplit(url)
     if parts.hostname is None or not is_loopback(parts.hostname):
@@ -43,9 +43,9 @@ def answers(url: str) -> bool:
     return True
 
 
-def free(host: str, after: int) -> int:
+def free(host: str, first: int) -> int:
     """Return the next free port, or 0 if the ports near it are in use."""
-    for port in range(after + 1, min(after + _NEXT, 65536)):
+    for port in range(first + 1, min(first + _NEXT, 65536)):
         with contextlib.suppress(OSError):
             family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
             with socket.socket(family) as one:

@@ -32,7 +32,7 @@ class Problem(click.ClickException):
 
 def of_start(error: Exception, options: Options) -> Problem:
     """The reason why a server did not start."""
-    if isinstance(error, OSError) and _is_taken(error):
+    if isinstance(error, OSError) and _is_port_in_use(error):
         who = ports.holder(options.port)
         text = f"port {options.port} of {options.host} is taken"
         return Problem(f"{text} by {who}" if who else text, _other_port(options))
@@ -41,7 +41,7 @@ def of_start(error: Exception, options: Options) -> Problem:
     return Problem(str(error), _remedies(error, options))
 
 
-def _is_taken(error: OSError) -> bool:
+def _is_port_in_use(error: OSError) -> bool:
     return error.errno == errno.EADDRINUSE or getattr(error, "winerror", 0) == 10048
 
 

@@ -35,25 +35,25 @@ class Code:
         is_file = path.suffix == ".py"
         self._name = path.stem if is_file else text
         sys.path.insert(0, str(path.parent.absolute() if is_file else Path.cwd()))
-        self._before = frozenset(sys.modules)
+        self._initial_modules = frozenset(sys.modules)
         try:
             self._load()
         except Exception as error:  # code of users can raise anything
-            raise ValueError(f"{text} cannot be imported: {_shown(error)}") from error
+            raise ValueError(f"{text} cannot be imported: {_traceback_text(error)}") from error
         self._files = root.editedfiles.EditedFiles(self._list)
 
-    async def changed(self) -> None:
+    async def wait_for_change(self) -> None:
         """Wait until the code has changed and is imported again."""
         while True:
             await self._files.wait_for_change()
-            kept = {name: sys.modules.pop(name) for name in tuple(self._own())}
+            kept = {name: sys.modules.pop(name) for name in tuple(self._user_modules())}
             try:
                 self._load()
             except Exception as error:  # noqa: BLE001 # whatever the code of a user raises
-                for name in tuple(self._own()):
+                for name in tuple(self._user_modules()):
                     del sys.modules[name]
                 sys.modules.update(kept)
-                logger.warning("%s cannot be imported: %s", self._name, _shown(error))
+                logger.warning("%s cannot be imported: %s", self._name, _traceback_text(error))
             else:
                 return
 
@@ -74,16 +74,20 @@ class Code:
         self.kinds = tuple(dict.fromkeys(found))
         """The `KindModule`s to which the module has names."""
 
-    def _own(self) -> Iterator[str]:
+    def _user_modules(self) -> Iterator[str]:
         """Yield the modules to import again: those in the folder of the module and below it."""
         folder = self._file.parent
         for name, module in tuple(sys.modules.items()):
             file = _file(module)
-            if name not in self._before and file is not None and file.is_relative_to(folder):
+            if (
+                name not in self._initial_modules
+                and file is not None
+                and file.is_relative_to(folder)
+            ):
                 yield name
 
     def _list(self) -> Iterator[Path]:
-        files = (_file(sys.modules[name]) for name in self._own())
+        files = (_file(sys.modules[name]) for name in self._user_modules())
         yield from {self._file, *filter(None, files)}
 
 
@@ -92,7 +96,7 @@ def _file(module: ModuleType | None) -> Path | None:
     return Path(file).absolute() if file else None
 
 
-def _shown(error: Exception) -> str:
+def _traceback_text(error: Exception) -> str:
     """Return the position in the code, and the error."""
     frames = [
         each
@@ -103,7 +107,7 @@ def _shown(error: Exception) -> str:
     return f"{place}{type(error).__name__}: {error}"
 
 
-async def continued(options: Options, server: "inkube.APIServer") -> Options:
+async def options_to_continue(options: Options, server: "inkube.APIServer") -> Options:
     """Return the options of a server that replaces a running one and keeps its data."""
     options = replace(options, port=server.port)
     if options.data is not None or options.database:

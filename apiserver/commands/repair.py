@@ -8,7 +8,7 @@ import click
 from inkube.apiserver.registry import JSONCodec
 from inkube.storage import repair as rows
 
-TOLD = 100
+MAX_PRINTED = 100
 """The number of damaged entries that are printed one by one."""
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
@@ -23,7 +23,7 @@ def check_command(file: Path) -> None:
         problems += [str(each) for each in rows.rows(file, JSONCodec().is_sound)]
     except (sqlite3.Error, OSError) as error:
         raise click.ClickException(f"{file} cannot be read: {error}") from error
-    for text in problems[:TOLD]:
+    for text in problems[:MAX_PRINTED]:
         click.echo(f"damaged: {text}")
     if problems:
         raise click.ClickException(
@@ -48,7 +48,7 @@ def repair_command(file: Path) -> None:
         left = rows.structure(file)
     except (sqlite3.Error, OSError) as error:
         raise click.ClickException(f"{file} cannot be repaired: {error}") from error
-    for each in found.dropped[:TOLD]:
+    for each in found.dropped[:MAX_PRINTED]:
         click.echo(f"dropped: {each}")
     if found.forgotten:
         click.echo(f"forgotten: what was before revision {found.forgotten}")

@@ -33,7 +33,7 @@ def has_colours(stream: TextIO) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def telling(stage: Callable[[], Stage | None]) -> AsyncIterator[None]:
+async def print_progress(stage: Callable[[], Stage | None]) -> AsyncIterator[None]:
     """During the block, show the progress if it takes long."""
     shown = asyncio.create_task(_bar(stage) if sys.stderr.isatty() else _lines(stage))
     try:
@@ -79,7 +79,7 @@ def welcome(
     url: str,
     kubeconfig: Path,
     *,
-    kept: str,
+    storage_text: str,
     authority: Path | None,
     has_token: bool,
     world: str = "",
@@ -89,7 +89,7 @@ def welcome(
     bold = {"bold": True} if has_colours(sys.stdout) else {}
     yield f"inkube serves on {click.style(url, fg='green', **bold) if bold else url}"
     yield f"kubeconfig: {kubeconfig}"
-    yield kept
+    yield storage_text
     yield f"console: {url}/console/"
     if world:
         yield f"outside: {world}"

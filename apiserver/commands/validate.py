@@ -81,31 +81,32 @@ def _read(paths: Iterable[str]) -> Iterator[Document]:
             yield from documents.split(str(file), file.read_bytes())
 
 
-def _distinct(found: list[Finding]) -> list[Finding]:
+def _distinct(findings: list[Finding]) -> list[Finding]:
     """Return each finding one time, in the order of lines. A CRD can be in the definitions and in
     the files."""
-    files = dict.fromkeys(finding.file for finding in found)
+    files = dict.fromkeys(finding.file for finding in findings)
     order = {file: at for at, file in enumerate(files)}
-    return sorted(dict.fromkeys(found), key=lambda one: (order[one.file], one.line))
+    return sorted(dict.fromkeys(findings), key=lambda one: (order[one.file], one.line))
 
 
-def _show_text(found: list[Finding], count: int) -> None:
-    for finding in found:
+def _show_text(findings: list[Finding], count: int) -> None:
+    for finding in findings:
         click.echo(finding.text())
-    warnings = sum(finding.warns for finding in found)
-    told = [_counted(count, "document"), _counted(len(found) - warnings, "error")]
+    warnings = sum(finding.warns for finding in findings)
+    told = [_count_text(count, "document"), _count_text(len(findings) - warnings, "error")]
     if warnings:
-        told.append(_counted(warnings, "warning"))
+        told.append(_count_text(warnings, "warning"))
     click.echo(", ".join(told), err=True)
 
 
-def _counted(count: int, noun: str) -> str:
+def _count_text(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def _show_json(found: list[Finding], count: int) -> None:
+def _show_json(findings: list[Finding], count: int) -> None:
     errors, warnings = (
-        [_item(finding) for finding in found if finding.warns is warns] for warns in (False, True)
+        [_item(finding) for finding in findings if finding.warns is warns]
+        for warns in (False, True)
     )
     shown = {"documents": count, "errors": errors, "warnings": warnings}
     click.echo(json.dumps(shown, indent=2, ensure_ascii=False))

@@ -28,7 +28,7 @@ def list_scenarios() -> None:
 @click.argument("name")
 def example(name: str) -> None:
     """Print an object that shows the effect of a scenario, for kubectl create -f -."""
-    click.echo(yaml.safe_dump(named(name).example, sort_keys=False), nl=False)
+    click.echo(yaml.safe_dump(scenario_named(name).example, sort_keys=False), nl=False)
 
 
 @world_command.command()
@@ -41,7 +41,7 @@ def example(name: str) -> None:
 )
 def load(name: str, server: str, kubeconfig: Path | None) -> None:
     """Set up the world of a running server. Objects with the same names are replaced."""
-    found = named(name)
+    found = scenario_named(name)
     config = kubeconfig or Path(os.environ.get("KUBECONFIG") or "inkube.kubeconfig")
     try:
         remote = root.scenarios.Remote(server) if server else root.scenarios.of_kubeconfig(config)
@@ -52,7 +52,7 @@ def load(name: str, server: str, kubeconfig: Path | None) -> None:
     click.echo(f"try: inkube world example {found.name} | kubectl create -f -")
 
 
-def named(name: str, hint: str = "NAME") -> "root.scenarios.Scenario":
+def scenario_named(name: str, hint: str = "NAME") -> "root.scenarios.Scenario":
     """Return the scenario with that name. Raises click.BadParameter."""
     try:
         return root.scenarios.find(name)

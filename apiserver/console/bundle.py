@@ -18,8 +18,8 @@ _IMPORT = re.compile(
     re.MULTILINE,
 )
 _LATER = re.compile(r'\bimport\("(?P<path>[^"]+)"\)')
-_LISTED = re.compile(r'\bexport\s*\{(?P<names>[^}]*)\}(?:\s*from\s*"(?P<path>[^"]+)")?;?')
-_DECLARED = re.compile(
+_EXPORT_LIST = re.compile(r'\bexport\s*\{(?P<names>[^}]*)\}(?:\s*from\s*"(?P<path>[^"]+)")?;?')
+_EXPORT_DECLARATION = re.compile(
     r"^export (?P<sort>(?:async )?function\*?|const|class) (?P<name>\w+)", re.MULTILINE
 )
 _DEFAULT = re.compile(r"\bexport default (?P<sort>function) ?(?P<name>\w*)")
@@ -36,54 +36,54 @@ def bundle(modules: Mapping[str, str]) -> str:
     while waiting:
         path = waiting.pop()
         if path not in texts:
-            texts[path], needed[path], others = _scoped(path, modules[path])
+            texts[path], needed[path], others = _as_function(path, modules[path])
             waiting += [*needed[path], *others]
     order = [path for path in graphlib.TopologicalSorter(needed).static_order() if path != ENTRY]
     parts = ["const modules = {};", *(texts[path] for path in order), texts[ENTRY]]
     return "\n".join(parts) + "\n"
 
 
-def _scoped(path: str, text: str) -> tuple[str, set[str], set[str]]:
+def _as_function(path: str, text: str) -> tuple[str, set[str], set[str]]:
     """Return a module as a function, the modules that it needs before, and the modules that it
     loads later."""
     before: set[str] = set()
     later: set[str] = set()
     exported: dict[str, str] = {}
 
-    def module(found: re.Match[str], known: set[str]) -> str:
-        name = _resolve(path, found["path"])
+    def module(match: re.Match[str], known: set[str]) -> str:
+        name = _resolve(path, match["path"])
         known.add(name)
         return f'modules["{name}"]'
 
-    def imported(found: re.Match[str]) -> str:
-        of = module(found, before)
-        if found["all"]:
-            return f"const {found['all']} = {of};"
-        if found["default"]:
-            return f"const {found['default']} = {of}.default;"
+    def imported(match: re.Match[str]) -> str:
+        of = module(match, before)
+        if match["all"]:
+            return f"const {match['all']} = {of};"
+        if match["default"]:
+            return f"const {match['default']} = {of}.default;"
         names = ", ".join(
-            ": ".join(pair) if pair[0] != pair[1] else pair[0] for pair in _pairs(found)
+            ": ".join(pair) if pair[0] != pair[1] else pair[0] for pair in _pairs(match)
         )
         return f"const {{ {names} }} = {of};"
 
-    def listed(found: re.Match[str]) -> str:
-        of = f"{module(found, before)}." if found["path"] else ""
-        exported.update({name: f"{of}{local}" for local, name in _pairs(found)})
+    def listed(match: re.Match[str]) -> str:
+        of = f"{module(match, before)}." if match["path"] else ""
+        exported.update({name: f"{of}{local}" for local, name in _pairs(match)})
         return ""
 
-    def declared(found: re.Match[str]) -> str:
-        exported[found["name"]] = found["name"]
-        return f"{found['sort']} {found['name']}"
+    def declared(match: re.Match[str]) -> str:
+        exported[match["name"]] = match["name"]
+        return f"{match['sort']} {match['name']}"
 
-    def default(found: re.Match[str]) -> str:
-        exported["default"] = found["name"] or "main"
-        return f"{found['sort']} {exported['default']}"
+    def default(match: re.Match[str]) -> str:
+        exported["default"] = match["name"] or "main"
+        return f"{match['sort']} {exported['default']}"
 
     steps: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
         (_IMPORT, imported),
         (_LATER, lambda found: f"Promise.resolve({module(found, later)})"),
-        (_LISTED, listed),
-        (_DECLARED, declared),
+        (_EXPORT_LIST, listed),
+        (_EXPORT_DECLARATION, declared),
         (_DEFAULT, default),
     )
     text = _COMMENT.sub("", text)
@@ -95,9 +95,9 @@ def _scoped(path: str, text: str) -> tuple[str, set[str], set[str]]:
     return f'modules["{path}"] = (() => {{\n{text}\nreturn {{ {members} }};\n}})();', before, later
 
 
-def _pairs(found: re.Match[str]) -> list[tuple[str, str]]:
+def _pairs(match: re.Match[str]) -> list[tuple[str, str]]:
     """Return the names in braces, as pairs: the name in the module, and the name outside."""
-    words = (each.split() for each in found["names"].split(","))
+    words = (each.split() for each in match["names"].split(","))
     return [(each[0], each[-1]) for each in words if each]
 
 

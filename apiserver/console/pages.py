@@ -22,7 +22,7 @@ from inkube.schemas import status
 
 FOLDER = Path(__file__).parent / "assets"
 SCRIPT = "console.js"
-_PLAIN = frozenset({"recorded.js", "theme.js"})
+_UNBUNDLED = frozenset({"recorded.js", "theme.js"})
 """Scripts that are not modules."""
 _TYPES = {
     ".css": "text/css; charset=utf-8",
@@ -50,12 +50,12 @@ _READS = frozenset({"GET", "HEAD"})
 
 
 class _File(NamedTuple):
-    """One file, plain and compressed, in its state at the modification time `changed` (in
+    """One file, plain and compressed, in its state at the modification time `mtime` (in
     nanoseconds)."""
 
-    changed: int
-    plain: bytes
-    packed: bytes
+    mtime: int
+    content: bytes
+    gzipped: bytes
     tag: str
     type: str
 
@@ -90,10 +90,10 @@ class Pages:
         if request.headers.get("If-None-Match") == file.tag:
             return web.Response(status=304, headers=headers)
         headers["Content-Type"] = file.type
-        body = file.plain
+        body = file.content
         if "gzip" in request.headers.get(hdrs.ACCEPT_ENCODING, ""):
             headers["Content-Encoding"] = "gzip"
-            body = file.packed
+            body = file.gzipped
         return web.Response(body=body, headers=headers)
 
     def _file(self, name: str) -> _File:
@@ -104,28 +104,28 @@ class Pages:
         modules = {
             name: path
             for name, path in self._paths.items()
-            if path.suffix == ".js" and name not in _PLAIN
+            if path.suffix == ".js" and name not in _UNBUNDLED
         }
         changed = max(path.stat().st_mtime_ns for path in modules.values())
-        return self._current(SCRIPT, changed, lambda: _bundled(modules))
+        return self._current(SCRIPT, changed, lambda: _bundle(modules))
 
-    def _current(self, name: str, changed: int, read: Callable[[], bytes]) -> _File:
+    def _current(self, name: str, mtime: int, read: Callable[[], bytes]) -> _File:
         """Return a file from the cache, or again from its source if it has changed."""
         file = self._files.get(name)
-        if file is None or file.changed != changed:
+        if file is None or file.mtime != mtime:
             plain = read()
             packed = gzip.compress(plain, mtime=0)
             tag = f'"{hashlib.sha256(plain).hexdigest()[:20]}"'
             kind = _TYPES[name[name.rindex(".") :]]
-            file = self._files[name] = _File(changed, plain, packed, tag, kind)
+            file = self._files[name] = _File(mtime, plain, packed, tag, kind)
         return file
 
 
 def script() -> str:
     """Return all modules as one script."""
     paths = {path.relative_to(FOLDER).as_posix(): path for path in FOLDER.rglob("*.js")}
-    return _bundled({name: path for name, path in paths.items() if name not in _PLAIN}).decode()
+    return _bundle({name: path for name, path in paths.items() if name not in _UNBUNDLED}).decode()
 
 
-def _bundled(modules: Mapping[str, Path]) -> bytes:
+def _bundle(modules: Mapping[str, Path]) -> bytes:
     return bundle({name: path.read_text("utf-8") for name, path in modules.items()}).encode()

@@ -19,7 +19,7 @@ Ask = Callable[[str, str], Awaitable[Any]]
 DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1,application/json"
 JSON = "application/json"
-MOST = 5_000
+MAX_REQUESTS = 5_000
 """The most objects of one kind in a report."""
 
 
@@ -38,9 +38,9 @@ async def record(ask: Ask, user: Object, history: Mapping[str, Sequence[Change]]
     lists: dict[str, Any] = {}
     for root, plural in _listable(documents["/api"], documents["/apis"]):
         path = f"{root}/{plural}"
-        found = await ask(f"{path}?limit={MOST}", JSON)
+        found = await ask(f"{path}?limit={MAX_REQUESTS}", JSON)
         found["items"] = found.get("items") or []
-        shown = await ask(f"{path}?limit={MOST}&includeObject=Object", TABLE)
+        shown = await ask(f"{path}?limit={MAX_REQUESTS}&includeObject=Object", TABLE)
         lists[path] = {"list": found, "table": shown}
     index = await ask("/openapi/v3", JSON)
     own = {name: each for name, each in index["paths"].items() if _is_custom(name)}
@@ -56,7 +56,7 @@ async def record(ask: Ask, user: Object, history: Mapping[str, Sequence[Change]]
     })  # fmt: skip
 
 
-def render(recorded: bytes, title: str) -> str:
+def render(requests: bytes, title: str) -> str:
     """Return the page. `</script>` in the data or the code cannot end their elements."""
     files = {name: (pages.FOLDER / name).read_text("utf-8") for name in _FILES}
     icon = base64.b64encode(files["icon.svg"].encode()).decode()
@@ -69,7 +69,7 @@ def render(recorded: bytes, title: str) -> str:
         f"<script>{_safe(files['theme.js'])}</script>",
         "</head><body>",
         '<div id="console"><main class="loading" aria-busy="true"><h1>Loading…</h1></main></div>',
-        f'<script type="application/json" id="recorded">{_safe(recorded.decode())}</script>',
+        f'<script type="application/json" id="recorded">{_safe(requests.decode())}</script>',
         f"<script>{_safe(files['recorded.js'])}</script>",
         f'<script type="module">{_safe(script)}</script>',
         "</body></html>",

@@ -18,20 +18,20 @@ from inkube.apiserver.registry import User
 from inkube.schemas import status
 
 PATH = "/debug/requests"
-KEPT = 500
+MAX_RECORDS = 500
 """The most events that are kept."""
 KEPT_BYTES = 8 * 1024 * 1024
 """The most bytes of all kept events."""
 LONGEST_BODY = 32 * 1024
 """The largest body in an event, in bytes."""
 LISTENERS = 32
-STALLED = 60.0
+STALL_SECONDS = 60.0
 """Seconds without progress after which a client that does not read is disconnected."""
 BEAT = 15.0
 """Seconds without events after which an empty line checks whether the client is still connected."""
 LEFT_OUT = "console.inkube.dev/left-out"
 _HIDDEN = frozenset({"secrets", "serviceaccounts/token", "tokenreviews"})
-_OWN = ("/console", PATH)
+_EXCLUDED_PATHS = ("/console", PATH)
 
 Listen = Callable[["http.audit.Listener"], Callable[[], None]]
 """Registers a listener for finished requests; the result removes it."""
@@ -45,7 +45,7 @@ class RequestLog:
         self._stop: Callable[[], None] | None = None
         self._events: deque[bytes] = deque()
         self._bytes = 0
-        self._told = 0
+        self._total = 0
         """The number of all events so far, which is also the number of the newest event."""
         self._news = asyncio.Event()
         self._listeners = 0
@@ -65,7 +65,7 @@ class RequestLog:
         self._arrive()
         try:
             await response.prepare(request)
-            await self._tell(response)
+            await self._send_records(response)
             await response.write_eof()
         except (ConnectionError, TimeoutError):
             return response
@@ -78,19 +78,19 @@ class RequestLog:
         self._closed = True
         self._news.set()
 
-    def hear(
-        self, finished: "http.audit.FinishedRequest", heard: "http.audit.RequestContext"
+    def record(
+        self, request: "http.audit.FinishedRequest", context: "http.audit.RequestContext"
     ) -> None:
         """Keep the event of one finished request."""
-        if finished.info.path.startswith(_OWN):
+        if request.info.path.startswith(_EXCLUDED_PATHS):
             return
-        event = http.audit.event(finished, heard, "RequestResponse")
+        event = http.audit.event(request, context, "RequestResponse")
         left_out = []
         for member, body in (
-            ("requestObject", finished.request),
-            ("responseObject", finished.response),
+            ("requestObject", request.request),
+            ("responseObject", request.response),
         ):
-            if _is_hidden(finished.info):
+            if _is_hidden(request.info):
                 left_out += [f"{member}: {len(body)} bytes of a secret"] if body else []
             elif len(body) > LONGEST_BODY:
                 left_out.append(f"{member}: {len(body)} bytes")
@@ -103,15 +103,15 @@ class RequestLog:
     def _append(self, line: bytes) -> None:
         self._events.append(line)
         self._bytes += len(line)
-        self._told += 1
-        while len(self._events) > KEPT or self._bytes > KEPT_BYTES:
+        self._total += 1
+        while len(self._events) > MAX_RECORDS or self._bytes > KEPT_BYTES:
             self._bytes -= len(self._events.popleft())
         self._news.set()
 
     def _arrive(self) -> None:
         self._listeners += 1
         if self._stop is None:
-            self._stop = self._listen(self.hear)
+            self._stop = self._listen(self.record)
 
     def _leave(self) -> None:
         self._listeners -= 1
@@ -121,18 +121,18 @@ class RequestLog:
             self._events.clear()  # later events would not follow directly
             self._bytes = 0
 
-    async def _tell(self, response: web.StreamResponse) -> None:
+    async def _send_records(self, response: web.StreamResponse) -> None:
         """Write events as they arrive. A client that is too slow for the kept events misses the
         oldest ones."""
-        seen = self._told - len(self._events)
+        seen = self._total - len(self._events)
         await response.write(b"\n")  # the first bytes make aiohttp send the headers
         while not self._closed:
             self._news.clear()
-            oldest = self._told - len(self._events)
+            oldest = self._total - len(self._events)
             new = [line for at, line in enumerate(self._events, oldest) if at >= seen]
-            seen = self._told
+            seen = self._total
             if new:
-                async with asyncio.timeout(STALLED):
+                async with asyncio.timeout(STALL_SECONDS):
                     await response.write(b"".join(new))
                 continue
             try:

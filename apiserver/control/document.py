@@ -114,12 +114,12 @@ def _object(members: Object, required: list[str] | None = None) -> Object:
 def _operation(
     name: str,
     description: str,
-    answer: Object,
+    response: Object,
     parameters: Object | None = None,
     *,
     required: list[str] | None = None,
 ) -> Object:
-    content = {"application/json": {"schema": _object(answer)}}
+    content = {"application/json": {"schema": _object(response)}}
     made: Object = {
         "operationId": name,
         "description": description,

@@ -19,7 +19,7 @@ from inkube.schemas import status
 from inkube.schemas.objects import Object
 
 ROOT = "/inkube/v1"
-WITHIN = 60.0
+DEFAULT_SECONDS = 60.0
 """The default time limit in seconds for a server to become idle."""
 LONGEST = 600.0
 """The longest permitted time limit in seconds."""
@@ -106,7 +106,7 @@ class Control:
             "restore": self._restore,
             "fork": self._fork,
         }
-        self._gets: dict[str, Callable[[], Object]] = {
+        self._get_handlers: dict[str, Callable[[], Object]] = {
             "": self._overview,
             "snapshot": self._snapshots,
             "fork": self._forks,
@@ -124,15 +124,15 @@ class Control:
         if not path.startswith(ROOT) or (action not in self._posts and action):
             return responses.plain_not_found()
         if name:
-            return await self._of_one(info.method, action, name)
-        if info.method == "GET" and action in self._gets:
-            return responses.render(self._gets[action](), negotiation.COMPACT_JSON)
+            return await self._serve_named(info.method, action, name)
+        if info.method == "GET" and action in self._get_handlers:
+            return responses.render(self._get_handlers[action](), negotiation.COMPACT_JSON)
         if info.method == "POST" and action in self._posts:
             answer = await self._posts[action](await _read(request))
             return responses.render(answer, negotiation.COMPACT_JSON)
         raise status.method_not_allowed()
 
-    async def _of_one(self, method: str, action: str, name: str) -> web.StreamResponse:
+    async def _serve_named(self, method: str, action: str, name: str) -> web.StreamResponse:
         if (method, action) == ("GET", "snapshot"):
             headers = {"Content-Type": FILE, "Cache-Control": "no-cache, private"}
             return BodyResponse(await self._actions.file(name), CIMultiDict(headers))
@@ -144,36 +144,36 @@ class Control:
             raise status.method_not_allowed()
         return responses.render({"name": name}, negotiation.COMPACT_JSON)
 
-    async def _settled(self, given: Object) -> Object:
-        within = _seconds(given, "within", WITHIN, LONGEST)
-        _nothing_else(given)
+    async def _settled(self, body: Object) -> Object:
+        within = _seconds(body, "within", DEFAULT_SECONDS, LONGEST)
+        _check_empty(body)
         return {"revision": str(await self._actions.settled(within))}
 
-    async def _advance(self, given: Object) -> Object:
-        seconds = _seconds(given, "seconds", None, FURTHEST)
-        _nothing_else(given)
+    async def _advance(self, body: Object) -> Object:
+        seconds = _seconds(body, "seconds", None, FURTHEST)
+        _check_empty(body)
         revision = await self._actions.advance(seconds)
         return {"revision": str(revision), "time": _text(self._actions.now())}
 
-    async def _reset(self, given: Object) -> Object:
-        _nothing_else(given)
+    async def _reset(self, body: Object) -> Object:
+        _check_empty(body)
         return {"revision": str(await self._actions.reset())}
 
-    async def _snapshot(self, given: Object) -> Object:
-        name = _name(given, "name")
-        _nothing_else(given)
+    async def _snapshot(self, body: Object) -> Object:
+        name = _name(body, "name")
+        _check_empty(body)
         return {"name": name, "revision": str(await self._actions.snapshot(name))}
 
-    async def _restore(self, given: Object) -> Object:
-        name = _name(given, "name")
-        _nothing_else(given)
+    async def _restore(self, body: Object) -> Object:
+        name = _name(body, "name")
+        _check_empty(body)
         return {"name": name, "revision": str(await self._actions.restore(name))}
 
-    async def _fork(self, given: Object) -> Object:
-        name = _name(given, "name")
-        snapshot = _name(given, "snapshot") if "snapshot" in given else ""
-        _nothing_else(given)
-        return _shown(await self._actions.fork(name, snapshot))
+    async def _fork(self, body: Object) -> Object:
+        name = _name(body, "name")
+        snapshot = _name(body, "snapshot") if "snapshot" in body else ""
+        _check_empty(body)
+        return _fork_item(await self._actions.fork(name, snapshot))
 
     def _overview(self) -> Object:
         return {"time": _text(self._actions.now()), **self._snapshots(), **self._forks()}
@@ -200,16 +200,16 @@ async def _read(request: web.BaseRequest) -> Object:
     return value
 
 
-def _seconds(given: Object, name: str, usual: float | None, most: float) -> float:
-    value = given.pop(name, usual)
+def _seconds(body: Object, name: str, default: float | None, maximum: float) -> float:
+    value = body.pop(name, default)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or not 0 <= value <= most:
-        raise status.bad_request(f"{name}: expected a number of seconds from 0 to {most:g}")
+    if not is_number or not math.isfinite(value) or not 0 <= value <= maximum:
+        raise status.bad_request(f"{name}: expected a number of seconds from 0 to {maximum:g}")
     return float(value)
 
 
-def _name(given: Object, member: str) -> str:
-    value = given.pop(member, None)
+def _name(body: Object, member: str) -> str:
+    value = body.pop(member, None)
     if not isinstance(value, str) or not 0 < len(value) <= LONGEST_NAME or "/" in value:
         raise status.bad_request(
             f"{member}: expected a name of 1 to {LONGEST_NAME} characters without a slash"
@@ -217,12 +217,12 @@ def _name(given: Object, member: str) -> str:
     return value
 
 
-def _nothing_else(given: Object) -> None:
-    if given:
-        raise status.bad_request(f"unknown parameter: {', '.join(sorted(given))}")
+def _check_empty(body: Object) -> None:
+    if body:
+        raise status.bad_request(f"unknown parameter: {', '.join(sorted(body))}")
 
 
-def _shown(fork: Fork) -> Object:
+def _fork_item(fork: Fork) -> Object:
     return {"name": fork.name, "url": fork.url, "kubeconfig": fork.kubeconfig}
 
 

@@ -196,8 +196,8 @@ class Discovery:
         """Return an APIVersionDiscovery, or None for a group version that is registered but not
         served."""
         delegate = self._resources.delegates.get((group, version))
-        if delegate is not None and delegate.answers:
-            return delegate.discovered()
+        if delegate is not None and delegate.forwards:
+            return delegate.version_discovery()
         kinds = self._of_version(group, version)
         if not kinds:
             return None

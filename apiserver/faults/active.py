@@ -27,13 +27,13 @@ class Faults:
         self.rules: faults.rules.Rules | None = None
         if store.count(_PREFIX):
             self._read()
-        self._following = store.follow(_PREFIX, self._hear, anew=self._read)
+        self._subscription = store.follow(_PREFIX, self._on_changes, anew=self._read)
 
     def close(self) -> None:
         """Stop following the store."""
-        self._following.close()
+        self._subscription.close()
 
-    async def meet(
+    async def injection_for(
         self,
         info: RequestInfo,
         user: User,
@@ -56,19 +56,21 @@ class Faults:
             agent,
             "" if info.is_resource else info.path,
         )
-        concerning = self.rules.concerning(asked)
+        concerning = self.rules.candidates(asked)
         if not concerning:
             return None
         wanted = any(rule.needs_labels for rule in concerning)
         found = await labels() if wanted else None
-        return faults.rules.meet(concerning, asked, found, self._tell)
+        return faults.rules.combined_injection(concerning, asked, found, self._notify)
 
-    def meet_inside(self, asked: "faults.rules.RequestFacts") -> Injection | None:
+    def injection_for_client(self, facts: "faults.rules.RequestFacts") -> Injection | None:
         """The effect of the faults on a request of the server's own controllers; faults that match
         labels are ignored."""
-        if self.rules is None or (asked.resource == PLURAL and asked.group == GROUP):
+        if self.rules is None or (facts.resource == PLURAL and facts.group == GROUP):
             return None
-        return faults.rules.meet(self.rules.concerning(asked), asked, None, self._tell)
+        return faults.rules.combined_injection(
+            self.rules.candidates(facts), facts, None, self._notify
+        )
 
     def counted(self, name: str) -> tuple[int, int] | None:
         """Return the numbers of requests that the fault matched and made fail, or None for an
@@ -78,16 +80,16 @@ class Faults:
                 return rule.matched, rule.injected
         return None
 
-    def listen(self, heard: Callable[[str], None]) -> Callable[[], None]:
-        """Call `heard` with the name of every fault that matches, until the result is called."""
-        self._listeners.append(heard)
-        return lambda: self._listeners.remove(heard)
+    def listen(self, listener: Callable[[str], None]) -> Callable[[], None]:
+        """Call `listener` with the name of every fault that matches, until the result is called."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
 
-    def _tell(self, name: str) -> None:
+    def _notify(self, name: str) -> None:
         for heard in self._listeners:
             heard(name)
 
-    def _hear(self, changes: Sequence[Change]) -> None:
+    def _on_changes(self, changes: Sequence[Change]) -> None:
         self._read()
 
     def _read(self) -> None:

@@ -14,7 +14,7 @@ Serve = Callable[[], Awaitable[web.StreamResponse]]
 Sleep = Callable[[float], Awaitable[None]]
 
 
-class Cut(web.StreamResponse):
+class Disconnection(web.StreamResponse):
     """A response that resets the connection instead of starting. Its code in logs is 0."""
 
     def __init__(self) -> None:
@@ -26,11 +26,11 @@ class Cut(web.StreamResponse):
         raise ConnectionResetError("cut by a Fault")
 
 
-class Slow(BodyResponse):
+class SlowResponse(BodyResponse):
     """A response with a limited number of bytes per second."""
 
-    def __init__(self, answer: BodyResponse, rate: int, sleep: Sleep) -> None:
-        super().__init__(answer.body, answer.headers, answer.status)
+    def __init__(self, response: BodyResponse, rate: int, sleep: Sleep) -> None:
+        super().__init__(response.body, response.headers, response.status)
         self._rate = rate
         self._sleep = sleep
 
@@ -42,42 +42,42 @@ class Slow(BodyResponse):
         writer, size = self._writer, max(1, self._rate // PIECES)
         if writer is None:
             return
-        for piece in _small(self._pieces(), size) if self._has_body else ():
+        for piece in _small_pieces(self._pieces(), size) if self._has_body else ():
             await self._sleep(len(piece) / self._rate)
             await writer.write(piece)
             await writer.drain()
         await writer.write_eof()
 
 
-def _small(parts: Iterator[Piece], size: int) -> Iterator[bytes]:
+def _small_pieces(parts: Iterator[Piece], size: int) -> Iterator[bytes]:
     for part in parts:
         for start in range(0, len(part), size):
             yield bytes(part[start : start + size])
 
 
-async def endure(
-    injection: Injection, serve: Serve, sleep: Sleep, *, long: bool
+async def apply(
+    injection: Injection, serve: Serve, sleep: Sleep, *, is_long_running: bool
 ) -> web.StreamResponse:
     """Serve a request with injected faults. Raises the StatusError of a fault.
 
-    A `long` request has sent its response at its end, so it can be rejected only before.
+    A `is_long_running` request has sent its response at its end, so it can be rejected only before.
     """
     if injection.delay:
         await sleep(injection.delay)
-    if long or not injection.carried_out:
-        _refuse(injection)
-        if injection.cut:
-            return Cut()
+    if is_long_running or not injection.carried_out:
+        _raise_refusal(injection)
+        if injection.disconnects:
+            return Disconnection()
     response = await serve()
-    if injection.carried_out and not long:
-        _refuse(injection)
-        if injection.cut:
-            return Cut()
+    if injection.carried_out and not is_long_running:
+        _raise_refusal(injection)
+        if injection.disconnects:
+            return Disconnection()
     if injection.rate and isinstance(response, BodyResponse):
-        return Slow(response, injection.rate, sleep)
+        return SlowResponse(response, injection.rate, sleep)
     return response
 
 
-def _refuse(injection: Injection) -> None:
+def _raise_refusal(injection: Injection) -> None:
     if injection.refusal is not None:
         raise injection.refusal

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from inkube.schemas.status import StatusError
 
 
-class Watching(NamedTuple):
+class WatchFault(NamedTuple):
     """How a watch ends: after a number of events (None: at its normal end), by `Cut`, `Close` or
     `Expired`."""
 
@@ -21,11 +21,11 @@ class Injection(NamedTuple):
     delay: float = 0.0
     """Seconds before any other effect."""
     refusal: StatusError | None = None
-    cut: bool = False
+    disconnects: bool = False
     carried_out: bool = False
     """Whether the request is carried out before it is rejected or disconnected."""
-    watching: Watching | None = None
-    stale: int = 0
+    watch_fault: WatchFault | None = None
+    stale_changes: int = 0
     """A read returns the state before this number of changes to the requested objects."""
     rate: int = 0
     """Bytes of the response per second. 0 means no limit."""
@@ -33,7 +33,7 @@ class Injection(NamedTuple):
     @property
     def ends(self) -> bool:
         """Whether this excludes further effects."""
-        return self.cut or self.refusal is not None
+        return self.disconnects or self.refusal is not None
 
     def and_then(self, other: "Injection") -> "Injection":
         """Return the combination of both. Delays are added; for other effects, the later value
@@ -42,9 +42,9 @@ class Injection(NamedTuple):
             names=self.names + other.names,
             delay=self.delay + other.delay,
             refusal=other.refusal or self.refusal,
-            cut=self.cut or other.cut,
+            disconnects=self.disconnects or other.disconnects,
             carried_out=self.carried_out or other.carried_out,
-            watching=other.watching or self.watching,
-            stale=other.stale or self.stale,
+            watch_fault=other.watch_fault or self.watch_fault,
+            stale_changes=other.stale_changes or self.stale_changes,
             rate=other.rate or self.rate,
         )

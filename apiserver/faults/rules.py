@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from inkube.apiserver.faults.injections import Injection, Watching
+from inkube.apiserver.faults.injections import Injection, WatchFault
 from inkube.schemas import selectors, status
 from inkube.schemas.objects import Object
 
 Labels = dict[str, str]
-REMEMBERED = 1024
+MAX_CACHED = 1024
 """The most cached combinations. Clients choose paths, so the cache needs a limit."""
 _READS = frozenset({"get", "list"})
 _REASONS = {
@@ -70,11 +70,11 @@ class Rule:
         self.injected: int = counted.get("injected", 0)
         self._spec: Object = spec
         self._match: Object = spec.get("match") or {}
-        self._when: Object = spec.get("when") or {}
+        self._conditions: Object = spec.get("when") or {}
         agents = self._match.get("userAgents") or ()
         patterns = [re.compile(fnmatch.translate(pattern)) for pattern in agents]
         self._agents = patterns
-        self._chance = random.Random(self._when.get("seed", 0))  # noqa: S311 # to be the same again
+        self._chance = random.Random(self._conditions.get("seed", 0))  # noqa: S311 # to be the same again
         labels = self._match.get("labelSelector")
         self._labels = selectors.parse_labels(labels) if labels else ()
 
@@ -83,50 +83,50 @@ class Rule:
         """Whether the labels of the object are needed to decide."""
         return bool(self._labels)
 
-    def may_concern(self, asked: RequestFacts) -> bool:
+    def may_match(self, facts: RequestFacts) -> bool:
         """Return whether verb, resource and type of effect match. The result is the same for all
         such requests."""
         match, spec = self._match, self._spec
-        if asked.inside and not spec.get("controllers"):
+        if facts.inside and not spec.get("controllers"):
             return False
-        if not _names(match.get("verbs"), asked.verb):
+        if not _matches_any(match.get("verbs"), facts.verb):
             return False
-        if not asked.resource:
+        if not facts.resource:
             return bool(match.get("nonResourceURLs"))
         if match.get("nonResourceURLs") and not match.get("resources"):
             return False
-        if not _names(match.get("apiGroups"), asked.group):
+        if not _matches_any(match.get("apiGroups"), facts.group):
             return False
-        if not _names_resource(match.get("resources"), asked.resource, asked.subresource):
+        if not _matches_resource(match.get("resources"), facts.resource, facts.subresource):
             return False
         if spec.get("delay") or spec.get("answer") or spec.get("cut") or spec.get("slow"):
             return True
-        watches = spec.get("watch") and asked.verb == "watch"
-        return bool(watches or (spec.get("stale") and asked.verb in _READS))
+        watches = spec.get("watch") and facts.verb == "watch"
+        return bool(watches or (spec.get("stale") and facts.verb in _READS))
 
-    def fits(self, asked: RequestFacts, labels: Labels | None) -> bool:
-        """Return whether all other conditions match, after `may_concern` returned True."""
+    def matches(self, facts: RequestFacts, labels: Labels | None) -> bool:
+        """Return whether all other conditions match, after `may_match` returned True."""
         match = self._match
-        if not asked.resource:
-            if not any(_names_path(url, asked.path) for url in match["nonResourceURLs"]):
+        if not facts.resource:
+            if not any(_names_path(url, facts.path) for url in match["nonResourceURLs"]):
                 return False
         elif not (
-            _lists(match.get("namespaces"), asked.namespace)
-            and _lists(match.get("names"), asked.name)
+            _lists(match.get("namespaces"), facts.namespace)
+            and _lists(match.get("names"), facts.name)
         ):
             return False
-        if not _lists(match.get("users"), asked.user):
+        if not _lists(match.get("users"), facts.user):
             return False
         groups = match.get("groups")
-        if groups and not set(groups) & set(asked.groups):
+        if groups and not set(groups) & set(facts.groups):
             return False
-        if self._agents and not any(pattern.match(asked.agent) for pattern in self._agents):
+        if self._agents and not any(pattern.match(facts.agent) for pattern in self._agents):
             return False
         return not self._labels or (labels is not None and selectors.matches(self._labels, labels))
 
     def strikes(self) -> bool:
         """Count a matching request, and return whether this one fails."""
-        when = self._when
+        when = self._conditions
         self.matched += 1
         times = when.get("times")
         if times is not None and self.injected >= times:
@@ -140,7 +140,7 @@ class Rule:
         self.injected += 1
         return True
 
-    def injection(self, asked: RequestFacts) -> Injection:
+    def injection(self, facts: RequestFacts) -> Injection:
         """The effect of this fault on a request."""
         spec = self._spec
         delay = spec.get("delay") or {}
@@ -149,16 +149,16 @@ class Rule:
             seconds += self._chance.uniform(0.0, delay["jitterSeconds"])
         answer, cut = spec.get("answer"), spec.get("cut")
         moment = cut or (answer or {}).get("moment")
-        watch = spec.get("watch") if asked.verb == "watch" else None
-        stale = spec.get("stale") if asked.verb in _READS else None
+        watch = spec.get("watch") if facts.verb == "watch" else None
+        stale = spec.get("stale") if facts.verb in _READS else None
         return Injection(
             names=(self.name,),
             delay=seconds,
-            refusal=None if answer is None else _refusal(answer, asked),
-            cut=cut is not None,
+            refusal=None if answer is None else _refusal(answer, facts),
+            disconnects=cut is not None,
             carried_out=moment == "AfterWrite",
-            watching=None if watch is None else _watching(watch),
-            stale=0 if stale is None else stale["changes"],
+            watch_fault=None if watch is None else _watch_fault(watch),
+            stale_changes=0 if stale is None else stale["changes"],
             rate=(spec.get("slow") or {}).get("bytesPerSecond", 0),
         )
 
@@ -168,74 +168,74 @@ class Rules:
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self.rules = rules
-        self._known: dict[tuple[str, str, str, str, bool], Sequence[Rule]] = {}
+        self._rules_by_facts: dict[tuple[str, str, str, str, bool], Sequence[Rule]] = {}
 
-    def concerning(self, asked: RequestFacts) -> Sequence[Rule]:
+    def candidates(self, facts: RequestFacts) -> Sequence[Rule]:
         """Return the faults that can match such a request; in most cases none."""
-        sort = asked.verb, asked.group, asked.resource, asked.subresource, asked.inside
-        found = self._known.get(sort)
+        sort = facts.verb, facts.group, facts.resource, facts.subresource, facts.inside
+        found = self._rules_by_facts.get(sort)
         if found is None:
-            found = tuple(rule for rule in self.rules if rule.may_concern(asked))
-            if len(self._known) >= REMEMBERED:
-                self._known.clear()
-            self._known[sort] = found
+            found = tuple(rule for rule in self.rules if rule.may_match(facts))
+            if len(self._rules_by_facts) >= MAX_CACHED:
+                self._rules_by_facts.clear()
+            self._rules_by_facts[sort] = found
         return found
 
 
-def meet(
+def combined_injection(
     rules: Sequence[Rule],
-    asked: RequestFacts,
+    facts: RequestFacts,
     labels: Labels | None,
-    matched: Callable[[str], None],
+    on_match: Callable[[str], None],
 ) -> Injection | None:
     """The combined effect of the faults on a request, in order, until one responds or cuts the
     connection.
 
-    `matched` is called with the name of each matching fault.
+    `on_match` is called with the name of each matching fault.
     """
     met: Injection | None = None
     for rule in rules:
-        if not rule.fits(asked, labels):
+        if not rule.matches(facts, labels):
             continue
         struck = rule.strikes()
-        matched(rule.name)
+        on_match(rule.name)
         if not struck:
             continue
-        found = rule.injection(asked)
+        found = rule.injection(facts)
         met = found if met is None else met.and_then(found)
         if met.ends:
             break
     return met
 
 
-def _names(wanted: Sequence[str] | None, given: str) -> bool:
-    return not wanted or given in wanted or "*" in wanted
+def _matches_any(patterns: Sequence[str] | None, value: str) -> bool:
+    return not patterns or value in patterns or "*" in patterns
 
 
-def _lists(wanted: Sequence[str] | None, given: str) -> bool:
-    return not wanted or given in wanted
+def _lists(values: Sequence[str] | None, value: str) -> bool:
+    return not values or value in values
 
 
-def _names_resource(wanted: Sequence[str] | None, resource: str, subresource: str) -> bool:
+def _matches_resource(patterns: Sequence[str] | None, resource: str, subresource: str) -> bool:
     """Return whether a resource matches a list, with the syntax of RBAC rules."""
-    if not wanted or "*" in wanted:
+    if not patterns or "*" in patterns:
         return True
     if not subresource:
-        return resource in wanted
-    return f"{resource}/{subresource}" in wanted or f"*/{subresource}" in wanted
+        return resource in patterns
+    return f"{resource}/{subresource}" in patterns or f"*/{subresource}" in patterns
 
 
 def _names_path(url: str, path: str) -> bool:
     return path.startswith(url[:-1]) if url.endswith("*") else url == path
 
 
-def _refusal(answer: Object, asked: RequestFacts) -> status.StatusError:
-    code: int = answer["code"]
-    reason = answer.get("reason") or _REASONS.get(code, status.Reason.UNKNOWN)
-    what = f"{asked.verb} {asked.resource or asked.path}"
-    message = answer.get("message") or f"{what}: refused on purpose, by a Fault"
-    details: Object = dict(answer.get("details") or {})
-    seconds = answer.get("retryAfterSeconds", 0)
+def _refusal(answer_spec: Object, facts: RequestFacts) -> status.StatusError:
+    code: int = answer_spec["code"]
+    reason = answer_spec.get("reason") or _REASONS.get(code, status.Reason.UNKNOWN)
+    what = f"{facts.verb} {facts.resource or facts.path}"
+    message = answer_spec.get("message") or f"{what}: refused on purpose, by a Fault"
+    details: Object = dict(answer_spec.get("details") or {})
+    seconds = answer_spec.get("retryAfterSeconds", 0)
     if seconds:
         details["retryAfterSeconds"] = seconds
     error = status.StatusError(code, reason, message, details=details or None)
@@ -244,7 +244,7 @@ def _refusal(answer: Object, asked: RequestFacts) -> status.StatusError:
     return error
 
 
-def _watching(watch: Object) -> Watching:
-    return Watching(
+def _watch_fault(watch: Object) -> WatchFault:
+    return WatchFault(
         watch.get("events"), watch.get("end", "Cut"), watch.get("withoutBookmarks", False)
     )

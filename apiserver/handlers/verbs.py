@@ -107,8 +107,10 @@ class Handlers:
             return await self._shown(exchange.call, entry, exchange.form)
         store, is_current = self._registry.store, exchange.call.is_current
         await listing.settle(store, version, listing.known_version, is_current=is_current)
-        if exchange.injection is not None and exchange.injection.stale:
-            entry = await listing.past(self._registry, exchange.call, exchange.injection.stale)
+        if exchange.injection is not None and exchange.injection.stale_changes:
+            entry = await listing.past(
+                self._registry, exchange.call, exchange.injection.stale_changes
+            )
         else:
             entry = self._registry.get(exchange.call)
         return await self._shown(exchange.call, entry, exchange.form)
@@ -117,9 +119,13 @@ class Handlers:
         """Return a list of objects at one revision."""
         call = exchange.call
         options = read_list_options(exchange.query)
-        if exchange.injection is not None and exchange.injection.stale and not options.token:
+        if (
+            exchange.injection is not None
+            and exchange.injection.stale_changes
+            and not options.token
+        ):
             prefix = call.resource.key(call.namespace, "")
-            version = self._registry.store.before(prefix, exchange.injection.stale)
+            version = self._registry.store.before(prefix, exchange.injection.stale_changes)
             options = options._replace(resource_version=str(version), match="Exact")
         page = await listing.find(self._registry, call, options)
         return await self._renderer.page(call, page, exchange.form)

@@ -14,7 +14,7 @@ class Delegate(Protocol):
     """The server of one version of a group."""
 
     registration: "aggregation.Registration"
-    answers: bool
+    forwards: bool
     """Whether requests are forwarded; False if this process should serve the version and does
     not."""
 
@@ -22,7 +22,7 @@ class Delegate(Protocol):
         """Respond to a request (of aiohttp) for this version, with any method."""
         ...
 
-    def discovered(self) -> Object | None:
+    def version_discovery(self) -> Object | None:
         """Return an APIVersionDiscovery, marked Stale if the server did not respond lately."""
         ...
 

@@ -84,7 +84,7 @@ class ServerActions(control.Actions):
             self._clock.advance(seconds)
             for _ in range(TURNS):
                 await asyncio.sleep(0)
-            return await self.settled(control.WITHIN)
+            return await self.settled(control.DEFAULT_SECONDS)
 
     async def reset(self) -> int:
         self._check()
@@ -103,7 +103,7 @@ class ServerActions(control.Actions):
         if name not in self._snapshots and len(self._snapshots) >= SNAPSHOTS:
             raise status.too_many_requests(f"a server keeps at most {SNAPSHOTS} snapshots")
         async with self._lock:
-            await self.settled(control.WITHIN)
+            await self.settled(control.DEFAULT_SECONDS)
             new_snapshot = await self._parts.snapshot()
         others = (other for other_name, other in self._snapshots.items() if other_name != name)
         if sum(map(_size, (*others, new_snapshot))) > SNAPSHOT_BYTES:
@@ -142,7 +142,7 @@ class ServerActions(control.Actions):
             if len(self._forks) >= FORKS:
                 raise status.too_many_requests(f"a server has at most {FORKS} forks")
             if not snapshot:
-                await self.settled(control.WITHIN)
+                await self.settled(control.DEFAULT_SECONDS)
             forked = self._snapshot(snapshot) if snapshot else await self._parts.snapshot()
             parts, stack = await self._start(_options_of_a_fork(self._parts, forked))
             new_fork = Fork(name, parts.core.listener.url, parts.kubeconfig())
@@ -175,14 +175,14 @@ class ServerActions(control.Actions):
         """Restore the state of a revision, and wait for the controllers. Default objects that were
         created after that revision return to their first state."""
         async with self._lock:
-            await self.settled(control.WITHIN)
+            await self.settled(control.DEFAULT_SECONDS)
             target = {**self._parts.defaults.created_after(revision), **state}
             for _ in range(ATTEMPTS):
                 batch = list(_changes(self._store, target))
                 with contextlib.suppress(errors.PreconditionError):
                     if batch:
                         await self._store.commit(batch)
-                    return await self.settled(control.WITHIN)
+                    return await self.settled(control.DEFAULT_SECONDS)
             raise status.StatusError(
                 409, status.Reason.CONFLICT, "other clients write all the time; try again"
             )

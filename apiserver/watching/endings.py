@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Iterator
 
-from inkube.apiserver.faults import Watching
+from inkube.apiserver.faults import WatchFault
 
 
 class Ending:
     """Counts the events of one watch. `how` is the end after the last one: `Cut`, `Close` or
     `Expired`."""
 
-    def __init__(self, ending: Watching) -> None:
+    def __init__(self, ending: WatchFault) -> None:
         self._left = ending.events
         self.how = ending.end
         self.bookmarks = not ending.without_bookmarks

@@ -211,7 +211,7 @@ class Streams:
         else:
             connection = _over_http(request, call.warnings, form)
         framer = Framer(watcher, form, self._system_fields, self._frames, wire=connection.wire)
-        injection = None if exchange.injection is None else exchange.injection.watching
+        injection = None if exchange.injection is None else exchange.injection.watch_fault
         ending = None if injection is None else Ending(injection)
         stream = _Stream(watcher, framer, connection, self._bursts, ending)
         stream.agent = request.headers.get(hdrs.USER_AGENT, "")

@@ -37,7 +37,7 @@ class Servers(Protocol):
         """Fetch the documents of a server again. If it returns False, they are stale."""
         ...
 
-    def lost(self, name: str) -> None:
+    def report_unreachable(self, name: str) -> None:
         """Mark the documents of the server as stale."""
         ...
 
@@ -87,7 +87,7 @@ class AvailabilityController:
         if availability.was_asked(finding):
             is_known = await self._servers.refresh(key.name)
         else:
-            self._servers.lost(key.name)
+            self._servers.report_unreachable(key.name)
             is_known = False
         if is_known and finding == availability.PASSED:
             self._failures.pop(key.name, None)

@@ -92,7 +92,7 @@ async def test_while_a_file_is_read_a_server_lives_and_says_how_far_it_is(file, 
 async def test_a_start_that_takes_long_can_be_ended(file, log):
     server, stop = APIServer(data=file), asyncio.Event()
     async with contextlib.AsyncExitStack() as stack:
-        ending = asyncio.create_task(cli._started(server, stack, stop))
+        ending = asyncio.create_task(cli._start_server(server, stack, stop))
         async with within():
             await log.held.wait()
             stop.set()
@@ -128,7 +128,7 @@ def test_a_bar_says_what_how_far_and_of_what():
 
 
 async def test_a_start_that_is_short_is_not_told(capsys):
-    async with terminal.telling(lambda: Stage(LOADING, "loading")):
+    async with terminal.print_progress(lambda: Stage(LOADING, "loading")):
         pass
     assert capsys.readouterr() == ("", "")
 

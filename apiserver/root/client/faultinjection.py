@@ -74,7 +74,7 @@ class FaultInjectingClient:
         if injection is not None:
             await self._wait(injection)
             _raise_fault(injection)
-        watch_fault = None if injection is None else injection.watching
+        watch_fault = None if injection is None else injection.watch_fault
         sent_events = 0
         try:
             async for event in events:
@@ -172,7 +172,7 @@ class FaultInjectingClient:
             CONTROLLER.groups,
             inside=True,
         )
-        return self._faults.meet_inside(facts)
+        return self._faults.injection_for_client(facts)
 
     async def _with_faults(
         self,
@@ -205,5 +205,5 @@ class FaultInjectingClient:
 def _raise_fault(injection: Injection) -> None:
     if injection.refusal is not None:
         raise injection.refusal
-    if injection.cut:
+    if injection.disconnects:
         raise status.unavailable(DISCONNECTED)

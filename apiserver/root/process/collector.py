@@ -20,7 +20,7 @@ from inkube.apiserver import root
 
 THRESHOLDS = (25_000, 25, 100)  # allocations before a collection of young objects
 STEP = 16 * 2**20
-CHECK_SECONDS = 0.5  # seconds
+CHECK_SECONDS = 0.5
 TRIM_BYTES = 64 * 2**20  # bytes above which freed memory is returned to the system
 _STATM = "/proc/self/statm"
 

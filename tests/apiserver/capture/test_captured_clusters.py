@@ -38,7 +38,7 @@ async def cluster(tmp_path, boat_crd, boat, config_map):
 async def captured(config, file, **wanted):
     told = []
     async with Cluster(config) as cluster:
-        await capture(cluster, file, CaptureScope(**wanted), tell=told.append)
+        await capture(cluster, file, CaptureScope(**wanted), report=told.append)
     return told
 
 
@@ -92,7 +92,7 @@ async def recording(cluster, tmp_path):
     async with Cluster(config) as source:
         wanted = CaptureScope(resources=["configmaps"])
         running = asyncio.create_task(
-            capture(source, file, wanted, tell=lambda line: ready.set(), until=until)
+            capture(source, file, wanted, report=lambda line: ready.set(), until=until)
         )
         async with within():
             await ready.wait()

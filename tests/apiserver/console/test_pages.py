@@ -108,7 +108,7 @@ async def test_a_changed_file_is_read_again(tmp_path):
     pages = Pages(tmp_path)
     before = pages._file("a.js")
     file.write_text("22")
-    assert (pages._file("a.js").plain, before.plain) == (b"22", b"1")
+    assert (pages._file("a.js").content, before.content) == (b"22", b"1")
 
 
 @pytest.mark.parametrize(

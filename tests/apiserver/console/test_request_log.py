@@ -95,7 +95,7 @@ async def test_a_long_body_is_left_out(server, web, config_map):
 
 async def test_nothing_is_kept_while_nobody_listens(web_of, monkeypatch):
     told = []
-    monkeypatch.setattr(requestlog.RequestLog, "hear", lambda self, *event: told.append(event))
+    monkeypatch.setattr(requestlog.RequestLog, "record", lambda self, *event: told.append(event))
     async with APIServer() as server, web_of(server) as web:
         await web.ask("GET", "/version")
         assert told == []
@@ -109,9 +109,9 @@ async def test_nothing_is_kept_while_nobody_listens(web_of, monkeypatch):
 
 async def test_what_is_kept_is_bounded():
     log = requestlog.RequestLog(lambda listener: lambda: None)
-    for number in range(requestlog.KEPT + 10):
+    for number in range(requestlog.MAX_RECORDS + 10):
         log._append(b"%d\n" % number)
-    assert (len(log._events), log._events[0]) == (requestlog.KEPT, b"10\n")
+    assert (len(log._events), log._events[0]) == (requestlog.MAX_RECORDS, b"10\n")
     log._append(b"x" * requestlog.KEPT_BYTES)
     assert len(log._events) == 1
 

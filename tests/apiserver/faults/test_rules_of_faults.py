@@ -8,9 +8,9 @@ class Counting(rules.Rule):
 
     looked_at = 0
 
-    def may_concern(self, asked):
+    def may_match(self, asked):
         type(self).looked_at += 1
-        return super().may_concern(asked)
+        return super().may_match(asked)
 
 
 def fault(name, **spec):
@@ -23,24 +23,24 @@ def test_sorts_of_requests_are_looked_at_once():
     found = rules.Rules([Counting(fault(str(i), match=match, cut="AfterWrite")) for i in range(50)])
     for number in range(100):
         asked = rules.RequestFacts("get", "", "configmaps", namespace="n", name=str(number))
-        assert found.concerning(asked) == ()
+        assert found.candidates(asked) == ()
     assert Counting.looked_at == 50
 
 
 def test_what_is_remembered_is_bounded():
     found = rules.Rules([rules.Rule(fault("a", cut="AfterWrite"))])
-    for number in range(rules.REMEMBERED + 10):
-        found.concerning(rules.RequestFacts("get", "", f"r{number}"))
-    assert len(found._known) <= rules.REMEMBERED
+    for number in range(rules.MAX_CACHED + 10):
+        found.candidates(rules.RequestFacts("get", "", f"r{number}"))
+    assert len(found._rules_by_facts) <= rules.MAX_CACHED
 
 
 def test_effects_of_reads_and_watches_concern_no_writes():
     stale = rules.Rule(fault("a", stale={"changes": 1}))
     watch = rules.Rule(fault("b", watch={"events": 0}))
     verbs = ("get", "list", "watch", "create", "delete")
-    assert [stale.may_concern(rules.RequestFacts(verb, "", "pods")) for verb in verbs] == [
+    assert [stale.may_match(rules.RequestFacts(verb, "", "pods")) for verb in verbs] == [
         True, True, False, False, False,
     ]  # fmt: skip
-    assert [watch.may_concern(rules.RequestFacts(verb, "", "pods")) for verb in verbs] == [
+    assert [watch.may_match(rules.RequestFacts(verb, "", "pods")) for verb in verbs] == [
         False, False, True, False, False,
     ]  # fmt: skip
