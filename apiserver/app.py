@@ -27,7 +27,7 @@ from inkube.apiserver import console, faults, http, registry, watching
 from inkube.apiserver.auth import ANONYMOUS, AUTHENTICATED, Access, Flows
 from inkube.apiserver.discovery import Endpoint
 from inkube.apiserver.faults import Faults, Injection
-from inkube.apiserver.handlers import STREAMED, WATCHES, Routes
+from inkube.apiserver.handlers import STREAMING_SUBRESOURCES, WATCHES, Routes
 from inkube.apiserver.http import (
     BodyResponse,
     Guard,
@@ -126,12 +126,14 @@ class App:
         parts = self._parts
         if parts.before_request is not None and await parts.before_request():
             request.is_current = True
-        heard = _new_audit_context() if parts.listeners else None
-        received = datetime.now(UTC) if heard else None
-        response = await self._respond(request, info, request_id, heard)
+        audit_context = _new_audit_context() if parts.listeners else None
+        received = datetime.now(UTC) if audit_context else None
+        response = await self._respond(request, info, request_id, audit_context)
         elapsed = time.perf_counter() - started
-        if heard is not None and received is not None:
-            await self._notify_listeners(request, response, info, request_id, (heard, received))
+        if audit_context is not None and received is not None:
+            await self._notify_listeners(
+                request, response, info, request_id, (audit_context, received)
+            )
         media = request.headers.get(hdrs.CONTENT_TYPE, "") if info.verb == "patch" else ""
         parts.metrics.count(info, response.status, elapsed, media)
         if parts.on_request is not None:
@@ -198,7 +200,7 @@ class App:
         if refused is not None:
             return refused
         try:
-            streamed = info.subresource in STREAMED
+            streamed = info.subresource in STREAMING_SUBRESOURCES
             if self._parts.resources.delegates and not streamed:
                 streamed = self._delegate(info) is not None and hdrs.UPGRADE in request.headers
             watches = info.verb in WATCHES or info.path == watching.SHARED
@@ -284,7 +286,7 @@ class App:
         if not info.is_resource and f"{info.path}/".startswith(console.ROOT):
             return await parts.pages(request, info, ANONYMOUS)
         if info.is_resource and not info.namespace:
-            info = parts.routes.placed(info)
+            info = parts.routes.with_namespace(info)
         user = self._admit(request, info)
         request.flow = parts.flows.of(info, user)
         if audit_context is not None:
@@ -309,7 +311,7 @@ class App:
         """Apply the Faults for a request. Raises StatusError."""
         request.faults = injection.names
         serve = partial(self._serve_admitted, request, info, user, audit_context, injection)
-        long = info.verb in WATCHES or info.subresource in STREAMED
+        long = info.verb in WATCHES or info.subresource in STREAMING_SUBRESOURCES
         return await faults.effects.apply(injection, serve, self._parts.sleep, is_long_running=long)
 
     async def _labels(self, request: Request, info: RequestInfo) -> dict[str, str] | None:
@@ -361,7 +363,7 @@ class App:
         wording = route.resource.wording
         try:
             if not route.is_misplaced:
-                return await parts.routes.answer(route, request, info, call, injection)
+                return await parts.routes.serve(route, request, info, call, injection)
             return responses.unknown_path(plain=wording.unknown_is_plain)
         except status.StatusError as error:
             form = negotiation.error_form(request, info.query)

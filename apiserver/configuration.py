@@ -323,7 +323,7 @@ class Options:
         Raises BadOption for unknown modules and for packages that cannot be loaded."""
         selected = [name for name in served.OF_OPTIONS if getattr(self, name)]
         try:
-            return (*selected, *served.chosen(self.modules))
+            return (*selected, *served.selected(self.modules))
         except ValueError as error:
             raise BadOption("modules", str(error)) from error
 
@@ -348,7 +348,7 @@ class Options:
         """The ClusterRoles of all modules, which a server with RBAC has."""
         return served.roles(self.module_names)
 
-    def settings(self, module: served.Declared) -> dict[str, Any]:
+    def settings(self, module: served.DeclaredModule) -> dict[str, Any]:
         """The values of the options that a module declares, by name: from `module_options`, else
         the server's option of that name, else the default."""
         own = type(self).__dataclass_fields__

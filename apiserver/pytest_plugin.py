@@ -238,7 +238,7 @@ def _running(
             seed(kube)
             return kube.snapshot()
 
-    plan = testing.plans.begun(node, testing.plans.of(node, folder), seeded)
+    plan = testing.plans.plan_with_seed(node, testing.plans.of(node, folder), seeded)
     with (
         testing.running(thread, plan) as kube,
         _reported(request, kube),

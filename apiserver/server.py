@@ -140,17 +140,17 @@ class APIServer:
     @property
     def parts(self) -> Parts:
         """The parts of the server. Raises RuntimeError before the server is ready."""
-        return _begun(self._life.parts)
+        return _started(self._life.parts)
 
     @property
     def url(self) -> str:
         """The URL of the server, such as http://127.0.0.1:43210."""
-        return _begun(self._life.listener).url
+        return _started(self._life.listener).url
 
     @property
     def port(self) -> int:
         """The port of `url`."""
-        return _begun(self._life.listener).port
+        return _started(self._life.listener).port
 
     @property
     def client(self) -> InProcessClient:
@@ -200,7 +200,7 @@ class APIServer:
     @property
     def intake(self) -> "workers.Intake | None":
         """The source of connections, if this server is one of several workers."""
-        return _begun(self._life.listener).intake
+        return _started(self._life.listener).intake
 
 
 def _options(options: Options | None, values: OptionValues) -> Options:
@@ -215,7 +215,7 @@ def _options(options: Options | None, values: OptionValues) -> Options:
     return Options(**values)
 
 
-def _begun(part: T | None) -> T:
+def _started(part: T | None) -> T:
     if part is None:
         raise RuntimeError("the server was not started: enter it with `async with`")
     return part

@@ -32,7 +32,7 @@ def add(command: click.Command) -> tuple[str, ...]:
     return tuple(each.name for each in found if each.name)
 
 
-def _click_options(module: modules.Declared) -> Iterator[click.Option]:
+def _click_options(module: modules.DeclaredModule) -> Iterator[click.Option]:
     own = Options.__dataclass_fields__
     for each in module.options:
         if each.name in own:

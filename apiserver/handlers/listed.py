@@ -16,37 +16,37 @@ from inkube.schemas.objects import Object
 SLOW_PIECE = 4 * 1024
 
 
-def begun(pieces: Iterator[bytes]) -> Body:
+def first_pieces(pieces: Iterator[bytes]) -> Body:
     """A body of unknown length: complete if it is short, otherwise generated while it is sent."""
     made, size = list[bytes](), 0
     for piece in pieces:
         made.append(piece)
         size += len(piece)
         if size >= responses.GZIP_FROM:
-            return _continued(made, pieces)
+            return _chain(made, pieces)
     return b"".join(made)
 
 
-def _continued(made: list[bytes], pieces: Iterator[bytes]) -> Iterator[bytes]:
+def _chain(first: list[bytes], pieces: Iterator[bytes]) -> Iterator[bytes]:
     # a generator, not itertools.chain: it is closed with the response, and then frees everything
-    while made:
-        yield made.pop(0)
+    while first:
+        yield first.pop(0)
     yield from pieces
 
 
-def joined(head: Object, member: str, items: Iterable[bytes]) -> Iterator[bytes]:
+def json_list(head: Object, member: str, items: Iterable[bytes]) -> Iterator[bytes]:
     """Yield compact JSON of items that are compact JSON."""
     start = b'%b,"%b":[' % (orjson.dumps(head)[:-1], member.encode())
-    return gathered(start, items, b"]}\n")
+    return chunks(start, items, b"]}\n")
 
 
-def indented(head: Object, member: str, items: Iterable[Object]) -> Iterator[bytes]:
+def indented_list(head: Object, member: str, items: Iterable[Object]) -> Iterator[bytes]:
     """Yield indented JSON. There must be at least one item."""
     start = responses.encode({**head, member: []}, pretty=True).removesuffix(b"]\n}")
     texts = (responses.encode(item, pretty=True) for item in items)
     # texts contain no line feeds, because they are escaped
     lines = (b"\n    " + text.replace(b"\n", b"\n    ") for text in texts)
-    return gathered(start, lines, b"\n  ]\n}")
+    return chunks(start, lines, b"\n  ]\n}")
 
 
 def yaml(head: Object, member: str, items: Iterable[Object]) -> Iterator[bytes]:
@@ -56,18 +56,18 @@ def yaml(head: Object, member: str, items: Iterable[Object]) -> Iterator[bytes]:
     after = {name: value for name, value in head.items() if name > member}
     start = b"%b%b:\n" % (write(before) if before else b"", member.encode())
     lines = (write([item]) for item in items)
-    return gathered(start, lines, write(after) if after else b"", b"", SLOW_PIECE)
+    return chunks(start, lines, write(after) if after else b"", b"", SLOW_PIECE)
 
 
-def gathered(
-    start: bytes, items: Iterable[bytes], end: bytes, between: bytes = b",", size: int = PIECE
+def chunks(
+    start: bytes, items: Iterable[bytes], end: bytes, separator: bytes = b",", size: int = PIECE
 ) -> Iterator[bytes]:
     """Yield all bytes in pieces of about that size."""
     waiting, length = [start], len(start)
     before = b""
     for item in items:
         waiting += (before, item)
-        before = between
+        before = separator
         length += len(item)
         if length > size:
             yield b"".join(waiting)

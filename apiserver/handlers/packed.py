@@ -29,44 +29,44 @@ _MADE: Final[caches.Weighed[tuple[Served, bytes], bytes]] = caches.Weighed(
 )
 
 
-def entry(call: Call, found: Entry) -> bytes:
+def entry(call: Call, stored: Entry) -> bytes:
     """Return one object."""
-    return _MADE.get((call.served, found.data)) or _make(call, found)
+    return _MADE.get((call.served, stored.data)) or _encode(call, stored)
 
 
-async def page(call: Call, found: Page) -> Body:
+async def page(call: Call, list_page: Page) -> Body:
     """Return a list. A long one is encoded while it is sent."""
     served, get = call.served, _MADE.get
 
-    def make(each: Entry) -> bytes:
-        return get((served, each.data)) or _make(call, each)
+    def encode(each: Entry) -> bytes:
+        return get((served, each.data)) or _encode(call, each)
 
-    kind, metadata = stored.list_kind(call), found.metadata(call)
+    kind, metadata = stored.list_kind(call), list_page.metadata(call)
     item = envelopes.item(served.api_version, served.kind)
-    if not stored.is_long(found.entries):
-        items = [make(each)[item] for each in found.entries]
+    if not stored.is_long(list_page.entries):
+        items = [encode(each)[item] for each in list_page.entries]
         start = envelopes.list_start(served.api_version, kind, metadata, sum(map(len, items)))
         return b"".join([start, *items, envelopes.TAIL])
-    size = await _size(found.entries, make, item)
+    size = await _size(list_page.entries, encode, item)
     start = envelopes.list_start(served.api_version, kind, metadata, size)
-    return _pieces(start, found.entries, make, item)
+    return _pieces(start, list_page.entries, encode, item)
 
 
-async def metadata(call: Call, found: Page, form: Form, now: datetime) -> Body:
+async def metadata(call: Call, list_page: Page, form: Form, now: datetime) -> Body:
     """Return the metadata of a long list, encoded while it is sent. Raises StatusError 406."""
-    rendering = tables.transformed(call, form, now, metadata=found.metadata(call))
+    rendering = tables.transformed_list(call, form, now, metadata=list_page.metadata(call))
     version, kind = rendering.head["apiVersion"], rendering.head["kind"]
     item = envelopes.item(version, "PartialObjectMetadata")
 
-    def make(each: Entry) -> bytes:
-        return envelopes.sealed(rendering.make(call.view(each)))
+    def encode(each: Entry) -> bytes:
+        return envelopes.sealed(rendering.transform_item(call.view(each)))
 
-    size = await _size(found.entries, make, item)
+    size = await _size(list_page.entries, encode, item)
     start = envelopes.list_start(version, kind, rendering.head["metadata"], size)
-    return _pieces(start, found.entries, make, item)
+    return _pieces(start, list_page.entries, encode, item)
 
 
-async def _size(entries: Sequence[Entry], make: Callable[[Entry], bytes], item: slice) -> int:
+async def _size(entries: Sequence[Entry], encode: Callable[[Entry], bytes], item: slice) -> int:
     """The length in bytes of the items of a list, which precedes them.
 
     It encodes from the last item to the first, so that the items that are sent first are still
@@ -74,21 +74,21 @@ async def _size(entries: Sequence[Entry], make: Callable[[Entry], bytes], item: 
     """
     size = 0
     for number, entry in enumerate(reversed(entries), 1):
-        size += len(make(entry)[item])
+        size += len(encode(entry)[item])
         if not number % SLICE:
             await asyncio.sleep(0)
     return size
 
 
 def _pieces(
-    start: bytes, entries: Sequence[Entry], make: Callable[[Entry], bytes], item: slice
+    start: bytes, entries: Sequence[Entry], encode: Callable[[Entry], bytes], item: slice
 ) -> Body:
     """Return a list as a body, which begins with `start`."""
-    items = (make(entry)[item] for entry in entries)
-    return listed.begun(listed.gathered(start, items, envelopes.TAIL, b""))
+    items = (encode(entry)[item] for entry in entries)
+    return listed.first_pieces(listed.chunks(start, items, envelopes.TAIL, b""))
 
 
-def _make(call: Call, found: Entry) -> bytes:
+def _encode(call: Call, found: Entry) -> bytes:
     # decoded without the entry's cache, which is for other work
     obj = orjson.loads(stored.data_of(call, found))
     made = envelopes.sealed(obj)

@@ -54,7 +54,7 @@ class Renderer:
         if stored.is_long(page.entries):
             if form.protobuf:
                 return await handlers.packed.metadata(call, page, form, self._system_fields.now())
-            return listed.begun(self._pieces(call, page, form))
+            return listed.first_pieces(self._pieces(call, page, form))
         if form.kind:
             value = tables.transform(
                 call,
@@ -73,7 +73,7 @@ class Renderer:
         objects: Iterator[Object]
         if form.kind:
             metadata, now = page.metadata(call), self._system_fields.now()
-            head, member, make = tables.transformed(
+            head, member, make = tables.transformed_list(
                 call, form, now, metadata=metadata, include=form.include
             )
             objects = (make(call.view(entry)) for entry in page.entries)
@@ -83,5 +83,5 @@ class Renderer:
         if form.media == YAML:
             return listed.yaml(head, member, objects)
         if form.pretty:
-            return listed.indented(head, member, objects)
-        return listed.joined(head, member, (orjson.dumps(each) for each in objects))
+            return listed.indented_list(head, member, objects)
+        return listed.json_list(head, member, (orjson.dumps(each) for each in objects))

@@ -21,9 +21,9 @@ from inkube.schemas.golang import quote
 from inkube.schemas.served import Served
 
 WATCHES = frozenset({"watch", "watchone"})
-STREAMED = frozenset({"attach", "exec", "log", "portforward", "proxy"})
+STREAMING_SUBRESOURCES = frozenset({"attach", "exec", "log", "portforward", "proxy"})
 """Subresources without a time limit (`--long-running-request-regexp`)."""
-MOST = 10_000  # cached routes, by kind, verb and subresource
+MAX_ROUTES = 10_000  # cached routes, by kind, verb and subresource
 Subresources = Mapping[tuple[str, str, str], Handler]
 """(group, plural, subresource) → handler. Group and plural can be `*`. The subresource "" is for
 kinds that are not stored."""
@@ -77,10 +77,10 @@ class Routes:
         self._watch = watch
         self._subresources = subresources
         self._worker = worker
-        self._known: dict[tuple[object, ...], Route] = {}
+        self._routes: dict[tuple[object, ...], Route] = {}
         self._revision = 0
 
-    def placed(self, info: RequestInfo) -> RequestInfo:
+    def with_namespace(self, info: RequestInfo) -> RequestInfo:
         """Return a request for one object with its namespace, if its path has none and its kind
         implies one. Return other requests unchanged."""
         is_of_one = info.name or info.verb == "create"
@@ -94,9 +94,9 @@ class Routes:
     def find(self, info: RequestInfo) -> Route | None:
         """Return the route of a request, or None for a kind or version that is not served."""
         if self._revision != self._resources.revision:
-            self._known.clear()
+            self._routes.clear()
             self._revision = self._resources.revision
-        known = self._known.get(info.shape)
+        known = self._routes.get(info.shape)
         if known is not None:
             return known
         resource = self._resources.get(info.group, info.resource)
@@ -109,7 +109,7 @@ class Routes:
         transforms = negotiation.TRANSFORMS if stored else negotiation.WITHOUT_TABLES
         return Route(resource, served, misplaced, transforms, self._resources.revision)
 
-    def answer(
+    def serve(
         self,
         route: Route,
         request: Request,
@@ -120,7 +120,7 @@ class Routes:
         """Pass a request to its handler. Raises StatusError."""
         if info.name:
             _check_name(info.name)
-        if info.subresource in STREAMED:  # their responses have their own media types
+        if info.subresource in STREAMING_SUBRESOURCES:  # their responses have their own media types
             form, injection = negotiation.COMPACT_JSON, None
         else:
             form = self._form(route, request, info)
@@ -131,9 +131,9 @@ class Routes:
 
     def _keep(self, route: Route, info: RequestInfo, handler: Handler) -> None:
         """Cache the handler of a route, unless the table of served kinds has changed."""
-        if route.revision == self._resources.revision and len(self._known) < MOST:
+        if route.revision == self._resources.revision and len(self._routes) < MAX_ROUTES:
             route.handler = handler
-            self._known[info.shape] = route
+            self._routes[info.shape] = route
 
     def _form(self, route: Route, request: Request, info: RequestInfo) -> Form:
         """Return the form of the response. Raises StatusError 400 or 406."""

@@ -12,7 +12,7 @@ from typing import Final
 import orjson
 
 from inkube.apiserver.handlers import tables
-from inkube.apiserver.handlers.listed import begun, joined
+from inkube.apiserver.handlers.listed import first_pieces, json_list
 from inkube.apiserver.http import Body, Form
 from inkube.apiserver.registry import Call, Page
 from inkube.schemas import caches, durations
@@ -32,11 +32,15 @@ _MADE: Final[caches.Weighed[tuple[Served, str, str, bytes], durations.SplitText]
 def body(call: Call, page: Page, form: Form, now: datetime) -> Body:
     """Return a list as a Table in compact JSON. A long one is made while it is sent. Raises
     StatusError 400."""
-    found = tables.transformed(call, form, now, metadata=page.metadata(call), include=form.include)
-    return begun(joined(found.head, found.member, _filled(_Maker(call, form), page.entries, now)))
+    found = tables.transformed_list(
+        call, form, now, metadata=page.metadata(call), include=form.include
+    )
+    return first_pieces(
+        json_list(found.head, found.member, _fill_ages(_Maker(call, form), page.entries, now))
+    )
 
 
-def _filled(maker: "_Maker", entries: Sequence[Entry], now: datetime) -> Iterator[bytes]:
+def _fill_ages(maker: "_Maker", entries: Sequence[Entry], now: datetime) -> Iterator[bytes]:
     """Yield rows with their ages."""
     ages: dict[str, bytes] = {}
     for line, counted in maker.rows(entries):
@@ -63,29 +67,29 @@ class _Maker:
         shows = call.resource.shows
         if self._form.include == "Object":  # a row with the object contains all stored bytes again
             for entry in entries:
-                yield self._made(call.view(entry))
+                yield self._new_row(call.view(entry))
         elif call.resource.shows_all(entries, served):
-            yield from map(self._kept, columns.data(entries))
+            yield from map(self._cached_row, columns.data(entries))
         else:
             for entry in entries:
                 fits = shows(entry, served)
-                yield self._kept(entry.data) if fits else self._made(call.view(entry))
+                yield self._cached_row(entry.data) if fits else self._new_row(call.view(entry))
 
-    def _kept(self, data: bytes) -> durations.SplitText:
+    def _cached_row(self, data: bytes) -> durations.SplitText:
         """Return the row for stored bytes in the version of the call, from the cache if
         possible."""
         key = self._call.served, self._form.version, self._form.include, data
         row = _MADE.get(key)
         if row is None:
             # decoded without the entry's cache, which is for other work
-            row = self._made(orjson.loads(data))
+            row = self._new_row(orjson.loads(data))
             size = len(data) + len(row.begins)
             for _, piece in row.ages:
                 size += len(piece)
             _MADE.weigh(key, row, size)
         return row
 
-    def _made(self, obj: Object) -> durations.SplitText:
+    def _new_row(self, obj: Object) -> durations.SplitText:
         """Return the row of an object."""
         form, unfilled = self._form, self._unfilled
         row = tables.row(self._call, self._columns, obj, unfilled, form, form.include)

@@ -41,7 +41,7 @@ def is_long(entries: Sequence[Entry]) -> bool:
 
 def pieces(call: Call, page: Page) -> Iterator[bytes]:
     """Yield a list in pieces of about PIECE bytes, which are made while they are sent."""
-    return listed.joined(head(call, page), "items", items(call, page.entries))
+    return listed.json_list(head(call, page), "items", items(call, page.entries))
 
 
 def head(call: Call, page: Page) -> Object:

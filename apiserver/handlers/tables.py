@@ -45,23 +45,23 @@ def transform(
         if form.kind == "PartialObjectMetadataList":
             raise call.resource.wording.not_a_list(call.resource.group, call.resource.kind)
         return partial(objects[0], form.version)
-    found = transformed(call, form, now, metadata=metadata, include=include)
-    items = [found.make(obj) for obj in objects]
+    found = transformed_list(call, form, now, metadata=metadata, include=include)
+    items = [found.transform_item(obj) for obj in objects]
     return {**found.head, found.member: items or None}
 
 
-class Transformed(NamedTuple):
+class TransformedList(NamedTuple):
     """A list in the requested form: its members except the items, and the function that makes each
     item."""
 
     head: Object
     member: str
-    make: Callable[[Object], Object]
+    transform_item: Callable[[Object], Object]
 
 
-def transformed(
+def transformed_list(
     call: Call, form: Form, now: datetime, *, metadata: Object, include: str = ""
-) -> Transformed:
+) -> TransformedList:
     """Return a list with that ListMeta, whose items are made one by one. Raises StatusError 400 or
     406."""
     head: Object = {
@@ -73,13 +73,13 @@ def transformed(
         check_include(include)
         shown = columns(call)
         head["columnDefinitions"] = definitions(call)
-        return Transformed(head, "rows", lambda obj: row(call, shown, obj, now, form, include))
+        return TransformedList(head, "rows", lambda obj: row(call, shown, obj, now, form, include))
     if form.kind == "PartialObjectMetadata":
         kind = "*unstructured.UnstructuredList"
         raise status.not_acceptable(
             f"you requested PartialObjectMetadata, but the requested object is a list ({kind})"
         )
-    return Transformed(head, "items", lambda obj: partial(obj, form.version))
+    return TransformedList(head, "items", lambda obj: partial(obj, form.version))
 
 
 def partial(obj: Object, version: str = "v1") -> Object:
@@ -112,8 +112,8 @@ def table(
     """Return a Table with a row for each object."""
     if metadata is None:
         metadata = {"resourceVersion": objects[0]["metadata"].get("resourceVersion", "")}
-    found = transformed(call, form, now, metadata=metadata, include=include)
-    return {**found.head, found.member: [found.make(obj) for obj in objects]}
+    found = transformed_list(call, form, now, metadata=metadata, include=include)
+    return {**found.head, found.member: [found.transform_item(obj) for obj in objects]}
 
 
 def columns(call: Call) -> list[Column]:
@@ -132,14 +132,14 @@ def definitions(call: Call) -> list[Object]:
 
 
 def row(
-    call: Call, shown: Sequence[Column], obj: Object, now: datetime, form: Form, include: str
+    call: Call, columns: Sequence[Column], obj: Object, now: datetime, form: Form, include: str
 ) -> Object:
     """Return one TableRow."""
     cells = None
     if call.subresource != "scale":
         cells = call.resource.wording.cells(call.served.gvr, obj, now)
     if cells is None:
-        cells = [cell(column, obj, now) for column in shown]
+        cells = [cell(column, obj, now) for column in columns]
     made: Object = {"cells": cells}
     conditions = call.resource.wording.row_conditions(call.served.gvr, obj)
     if conditions:

@@ -104,7 +104,7 @@ class Handlers:
         version = exchange.query.get("resourceVersion", "")
         if version not in ("", "0") and exchange.query.get("resourceVersionMatch") == "Exact":
             entry = await listing.exactly(self._registry, exchange.call, version)
-            return await self._shown(exchange.call, entry, exchange.form)
+            return await self._object_response(exchange.call, entry, exchange.form)
         store, is_current = self._registry.store, exchange.call.is_current
         await listing.settle(store, version, listing.known_version, is_current=is_current)
         if exchange.injection is not None and exchange.injection.stale_changes:
@@ -113,7 +113,7 @@ class Handlers:
             )
         else:
             entry = self._registry.get(exchange.call)
-        return await self._shown(exchange.call, entry, exchange.form)
+        return await self._object_response(exchange.call, entry, exchange.form)
 
     async def list(self, exchange: Exchange) -> web.StreamResponse:
         """Return a list of objects at one revision."""
@@ -138,13 +138,13 @@ class Handlers:
         media = bodies.media_type(exchange.request)
         body = await bodies.read(exchange.request)
         exchange.read_options("CreateOptions")
-        obj = await self._decoded(exchange, body, media)
+        obj = await self._decode_body(exchange, body, media)
         intake.check_namespace(call, obj)
         if call.name:
             if call.resource.wording.names_match and obj["metadata"].get("name"):
                 intake.check_name(call, obj)
             obj["metadata"]["name"] = call.name
-        return await self._answer(exchange, await self._registry.create(call, obj))
+        return await self._respond(exchange, await self._registry.create(call, obj))
 
     async def update(self, exchange: Exchange) -> web.StreamResponse:
         """Replace an object (PUT)."""
@@ -155,7 +155,7 @@ class Handlers:
         obj = await self._object(exchange)
         intake.check_namespace(call, obj)
         intake.check_name(call, obj)
-        return await self._answer(
+        return await self._respond(
             exchange, await self._registry.update(call, changes.put(call, obj))
         )
 
@@ -170,7 +170,7 @@ class Handlers:
         repeats = self._registry.repeats
         entry = await repeats.find(call, kind, body)
         if entry is not None:
-            return await self._shown(call, entry, exchange.form)
+            return await self._object_response(call, entry, exchange.form)
         earlier = len(call.warnings)
         strict = call.options.validation == "Strict"
         call.weight = len(body)
@@ -180,7 +180,7 @@ class Handlers:
         change = changes.from_patch(call, kind, document, self._registry.system_fields)
         outcome = await self._registry.update(call, change)
         repeats.note(call, kind, body, outcome, tuple(call.warnings)[earlier:])
-        return await self._answer(exchange, outcome)
+        return await self._respond(exchange, outcome)
 
     async def delete(self, exchange: Exchange) -> web.StreamResponse:
         """Delete one object. Returns the object while finalizers or a grace period keep it, else a
@@ -195,7 +195,7 @@ class Handlers:
         form = exchange.form  # the response for a remaining object can be its metadata
         if form.kind != "PartialObjectMetadata":
             form = form.without_transform()
-        return await self._shown(call, outcome.entry, form)
+        return await self._object_response(call, outcome.entry, form)
 
     async def delete_collection(self, exchange: Exchange) -> web.StreamResponse:
         """Delete all objects that the selectors match, and return them as they were listed."""
@@ -228,9 +228,9 @@ class Handlers:
     async def _object(self, exchange: Exchange) -> Object:
         """Return the object in a body."""
         body = await bodies.read(exchange.request)
-        return await self._decoded(exchange, body, bodies.media_type(exchange.request))
+        return await self._decode_body(exchange, body, bodies.media_type(exchange.request))
 
-    async def _decoded(self, exchange: Exchange, body: bytes, media: str) -> Object:
+    async def _decode_body(self, exchange: Exchange, body: bytes, media: str) -> Object:
         call = exchange.call
         call.weight = len(body)
         return await exchange.worker.compute(call, bodies.read_object, call, body, media)
@@ -247,11 +247,11 @@ class Handlers:
             exchange.call.warn(warning)
         return options
 
-    def _answer(self, exchange: Exchange, outcome: Outcome) -> Awaitable[web.StreamResponse]:
+    def _respond(self, exchange: Exchange, outcome: Outcome) -> Awaitable[web.StreamResponse]:
         code = 201 if outcome.created else 200
-        return self._shown(exchange.call, outcome.entry, exchange.form, code=code)
+        return self._object_response(exchange.call, outcome.entry, exchange.form, code=code)
 
-    async def _shown(
+    async def _object_response(
         self, call: Call, entry: Entry, form: Form, *, code: int = 200
     ) -> BodyResponse:
         if call.resource.converter is not None:

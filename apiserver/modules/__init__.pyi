@@ -1,10 +1,10 @@
 from inkube.apiserver.modules import installed as installed
 from inkube.apiserver.modules import outlines as outlines
 from inkube.apiserver.modules.selection import OF_OPTIONS as OF_OPTIONS
-from inkube.apiserver.modules.selection import Declared as Declared
+from inkube.apiserver.modules.selection import DeclaredModule as DeclaredModule
 from inkube.apiserver.modules.selection import at_start as at_start
 from inkube.apiserver.modules.selection import built_in as built_in
-from inkube.apiserver.modules.selection import chosen as chosen
 from inkube.apiserver.modules.selection import groups as groups
 from inkube.apiserver.modules.selection import options as options
 from inkube.apiserver.modules.selection import roles as roles
+from inkube.apiserver.modules.selection import selected as selected

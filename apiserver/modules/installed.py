@@ -5,7 +5,7 @@ from importlib import metadata
 from typing import cast
 
 from inkube.apiserver.modules import selection
-from inkube.apiserver.modules.selection import Declared
+from inkube.apiserver.modules.selection import DeclaredModule
 from inkube.schemas import caches
 
 GROUP = "inkube.modules"
@@ -20,7 +20,7 @@ def names() -> Sequence[str]:
 
 
 @caches.of_values(64)
-def load(name: str) -> Declared:
+def load(name: str) -> DeclaredModule:
     """Return the module with that name.
 
     Raises ValueError if no package or more than one package has a module with that name, if it
@@ -48,4 +48,4 @@ def load(name: str) -> Declared:
             f"the module {name!r} ({entry.value}) has no {', '.join(missing)}; "
             "inkube.kinds.Module says what a module is"
         )
-    return cast("Declared", made)
+    return cast("DeclaredModule", made)

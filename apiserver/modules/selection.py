@@ -33,7 +33,7 @@ class BuiltIn:
     builds_at_start: bool
 
 
-class Declared(Protocol):
+class DeclaredModule(Protocol):
     """The members of a module that are read before it is built. `controllers.modules.Module` has
     all members."""
 
@@ -65,21 +65,21 @@ def choices() -> Sequence[str]:
     return [name for name in built_in() if name not in OF_OPTIONS]
 
 
-def chosen(given: str | Sequence[str]) -> tuple[str, ...]:
+def selected(selection: str | Sequence[str]) -> tuple[str, ...]:
     """Return the names in `Options.modules`, each after the modules that it requires.
 
     `default`, `all` and `none` can be among the names. Raises ValueError for unknown names, for
     packages that cannot be loaded, and for modules that require each other.
     """
     found: dict[str, None] = {}
-    for name in given.split(",") if isinstance(given, str) else given:
-        for each in _meant(name):
+    for name in selection.split(",") if isinstance(selection, str) else selection:
+        for each in _names_of(name):
             _add(each, found, ())
     own = [name for name in built_in() if name in found]
     return (*own, *(name for name in found if name not in built_in()))
 
 
-def _meant(name: str) -> Sequence[str]:
+def _names_of(name: str) -> Sequence[str]:
     """Return the modules of a set (`none`, `default`, `all`), or the module with that name."""
     if name == "none":
         return ()
@@ -92,36 +92,36 @@ def _meant(name: str) -> Sequence[str]:
     return (name,)
 
 
-def _add(name: str, found: dict[str, None], path: tuple[str, ...]) -> None:
+def _add(name: str, names: dict[str, None], path: tuple[str, ...]) -> None:
     """Add a module after the modules that it requires. `path` contains the modules
     that require it."""
     if name in path:
         raise ValueError(f"modules need each other: {' → '.join((*path, name))}")
-    if name in found:
+    if name in names:
         return
-    for other in _known(name).needs:
-        _add(other, found, (*path, name))
-    found[name] = None
+    for other in _module(name).needs:
+        _add(other, names, (*path, name))
+    names[name] = None
 
 
-def _known(name: str) -> Any:
+def _module(name: str) -> Any:
     """Return the description of a module: from the file, or the module of a package itself."""
     return built_in().get(name) or modules.installed.load(name)
 
 
 def groups(names: Sequence[str]) -> tuple[str, ...]:
     """Return the API groups of these modules."""
-    return tuple(group for name in names for group in _known(name).groups)
+    return tuple(group for name in names for group in _module(name).groups)
 
 
 def roles(names: Sequence[str]) -> list[Object]:
     """Return the ClusterRoles of these modules."""
-    return [role for name in names for role in getattr(_known(name), "roles", ())]
+    return [role for name in names for role in getattr(_module(name), "roles", ())]
 
 
 def at_start(names: Sequence[str]) -> tuple[str, ...]:
     """Return the modules among these that are built at the start of a server."""
-    return tuple(name for name in names if getattr(_known(name), "builds_at_start", False))
+    return tuple(name for name in names if getattr(_module(name), "builds_at_start", False))
 
 
 def options(names: Sequence[str]) -> Iterator[tuple[str, Any]]:

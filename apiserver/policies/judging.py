@@ -39,7 +39,7 @@ class _Refusal:
         return f"ValidatingAdmissionPolicy '{self.policy}' with binding '{self.binding}'"
 
 
-class Bound:
+class BoundPolicies:
     """The bound policies of one kind in one store, and the variables of their expressions.
 
     `policies` and `bindings` are the prefixes of the stored objects.
@@ -123,21 +123,23 @@ class Bound:
         if resource is None or served is None:
             text = f"{group}/{version}, Kind={kind['kind']}"
             raise ConfigError(f"paramKind kind `{text}` not known")
-        found = self._found(resource, reference, call.namespace)
+        found = self._find_params(resource, reference, call.namespace)
         if not found and reference.get("parameterNotFoundAction") == "Deny":
             why = "no params found for policy binding with `Deny` parameterNotFoundAction"
             raise ConfigError(why)
         shown = await conversions.shown(resource, served, found)
         return [resource.view(entry, served) for entry in shown]
 
-    def _found(self, resource: Resource, reference: Object, asked: str) -> list[Entry]:
+    def _find_params(
+        self, resource: Resource, reference: Object, requested_namespace: str
+    ) -> list[Entry]:
         namespace = reference.get("namespace", "")
         if namespace and not resource.namespaced:
             raise ConfigError(
                 "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
             )
         if resource.namespaced:
-            namespace = namespace or asked
+            namespace = namespace or requested_namespace
             if not namespace:
                 raise ConfigError(
                     "cannot use namespaced paramRef in policy binding that matches cluster-scoped"
@@ -157,8 +159,8 @@ class Bound:
         asks = UserAuthorizer(self._authorizer, call.user)
         wanted = of_call(call, "")
         return {
-            "object": await _converted(attributes.object, call, served),
-            "oldObject": await _converted(attributes.old, call, served),
+            "object": await _convert(attributes.object, call, served),
+            "oldObject": await _convert(attributes.old, call, served),
             "request": _request(attributes, served),
             "authorizer": asks,
             "authorizer.requestResource": ResourceCheck(self._authorizer, wanted),
@@ -166,10 +168,10 @@ class Bound:
         }
 
 
-class Judge(Bound):
+class PolicyEvaluator(BoundPolicies):
     """The decisions of validating policies."""
 
-    async def judge(self, attributes: Attributes) -> None:
+    async def evaluate(self, attributes: Attributes) -> None:
         """Evaluate the policies. Raises StatusError for the first denial. Adds warnings to the
         call."""
         refused: list[_Refusal] = []
@@ -178,7 +180,7 @@ class Judge(Bound):
             refused += await self._denials(policy, binding, attributes, version, annotations)
         annotations.add_to(attributes.call)
         if refused:
-            raise _answer(attributes.call, refused[0])
+            raise _refusal_error(attributes.call, refused[0])
 
     async def _denials(
         self,
@@ -248,7 +250,7 @@ def _labels(obj: Object) -> dict[str, str]:
     return labels
 
 
-async def _converted(obj: Object | None, call: Call, served: Served) -> Object | None:
+async def _convert(obj: Object | None, call: Call, served: Served) -> Object | None:
     """Return the object in the version that the policy's rules match."""
     if obj is None or served is call.served:
         return obj
@@ -293,7 +295,7 @@ def _resource(served: Served) -> Object:
     return {"group": gvr.group, "version": gvr.version, "resource": gvr.resource}
 
 
-def _answer(call: Call, refusal: _Refusal) -> status.StatusError:
+def _refusal_error(call: Call, refusal: _Refusal) -> status.StatusError:
     """Return the error for a denial: Forbidden in its text, with the code and reason of the
     policy."""
     resource, denial = call.resource, refusal.denial

@@ -2,7 +2,7 @@
 
 import orjson
 
-from inkube.apiserver.policies.judging import Bound, ConfigError
+from inkube.apiserver.policies.judging import BoundPolicies, ConfigError
 from inkube.apiserver.registry import Attributes, Call, conversions, keys
 from inkube.schemas import status
 from inkube.schemas.golang import DecodeError
@@ -10,7 +10,7 @@ from inkube.schemas.objects import Object
 from inkube.schemas.policies import CompiledPolicy, MutatingPolicy, MutationError
 
 
-class Mutator(Bound):
+class Mutator(BoundPolicies):
     """The changes of mutating policies."""
 
     policies = keys.prefix("mutatingadmissionpolicies")
@@ -40,7 +40,7 @@ class Mutator(Bound):
         invoked = attributes.invoked("MutatingAdmissionPolicy")
         served = call.resource.versions[version]
         for params in await self.params(policy, binding, call):
-            whom = policy.name, binding["metadata"]["name"], _place(params)
+            whom = policy.name, binding["metadata"]["name"], _params_key(params)
             if not invoked.asks(whom):
                 continue
             values = {**await self.values(attributes, version), "params": params}
@@ -58,7 +58,7 @@ class Mutator(Bound):
                 invoked.asked(whom)
 
 
-def _place(params: Object | None) -> tuple[str, str]:
+def _params_key(params: Object | None) -> tuple[str, str]:
     """Return namespace and name of the parameters of an evaluation."""
     meta = (params or {}).get("metadata") or {}
     return meta.get("namespace", ""), meta.get("name", "")

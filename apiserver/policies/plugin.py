@@ -66,7 +66,7 @@ class ValidatingPolicies(Policies):
 
     def __init__(self, store: Store, resources: Resources, authorizer: Authorizer) -> None:
         super().__init__(store)
-        self._judge = Late(lambda: policies.Judge(store, resources, authorizer))
+        self._evaluator = Late(lambda: policies.PolicyEvaluator(store, resources, authorizer))
 
     async def validate(self, attributes: Attributes) -> None:
-        await self._judge().judge(attributes)
+        await self._evaluator().evaluate(attributes)

@@ -214,7 +214,7 @@ def _control(parts: Parts, start: Start) -> "control.Control":
 
 def _shared_streams(parts: Parts) -> "watching.shared.SharedStreams":
     shared = watching.shared.SharedStreams(parts.core.listener.server.request_handler)
-    parts.streams.closing.append(shared.close)
+    parts.streams.on_close.append(shared.close)
     return shared
 
 
@@ -234,7 +234,7 @@ def _subresources(parts: Parts, handlers: Handlers, streaming: StreamingParts) -
         authorizer=guards.authorizer,
         streams=subresources.containers.PodStreams(registry, guards.authorizer, kubelet, sessions),
         proxies=subresources.proxies.Proxies(registry, core.addresses, kubelet, sessions),
-        running=lambda: _component_health(parts),
+        component_health=lambda: _component_health(parts),
         usage=lambda: None if pods is None else pods.usage,
     )
 
@@ -269,7 +269,7 @@ async def _join_workers(
             on_request=None,
         )
     )
-    runner = await workers.listening(
+    runner = await workers.start_runner(
         options.worker,
         webserver.server(forwarded_app, _NO_ORIGINS, parts.core.listener.budget, options.http),
     )

@@ -26,7 +26,7 @@ class Binder:
 
     def __init__(self, registry: Registry, *, gives_labels: bool = True) -> None:
         self._registry = registry
-        self._given = ("annotations", "labels") if gives_labels else ("annotations",)
+        self._metadata_members = ("annotations", "labels") if gives_labels else ("annotations",)
         """The members of a binding's metadata that are copied to the pod, since 1.35 including
         labels (PodTopologyLabels)."""
 
@@ -65,7 +65,7 @@ class Binder:
         if why:
             raise status.conflict("", "pods/binding", call.name, why)
         spec["nodeName"] = node
-        for member in self._given:
+        for member in self._metadata_members:
             if binding["metadata"].get(member):
                 meta[member] = {**(meta.get(member) or {}), **binding["metadata"][member]}
         observed = pod["status"]

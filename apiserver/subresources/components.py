@@ -13,7 +13,7 @@ from inkube.apiserver.handlers import Exchange, tables
 from inkube.apiserver.http import responses
 from inkube.apiserver.registry import SystemFields
 from inkube.apiserver.subresources import posted
-from inkube.apiserver.subresources.metrics import selected
+from inkube.apiserver.subresources.metrics import matching
 from inkube.schemas import status
 from inkube.schemas.objects import Object
 
@@ -22,23 +22,23 @@ _PORTS: Final = {"controller-manager": 10257, "scheduler": 10259}
 
 
 class ComponentStatuses:
-    """Serves get and list. `running` returns whether a component runs in this server."""
+    """Serves get and list. `health` returns whether a component runs in this server."""
 
     def __init__(
-        self, running: Callable[[], Mapping[str, bool]], system_fields: SystemFields
+        self, health: Callable[[], Mapping[str, bool]], system_fields: SystemFields
     ) -> None:
-        self._running = running
+        self._health = health
         self._system_fields = system_fields
 
     def handlers(self) -> Mapping[tuple[str, str, str], Callable[[Exchange], Any]]:
         """(group, plural, "") → handler."""
-        return {("", "componentstatuses", ""): self.answer}
+        return {("", "componentstatuses", ""): self.serve}
 
-    async def answer(self, exchange: Exchange) -> web.StreamResponse:
+    async def serve(self, exchange: Exchange) -> web.StreamResponse:
         """Return a ComponentStatus, or all of them. Raises StatusError 405 and 500."""
         call, form = exchange.call, exchange.form
         posted.check_verb(call, "get", "list")
-        found = [_component(name, runs) for name, runs in self._running().items()]
+        found = [_component(name, runs) for name, runs in self._health().items()]
         metadata: Object | None = {}
         if call.name:
             found = [one for one in found if one["metadata"]["name"] == call.name]
@@ -46,7 +46,7 @@ class ComponentStatuses:
                 raise status.unknown(f"Component not found: {call.name}")
             metadata = None
         else:
-            found = list(selected(exchange, found))
+            found = list(matching(exchange, found))
         value: Object
         if form.kind:
             now, metadata = self._system_fields.now(), metadata or {"resourceVersion": ""}

@@ -23,7 +23,7 @@ from inkube.schemas.objects import Object
 
 SESSIONS = 1000
 """The most streams of all clients together. One more returns 429."""
-LOOK = 2.0
+CHECK_SECONDS = 2.0
 """Seconds between checks whether the client of a silent log is connected."""
 
 
@@ -130,7 +130,7 @@ class PodStreams:
         if node is None:
             return web.Response(status=204, headers={"Cache-Control": "no-cache, private"})
         path = f"containerLogs/{call.namespace}/{call.name}/{container}"
-        kubelet = self._answering(pod, node, path)
+        kubelet = self._kubelet_of(pod, node, path)
         response = web.StreamResponse(headers={"Content-Type": "text/plain"})
         response.enable_chunked_encoding()
         with self._sessions.one():
@@ -163,7 +163,7 @@ class PodStreams:
     async def exec(self, exchange: Exchange) -> web.StreamResponse:
         """Serve GET (WebSocket) or POST (SPDY): run a command in a container."""
         pod, container, kubelet = self._of_container(exchange)
-        wanted = self._wanted(exchange)
+        wanted = self._stream_options(exchange)
         command = exchange.query.getall("command", [])
         if not command:
             raise status.bad_request("you must specify at least 1 command for the container")
@@ -177,7 +177,7 @@ class PodStreams:
     async def attach(self, exchange: Exchange) -> web.StreamResponse:
         """Serve GET or POST: attach to the main process of a container."""
         pod, container, kubelet = self._of_container(exchange)
-        wanted = self._wanted(exchange)
+        wanted = self._stream_options(exchange)
         kubelet.check_exec(pod, container)
 
         async def run(process: Any) -> int:
@@ -199,9 +199,11 @@ class PodStreams:
             ports = exchange.query.getall("ports", ())
             return await streaming.forwards.serve(exchange.request, ports, connect)
 
-    async def _serve(self, request: web.BaseRequest, wanted: Any, run: Any) -> web.StreamResponse:
+    async def _serve(
+        self, request: web.BaseRequest, stream_options: Any, run: Any
+    ) -> web.StreamResponse:
         with self._sessions.one():
-            return await streaming.commands.serve(request, wanted, run)
+            return await streaming.commands.serve(request, stream_options, run)
 
     def _of_container(self, exchange: Exchange) -> tuple[Object, str, Kubelet]:
         self._check_verb(exchange)
@@ -219,7 +221,7 @@ class PodStreams:
         connection = exchange.request.headers.get("Connection", "").lower()
         if "upgrade" not in connection or "Upgrade" not in exchange.request.headers:
             raise status.bad_request("Upgrade request required")
-        return self._answering(pod, node, path)
+        return self._kubelet_of(pod, node, path)
 
     def _check_verb(self, exchange: Exchange) -> None:
         """Permit only GET and POST. A GET also needs the permission to create, like a POST.
@@ -244,13 +246,13 @@ class PodStreams:
         node: Object = entry.value
         return node
 
-    def _answering(self, pod: Object, node: Object, path: str) -> Kubelet:
+    def _kubelet_of(self, pod: Object, node: Object, path: str) -> Kubelet:
         kubelet = self._kubelet()
         if kubelet is None or not kubelet.answers(pod):
             raise nodeless.unreachable(node, path)
         return kubelet
 
-    def _wanted(self, exchange: Exchange) -> Any:
+    def _stream_options(self, exchange: Exchange) -> Any:
         query = exchange.query
         found = streaming.commands.StreamOptions(
             stdin=truthy(query.get("stdin") or None),

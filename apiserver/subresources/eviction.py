@@ -21,7 +21,7 @@ from inkube.storage import errors as storage_errors
 
 KIND = GVK("policy", "v1", "Eviction")
 MAX_DISRUPTED = 2000  # pods whose disruption the budget's controller has not observed yet
-_REFUSED = "Cannot evict pod as it would violate the pod's disruption budget."
+_BUDGET_VIOLATION = "Cannot evict pod as it would violate the pod's disruption budget."
 _WAIT_SECONDS = 10
 
 
@@ -97,7 +97,7 @@ class EvictionHandler:
             if healthy or policy == "AlwaysAllow":
                 return str(name)
         for _ in range(MAX_RETRIES):
-            if await self._take_one(call, name):
+            if await self._charge_budget(call, name):
                 return None
         raise status.conflict("policy", "poddisruptionbudgets", name)
 
@@ -110,14 +110,14 @@ class EvictionHandler:
             if selector and selectors.selects(selector, meta.get("labels") or {}):
                 yield entry
 
-    async def _take_one(self, call: Call, name: str) -> bool:
+    async def _charge_budget(self, call: Call, name: str) -> bool:
         """Use one disruption of the budget; False if the budget was changed concurrently. Raises
         StatusError."""
         registry = self._registry
         entry = registry.store.get(keys.key("poddisruptionbudgets", call.namespace, name))
         if entry is None:
             raise status.not_found("policy", "poddisruptionbudgets", name)
-        changed = _charged(
+        changed = _charged_status(
             entry.value,
             call.name,
             registry.system_fields.timestamp(),
@@ -182,7 +182,7 @@ def _is_pending(pod: Object) -> bool:
     return phase == "Pending" and "deletionTimestamp" not in pod["metadata"]
 
 
-def _charged(budget: Object, pod: str, now: str, *, counts_always: bool) -> Object:
+def _charged_status(budget: Object, pod: str, now: str, *, counts_always: bool) -> Object:
     """Return the budget with one disruption less. Raises StatusError 403 or 429."""
     meta, told = budget["metadata"], dict(budget.get("status") or {})
     name = meta["name"]
@@ -197,7 +197,7 @@ def _charged(budget: Object, pod: str, now: str, *, counts_always: bool) -> Obje
         why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
         raise status.forbidden("policy", "poddisruptionbudget", name, why)
     if allowed == 0:
-        raise _refused(_why(name, told, counts_always=counts_always))
+        raise _too_many_requests(_violation_text(name, told, counts_always=counts_always))
     told["disruptionsAllowed"] = allowed - 1
     if allowed == 1:
         told["conditions"] = _with_condition(told, now)
@@ -206,14 +206,14 @@ def _charged(budget: Object, pod: str, now: str, *, counts_always: bool) -> Obje
     return {**budget, "metadata": kept, "status": told}
 
 
-def _with_condition(told: Object, now: str) -> list[Object]:
+def _with_condition(budget_status: Object, now: str) -> list[Object]:
     """Return the conditions of a budget without remaining disruptions: DisruptionAllowed is False
     (pdbhelper.UpdateDisruptionAllowedCondition)."""
-    conditions: list[Object] = [*(told.get("conditions") or ())]
+    conditions: list[Object] = [*(budget_status.get("conditions") or ())]
     made: Object = {
         "type": "DisruptionAllowed",
         "status": "False",
-        "observedGeneration": told.get("observedGeneration", 0),
+        "observedGeneration": budget_status.get("observedGeneration", 0),
         "lastTransitionTime": now,
         "reason": "InsufficientPods",
         "message": "",
@@ -227,25 +227,25 @@ def _with_condition(told: Object, now: str) -> list[Object]:
     return [*conditions, made]
 
 
-def _why(name: str, told: Object, *, counts_always: bool) -> str:
-    for condition in told.get("conditions") or ():
+def _violation_text(name: str, budget_status: Object, *, counts_always: bool) -> str:
+    for condition in budget_status.get("conditions") or ():
         failed = (condition.get("status"), condition.get("reason")) == ("False", "SyncFailed")
         if condition.get("type") == "DisruptionAllowed" and failed:
             return (
                 f"The disruption budget {name} does not allow evicting pods currently because it "
                 f"failed sync: {condition.get('message', '')}"
             )
-    healthy, wanted = told.get("currentHealthy", 0), told.get("desiredHealthy", 0)
+    healthy, wanted = budget_status.get("currentHealthy", 0), budget_status.get("desiredHealthy", 0)
     if healthy > wanted and not counts_always:
         return f"The disruption budget {name} does not allow evicting pods currently"
     return f"The disruption budget {name} needs {wanted} healthy pods and has {healthy} currently"
 
 
-def _refused(why: str, seconds: int = 0) -> status.StatusError:
-    causes = [{"reason": "DisruptionBudget", "message": why}]
-    return status.too_many_requests(_REFUSED, seconds, causes)
+def _too_many_requests(message: str, seconds: int = 0) -> status.StatusError:
+    causes = [{"reason": "DisruptionBudget", "message": message}]
+    return status.too_many_requests(_BUDGET_VIOLATION, seconds, causes)
 
 
 def _wait_for(name: str) -> status.StatusError:
     why = f"The disruption budget {name} is still being processed by the server."
-    return _refused(why, _WAIT_SECONDS)
+    return _too_many_requests(why, _WAIT_SECONDS)

@@ -71,9 +71,9 @@ class Metrics:
             measured = self._of_pod(entry.value) if entry is not None else None
             if measured is None:
                 raise status.not_found(GROUP, "pods", f"{call.namespace}/{call.name}")
-            return _answer(exchange, measured)
-        found = (self._of_pod(pod) for pod in selected(exchange, self._pods(call.namespace)))
-        return _answer(exchange, _list("PodMetricsList", found))
+            return _respond(exchange, measured)
+        found = (self._of_pod(pod) for pod in matching(exchange, self._pods(call.namespace)))
+        return _respond(exchange, _list("PodMetricsList", found))
 
     async def nodes(self, exchange: Exchange) -> web.StreamResponse:
         """Return NodeMetrics, or a list of them: the sums of their pods. Raises StatusError."""
@@ -86,36 +86,36 @@ class Metrics:
             entry = self._registry.store.get(f"/registry/nodes/{call.name}")
             if entry is None:
                 raise status.not_found(GROUP, "nodes", call.name)
-            return _answer(exchange, self._of_node(entry.value, by_node.get(call.name, [])))
+            return _respond(exchange, self._of_node(entry.value, by_node.get(call.name, [])))
         nodes = [entry.value for entry in self._registry.store.list("/registry/nodes/")]
         found = (
             self._of_node(node, by_node.get(node["metadata"]["name"], []))
-            for node in selected(exchange, nodes)
+            for node in matching(exchange, nodes)
         )
-        return _answer(exchange, _list("NodeMetricsList", found))
+        return _respond(exchange, _list("NodeMetricsList", found))
 
     def _pods(self, namespace: str) -> Iterable[Object]:
         where = f"/registry/pods/{namespace}/" if namespace else "/registry/pods/"
         return (entry.value for entry in self._registry.store.list(where))
 
-    def _measured(self, pod: Object) -> dict[str, dict[str, float]] | None:
+    def _usage_of(self, pod: Object) -> dict[str, dict[str, float]] | None:
         usage = self._usage()
         return usage.of(pod) if usage is not None else None
 
     def _of_pod(self, pod: Object) -> Object | None:
-        used = self._measured(pod)
+        used = self._usage_of(pod)
         if used is None:
             return None
-        containers = [{"name": name, "usage": _shown(own)} for name, own in used.items()]
+        containers = [{"name": name, "usage": _quantities(own)} for name, own in used.items()]
         return self._object("PodMetrics", pod, containers=containers)
 
     def _of_node(self, node: Object, pods: Iterable[Object]) -> Object:
         total = {"cpu": 0.0, "memory": 0.0}
         for pod in pods:
-            for own in (self._measured(pod) or {}).values():
+            for own in (self._usage_of(pod) or {}).values():
                 for resource, amount in own.items():
                     total[resource] += amount
-        return self._object("NodeMetrics", node, usage=_shown(total))
+        return self._object("NodeMetrics", node, usage=_quantities(total))
 
     def _object(self, kind: str, of: Object, **content: Any) -> Object:
         now, own = meta.format_time(self._now()), of["metadata"]
@@ -133,7 +133,7 @@ def _check_verb(exchange: Exchange) -> None:
         raise status.method_not_allowed_on(GROUP, call.resource.plural, call.verb)
 
 
-def selected(exchange: Exchange, objects: Iterable[Object]) -> Iterable[Object]:
+def matching(exchange: Exchange, objects: Iterable[Object]) -> Iterable[Object]:
     """Return the objects that match the label selector and `metadata.name` in the field
     selector."""
     query = exchange.query
@@ -151,15 +151,15 @@ def _list(kind: str, items: Iterable[Object | None]) -> Object:
     return {**head, "items": found}
 
 
-def _shown(used: Mapping[str, float]) -> dict[str, str]:
+def _quantities(usage: Mapping[str, float]) -> dict[str, str]:
     """Return amounts in the units of metrics-server: nanocores and Ki."""
     found = {}
-    if "cpu" in used:
-        found["cpu"] = f"{math.ceil(used['cpu'] * 1e9)}n" if used["cpu"] else "0"
-    if "memory" in used:
-        found["memory"] = f"{math.ceil(used['memory'] / 1024)}Ki"
+    if "cpu" in usage:
+        found["cpu"] = f"{math.ceil(usage['cpu'] * 1e9)}n" if usage["cpu"] else "0"
+    if "memory" in usage:
+        found["memory"] = f"{math.ceil(usage['memory'] / 1024)}Ki"
     return found
 
 
-def _answer(exchange: Exchange, value: Object) -> web.StreamResponse:
+def _respond(exchange: Exchange, value: Object) -> web.StreamResponse:
     return responses.render(value, exchange.form.without_transform())

@@ -27,7 +27,7 @@ Connect = Callable[[Any], Awaitable[None]]
 """Serves one connection, a `streaming.forwards.Side`. Raises StatusError."""
 
 
-async def pass_on(exchange: Exchange, target: Connect | str, scheme: str) -> web.StreamResponse:
+async def forward(exchange: Exchange, target: Connect | str, scheme: str) -> web.StreamResponse:
     """Return the response of a port whose connections `target` serves, or of a `HOST:PORT`. Raises
     StatusError 503, 504.
 
@@ -45,10 +45,10 @@ async def pass_on(exchange: Exchange, target: Connect | str, scheme: str) -> web
         headers=CIMultiDict({hdrs.HOST: request.host}),
         target=f"{asked}?{query}" if query else asked,
     )
-    there = _addressed(target, scheme) if isinstance(target, str) else _reached(target, scheme)
+    there = _address_port(target, scheme) if isinstance(target, str) else _pod_port(target, scheme)
     async with there as port:
         return await proxying.forward(
-            port, request, exchange.info, changes, unreachable=port.refuse
+            port, request, exchange.info, changes, unreachable=port.unavailable
         )
 
 
@@ -86,14 +86,14 @@ class _Port:
         url = URL(base + target, encoded=True)
         return self._session.request(method, url, allow_redirects=False, ssl=False, **options)
 
-    def refuse(self, why: str) -> web.StreamResponse:
+    def unavailable(self, message: str) -> web.StreamResponse:
         """Raise StatusError 503 with the reason why the pod accepted no connection,
-        or else `why`."""
-        raise status.unavailable(self.refusal or why)
+        or else `message`."""
+        raise status.unavailable(self.refusal or message)
 
 
 @contextlib.asynccontextmanager
-async def _reached(connect: Connect, scheme: str) -> AsyncIterator[_Port]:
+async def _pod_port(connect: Connect, scheme: str) -> AsyncIterator[_Port]:
     """Yield a port whose connections `connect` serves."""
     with tempfile.TemporaryDirectory(prefix="inkube-") as folder:
         path = str(Path(folder) / "port")
@@ -112,7 +112,7 @@ async def _reached(connect: Connect, scheme: str) -> AsyncIterator[_Port]:
 
 
 @contextlib.asynccontextmanager
-async def _addressed(address: str, scheme: str) -> AsyncIterator[_Port]:
+async def _address_port(address: str, scheme: str) -> AsyncIterator[_Port]:
     """Yield a port to which this process can connect."""
     async with proxying.session(aiohttp.TCPConnector()) as session:
         yield _Port(f"{scheme}://{address}", session)

@@ -68,7 +68,7 @@ class Proxies:
         if not _is_global(address):
             raise status.bad_request("address not allowed")
         place = _PodPort(scheme or "http", pod, _port_number(pod, port))
-        return await self._pass_on(exchange, name, place)
+        return await self._forward(exchange, name, place)
 
     async def service(self, exchange: Exchange) -> web.StreamResponse:
         """Forward a request to an endpoint of a service. Raises StatusError 404 or 503."""
@@ -81,7 +81,7 @@ class Proxies:
             raise status.unavailable(text)
         given = self._addresses.given(call.namespace, name)
         if given is not None:
-            return await self._connected(exchange, given, scheme)
+            return await self._connect(exchange, given, scheme)
         endpoints = self._registry.store.get(keys.key("endpoints", call.namespace, name))
         if endpoints is None:
             raise status.not_found("", "services", name)
@@ -91,8 +91,8 @@ class Proxies:
         found = list(self._endpoints(subsets, call.namespace, named, scheme or "http"))
         place = random.choice(found) if found else None  # noqa: S311 # they are all alike
         if isinstance(place, str):
-            return await self._connected(exchange, place, scheme)
-        return await self._pass_on(exchange, name, place)
+            return await self._connect(exchange, place, scheme)
+        return await self._forward(exchange, name, place)
 
     async def node(self, exchange: Exchange) -> web.StreamResponse:
         """Reject a request for a node's kubelet, because nothing listens at its address. Raises
@@ -129,22 +129,22 @@ class Proxies:
                 if entry is not None:
                     yield _PodPort(scheme, entry.value, ports[0])
 
-    async def _connected(self, exchange: Exchange, address: str, scheme: str) -> web.StreamResponse:
+    async def _connect(self, exchange: Exchange, address: str, scheme: str) -> web.StreamResponse:
         with self._sessions.one():
-            return await subresources.podports.pass_on(exchange, address, scheme or "http")
+            return await subresources.podports.forward(exchange, address, scheme or "http")
 
-    async def _pass_on(
-        self, exchange: Exchange, name: str, place: _PodPort | None
+    async def _forward(
+        self, exchange: Exchange, name: str, pod_port: _PodPort | None
     ) -> web.StreamResponse:
         kubelet = self._kubelet()
-        if place is None or kubelet is None or not kubelet.answers(place.pod):
+        if pod_port is None or kubelet is None or not kubelet.answers(pod_port.pod):
             raise _no_network(exchange.call, name)
 
         async def connect(side: Any) -> None:
-            await kubelet.forward(place.pod, place.port, side)
+            await kubelet.forward(pod_port.pod, pod_port.port, side)
 
         with self._sessions.one():
-            return await subresources.podports.pass_on(exchange, connect, place.scheme)
+            return await subresources.podports.forward(exchange, connect, pod_port.scheme)
 
 
 def _port_number(pod: Object, port: str) -> int:

@@ -14,19 +14,19 @@ _RESOURCE, _PATH = "spec.resourceAttributes", "spec.nonResourceAttributes"
 
 def check_self(review: Object) -> None:
     """Check a SelfSubjectAccessReview. Raises StatusError 422."""
-    _refuse([*_what(review["spec"]), *_meta(review)])
+    _raise_invalid([*_check_attributes(review["spec"]), *_meta(review)])
 
 
 def check_subject(review: Object) -> None:
     """Check a SubjectAccessReview. Raises StatusError 422."""
-    _refuse([*_what(review["spec"], who=True), *_meta(review)])
+    _raise_invalid([*_check_attributes(review["spec"], checks_user=True), *_meta(review)])
 
 
 def check_local(review: Object) -> None:
     """Check a LocalSubjectAccessReview, which must contain a namespace and no path. Raises
     StatusError 422."""
     spec, namespace = review["spec"], review["metadata"].get("namespace", "")
-    errors = [*_what(spec, who=True), *_meta(review, but_namespace=True)]
+    errors = [*_check_attributes(spec, checks_user=True), *_meta(review, but_namespace=True)]
     resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if resource is not None and resource.get("namespace", "") != namespace:
         given = resource.get("namespace", "")
@@ -36,16 +36,17 @@ def check_local(review: Object) -> None:
     if path is not None:
         why = "disallowed on this kind of request"
         errors.append(fielderrors.invalid(_PATH, _go_path(path), why))
-    _refuse(errors)
+    _raise_invalid(errors)
 
 
-def _refuse(errors: list[FieldError]) -> None:
+def _raise_invalid(errors: list[FieldError]) -> None:
     if errors:
         raise status.invalid(_GROUP, "", "", errors)
 
 
-def _what(spec: Object, *, who: bool = False) -> list[FieldError]:
-    """Check that a spec has either a resource or a path, and with `who`, a user or groups."""
+def _check_attributes(spec: Object, *, checks_user: bool = False) -> list[FieldError]:
+    """Check that a spec has either a resource or a path, and with `checks_user`, a user or
+    groups."""
     resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     errors = []
     if resource is not None and path is not None:
@@ -54,7 +55,7 @@ def _what(spec: Object, *, who: bool = False) -> list[FieldError]:
     if resource is None and path is None:
         why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
         errors.append(fielderrors.invalid(_RESOURCE, None, why))
-    if who and not spec.get("user") and not spec.get("groups"):
+    if checks_user and not spec.get("user") and not spec.get("groups"):
         why = "at least one of user or group must be specified"
         errors.append(fielderrors.invalid("spec.user", "", why))
     return errors + _selectors(resource or {})
@@ -81,7 +82,7 @@ def _selectors(resource: Object) -> list[FieldError]:
     return errors
 
 
-def ignored(resource: Object) -> str:
+def ignored_selectors(resource: Object) -> str:
     """Return the text about selectors that are ignored, completely or in part, because they are
     invalid.
 

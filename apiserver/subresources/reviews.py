@@ -55,24 +55,24 @@ class Reviews:
     def may_i(self, call: Call, obj: Object) -> Object:
         """Process a SelfSubjectAccessReview."""
         reviewchecks.check_self(obj)
-        return self._decided(obj, call.user)
+        return self._with_decision(obj, call.user)
 
     def may_they(self, call: Call, obj: Object) -> Object:
         """Process a SubjectAccessReview."""
         reviewchecks.check_subject(obj)
-        return self._decided(obj, _subject(obj["spec"]))
+        return self._with_decision(obj, _subject(obj["spec"]))
 
     def may_they_here(self, call: Call, obj: Object) -> Object:
         """Process a LocalSubjectAccessReview."""
         reviewchecks.check_local(obj)
-        return self._decided(obj, _subject(obj["spec"]))
+        return self._with_decision(obj, _subject(obj["spec"]))
 
-    def _decided(self, obj: Object, user: User) -> Object:
-        decision = self._authorizer.decide(_wanted(user, obj["spec"]))
+    def _with_decision(self, obj: Object, user: User) -> Object:
+        decision = self._authorizer.decide(_attributes(user, obj["spec"]))
         result: Object = {"allowed": decision.allowed}
         if decision.reason:
             result["reason"] = decision.reason
-        ignored = reviewchecks.ignored(obj["spec"].get("resourceAttributes") or {})
+        ignored = reviewchecks.ignored_selectors(obj["spec"].get("resourceAttributes") or {})
         if ignored:
             result["evaluationError"] = ignored
         return {**obj, "status": result}
@@ -85,12 +85,12 @@ class Reviews:
         rules, failure = self._authorizer.rules_for(call.user, namespace)
         result: Object = {
             "resourceRules": [
-                _picked(rule, "verbs", "apiGroups", "resources", "resourceNames")
+                _pick(rule, "verbs", "apiGroups", "resources", "resourceNames")
                 for rule in rules
                 if rule.get("resources")
             ],
             "nonResourceRules": [
-                _picked(rule, "verbs", "nonResourceURLs")
+                _pick(rule, "verbs", "nonResourceURLs")
                 for rule in rules
                 if rule.get("nonResourceURLs")
             ],
@@ -147,7 +147,7 @@ def _subject(spec: Object) -> User:
     return User(spec.get("user", ""), spec.get("uid", ""), tuple(spec.get("groups") or ()), extra)
 
 
-def _wanted(user: User, spec: Object) -> Attributes:
+def _attributes(user: User, spec: Object) -> Attributes:
     asked = spec.get("resourceAttributes")
     if asked is None:
         path = spec["nonResourceAttributes"]
@@ -158,7 +158,7 @@ def _wanted(user: User, spec: Object) -> Attributes:
     )
 
 
-def _picked(rule: Object, *members: str) -> Object:
+def _pick(rule: Object, *members: str) -> Object:
     return {member: rule[member] for member in members if rule.get(member)}
 
 

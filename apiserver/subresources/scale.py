@@ -35,7 +35,7 @@ class ScaleHandler:
             version = exchange.query.get("resourceVersion", "")
             await listing.settle(self._registry.store, version, listing.known_version)
             entry = self._registry.get(call)
-            return await self._shown(exchange, entry)
+            return await self._scale_response(exchange, entry)
         if call.verb == "update":
             return await self._put(exchange)
         if call.verb == "patch":
@@ -57,7 +57,7 @@ class ScaleHandler:
         intake.check_namespace(call, scale)
         intake.check_name(call, scale)
         outcome = await self._registry.update(call, change)
-        return await self._shown(exchange, outcome.entry)
+        return await self._scale_response(exchange, outcome.entry)
 
     async def _patch(self, exchange: Exchange) -> web.StreamResponse:
         call = exchange.call
@@ -67,13 +67,13 @@ class ScaleHandler:
         document = (await exchange.worker.run(len(body), bodies.decode_patch, kind, body)).value
         change = scaling.patch(call, kind, document, self._system_fields)
         outcome = await self._registry.update(call, change)
-        return await self._shown(exchange, outcome.entry)
+        return await self._scale_response(exchange, outcome.entry)
 
-    async def _shown(self, exchange: Exchange, entry: Entry) -> web.StreamResponse:
+    async def _scale_response(self, exchange: Exchange, entry: Entry) -> web.StreamResponse:
         [shown] = await self._registry.shown(exchange.call, [entry])
-        return self._answer(exchange, exchange.call.view(shown))
+        return self._respond(exchange, exchange.call.view(shown))
 
-    def _answer(self, exchange: Exchange, obj: Object) -> web.StreamResponse:
+    def _respond(self, exchange: Exchange, obj: Object) -> web.StreamResponse:
         call = exchange.call
         form = exchange.form
         scale = scales.to_scale(call, obj, owned=True)

@@ -31,7 +31,7 @@ def table(
     authorizer: Authorizer,
     streams: PodStreams,
     proxies: Proxies,
-    running: Callable[[], Mapping[str, bool]],
+    component_health: Callable[[], Mapping[str, bool]],
     usage: Callable[[], Usage | None],
 ) -> dict[tuple[str, str, str], Handler]:
     """Return (group, plural, subresource) → handler, in the form of `app.Parts`."""
@@ -61,7 +61,7 @@ def table(
         ("", "serviceaccounts", "token"): tokens,
         **streams.handlers(),
         **proxies.handlers(),
-        **ComponentStatuses(running, system_fields).handlers(),
+        **ComponentStatuses(component_health, system_fields).handlers(),
         **Metrics(registry, usage, system_fields.now).handlers(),
         **reviews.handlers(),
     }

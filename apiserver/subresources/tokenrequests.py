@@ -47,16 +47,16 @@ class TokenRequestHandler:
         if call.verb != "create":
             raise status.method_not_allowed()
         exchange.read_options("CreateOptions")
-        answer = await self._answer(call, await _read(exchange))
+        answer = await self._issue(call, await _read(exchange))
         form = exchange.form.without_transform()
         return responses.render(answer, form, code=201, warnings=call.warnings)
 
-    async def _answer(self, call: Call, asked: Object) -> Object:
-        asked = {"kind": KIND.kind, "apiVersion": KIND.api_version, **asked}
-        asked["status"] = {"token": "", "expirationTimestamp": None}
-        attributes = Attributes("CREATE", call, asked, None, call.options)
+    async def _issue(self, call: Call, token_request: Object) -> Object:
+        token_request = {"kind": KIND.kind, "apiVersion": KIND.api_version, **token_request}
+        token_request["status"] = {"token": "", "expirationTimestamp": None}
+        attributes = Attributes("CREATE", call, token_request, None, call.options)
         await self._registry.chain.mutate(attributes)
-        spec, names = asked["spec"], asked["metadata"]
+        spec, names = token_request["spec"], token_request["metadata"]
         _check_names(call, names)
         account = self._registry.get(call).value
         spec["audiences"] = spec.get("audiences") or list(self._tokens.audiences)
@@ -76,7 +76,7 @@ class TokenRequestHandler:
         spec.setdefault("boundObjectRef", None)
         expires = meta.format_time(created + timedelta(seconds=seconds))
         issued = {"token": self._tokens.issue(claims), "expirationTimestamp": expires}
-        return {**asked, "status": issued}
+        return {**token_request, "status": issued}
 
     def _claims(self, account: Object, spec: Object, bound: Object) -> Object:
         now = int(self._system_fields.now().timestamp())

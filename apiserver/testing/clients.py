@@ -21,22 +21,25 @@ T = TypeVar("T")
 class Face:
     """The common part of both clients: calls from outside the server's thread.
 
-    `last` is the result of the latest call. `home` is the namespace of all calls without one, lists
-    included. If `home` is "", such calls use `default`, and lists use all namespaces.
+    `last` is the result of the latest call. `default_namespace` is the namespace of all calls
+    without one, lists included. If `default_namespace` is "", such calls use `default`, and lists
+    use all namespaces.
     """
 
-    def __init__(self, client: InProcessClient, thread: LoopThread, home: str = "") -> None:
-        self.calls = client.in_namespace(home) if home else client
+    def __init__(
+        self, client: InProcessClient, thread: LoopThread, default_namespace: str = ""
+    ) -> None:
+        self.calls = client.in_namespace(default_namespace) if default_namespace else client
         self.thread = thread
         self.last: Any = None
 
 
-def _blocking(
+def _blocking_method(
     call: Callable[Concatenate[InProcessClient, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[Face, P], T]:
     """Return the call as a method that blocks until the server's loop has finished it."""
 
-    @_documented(call.__name__)
+    @_copy_docstring(call.__name__)
     @functools.wraps(call)
     def method(face: Face, /, *args: P.args, **options: P.kwargs) -> T:
         __tracebackhide__ = True
@@ -47,12 +50,12 @@ def _blocking(
     return method
 
 
-def _awaiting(
+def _async_method(
     call: Callable[Concatenate[InProcessClient, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[Face, P], Coroutine[Any, Any, T]]:
     """Return the call as a method that can be awaited in another event loop."""
 
-    @_documented(call.__name__)
+    @_copy_docstring(call.__name__)
     @functools.wraps(call)
     async def method(face: Face, /, *args: P.args, **options: P.kwargs) -> T:
         __tracebackhide__ = True
@@ -63,7 +66,7 @@ def _awaiting(
     return method
 
 
-def _documented(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+def _copy_docstring(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Return a decorator that gives a method the docstring of `Client`."""
 
     def document(method: Callable[P, T]) -> Callable[P, T]:
@@ -77,15 +80,15 @@ class BlockingClient(Face):
     """A client for tests that are not coroutines: a call blocks, and the server works in its own
     thread."""
 
-    get = _blocking(InProcessClient.get)
-    list = _blocking(InProcessClient.list)
-    revision = _blocking(InProcessClient.revision)
-    create = _blocking(InProcessClient.create)
-    update = _blocking(InProcessClient.update)
-    patch = _blocking(InProcessClient.patch)
-    delete = _blocking(InProcessClient.delete)
+    get = _blocking_method(InProcessClient.get)
+    list = _blocking_method(InProcessClient.list)
+    revision = _blocking_method(InProcessClient.revision)
+    create = _blocking_method(InProcessClient.create)
+    update = _blocking_method(InProcessClient.update)
+    patch = _blocking_method(InProcessClient.patch)
+    delete = _blocking_method(InProcessClient.delete)
 
-    @_documented("watch")
+    @_copy_docstring("watch")
     def watch(
         self,
         resource: Kind,
@@ -109,15 +112,15 @@ class BlockingClient(Face):
 class AsyncClient(Face):
     """A client for coroutines on another event loop: a call blocks only its own coroutine."""
 
-    get = _awaiting(InProcessClient.get)
-    list = _awaiting(InProcessClient.list)
-    revision = _awaiting(InProcessClient.revision)
-    create = _awaiting(InProcessClient.create)
-    update = _awaiting(InProcessClient.update)
-    patch = _awaiting(InProcessClient.patch)
-    delete = _awaiting(InProcessClient.delete)
+    get = _async_method(InProcessClient.get)
+    list = _async_method(InProcessClient.list)
+    revision = _async_method(InProcessClient.revision)
+    create = _async_method(InProcessClient.create)
+    update = _async_method(InProcessClient.update)
+    patch = _async_method(InProcessClient.patch)
+    delete = _async_method(InProcessClient.delete)
 
-    @_documented("watch")
+    @_copy_docstring("watch")
     async def watch(
         self,
         resource: Kind,

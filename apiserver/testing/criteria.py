@@ -35,18 +35,18 @@ class Criteria:
     answer: Any = None
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Self:
+    def of(cls, criteria: Mapping[str, Any]) -> Self:
         """Create criteria from keyword arguments. Raises TypeError for an unknown name."""
         known = [each.name for each in fields(cls)]
-        for name in given:
+        for name in criteria:
             if name not in known:
                 raise TypeError(f"requests have no {name!r}; they have {', '.join(known)}")
-        return cls(**given)
+        return cls(**criteria)
 
     def misses(self, record: RequestRecord) -> list[str]:
         """Return the differences between a request and these criteria; empty if the request
         matches."""
-        found = [*self._place(record, record.subresource)]
+        found = [*self._resource_mismatches(record, record.subresource)]
         for name in ("verb", "namespace", "name", "code", "method", "user"):
             found += _differs(name, getattr(self, name), getattr(record, name))
         for name in ("user_agent", "path"):
@@ -62,22 +62,24 @@ class Criteria:
     def misses_watch(self, watch: OpenWatch) -> list[str]:
         """Return the differences between an open watch and these criteria; empty if the watch
         matches."""
-        found = [*self._place(watch, "")]
+        found = [*self._resource_mismatches(watch, "")]
         for name in ("namespace", "name", "user"):
             found += _differs(name, getattr(self, name), getattr(watch, name))
         return found + _unlike("user_agent", self.user_agent, watch.user_agent)
 
-    def _place(self, asked: RequestRecord | OpenWatch, subresource: str) -> list[str]:
+    def _resource_mismatches(
+        self, request: RequestRecord | OpenWatch, subresource: str
+    ) -> list[str]:
         found = []
         if self.subresource is not None and self.subresource != subresource:
             found.append(f"subresource is {subresource!r}")
         if self.resource is None:
             return found
         group, resource, wanted_sub = split(self.resource)
-        is_same = resource == asked.resource and group in (None, asked.group)
+        is_same = resource == request.resource and group in (None, request.group)
         if not is_same or (self.subresource is None and wanted_sub != subresource):
-            whole = f"{asked.resource}/{subresource}" if subresource else asked.resource
-            found.append(f"resource is {whole}{'.' if asked.group else ''}{asked.group}")
+            whole = f"{request.resource}/{subresource}" if subresource else request.resource
+            found.append(f"resource is {whole}{'.' if request.group else ''}{request.group}")
         return found
 
     def __str__(self) -> str:
@@ -95,34 +97,34 @@ def split(resource: str) -> tuple[str | None, str, str]:
     return (group or None), plural, "/".join(parts[1:])
 
 
-def _differs(name: str, wanted: Any, found: Any) -> list[str]:
-    if wanted is None or wanted == found:
+def _differs(name: str, expected: Any, actual: Any) -> list[str]:
+    if expected is None or expected == actual:
         return []
-    if not isinstance(wanted, str | int) and found in wanted:
+    if not isinstance(expected, str | int) and actual in expected:
         return []
-    return [f"{name} is {found!r}"]
+    return [f"{name} is {actual!r}"]
 
 
-def _unlike(name: str, wanted: str | None, found: str) -> list[str]:
-    if wanted is None or fnmatch.fnmatchcase(found, wanted):
+def _unlike(name: str, pattern: str | None, actual: str) -> list[str]:
+    if pattern is None or fnmatch.fnmatchcase(actual, pattern):
         return []
-    return [f"{name} is {found!r}"]
+    return [f"{name} is {actual!r}"]
 
 
-def _lacks(path: str, wanted: Any, found: Any) -> list[str]:
+def _lacks(path: str, expected: Any, actual: Any) -> list[str]:
     """Return the paths at which a value differs from the expected one; lists must have the same
     length."""
-    if isinstance(wanted, Mapping):
-        if not isinstance(found, Mapping):
-            return [f"{path} is {found!r}"]
+    if isinstance(expected, Mapping):
+        if not isinstance(actual, Mapping):
+            return [f"{path} is {actual!r}"]
         misses = []
-        for name, value in wanted.items():
-            if name in found:
-                misses += _lacks(f"{path}.{name}", value, found[name])
+        for name, value in expected.items():
+            if name in actual:
+                misses += _lacks(f"{path}.{name}", value, actual[name])
             else:
                 misses.append(f"{path} has no {name}")
         return misses
-    if isinstance(wanted, list) and isinstance(found, list) and len(wanted) == len(found):
-        pairs = enumerate(zip(wanted, found, strict=True))
+    if isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+        pairs = enumerate(zip(expected, actual, strict=True))
         return [miss for at, (a, b) in pairs for miss in _lacks(f"{path}[{at}]", a, b)]
-    return [] if wanted == found else [f"{path} is {found!r}"]
+    return [] if expected == actual else [f"{path} is {actual!r}"]

@@ -80,24 +80,28 @@ class Failure:
 
     def spec(self) -> Object:
         """Return the spec of the Fault."""
-        common = {"match": self._match(), "when": self._when(), "controllers": self.controllers}
+        common = {
+            "match": self._match(),
+            "when": self._conditions(),
+            "controllers": self.controllers,
+        }
         return common | self._effects()
 
     def _match(self) -> Object:
-        groups, plurals = _places(_listed(self.resources))
+        groups, plurals = _split_resources(_as_list(self.resources))
         return {
-            "verbs": _listed(self.verbs),
+            "verbs": _as_list(self.verbs),
             "apiGroups": groups,
             "resources": plurals,
-            "namespaces": _listed(self.namespace),
-            "names": _listed(self.name),
-            "users": _listed(self.user),
-            "userAgents": _listed(self.user_agent),
+            "namespaces": _as_list(self.namespace),
+            "names": _as_list(self.name),
+            "users": _as_list(self.user),
+            "userAgents": _as_list(self.user_agent),
             "labelSelector": self.labels,
-            "nonResourceURLs": _listed(self.paths),
+            "nonResourceURLs": _as_list(self.paths),
         }
 
-    def _when(self) -> Object:
+    def _conditions(self) -> Object:
         which: Object = {"skip": self.skip, "every": self.every}
         if self.times is not None:
             which["times"] = self.times
@@ -118,10 +122,10 @@ class Failure:
         if self.bytes_per_second:
             found["slow"] = {"bytesPerSecond": self.bytes_per_second}
         if self.code is not None or (self.applied and not self.cut) or not found:
-            found["answer"] = self._answer()
+            found["answer"] = self._answer_spec()
         return found
 
-    def _answer(self) -> Object:
+    def _answer_spec(self) -> Object:
         return {
             "code": self.code or 500,
             "reason": self.reason,
@@ -150,7 +154,7 @@ class Failing:
             "spec": failure.spec(),
         }
         self.name = ""
-        self._counted = 0, 0
+        self._counts = 0, 0
 
     @property
     def matched(self) -> int:
@@ -196,26 +200,26 @@ class Failing:
 
     def _end(self) -> str:
         """Save the counts, and return the name of the Fault to delete."""
-        self._counted = self._count()
+        self._counts = self._count()
         name, self.name = self.name, ""
         return name
 
     def _count(self) -> tuple[int, int]:
-        return self._server.counted(self.name) if self.name else self._counted
+        return self._server.counted(self.name) if self.name else self._counts
 
 
-def _check(refused: StatusError) -> None:
+def _check(error: StatusError) -> None:
     """Raise the StatusError of a deletion, except "not found": a test can delete
     the Fault itself."""
-    if refused.reason != Reason.NOT_FOUND:
-        raise refused
+    if error.reason != Reason.NOT_FOUND:
+        raise error
 
 
-def _listed(texts: Texts) -> list[str]:
+def _as_list(texts: Texts) -> list[str]:
     return [texts] if isinstance(texts, str) else list(texts)
 
 
-def _places(resources: list[str]) -> tuple[list[str], list[str]]:
+def _split_resources(resources: list[str]) -> tuple[list[str], list[str]]:
     """Return the API groups (empty for any) and the resources of resources as tests write them."""
     groups: list[str] = []
     plurals = []

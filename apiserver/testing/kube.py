@@ -30,7 +30,7 @@ from inkube.schemas.status import Reason, StatusError
 from inkube.storage import Following, Store
 
 T = TypeVar("T")
-LOOK_AGAIN = 0.05
+POLL_SECONDS = 0.05
 """Seconds between evaluations of a condition while no object changes."""
 LONGEST = 4_000
 """The maximum number of characters that an error shows of the objects a condition last read."""
@@ -279,8 +279,8 @@ async def _start(server: APIServer, plan: Plan, log: TestLog) -> Following:
     return server.store.follow(keys.ROOT, log.hear_changes, anew=log.miss_changes)
 
 
-async def _stop(server: APIServer, following: Following) -> None:
-    following.close()
+async def _stop(server: APIServer, subscription: Following) -> None:
+    subscription.close()
     await server.stop()
 
 
@@ -330,7 +330,7 @@ class _Wait:
         if time.monotonic() > self._deadline:
             raise TimeoutError(self._report()) from None
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(LOOK_AGAIN):
+            async with asyncio.timeout(POLL_SECONDS):
                 await self._store.reached(self._revision + 1)
 
     def _report(self) -> str:
@@ -340,7 +340,7 @@ class _Wait:
             text += f": {type(self._error).__name__}: {self._error}"
         for face in self._faces:
             if face.last is not None:
-                shown = yaml.safe_dump(_shown(face.last), sort_keys=False)
+                shown = yaml.safe_dump(_display_value(face.last), sort_keys=False)
                 text += f"\nlast read:\n{shown[:LONGEST]}"
         return text
 
@@ -355,10 +355,10 @@ def _is_absence(error: BaseException) -> bool:
     return isinstance(error, TypeError | AttributeError) and "'NoneType' object" in str(error)
 
 
-def _shown(value: Any) -> Any:
+def _display_value(value: Any) -> Any:
     """Return a value without the members that do not explain a failure (managedFields)."""
     if isinstance(value, list):
-        return [_shown(item) for item in value]
+        return [_display_value(item) for item in value]
     if not isinstance(value, dict) or not isinstance(value.get("metadata"), dict):
         return value
     meta = {name: part for name, part in value["metadata"].items() if name != "managedFields"}

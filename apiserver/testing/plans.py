@@ -13,7 +13,7 @@ from inkube.apiserver.testing.kube import Plan
 from inkube.controllers import workloads
 from inkube.controllers.kinds import KindModule
 
-_SEEDED: pytest.StashKey[list[tuple[pytest.Mark, Plan, Any]]] = pytest.StashKey()
+_SEED_SNAPSHOTS: pytest.StashKey[list[tuple[pytest.Mark, Plan, Any]]] = pytest.StashKey()
 """The snapshots for `kube_seed` markers, one for each marker and plan."""
 STORAGES = ("memory", "sqlite")
 Node = pytest.Item | pytest.Collector
@@ -62,34 +62,37 @@ def of(item: Node, folder: Callable[[], Path]) -> Plan:
     )
 
 
-def begun(item: Node, plan: Plan, make: Callable[[Callable[[Any], Any], Plan], Any]) -> Plan:
+def plan_with_seed(
+    item: Node, plan: Plan, take_snapshot: Callable[[Callable[[Any], Any], Plan], Any]
+) -> Plan:
     """Return the plan with the snapshot that the marker `kube_seed` describes.
 
-    `make` takes the snapshot, once for all tests of a class or module that have the same markers:
-    the cases of a parametrized test share it. Raises pytest.UsageError.
+    `take_snapshot` takes the snapshot, once for all tests of a class or module that have the same
+    markers: the cases of a parametrized test share it. Raises pytest.UsageError.
     """
     for node, marker in item.iter_markers_with_node("kube_seed"):
         if plan.options.data is not None:
             raise pytest.UsageError("kube_seed goes with servers in memory")
-        snapshot = _seeded(
-            node.parent if node is item and node.parent else node, marker, plan, make
+        snapshot = _seed_snapshot(
+            node.parent if node is item and node.parent else node, marker, plan, take_snapshot
         )
         return replace(plan, options=replace(plan.options, snapshot=snapshot, definitions=()))
     return plan
 
 
-def _seeded(
+def _seed_snapshot(
     node: Any,
     marker: pytest.Mark,
     plan: Plan,
-    make: Callable[[Callable[[Any], Any], Plan], Any],
+    take_snapshot: Callable[[Callable[[Any], Any], Plan], Any],
 ) -> Any:
-    """Return the snapshot for a marker and a plan. `make` takes it once, and the node stores it."""
-    known = node.stash.setdefault(_SEEDED, [])
+    """Return the snapshot for a marker and a plan. `take_snapshot` takes it once, and the node
+    stores it."""
+    known = node.stash.setdefault(_SEED_SNAPSHOTS, [])
     for at, wanted, snapshot in known:
         if (at, wanted) == (marker, plan):
             return snapshot
-    taken = make(marker.kwargs["fill"], plan)
+    taken = take_snapshot(marker.kwargs["fill"], plan)
     known.append((marker, plan, taken))
     return taken
 
@@ -106,10 +109,10 @@ def _markers(item: Node, name: str) -> list[pytest.Mark]:
 def _definitions(item: Node) -> Iterator[Source]:
     for marker in _markers(item, "kube_definitions"):
         for source in marker.args:
-            yield _beside(item, source) if isinstance(source, str | Path) else source
+            yield _relative_to_test(item, source) if isinstance(source, str | Path) else source
 
 
-def _beside(item: Node, source: str | Path) -> Path:
+def _relative_to_test(item: Node, source: str | Path) -> Path:
     """Return the path of a file: relative to the file of the test, else to the root
     of the project."""
     near = item.path.parent / source

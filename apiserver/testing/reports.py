@@ -18,13 +18,13 @@ OBJECTS = 40
 """The maximum number of objects with conditions in a report: those that changed last."""
 EVENTS = 40
 """The maximum number of events in a report: the newest."""
-KEEPING = 10.0
+SNAPSHOT_SECONDS = 10.0
 """The time limit in seconds to save a state."""
 _OF_WORKLOADS = frozenset({
     "CronJob", "DaemonSet", "Deployment", "Job", "Pod", "ReplicaSet", "ReplicationController",
     "StatefulSet",
 })  # fmt: skip
-_UNSERVED = b"404 page not found", b"the server could not find the requested resource"
+_NOT_SERVED_TEXTS = b"404 page not found", b"the server could not find the requested resource"
 _WEBHOOK = (b"failed calling webhook",)
 
 
@@ -34,7 +34,7 @@ class Report:
     def __init__(self, kube: Kube, folder: Path) -> None:
         self._kube = kube
         self._folder = folder
-        self._kept = ""
+        self._snapshot_text = ""
 
     def sections(self) -> Iterator[tuple[str, str]]:
         """Yield the title and text of each section that is not empty."""
@@ -43,7 +43,7 @@ class Report:
             *self._kube.log.sections(),
             ("inkube conditions", "\n".join(conditions(self._kube))),
             ("inkube events", "\n".join(events(self._kube))),
-            ("inkube state", self._kept),
+            ("inkube state", self._snapshot_text),
         )
         yield from (each for each in found if each[1])
 
@@ -55,16 +55,18 @@ class Report:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._kube.run(self._save(path, as_page=as_page))
         except (OSError, StorageError, TimeoutError, ValueError) as error:
-            self._kept = f"the state could not be saved: {error}"
+            self._snapshot_text = f"the state could not be saved: {error}"
         else:
-            self._kept = f"to look at the state of the server:\n  inkube serve --snapshot {path}"
+            self._snapshot_text = (
+                f"to look at the state of the server:\n  inkube serve --snapshot {path}"
+            )
             if as_page:
-                self._kept += f"\nor open {path.with_suffix('.html')} in a browser"
+                self._snapshot_text += f"\nor open {path.with_suffix('.html')} in a browser"
         return path
 
     async def _save(self, path: Path, *, as_page: bool) -> None:
         server = self._kube.server
-        async with asyncio.timeout(patience.limit(KEEPING)):
+        async with asyncio.timeout(patience.limit(SNAPSHOT_SECONDS)):
             taken = await server.snapshot()
             await taken.save(path)
             if as_page:
@@ -89,7 +91,7 @@ def reasons(kube: Kube) -> Iterator[str]:
     faults = Counter(name for record in tuple(kube.log.requests) for name in record.faults)
     for name, times in faults.items():
         yield f"The Fault {name} was active: it met {_count(times, 'request')} of clients."
-    for path in _refused(kube, 404, _UNSERVED):
+    for path in _refused(kube, 404, _NOT_SERVED_TEXTS):
         yield (
             f"{path} is not served: load its CustomResourceDefinition with "
             "@pytest.mark.kube_definitions(…), or its KindModule with kube_controllers(…)."

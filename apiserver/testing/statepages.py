@@ -19,7 +19,7 @@ from inkube.schemas.meta import split_api_version
 from inkube.storage import Record
 
 READER = {"status": {"userInfo": {"username": "report", "groups": []}}}
-MOST = 10_000
+MAX_OBJECTS = 10_000
 """The number of newest changes in the histories of a page."""
 
 
@@ -47,7 +47,7 @@ async def page(snapshot: Snapshot, options: Options, title: str) -> str:
                 return orjson.loads(await answer.read())
 
         history = defaultdict(list)
-        for record in snapshot.log.records[-MOST:]:
+        for record in snapshot.log.records[-MAX_OBJECTS:]:
             path, change = _change(server, record)
             history[path].append(change)
         return console.report.render(await console.report.record(ask, READER, history), title)

@@ -14,7 +14,7 @@ from inkube.apiserver.watching.frames import SharedFrames
 
 PER_READER = 50e-6  # seconds, some eight times the time of a write
 LONGEST = 0.01  # seconds: the longest wait, with any number of readers
-TURN = 0.001  # seconds: the resolution of timers
+TURN_SECONDS = 0.001  # seconds: the resolution of timers
 
 
 class Bursts:
@@ -22,21 +22,21 @@ class Bursts:
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._waiting: list[Callable[[SharedFrames], None]] = []
+        self._callbacks: list[Callable[[SharedFrames], None]] = []
         self._quiet_until = 0.0
 
     def add(self, write: Callable[[SharedFrames], None]) -> None:
         """Call `write` once, with the next burst."""
-        if not self._waiting:
+        if not self._callbacks:
             wait = self._quiet_until - time.monotonic()
-            if wait < TURN:
-                self._loop.call_soon(self._tell)
+            if wait < TURN_SECONDS:
+                self._loop.call_soon(self._call_waiting)
             else:
-                self._loop.call_later(wait, self._tell)
-        self._waiting.append(write)
+                self._loop.call_later(wait, self._call_waiting)
+        self._callbacks.append(write)
 
-    def _tell(self) -> None:
-        waiting, self._waiting = self._waiting, []
+    def _call_waiting(self) -> None:
+        waiting, self._callbacks = self._callbacks, []
         quiet = min(len(waiting) * PER_READER, LONGEST)
         self._quiet_until = time.monotonic() + quiet
         told: SharedFrames = {}

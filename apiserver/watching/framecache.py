@@ -12,7 +12,7 @@ from inkube.storage import Change
 
 T = TypeVar("T", bytes, str)
 
-MOST = 8 * 2**20
+MAX_BYTES = 8 * 2**20
 """The limit in bytes, including the memory of the cache itself."""
 EACH = 256
 """Bytes of memory for the key and the entry of one result, in addition to the result."""
@@ -29,33 +29,33 @@ class _Results:
 
 
 class FrameCache:
-    """Results by change and form, at most `most` bytes."""
+    """Results by change and form, at most `limit` bytes."""
 
-    def __init__(self, most: int = MOST) -> None:
-        self._most = most
-        self._made: dict[int, _Results] = {}
+    def __init__(self, limit: int = MAX_BYTES) -> None:
+        self._limit = limit
+        self._results: dict[int, _Results] = {}
         """Keys: revisions, which are unique for each change."""
         self.weight = 0
         """Current bytes, with those of the cache itself."""
 
-    def get(self, change: Change, form: Hashable, make: Callable[[Change], T]) -> T:
-        """Return the result of `make` for a change. `form` is the key among results of the same
+    def get(self, change: Change, form: Hashable, render: Callable[[Change], T]) -> T:
+        """Return the result of `render` for a change. `form` is the key among results of the same
         change."""
-        made = self._made.get(change.revision)
+        made = self._results.get(change.revision)
         found: T | None = None if made is None else made.forms.get(form)
         if found is None:
-            found = make(change)
+            found = render(change)
             self._keep(change.revision, form, found)
         return found
 
     def _keep(self, revision: int, form: Hashable, result: bytes | str) -> None:
-        made = self._made.get(revision)
+        made = self._results.get(revision)
         if made is None:
-            made = self._made[revision] = _Results()
+            made = self._results[revision] = _Results()
         weight = len(result) + EACH
         made.forms[form] = result
         made.weight += weight
         self.weight += weight
-        while self.weight > self._most:
-            oldest = next(iter(self._made))
-            self.weight -= self._made.pop(oldest).weight
+        while self.weight > self._limit:
+            oldest = next(iter(self._results))
+            self.weight -= self._results.pop(oldest).weight

@@ -25,7 +25,7 @@ SharedFrames = dict[Hashable, tuple[Sequence[Change], bytes]]
 """Keys: selector, form and wire of watchers. Values: the last changes, and their packed bytes."""
 
 
-def _unmarked(revision: int) -> bytes:
+def _no_prefix(revision: int) -> bytes:
     return b""
 
 
@@ -33,17 +33,17 @@ class Wire(NamedTuple):
     """The encoding of frames on a connection. `pack` encodes a frame, `name` identifies the wire.
 
     `mark` returns the bytes before a frame that contain the revision from which a client resumes
-    after it; 0 means that the client must begin again. `begun` returns the same after the initial
+    after it; 0 means that the client must begin again. `prefix` returns the same after the initial
     events.
     """
 
     name: str
     pack: Callable[[bytes], bytes]
-    mark: Callable[[int], bytes] = _unmarked
-    begun: Callable[[int], bytes] = _unmarked
+    mark: Callable[[int], bytes] = _no_prefix
+    prefix: Callable[[int], bytes] = _no_prefix
 
 
-def chunked(data: bytes) -> bytes:
+def http_chunk(data: bytes) -> bytes:
     """Return the data as one HTTP chunk."""
     return b"%x\r\n%b\r\n" % (len(data), data)
 
@@ -56,19 +56,19 @@ def _id(revision: int) -> bytes:
     return b"id: %d\n" % revision if revision else b"id\n"
 
 
-def _id_alone(revision: int) -> bytes:
+def _id_prefix(revision: int) -> bytes:
     return b"id: %d\n\n" % revision
 
 
-PLAIN = Wire("", bytes)
-CHUNKS = Wire("chunk", chunked)
-EVENTS = Wire("event", _event, mark=_id, begun=_id_alone)
+RAW_LINES = Wire("", bytes)
+CHUNKS = Wire("chunk", http_chunk)
+EVENTS = Wire("event", _event, mark=_id, prefix=_id_prefix)
 """Server-Sent Events for HTTP/1.0, where the end of the connection ends the response."""
 CHUNKED_EVENTS = Wire(
     "chunked event",
-    lambda frame: chunked(_event(frame)),
-    mark=lambda revision: chunked(_id(revision)),
-    begun=lambda revision: chunked(_id_alone(revision)),
+    lambda frame: http_chunk(_event(frame)),
+    mark=lambda revision: http_chunk(_id(revision)),
+    prefix=lambda revision: http_chunk(_id_prefix(revision)),
 )
 """Server-Sent Events. An EventSource that connects again sends the last id that it received."""
 
@@ -92,10 +92,10 @@ class Framer:
         self._system_fields = system_fields
         self._pack = wire.pack
         self._mark = wire.mark
-        self.begun = wire.begun
+        self.prefix = wire.prefix
         """Returns the bytes after the initial events of a revision."""
         self._keys = {kind: (kind, self._call.served, form, wire.name) for kind in TYPES}
-        self._makers = {kind: partial(self._make, kind) for kind in TYPES}
+        self._makers = {kind: partial(self._render, kind) for kind in TYPES}
         self._first = form.kind == "Table"
         self._sort = (watcher.selector, form, wire.name)
 
@@ -104,19 +104,19 @@ class Framer:
         select."""
         return filter(None, map(self._change, changes))
 
-    def burst(self, changes: Sequence[Change], told: SharedFrames) -> bytes:
+    def burst(self, changes: Sequence[Change], shared_frames: SharedFrames) -> bytes:
         """Return the events of the changes as joined bytes.
 
-        `told` contains the last bytes for watchers with the same selector, form and wire. Watchers
-        of the same changes share them.
+        `shared_frames` contains the last bytes for watchers with the same selector, form and wire.
+        Watchers of the same changes share them.
         """
         if self._first:
             return b"".join(map(self._change, changes))
-        same = told.get(self._sort)
+        same = shared_frames.get(self._sort)
         if same is not None and same[0] == changes:
             return same[1]
         data = b"".join(map(self._change, changes))
-        told[self._sort] = changes, data
+        shared_frames[self._sort] = changes, data
         return data
 
     def _change(self, change: Change) -> bytes:
@@ -125,7 +125,7 @@ class Framer:
         if not kind:
             return b""
         if self._first:
-            return self._mark(change.revision) + self._headed(kind, self._state(change, kind))
+            return self._mark(change.revision) + self._encode_event(kind, self._state(change, kind))
         return self._cache.get(change, self._keys[kind], self._makers[kind])
 
     def _type_of(self, change: Change) -> str:
@@ -135,15 +135,15 @@ class Framer:
             return change.type
         return self._cache.get(change, watcher.selector, watcher.type_of)
 
-    def added(self, entries: Iterable[Entry]) -> Iterable[bytes]:
+    def added_frames(self, entries: Iterable[Entry]) -> Iterable[bytes]:
         """Yield ADDED events for the existing objects."""
         for entry in entries:
             if self._first:
-                yield self._headed("ADDED", self._call.view(entry))
+                yield self._encode_event("ADDED", self._call.view(entry))
             elif self._form.kind:
                 yield self._event("ADDED", self._call.view(entry))
             else:
-                yield self._stored("ADDED", entry)
+                yield self._stored_event("ADDED", entry)
 
     def bookmark(self, revision: int, *, end: bool = False) -> bytes:
         """Return a BOOKMARK event. `end` marks the end of the initial events."""
@@ -163,14 +163,14 @@ class Framer:
             return last_state(self._call, change)
         return self._call.view(change.entry)
 
-    def _make(self, kind: str, change: Change) -> bytes:
+    def _render(self, kind: str, change: Change) -> bytes:
         if kind == "DELETED" or self._form.kind:
             frame = self._event(kind, self._state(change, kind))
         else:
-            frame = self._stored(kind, change.entry)
+            frame = self._stored_event(kind, change.entry)
         return self._mark(change.revision) + frame
 
-    def _headed(self, kind: str, value: Object) -> bytes:
+    def _encode_event(self, kind: str, value: Object) -> bytes:
         """Return the first event of a table, the only one with column definitions."""
         self._first = False
         return self._frame(kind, self._table(value))
@@ -216,7 +216,7 @@ class Framer:
             frame = _line(kind, orjson.dumps(value))
         return self._pack(frame)
 
-    def _stored(self, kind: str, entry: Entry) -> bytes:
+    def _stored_event(self, kind: str, entry: Entry) -> bytes:
         """Return the event of an entry, from its stored bytes."""
         if self._form.protobuf:
             packed = handlers.packed.entry(self._call, entry)

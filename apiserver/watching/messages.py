@@ -45,13 +45,13 @@ class Socket:
                 f"not {len(self._protocols)}"
             )
         self._request = request
-        self._listening: asyncio.Task[None] | None = None
+        self._listener: asyncio.Task[None] | None = None
 
-    async def open(self, request: web.BaseRequest, gone: Callable[[], None]) -> None:
+    async def open(self, request: web.BaseRequest, on_disconnect: Callable[[], None]) -> None:
         """See Connection."""
         socket = await sockets.accept(request, self._protocols, is_optional=True)
         self.response = socket
-        self._listening = asyncio.create_task(_listen(socket, gone))
+        self._listener = asyncio.create_task(_listen(socket, on_disconnect))
 
     def sink(self, request: web.BaseRequest) -> asyncio.Transport | None:
         """See Connection."""
@@ -71,10 +71,10 @@ class Socket:
 
     def release(self) -> None:
         """See Connection."""
-        if self._listening is not None:
-            self._listening.cancel()
+        if self._listener is not None:
+            self._listener.cancel()
 
 
-async def _listen(socket: web.WebSocketResponse, gone: Callable[[], None]) -> None:
+async def _listen(socket: web.WebSocketResponse, on_disconnect: Callable[[], None]) -> None:
     await sockets.ignore(socket)
-    gone()
+    on_disconnect()

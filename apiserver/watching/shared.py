@@ -46,18 +46,18 @@ from inkube.apiserver.http import (
 )
 from inkube.apiserver.registry import User
 from inkube.apiserver.streaming import sockets
-from inkube.apiserver.watching.frames import Wire, chunked
+from inkube.apiserver.watching.frames import Wire, http_chunk
 from inkube.apiserver.watching.watch import SLOW
 from inkube.schemas import status
 from inkube.schemas.objects import Object
 
-MOST = 100
+MAX_WATCHES = 100
 """Watches of one stream."""
 LONGEST_NAME = 64
 """Characters of a watch's name."""
 LARGEST = 64 * 1024
 """Bytes of one message of a client."""
-LOOK = 2.0
+CHECK_SECONDS = 2.0
 """Seconds between checks whether the client of a stream of events is still connected."""
 BEAT = 15.0
 """Seconds after which the stream sends an empty comment, so that proxies keep it open."""
@@ -75,7 +75,7 @@ _OF_CONNECTION = (
 """Headers of a stream's request that do not apply to its watches."""
 
 Serve = Callable[[Request], Awaitable[web.StreamResponse]]
-Take = Callable[[bytes], None]
+OnMessage = Callable[[bytes], None]
 
 
 class Message(NamedTuple):
@@ -99,8 +99,9 @@ class Carrier(Protocol):
         """Start the response. Raises StatusError."""
         ...
 
-    async def listen(self, take: Take, over: asyncio.Event) -> None:
-        """Pass each message of the client to `take`, until it disconnects or `over` is set."""
+    async def listen(self, on_message: OnMessage, ended: asyncio.Event) -> None:
+        """Pass each message of the client to `on_message`, until it disconnects or `ended` is
+        set."""
         ...
 
     async def close(self) -> None:
@@ -120,7 +121,7 @@ class Events:
     def pack(self, message: bytes) -> bytes:
         """See Carrier."""
         event = b"data: %b\n\n" % message
-        return chunked(event) if self._is_chunked else event
+        return http_chunk(event) if self._is_chunked else event
 
     async def open(self, request: web.BaseRequest) -> web.StreamResponse:
         """See Carrier."""
@@ -130,15 +131,15 @@ class Events:
         await self._response.write(b": \n\n")  # sends the headers at once
         return self._response
 
-    async def listen(self, take: Take, over: asyncio.Event) -> None:
+    async def listen(self, on_message: OnMessage, ended: asyncio.Event) -> None:
         """See Carrier: the client's messages arrive as separate requests."""
         loop = asyncio.get_running_loop()
         beat = loop.time() + BEAT
-        while not over.is_set() and self._is_there:
+        while not ended.is_set() and self._is_connected:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(LOOK):
-                    await over.wait()
-            if loop.time() >= beat and self._is_there:
+                async with asyncio.timeout(CHECK_SECONDS):
+                    await ended.wait()
+            if loop.time() >= beat and self._is_connected:
                 beat = loop.time() + BEAT
                 async with asyncio.timeout(STALL_SECONDS):
                     await self._response.write(b": \n\n")
@@ -148,7 +149,7 @@ class Events:
         await self._response.write_eof()
 
     @property
-    def _is_there(self) -> bool:
+    def _is_connected(self) -> bool:
         return httprequest.is_connected(self._request)
 
 
@@ -171,9 +172,9 @@ class Socket:
         )
         return self._socket
 
-    async def listen(self, take: Take, over: asyncio.Event) -> None:
+    async def listen(self, on_message: OnMessage, ended: asyncio.Event) -> None:
         """See Carrier."""
-        tasks = [asyncio.create_task(self._read(take)), asyncio.create_task(over.wait())]
+        tasks = [asyncio.create_task(self._read(on_message)), asyncio.create_task(ended.wait())]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -187,12 +188,12 @@ class Socket:
             async with asyncio.timeout(FAREWELL):
                 await self._socket.close()
 
-    async def _read(self, take: Take) -> None:
+    async def _read(self, on_message: OnMessage) -> None:
         with contextlib.suppress(ConnectionError):
             async for message in self._socket:
                 if message.type in (WSMsgType.TEXT, WSMsgType.BINARY):
                     data = message.data
-                    take(data.encode() if isinstance(data, str) else data)
+                    on_message(data.encode() if isinstance(data, str) else data)
 
 
 class Channel:
@@ -203,18 +204,18 @@ class Channel:
         self.warnings: Collection[str] = ()
         self.is_open = False
         self._is_leaving = False
-        self._is_cut = False
+        self._is_aborted = False
         self._stream = stream
         self._name = orjson.dumps(name)
         self._stop: Callable[[], None] | None = None
         self._task: asyncio.Task[None] | None = None
         self._head = b'{"watch":%b,"event":' % self._name
-        self.wire = Wire(f"{stream.carrier.name} {name}", self._packed)
+        self.wire = Wire(f"{stream.carrier.name} {name}", self._as_message)
 
-    def start(self, request: Request, serve: Serve, done: Callable[[], None]) -> None:
-        """Start to serve the watch. `done` is called when it ends."""
+    def start(self, request: Request, serve: Serve, on_end: Callable[[], None]) -> None:
+        """Start to serve the watch. `on_end` is called when it ends."""
         self._task = asyncio.create_task(self._run(request, serve))
-        self._task.add_done_callback(lambda _: done())
+        self._task.add_done_callback(lambda _: on_end())
 
     def leave(self) -> None:
         """End the watch at the client's request."""
@@ -224,7 +225,7 @@ class Channel:
         elif self._task is not None:
             self._task.cancel()
 
-    async def ended(self) -> None:
+    async def wait_ended(self) -> None:
         """End the watch, and wait for its end."""
         if self._task is not None:
             self._task.cancel()
@@ -234,11 +235,11 @@ class Channel:
         """See Connection."""
         return self
 
-    async def open(self, request: web.BaseRequest, gone: Callable[[], None]) -> None:
+    async def open(self, request: web.BaseRequest, on_disconnect: Callable[[], None]) -> None:
         """See Connection."""
-        self._stop = gone
+        self._stop = on_disconnect
         self.is_open = True
-        self._tell("opened", {"warnings": list(self.warnings)})
+        self._send_member("opened", {"warnings": list(self.warnings)})
 
     def write(self, data: bytes) -> None:
         """See Sink."""
@@ -250,7 +251,7 @@ class Channel:
 
     def is_closing(self) -> bool:
         """See Sink."""
-        return self._is_cut or self._is_leaving or self._stream.is_closing()
+        return self._is_aborted or self._is_leaving or self._stream.is_closing()
 
     def get_write_buffer_size(self) -> int:
         """See Sink."""
@@ -258,13 +259,13 @@ class Channel:
 
     def abort(self) -> None:
         """See Sink. Disconnects this watch only."""
-        self._is_cut = True
+        self._is_aborted = True
         if self._task is not None and self._task is not asyncio.current_task():
             self._task.cancel()
 
     def close(self) -> None:
         """See Sink."""
-        self._is_cut = True
+        self._is_aborted = True
 
     async def finish(self) -> None:
         """See Connection: `closed` is sent when the request ends."""
@@ -279,21 +280,21 @@ class Channel:
             if not self.is_open:
                 refused = _status_of(answer)
         if not self._stream.is_closing():
-            self._tell("closed", refused or self._end())
+            self._send_member("closed", refused or self._end())
 
     def _end(self) -> Object:
-        if self._is_cut:
+        if self._is_aborted:
             return status.too_many_requests(SLOW).body()
         return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
 
-    def _tell(self, what: str, value: Object) -> None:
+    def _send_member(self, member: str, value: Object) -> None:
         self._stream.write(
             self._stream.carrier.pack(
-                b'{"watch":%b,"%b":%b}' % (self._name, what.encode(), orjson.dumps(value))
+                b'{"watch":%b,"%b":%b}' % (self._name, member.encode(), orjson.dumps(value))
             )
         )
 
-    def _packed(self, frame: bytes) -> bytes:
+    def _as_message(self, frame: bytes) -> bytes:
         return self._stream.carrier.pack(b"%b%b}" % (self._head, frame.rstrip(b"\n")))
 
 
@@ -308,8 +309,8 @@ class Stream:
         self._request = request
         self._serve = serve
         self._channels: dict[str, Channel] = {}
-        self._draining: asyncio.Task[None] | None = None
-        self.over = asyncio.Event()
+        self._drain_task: asyncio.Task[None] | None = None
+        self.ended = asyncio.Event()
         """Set when the server stops."""
 
     async def run(self, first: Sequence[Message]) -> web.StreamResponse:
@@ -317,14 +318,14 @@ class Stream:
         response cannot start."""
         response = await self.carrier.open(self._request)
         try:
-            self.tell({"stream": self.name})
+            self.send({"stream": self.name})
             for message in first:
                 self._obey_or_tell(message)
-            await self.carrier.listen(self._take, self.over)
+            await self.carrier.listen(self._receive, self.ended)
         except (ConnectionError, TimeoutError):
             pass  # the client has disconnected
         finally:
-            await asyncio.gather(*(channel.ended() for channel in self._channels.values()))
+            await asyncio.gather(*(channel.wait_ended() for channel in self._channels.values()))
         if not self.is_closing():
             with contextlib.suppress(ConnectionError):
                 await self.carrier.close()
@@ -341,7 +342,7 @@ class Stream:
                 404, status.Reason.NOT_FOUND, f"no watch {message.watch!r} is open on this stream"
             )
 
-    def tell(self, message: Object) -> None:
+    def send(self, message: Object) -> None:
         """Send a message."""
         self.write(self.carrier.pack(orjson.dumps(message)))
 
@@ -356,9 +357,9 @@ class Stream:
     async def drain(self) -> None:
         """Wait while the transport is full. A cancelled wait does not end other waits. Raises
         ConnectionError."""
-        if self._draining is None or self._draining.done():
-            self._draining = asyncio.create_task(self._request.writer.drain())
-        await asyncio.shield(self._draining)
+        if self._drain_task is None or self._drain_task.done():
+            self._drain_task = asyncio.create_task(self._request.writer.drain())
+        await asyncio.shield(self._drain_task)
 
     def is_closing(self) -> bool:
         """Whether the client has disconnected."""
@@ -370,11 +371,11 @@ class Stream:
         transport = self._request.transport
         return 0 if transport is None else transport.get_write_buffer_size()
 
-    def _take(self, data: bytes) -> None:
+    def _receive(self, data: bytes) -> None:
         try:
             message = read(data)
         except status.StatusError as error:
-            self.tell({"refused": error.body()})
+            self.send({"refused": error.body()})
         else:
             self._obey_or_tell(message)
 
@@ -383,21 +384,21 @@ class Stream:
         try:
             self.obey(message)
         except status.StatusError as error:
-            self.tell({"refused": error.body()})
+            self.send({"refused": error.body()})
 
     def _open(self, message: Message) -> None:
         if message.watch in self._channels:
             raise status.StatusError(
                 409, status.Reason.CONFLICT, f"a watch {message.watch!r} is open on this stream"
             )
-        if len(self._channels) >= MOST:
-            raise status.too_many_requests(f"a stream has at most {MOST} watches")
+        if len(self._channels) >= MAX_WATCHES:
+            raise status.too_many_requests(f"a stream has at most {MAX_WATCHES} watches")
         request = self._request_of(message)
         channel = request.channel = Channel(self, message.watch)
         self._channels[message.watch] = channel
-        channel.start(request, self._serve, lambda: self._forget(message.watch))
+        channel.start(request, self._serve, lambda: self._remove(message.watch))
 
-    def _forget(self, name: str) -> None:
+    def _remove(self, name: str) -> None:
         del self._channels[name]
 
     def _request_of(self, message: Message) -> Request:
@@ -456,13 +457,13 @@ class SharedStreams:
         if info.method == "GET" and not name:
             return await self._open(request, info, user)
         if info.method == "POST" and name:
-            return await self._hear(request, name, user)
+            return await self._serve_message(request, name, user)
         raise status.method_not_allowed()
 
     def close(self) -> None:
         """End every stream."""
         for stream in self._streams.values():
-            stream.over.set()
+            stream.ended.set()
 
     async def _open(self, request: Request, info: RequestInfo, user: User) -> web.StreamResponse:
         first = [_of_query(text) for text in info.query.getall("open", ())]
@@ -475,7 +476,7 @@ class SharedStreams:
         finally:
             del self._streams[stream.name]
 
-    async def _hear(self, request: Request, name: str, user: User) -> web.StreamResponse:
+    async def _serve_message(self, request: Request, name: str, user: User) -> web.StreamResponse:
         stream = self._streams.get(name)
         if stream is None or stream.user != user.name:
             raise status.StatusError(
@@ -499,9 +500,9 @@ def read(data: bytes) -> Message:
             case {"open": str(watch), "path": str(path), **rest} if path:
                 accept = rest.get("accept", negotiation.JSON)
                 if isinstance(accept, str):
-                    return _checked(Message(watch, path, accept))
+                    return _check_message(Message(watch, path, accept))
             case {"close": str(watch)}:
-                return _checked(Message(watch))
+                return _check_message(Message(watch))
     raise status.bad_request(
         'a message is {"open": ID, "path": PATH} or {"close": ID}, each a text'
     )
@@ -512,10 +513,10 @@ def _of_query(text: str) -> Message:
     watch, mark, path = text.partition("=")
     if not mark or not path:
         raise status.bad_request(f"open={text}: write open=ID=PATH, such as open=pods=/api/v1/pods")
-    return _checked(Message(watch, path))
+    return _check_message(Message(watch, path))
 
 
-def _checked(message: Message) -> Message:
+def _check_message(message: Message) -> Message:
     if not 0 < len(message.watch) <= LONGEST_NAME:
         raise status.bad_request(f"the ID of a watch has 1 to {LONGEST_NAME} characters")
     if message.path and not message.path.startswith("/"):
@@ -523,12 +524,12 @@ def _checked(message: Message) -> Message:
     return message
 
 
-def _status_of(answer: web.StreamResponse) -> Object:
+def _status_of(response: web.StreamResponse) -> Object:
     """Return a response that is not a stream as a Status."""
-    body: Any = getattr(answer, "body", None)
+    body: Any = getattr(response, "body", None)
     text = body if isinstance(body, bytes) else b""
     with contextlib.suppress(orjson.JSONDecodeError):
         found = orjson.loads(text)
         if isinstance(found, dict):
             return found
-    return status.unknown(text.decode(errors="replace").strip(), answer.status).body()
+    return status.unknown(text.decode(errors="replace").strip(), response.status).body()

@@ -30,13 +30,13 @@ from inkube.apiserver.http import (
 )
 from inkube.apiserver.registry import Registry, SystemFields, conversions
 from inkube.apiserver.watching.bursts import Bursts
-from inkube.apiserver.watching.endings import Ending
+from inkube.apiserver.watching.endings import WatchEnd
 from inkube.apiserver.watching.framecache import FrameCache
 from inkube.apiserver.watching.frames import (
     CHUNKED_EVENTS,
     CHUNKS,
     EVENTS,
-    PLAIN,
+    RAW_LINES,
     Framer,
     SharedFrames,
     Wire,
@@ -48,11 +48,11 @@ from inkube.storage import errors as storage_errors
 
 logger = logging.getLogger(__name__)
 
-GATHERED = 256 * 1024  # bytes of gathered changes before a burst
+BURST_BYTES = 256 * 1024  # bytes of gathered changes before a burst
 SHORTEST = 1800.0  # --min-request-timeout: a watch without a timeout ends after 1 to 2 times this
-LOOK = 2.0  # seconds between checks whether the client of an idle stream is connected
+CHECK_SECONDS = 2.0  # seconds between checks whether the client of an idle stream is connected
 BOOKMARK = 60.0
-LAST_TOLD = "Last-Event-ID"
+LAST_EVENT_ID = "Last-Event-ID"
 BEFORE_END = 2.0  # seconds between the last bookmark and the timeout
 
 
@@ -107,8 +107,9 @@ class Connection(Protocol):
         """Return the target of frames after `open`; None if the client has disconnected."""
         ...
 
-    async def open(self, request: web.BaseRequest, gone: Callable[[], None]) -> None:
-        """Start the response. `gone` is called when the client closes it. Raises StatusError."""
+    async def open(self, request: web.BaseRequest, on_disconnect: Callable[[], None]) -> None:
+        """Start the response. `on_disconnect` is called when the client closes it. Raises
+        StatusError."""
         ...
 
     async def drain(self) -> None:
@@ -137,7 +138,7 @@ class _Http:
     def sink(self, request: web.BaseRequest) -> Sink | None:
         return request.transport
 
-    async def open(self, request: web.BaseRequest, gone: Callable[[], None]) -> None:
+    async def open(self, request: web.BaseRequest, on_disconnect: Callable[[], None]) -> None:
         await self.response.prepare(request)
         self._writer = request.writer
 
@@ -160,7 +161,7 @@ def _over_http(request: web.BaseRequest, warnings: Collection[str], form: Form) 
     if _reads_events(request):
         return _Http(responses.events(warnings), CHUNKED_EVENTS if chunks else EVENTS)
     media = responses.WATCH if form.protobuf else negotiation.JSON
-    return _Http(responses.stream(warnings, media), CHUNKS if chunks else PLAIN)
+    return _Http(responses.stream(warnings, media), CHUNKS if chunks else RAW_LINES)
 
 
 class Streams:
@@ -173,7 +174,7 @@ class Streams:
         self._frames = FrameCache()
         self._open: set[_Stream] = set()
         self._closed = False
-        self.closing: list[Callable[[], None]] = []
+        self.on_close: list[Callable[[], None]] = []
         """Functions that end the shared connections. `close` calls them."""
 
     @property
@@ -183,7 +184,7 @@ class Streams:
 
     def open(self) -> list[OpenWatch]:
         """Return the open watches. Safe in other threads."""
-        return [_told(stream) for stream in tuple(self._open)]
+        return [_open_watch(stream) for stream in tuple(self._open)]
 
     async def serve(self, exchange: Exchange) -> web.StreamResponse:
         """Serve a watch request. Returns at the end of the stream."""
@@ -193,7 +194,7 @@ class Streams:
             is_watch=call.verb == "watch",
             streams_lists=call.resource.wording.streams_lists,
         )
-        told = request.headers.get(LAST_TOLD, "")
+        told = request.headers.get(LAST_EVENT_ID, "")
         if told.isdecimal() and _reads_events(request):  # an EventSource that connects again
             options = options._replace(resource_version=told, match="", initial_events=None)
         if exchange.form.media == negotiation.YAML:
@@ -212,7 +213,7 @@ class Streams:
             connection = _over_http(request, call.warnings, form)
         framer = Framer(watcher, form, self._system_fields, self._frames, wire=connection.wire)
         injection = None if exchange.injection is None else exchange.injection.watch_fault
-        ending = None if injection is None else Ending(injection)
+        ending = None if injection is None else WatchEnd(injection)
         stream = _Stream(watcher, framer, connection, self._bursts, ending)
         stream.agent = request.headers.get(hdrs.USER_AGENT, "")
         try:
@@ -224,7 +225,7 @@ class Streams:
         head = exchange.request.method == "HEAD"
         failure: status.StatusError | None = None
         try:
-            await stream.begin()
+            await stream.start()
         except status.StatusError as error:
             if error.code != 410:
                 raise
@@ -245,7 +246,7 @@ class Streams:
     def close(self) -> None:
         """End every stream, also those that begin later."""
         self._closed = True
-        for close in self.closing:
+        for close in self.on_close:
             close()
         for stream in tuple(self._open):
             stream.stop()
@@ -260,33 +261,33 @@ class _Stream:
         framer: Framer,
         connection: Connection,
         bursts: Bursts,
-        ending: Ending | None,
+        watch_end: WatchEnd | None,
     ) -> None:
         self.connection = connection
         self.agent = ""
         self.watcher = watcher
         self._bursts = bursts
-        self._ending = ending
+        self._watch_end = watch_end
         self._framer = framer
         self._subscription: Subscription | None = None
         watcher.call.resource.watchers.add(self.stop)
         self._initial: Iterable[bytes] = ()
-        self._gathered: list[Change] = []
+        self._pending_changes: list[Change] = []
         self._gathered_bytes = 0
         self._sink: Sink
         self._loop = asyncio.get_running_loop()
         self._woken: asyncio.Future[None] | None = None
-        self._over = False
-        self._writing = False
+        self._ended = False
+        self._is_writing = False
         timeout = watcher.options.timeout or _default_timeout()
         self._until = self._loop.time() + timeout
         self._bookmark_at = self._next_bookmark()
         self._timer: asyncio.TimerHandle | None = None
 
-    async def begin(self) -> None:
-        """Subscribe. Raises StatusError as `Watcher.begin`."""
-        self._subscription, found = await self.watcher.begin()
-        self._initial = self._framer.added(found)
+    async def start(self) -> None:
+        """Subscribe. Raises StatusError as `Watcher.subscribe`."""
+        self._subscription, found = await self.watcher.subscribe()
+        self._initial = self._framer.added_frames(found)
 
     async def run(self, sink: Sink, failure: status.StatusError | None = None) -> None:
         """Write until the client leaves, the timeout, or a disconnection by the server. If there is
@@ -297,13 +298,13 @@ class _Stream:
             return
         subscription = self._subscription
         assert subscription is not None, "begin comes first"
-        self._look()
+        self._check_connected()
         try:
             await self._tell_initial()
-            while not self._over:
+            while not self._ended:
                 await self._catch_up(subscription)
-                if not self._over:
-                    await self._follow(subscription)
+                if not self._ended:
+                    await self._send_followed(subscription)
         except storage_errors.SlowConsumer:
             sink.abort()
         except storage_errors.Compacted as error:
@@ -314,14 +315,14 @@ class _Stream:
     async def _fail(self, error: status.StatusError) -> None:
         """Write an ERROR event."""
         self._send(self._framer.error(error))
-        await self._drained()
+        await self._drain()
 
     def stop(self) -> None:
         """End now. A client whose transport is full is disconnected."""
-        self._over = True
+        self._ended = True
         self._flush({})
         self._pause()
-        if self._writing:
+        if self._is_writing:
             self._sink.abort()
 
     def close(self) -> None:
@@ -336,52 +337,52 @@ class _Stream:
     async def _tell_initial(self) -> None:
         """Write the initial events, as fast as the client reads."""
         initial, self._initial = self._initial, ()
-        if self._ending is not None:
-            initial = self._ending.until(initial)
+        if self._watch_end is not None:
+            initial = self._watch_end.until(initial)
         for piece in _pieces(initial):
             self._send(piece)
-            await self._drained()
-            if self._over:
+            await self._drain()
+            if self._ended:
                 return
         self._end_as_told()
-        if not self._over:
-            self._send(self._framer.begun(self.watcher.start))
-        if self.watcher.tells_end and self._tells_bookmarks and not self._over:
+        if not self._ended:
+            self._send(self._framer.prefix(self.watcher.start))
+        if self.watcher.tells_end and self._tells_bookmarks and not self._ended:
             self._send(self._framer.bookmark(self.watcher.start, end=True))
 
     def _end_as_told(self) -> None:
         """End as a Fault requires, after its number of events."""
-        ending = self._ending
-        if ending is None or not ending.is_due or self._over:
+        ending = self._watch_end
+        if ending is None or not ending.is_due or self._ended:
             return
-        self._over = True
-        if ending.how == "Expired":
+        self._ended = True
+        if ending.end_type == "Expired":
             start = self.watcher.start
             self._send(self._framer.error(too_old(start, start + 1)))
-        elif ending.how == "Cut":
+        elif ending.end_type == "Cut":
             self._sink.close()  # written bytes arrive, but not the end of the response
         self.stop()
 
     @property
     def _tells_bookmarks(self) -> bool:
-        return self._ending is None or self._ending.bookmarks
+        return self._watch_end is None or self._watch_end.bookmarks
 
     async def _catch_up(self, subscription: Subscription) -> None:
         """Write the queued changes, as fast as the client reads."""
-        await self._drained()  # until then, changes wait in the shared history
-        while not self._over:
+        await self._drain()  # until then, changes wait in the shared history
+        while not self._ended:
             waiting = await subscription.waiting(PIECE)
             if not waiting:
                 return
-            await self._tell(waiting)
+            await self._send_changes(waiting)
 
-    async def _tell(self, changes: Sequence[Change]) -> None:
+    async def _send_changes(self, changes: Sequence[Change]) -> None:
         call = self.watcher.call
         shown = await conversions.shown_changes(call.resource, call.served, changes)
         self._tell_changes(shown, {})
-        await self._drained()
+        await self._drain()
 
-    async def _hold(self, subscription: Subscription) -> None:
+    async def _wait_for_burst(self, subscription: Subscription) -> None:
         """Wait for changes that must be converted first, then write them."""
         held: list[Change] = []
 
@@ -389,56 +390,56 @@ class _Stream:
             held.extend(changes)
             self._pause()
 
-        subscription.attach(hold, self._missed)
+        subscription.attach(hold, self._end_with)
         if self._woken is not None:
             await self._woken
-        await self._tell(held)
+        await self._send_changes(held)
 
-    async def _follow(self, subscription: Subscription) -> None:
+    async def _send_followed(self, subscription: Subscription) -> None:
         """Receive changes as they are published, until the client reads slowly or the stream
         ends."""
         self._woken = self._loop.create_future()
         if self.watcher.call.resource.converter is not None:
-            await self._hold(subscription)
+            await self._wait_for_burst(subscription)
             return
-        subscription.attach(self._gather, self._missed)
+        subscription.attach(self._gather, self._end_with)
         await self._woken
 
-    def _missed(self, error: storage_errors.StorageError) -> None:
+    def _end_with(self, error: storage_errors.StorageError) -> None:
         """Write the gathered changes, then the error that ends the stream."""
         self._flush({})
         self._pause()
 
     def _gather(self, changes: Sequence[Change]) -> None:
         """Keep published changes until their burst is written."""
-        if not self._gathered:
+        if not self._pending_changes:
             self._bursts.add(self._flush)
-        self._gathered += changes
+        self._pending_changes += changes
         for change in changes:
             self._gathered_bytes += len(change.entry.data)
-        if self._gathered_bytes > GATHERED:
+        if self._gathered_bytes > BURST_BYTES:
             self._flush({})
 
-    def _flush(self, told: SharedFrames) -> None:
+    def _flush(self, shared_frames: SharedFrames) -> None:
         """Write the gathered changes. Called before every other write, and before the end."""
-        if not self._gathered:
+        if not self._pending_changes:
             return
-        changes, self._gathered, self._gathered_bytes = self._gathered, [], 0
+        changes, self._pending_changes, self._gathered_bytes = self._pending_changes, [], 0
         try:
-            self._tell_changes(changes, told)
+            self._tell_changes(changes, shared_frames)
         except Exception:
             logger.exception("a change cannot be told and its watch ends")
             self.stop()
             return
-        if not self._over and self._sink.get_write_buffer_size() > HIGH_WATER:
+        if not self._ended and self._sink.get_write_buffer_size() > HIGH_WATER:
             self._pause()
 
-    def _tell_changes(self, changes: Sequence[Change], told: SharedFrames) -> None:
-        """Write changes as events. See `Framer.burst` for `told`."""
-        if self._ending is None:
-            self._send(self._framer.burst(changes, told))
+    def _tell_changes(self, changes: Sequence[Change], shared_frames: SharedFrames) -> None:
+        """Write changes as events. See `Framer.burst` for `shared_frames`."""
+        if self._watch_end is None:
+            self._send(self._framer.burst(changes, shared_frames))
         else:
-            self._send(b"".join(self._ending.until(self._framer.changes(changes))))
+            self._send(b"".join(self._watch_end.until(self._framer.changes(changes))))
             self._end_as_told()
 
     def _send(self, data: bytes) -> None:
@@ -453,17 +454,17 @@ class _Stream:
             self._subscription.detach()
         self._wake()
 
-    async def _drained(self) -> None:
+    async def _drain(self) -> None:
         """Wait while the transport is full."""
-        self._writing = True
+        self._is_writing = True
         await self.connection.drain()
-        self._writing = False
+        self._is_writing = False
 
     def _wake(self) -> None:
         if self._woken is not None and not self._woken.done():
             self._woken.set_result(None)
 
-    def _look(self) -> None:
+    def _check_connected(self) -> None:
         """Check regularly for a disconnected client, the timeout, and a due bookmark."""
         now = self._loop.time()
         subscription = self._subscription
@@ -474,8 +475,8 @@ class _Stream:
         if now >= self._bookmark_at:
             self._bookmark_at = self._next_bookmark()
             self._tell_bookmark()
-        wait = min(LOOK, self._until - now, max(self._bookmark_at - now, 0.001))
-        self._timer = self._loop.call_later(wait, self._look)
+        wait = min(CHECK_SECONDS, self._until - now, max(self._bookmark_at - now, 0.001))
+        self._timer = self._loop.call_later(wait, self._check_connected)
 
     def _tell_bookmark(self) -> None:
         self._flush({})  # can contain the last event of this watch
@@ -493,7 +494,7 @@ class _Stream:
         return min(due, before_end) if before_end > now else due
 
 
-def _told(stream: _Stream) -> OpenWatch:
+def _open_watch(stream: _Stream) -> OpenWatch:
     call, options = stream.watcher.call, stream.watcher.options
     return OpenWatch(
         call.resource.group,

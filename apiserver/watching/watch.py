@@ -27,7 +27,7 @@ class Watcher:
         self._prefix = call.resource.key(call.namespace, listing.single_name(call, options))
         self.start = 0
 
-    async def begin(self) -> tuple[Subscription, Sequence[Entry]]:
+    async def subscribe(self) -> tuple[Subscription, Sequence[Entry]]:
         """Return the subscription, and the existing objects if the options request them.
 
         Both have the same revision. Raises StatusError 410 for a version that is too old, and 504
@@ -103,6 +103,6 @@ def bookmark(call: Call, revision: int, *, end: bool = False) -> Object:
     return {"kind": served.kind, "apiVersion": served.api_version, "metadata": metadata}
 
 
-def too_old(start: int, compacted: int) -> status.StatusError:
+def too_old(start: int, compacted_revision: int) -> status.StatusError:
     """Return the error 410 for a version whose later changes are compacted."""
-    return status.expired(f"too old resource version: {start} ({compacted})")
+    return status.expired(f"too old resource version: {start} ({compacted_revision})")

@@ -18,7 +18,7 @@ from inkube.schemas import releases
 from inkube.schemas.objects import Object
 from inkube.schemas.webhooks import ReplyError, replies
 
-MAX_ANSWER = 16 * 1024 * 1024
+MAX_RESPONSE = 16 * 1024 * 1024
 _HEADERS = {"Content-Type": "application/json", "Accept": "application/json, */*"}
 
 
@@ -74,9 +74,9 @@ class WebhookCaller:
             if "service" in client:
                 asked, options = self._of_service(client["service"], asked, options)
             async with self._session.post(asked, **options) as response:
-                body = await response.content.read(MAX_ANSWER)
-                while body and not response.content.at_eof() and len(body) < MAX_ANSWER:
-                    body += await response.content.read(MAX_ANSWER - len(body))
+                body = await response.content.read(MAX_RESPONSE)
+                while body and not response.content.at_eof() and len(body) < MAX_RESPONSE:
+                    body += await response.content.read(MAX_RESPONSE - len(body))
                 return response.status, body, response.headers.get("Content-Type", "")
         except UnresolvedError as error:
             raise ReplyError(f'Post "{url}": {error}') from error

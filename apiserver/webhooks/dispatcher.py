@@ -12,7 +12,7 @@ from typing import Any
 from inkube.apiserver.auth import Authorizer
 from inkube.apiserver.registry import Attributes, intake
 from inkube.apiserver.webhooks.caller import WebhookCaller
-from inkube.apiserver.webhooks.views import Asking
+from inkube.apiserver.webhooks.views import HookAdmission
 from inkube.schemas import patch as patches
 from inkube.schemas import status
 from inkube.schemas.objects import Object
@@ -54,7 +54,7 @@ class Dispatcher:
 
     async def mutate(self, hooks: list[Hook], attributes: Attributes) -> None:
         """Call mutating webhooks, which change the object in place. Raises StatusError."""
-        asking = self._asking(attributes)
+        asking = self._admission(attributes)
         invoked = attributes.invoked("MutatingAdmissionWebhook")
         invoked.begin(attributes.object)
         changed = False
@@ -62,13 +62,13 @@ class Dispatcher:
             seen = await asking.concerns(hook)
             if seen is None or not invoked.asks(hook):
                 continue
-            if await self._ask_to_mutate(hook, asking, seen):
+            if await self._call_mutating(hook, asking, seen):
                 changed = True
                 invoked.changed()
             if hook.reinvoked:
                 invoked.asked(hook)
         if changed and attributes.object is not None:
-            _check_place(attributes)
+            _check_identity(attributes)
         invoked.end(attributes.object)
 
     async def validate(self, hooks: list[Hook], attributes: Attributes) -> None:
@@ -76,44 +76,46 @@ class Dispatcher:
 
         Raises the error of the first webhook in the order of the configurations that rejects.
         """
-        asking = self._asking(attributes)
+        asking = self._admission(attributes)
         asked = [
             (hook, seen) for hook in hooks if (seen := await asking.concerns(hook)) is not None
         ]
         outcomes = await asyncio.gather(
-            *(self._ask_to_validate(hook, asking, seen) for hook, seen in asked),
+            *(self._call_validating(hook, asking, seen) for hook, seen in asked),
             return_exceptions=True,
         )
         for outcome in outcomes:
             if outcome is not None:
                 raise outcome
 
-    async def _ask_to_mutate(self, hook: Hook, asking: Asking, seen: RequestView) -> bool:
+    async def _call_mutating(self, hook: Hook, admission: HookAdmission, view: RequestView) -> bool:
         """Call a mutating webhook, apply its patch, and return whether the object changed."""
         try:
-            answer = await self._answer(hook, asking, seen, mutating=True)
-            operations = _operations(hook, answer, seen)
+            answer = await self._call_hook(hook, admission, view, is_mutating=True)
+            operations = _operations(hook, answer, view)
         except CallFailed as error:
             if hook.ignores_failures:
                 return False
-            raise _failed(hook, error) from error
-        if not operations or seen.object is None:
+            raise _failure(hook, error) from error
+        if not operations or view.object is None:
             return False
-        patched = _patched(seen.object, operations)
-        return await asking.change(seen, patched)
+        patched = _apply_patch(view.object, operations)
+        return await admission.change(view, patched)
 
-    async def _ask_to_validate(self, hook: Hook, asking: Asking, seen: RequestView) -> None:
+    async def _call_validating(
+        self, hook: Hook, admission: HookAdmission, view: RequestView
+    ) -> None:
         try:
-            await self._answer(hook, asking, seen, mutating=False)
+            await self._call_hook(hook, admission, view, is_mutating=False)
         except CallFailed as error:
             if not hook.ignores_failures:
-                raise _failed(hook, error) from error
+                raise _failure(hook, error) from error
 
-    def _asking(self, attributes: Attributes) -> Asking:
-        return Asking(attributes, self._store, self._authorizer)
+    def _admission(self, attributes: Attributes) -> HookAdmission:
+        return HookAdmission(attributes, self._store, self._authorizer)
 
-    async def _answer(
-        self, hook: Hook, asking: Asking, seen: RequestView, *, mutating: bool
+    async def _call_hook(
+        self, hook: Hook, admission: HookAdmission, view: RequestView, *, is_mutating: bool
     ) -> Answer:
         """Call one webhook and return its response, with warnings and annotations added to the
         request.
@@ -121,50 +123,50 @@ class Dispatcher:
         Raises CallFailed if the call fails, Rejection if the response does not allow the request,
         and StatusError 400 if a dry run meets a webhook that does not support dry runs.
         """
-        if asking.facts.dry_run and not hook.dry_runs:
+        if admission.facts.dry_run and not hook.dry_runs:
             raise status.bad_request(f'admission webhook "{hook.name}" does not support dry run')
         uid, version = self._uid(), hook.review_version
-        body = review.build(asking.facts, seen, uid=uid, version=version)
-        seconds = min(hook.seconds, asking.call.timeout)
+        body = review.build(admission.facts, view, uid=uid, version=version)
+        seconds = min(hook.seconds, admission.call.timeout)
         try:
             document = await self._caller.post(hook.client, body, version=version, seconds=seconds)
-            answer = review.read(document, uid=uid, version=version, mutating=mutating)
+            answer = review.read(document, uid=uid, version=version, mutating=is_mutating)
         except ReplyError as error:
             raise CallFailed(f"failed to call webhook: {error}") from error
         except InvalidAnswerError as error:
             raise CallFailed(str(error)) from error
         for warning in answer.warnings:
-            asking.call.warn(warning)
+            admission.call.warn(warning)
         for key, value in answer.annotations.items():
-            asking.call.annotate(f"{hook.name}/{key}", value)
+            admission.call.annotate(f"{hook.name}/{key}", value)
         if not answer.allowed:
             raise Rejection(hook.name, answer.result)
         return answer
 
 
-def _operations(hook: Hook, answer: Answer, seen: RequestView) -> list[Any]:
+def _operations(hook: Hook, response: Answer, view: RequestView) -> list[Any]:
     """Return the operations of the JSON patch in the response of a mutating webhook.
 
     Raises CallFailed for an invalid patch, and StatusError 500 for a patch without an object, as in
     a deletion.
     """
-    if not answer.patch:
+    if not response.patch:
         return []
     try:
-        operations = review.operations(answer.patch)
+        operations = review.operations(response.patch)
     except InvalidAnswerError as error:
         raise CallFailed(str(error)) from error
-    if operations and seen.object is None:
+    if operations and view.object is None:
         raise status.internal_error(
             f'admission webhook "{hook.name}" attempted to modify the object, which is '
             "not supported for this operation"
         )
-    if operations and answer.patch_type != "JSONPatch":
-        raise CallFailed(f'unsupported patch type "{answer.patch_type}"')
+    if operations and response.patch_type != "JSONPatch":
+        raise CallFailed(f'unsupported patch type "{response.patch_type}"')
     return operations
 
 
-def _patched(obj: Object, operations: list[Any]) -> Object:
+def _apply_patch(obj: Object, operations: list[Any]) -> Object:
     """Return the object with the JSON patch applied. Raises StatusError 500 if a patch does not
     apply.
     """
@@ -176,7 +178,7 @@ def _patched(obj: Object, operations: list[Any]) -> Object:
         raise status.internal_error(error.message) from error
 
 
-def _check_place(attributes: Attributes) -> None:
+def _check_identity(attributes: Attributes) -> None:
     """Check that a webhook changed neither the namespace nor the kind of the object."""
     assert attributes.object is not None, "asked by the caller"
     intake.check_namespace(attributes.call, attributes.object)
@@ -184,5 +186,5 @@ def _check_place(attributes: Attributes) -> None:
     call.resource.wording.check_admitted_type(call.served, attributes.object)
 
 
-def _failed(hook: Hook, error: CallFailed) -> status.StatusError:
+def _failure(hook: Hook, error: CallFailed) -> status.StatusError:
     return status.internal_error(f'failed calling webhook "{hook.name}": {error}')

@@ -22,7 +22,7 @@ from inkube.storage import BaseStore
 _VERBS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
 
 
-class Asking:
+class HookAdmission:
     """Matches webhooks with one write. The matches use the current state of the object, so changes
     by earlier webhooks count.
     """
@@ -52,7 +52,7 @@ class Asking:
         resource = hook.match(self._request, others)
         if resource is None or not self._in_namespace(hook):
             return None
-        seen = await self._seen(resource)
+        seen = await self._view_as(resource)
         return seen if self._conditions_hold(hook, seen) else None
 
     def _in_namespace(self, hook: Hook) -> bool:
@@ -67,14 +67,14 @@ class Asking:
             raise status.not_found("", "namespaces", namespace)
         return selectors.matches(hook.namespaces, matching.labels_of(entry.value))
 
-    def _conditions_hold(self, hook: Hook, seen: RequestView) -> bool:
+    def _conditions_hold(self, hook: Hook, view: RequestView) -> bool:
         if not hook.conditions:
             return True
         authorizer = auth.UserAuthorizer(self._authorizer, self.call.user)
         variables = {
-            "object": seen.object,
-            "oldObject": seen.old,
-            "request": review.request(self.facts, seen, ""),
+            "object": view.object,
+            "oldObject": view.old,
+            "request": review.request(self.facts, view, ""),
             "namespaceObject": None,
             "authorizer": authorizer,
             "authorizer.requestResource": self._own_check(authorizer),
@@ -95,7 +95,7 @@ class Asking:
         check = authorizer.group(resource.group).resource(resource.resource)
         return check.subresource(facts.subresource).namespace(self.call.namespace).name(facts.name)
 
-    async def _seen(self, resource: GVR) -> RequestView:
+    async def _view_as(self, resource: GVR) -> RequestView:
         served = self.call.resource.versions[resource.version]
         own = self.facts.kind == self.call.served.gvk
         kind = served.gvk if own else self.facts.kind
@@ -113,15 +113,15 @@ class Asking:
             return obj
         return await conversions.in_version(self.call.resource, obj, served)
 
-    async def change(self, seen: RequestView, patched: Object) -> bool:
+    async def change(self, view: RequestView, patched_object: Object) -> bool:
         """Replace the object of the write with a patched view. Returns whether it changed."""
         obj = self.attributes.object
         assert obj is not None, "only what there is can be patched"
         if self._is_scale:
-            return _rescale(self.call, obj, patched)
-        served = self.call.resource.versions[seen.resource.version]
-        new = _decoded(self.call, served, patched, self.facts.kind)
-        if _text(new) == _text(seen.object):
+            return _rescale(self.call, obj, patched_object)
+        served = self.call.resource.versions[view.resource.version]
+        new = _decode(self.call, served, patched_object, self.facts.kind)
+        if _text(new) == _text(view.object):
             return False
         if served is not self.call.served:
             new = await conversions.in_version(self.call.resource, new, self.call.served)
@@ -134,7 +134,7 @@ def _text(value: Any) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
-def _decoded(call: Call, served: Served, patched: Object, kind: GVK) -> Object:
+def _decode(call: Call, served: Served, patched: Object, kind: GVK) -> Object:
     """Decode a patched object: set its kind, prune and default it. Raises StatusError 500.
 
     `kind` differs from the kind of the resource if a subresource has its own kind.

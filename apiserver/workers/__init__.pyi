@@ -1,7 +1,7 @@
 from inkube.apiserver.workers.cores import count as count
 from inkube.apiserver.workers.leader import ForwardedAccess as ForwardedAccess
 from inkube.apiserver.workers.leader import Leader as Leader
-from inkube.apiserver.workers.leader import listening as listening
+from inkube.apiserver.workers.leader import start_runner as start_runner
 from inkube.apiserver.workers.member import Intake as Intake
 from inkube.apiserver.workers.member import Worker as Worker
 from inkube.apiserver.workers.parent import Parent as Parent

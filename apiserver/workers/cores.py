@@ -6,19 +6,19 @@ from pathlib import Path
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.workers import refusals
 
-MOST = 8
+MAX_WORKERS = 8
 """More workers serve more requests, but each of them keeps all objects in memory."""
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
 def count(options: Options) -> int:
-    """Return the number of cores that the process may use, at most `MOST`. Returns 1 if the options
-    or the system do not permit several workers."""
+    """Return the number of cores that the process may use, at most `MAX_WORKERS`. Returns 1 if the
+    options or the system do not permit several workers."""
     try:
         refusals.check(options)
     except ValueError:
         return 1
-    return min(usable(), MOST)
+    return min(usable(), MAX_WORKERS)
 
 
 def usable(quota: Path = _QUOTA) -> int:

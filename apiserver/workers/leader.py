@@ -32,7 +32,7 @@ METRICS = "metrics.k8s.io"
 _STREAMS = f"{watching.SHARED}/"
 STOP_SECONDS = 1.5
 
-Passed = Callable[[web.BaseRequest, RequestInfo, User], Awaitable[web.StreamResponse]]
+Forwarded = Callable[[web.BaseRequest, RequestInfo, User], Awaitable[web.StreamResponse]]
 
 
 class ForwardedAccess:
@@ -63,7 +63,7 @@ class Leader:
         self._pods = pods
         self._neighbours: dict[int, aggregation.Neighbour] = {}
 
-    def concerns(self, info: RequestInfo) -> Passed | None:
+    def concerns(self, info: RequestInfo) -> Forwarded | None:
         """The function that forwards a request, if it must be forwarded."""
         if not info.is_resource and info.path.startswith(_STREAMS):
             return self._of_stream(info.path.removeprefix(_STREAMS))
@@ -71,17 +71,17 @@ class Leader:
             self._pods and not info.group and (info.resource, info.subresource) in STREAMS
         ):
             pid = self._pid()
-            if pid and self._worker.place(pid).exists():
-                return partial(self._pass_on, pid)
+            if pid and self._worker.socket_path(pid).exists():
+                return partial(self._forward, pid)
         return None
 
-    def _of_stream(self, name: str) -> Passed | None:
+    def _of_stream(self, name: str) -> Forwarded | None:
         """Return the worker of a shared stream. The stream's name starts with the process id."""
         process = name.partition("-")[0]
         if not process.isdecimal() or len(process) > 10 or int(process) == os.getpid():
             return None
         pid = int(process)
-        return partial(self._pass_on, pid) if self._worker.place(pid).exists() else None
+        return partial(self._forward, pid) if self._worker.socket_path(pid).exists() else None
 
     async def close(self) -> None:
         """Close the connections to other workers."""
@@ -91,31 +91,31 @@ class Leader:
 
     async def _forget_the_gone(self) -> None:
         """Close the connections to processes that have ended."""
-        for pid in [pid for pid in self._neighbours if not self._worker.place(pid).exists()]:
+        for pid in [pid for pid in self._neighbours if not self._worker.socket_path(pid).exists()]:
             await self._neighbours.pop(pid).close()
 
-    async def _pass_on(
+    async def _forward(
         self, pid: int, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
         if pid not in self._neighbours:
             await self._forget_the_gone()
-            self._neighbours[pid] = aggregation.Neighbour(str(self._worker.place(pid)))
+            self._neighbours[pid] = aggregation.Neighbour(str(self._worker.socket_path(pid)))
         changes = proxying.Changes(
             auth.frontproxy.is_identity_header, auth.frontproxy.headers(user)
         )
         return await proxying.forward(
-            self._neighbours[pid], request, info, changes, unreachable=_silent
+            self._neighbours[pid], request, info, changes, unreachable=_unreachable
         )
 
 
-def _silent(why: str) -> web.StreamResponse:
+def _unreachable(message: str) -> web.StreamResponse:
     logger.warning("the worker that leads does not answer")
-    return proxying.plain_text(why, 503)
+    return proxying.plain_text(message, 503)
 
 
-async def listening(worker: Worker, server: web.Server) -> web.ServerRunner:
+async def start_runner(worker: Worker, server: web.Server) -> web.ServerRunner:
     """Serve requests that other workers forward, until the runner is cleaned up. Raises OSError."""
     runner = web.ServerRunner(server, shutdown_timeout=STOP_SECONDS)
     await runner.setup()
-    await web.UnixSite(runner, str(worker.place(os.getpid()))).start()
+    await web.UnixSite(runner, str(worker.socket_path(os.getpid()))).start()
     return runner

@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 TAKE, ANNOUNCE, READY, ALIVE = b"c", b"a", b"r", b"."
 BEAT = 1.0
 """Seconds between two reports that the worker is alive."""
-AT_ONCE = 64
+MAX_PER_TURN = 64
 """The most connections that are received in one turn of the event loop."""
 
 
@@ -42,14 +42,14 @@ class Worker:
     certificate: Certificate | None
     admin_token: str
 
-    def place(self, pid: int) -> Path:
+    def socket_path(self, pid: int) -> Path:
         """Return the path of the socket on which the worker with that process id receives forwarded
         requests."""
-        return place(self.folder, pid)
+        return socket_path(self.folder, pid)
 
 
-def place(folder: Path, pid: int) -> Path:
-    """See `Worker.place`."""
+def socket_path(folder: Path, pid: int) -> Path:
+    """Return the path of the socket of the worker with that process id in a folder."""
     return folder / f"{pid}.http"
 
 
@@ -76,7 +76,7 @@ class Intake:
     def start(self) -> None:
         """Start to receive connections."""
         self._channel.setblocking(False)
-        self._loop.add_reader(self._channel.fileno(), self._take)
+        self._loop.add_reader(self._channel.fileno(), self._receive)
         self._live()
 
     def close(self) -> None:
@@ -88,23 +88,23 @@ class Intake:
     def ready(self) -> None:
         """Report to the parent that this worker can serve. It prefers ready workers to starting
         ones."""
-        self._tell(READY)
+        self._send(READY)
 
     def _live(self) -> None:
-        self._tell(ALIVE)
+        self._send(ALIVE)
         self._beat = self._loop.call_later(BEAT, self._live)
 
-    def _tell(self, what: bytes) -> None:
+    def _send(self, message: bytes) -> None:
         try:
-            self._channel.send(what)
+            self._channel.send(message)
         except BlockingIOError:
             pass  # the parent reads slowly, so it has unread reports
         except OSError:
             self.orphaned.set()
 
-    def _take(self) -> None:
+    def _receive(self) -> None:
         try:
-            told, files, _, _ = socket.recv_fds(self._channel, AT_ONCE, AT_ONCE)
+            told, files, _, _ = socket.recv_fds(self._channel, MAX_PER_TURN, MAX_PER_TURN)
         except BlockingIOError:
             return
         except OSError:

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from inkube.apiserver.auth import Certificate
-from inkube.apiserver.workers.member import ANNOUNCE, READY, TAKE, Worker, place
+from inkube.apiserver.workers.member import ANNOUNCE, READY, TAKE, Worker, socket_path
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ SHORTEST, LONGEST = 0.1, 5.0
 """The shortest and the longest delay before an ended worker is replaced, in seconds."""
 STEADY = 10.0
 """Seconds of service after which the delays of replacements begin again with the shortest."""
-BUSY = 0.05
+BUSY_SECONDS = 0.05
 """Seconds until the parent accepts connections again after no worker could take one."""
 PIECE = 64 * 1024
 """Bytes of a log that are read at once; longer lines are split."""
@@ -58,13 +58,13 @@ class Process:
         self.pid = 0
         self.channel: socket.socket | None = None
         self.log: int | None = None
-        self.rest = b""
+        self.partial_line = b""
         """The part of an incomplete line of its log."""
         self.is_ready = False
-        self.heard = 0.0
+        self.last_message = 0.0
         self.ready_since = 0.0
         self.failures = 0
-        self.due: float | None = None
+        self.restart_time: float | None = None
         """The time at which it is started again, or None."""
 
 
@@ -89,15 +89,15 @@ class Parent:
         self._admin_token = admin_token
         self._style = style
         self._processes = [Process(number) for number in range(1, count + 1)]
-        self._turn = 0
-        self._announced = False
-        self._stopping = False
+        self._last_worker = 0
+        self._is_announced = False
+        self._is_stopping = False
         self._code = 0
         self._selector = selectors.DefaultSelector()
-        self._listeners = list(_listening(*address))
+        self._listeners = list(_listen(*address))
         self._address = address[0], self._listeners[0].getsockname()[1]
-        self._takes = False
-        self._takes_again: float | None = None
+        self._accepts = False
+        self._accepts_again: float | None = None
         self._folder = Path(tempfile.mkdtemp(prefix="inkube-workers-"))
         self._woken, self._wakes = os.pipe()
 
@@ -106,11 +106,11 @@ class Parent:
         code."""
         self._listen_to_signals()
         try:
-            self._take(self._listeners)
+            self._accept_from_all(self._listeners)
             self._start(self._processes[0])
             deadline = float("inf")
-            while not (self._stopping and all(each.pid == 0 for each in self._processes)):
-                if self._stopping and deadline == float("inf"):
+            while not (self._is_stopping and all(each.pid == 0 for each in self._processes)):
+                if self._is_stopping and deadline == float("inf"):
                     deadline = time.monotonic() + GRACE
                     self._end(signal.SIGTERM)
                 if time.monotonic() > deadline:
@@ -139,41 +139,41 @@ class Parent:
 
     def _stop(self, *_: Any) -> None:
         """Stop the workers; a second signal stops them immediately."""
-        if self._stopping:
+        if self._is_stopping:
             self._end(signal.SIGKILL)
-        self._stopping = True
+        self._is_stopping = True
 
     def _end(self, number: signal.Signals) -> None:
         for listener in self._listeners:
-            if self._takes:
+            if self._accepts:
                 self._selector.unregister(listener)
             listener.close()
-        self._listeners, self._takes = [], False
+        self._listeners, self._accepts = [], False
         for each in self._processes:
             if each.pid:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(each.pid, number)
 
     def _patience(self, deadline: float) -> float | None:
-        dues = [each.due for each in self._processes if each.due is not None]
-        if self._takes_again is not None:
-            dues.append(self._takes_again)
+        dues = [each.restart_time for each in self._processes if each.restart_time is not None]
+        if self._accepts_again is not None:
+            dues.append(self._accepts_again)
         first = min([*dues, deadline])
         return None if first == float("inf") else max(0.0, first - time.monotonic())
 
     def _start_due(self) -> None:
         now = time.monotonic()
-        if self._takes_again is not None and self._takes_again <= now and not self._stopping:
-            self._takes_again = None
-            self._take(self._listeners)
+        if self._accepts_again is not None and self._accepts_again <= now and not self._is_stopping:
+            self._accepts_again = None
+            self._accept_from_all(self._listeners)
         for each in self._processes:
-            if each.due is not None and each.due <= now and not self._stopping:
+            if each.restart_time is not None and each.restart_time <= now and not self._is_stopping:
                 self._start(each)
 
     def _start(self, process: Process) -> None:
         ours, theirs = socket.socketpair()
         read, write = os.pipe()
-        process.due = None
+        process.restart_time = None
         sys.stdout.flush()
         sys.stderr.flush()
         process.pid = os.fork()
@@ -186,9 +186,9 @@ class Parent:
         ours.setblocking(False)
         os.set_blocking(read, False)
         process.channel, process.log, process.is_ready = ours, read, False
-        process.heard = time.monotonic()
-        self._selector.register(ours, selectors.EVENT_READ, lambda: self._hear(process))
-        self._selector.register(read, selectors.EVENT_READ, lambda: self._tell(process))
+        process.last_message = time.monotonic()
+        self._selector.register(ours, selectors.EVENT_READ, lambda: self._receive(process))
+        self._selector.register(read, selectors.EVENT_READ, lambda: self._print_lines(process))
 
     def _become(self, process: Process, channel: socket.socket, log: int) -> NoReturn:
         """Become the worker, in the forked process, and release everything that belongs to the
@@ -229,12 +229,12 @@ class Parent:
             sys.stderr.flush()
             os._exit(code)
 
-    def _take(self, listeners: list[socket.socket]) -> None:
+    def _accept_from_all(self, listeners: list[socket.socket]) -> None:
         for listener in listeners:
             self._selector.register(
                 listener, selectors.EVENT_READ, lambda listener=listener: self._accept(listener)
             )
-        self._takes = bool(listeners)
+        self._accepts = bool(listeners)
 
     def _accept(self, listener: socket.socket) -> None:
         try:
@@ -244,26 +244,26 @@ class Parent:
         except OSError as error:
             if error.errno not in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
                 raise
-            self._rest()
+            self._pause()
             return
         with connection:
-            if not self._hand_over(connection):
-                self._rest()
+            if not self._send_connection(connection):
+                self._pause()
 
-    def _rest(self) -> None:
+    def _pause(self) -> None:
         """Accept no connections for a moment."""
         for listener in self._listeners:
             self._selector.unregister(listener)
-        self._takes, self._takes_again = False, time.monotonic() + BUSY
+        self._accepts, self._accepts_again = False, time.monotonic() + BUSY_SECONDS
 
-    def _hand_over(self, connection: socket.socket) -> bool:
+    def _send_connection(self, connection: socket.socket) -> bool:
         for each in self._candidates():
             assert each.channel is not None, "candidates have one"
             try:
                 socket.send_fds(each.channel, [TAKE], [connection.fileno()])
             except OSError:  # its buffer is full, or the worker has just ended
                 continue
-            self._turn = each.number
+            self._last_worker = each.number
             return True
         return False
 
@@ -272,10 +272,10 @@ class Parent:
         since, count = time.monotonic() - SILENT, len(self._processes)
         running = [each for each in self._processes if each.channel is not None]
         # in turn, starting after the last one
-        running.sort(key=lambda each: (each.number - self._turn - 1) % count)
-        return sorted(running, key=lambda each: (not each.is_ready, each.heard < since))
+        running.sort(key=lambda each: (each.number - self._last_worker - 1) % count)
+        return sorted(running, key=lambda each: (not each.is_ready, each.last_message < since))
 
-    def _hear(self, process: Process) -> None:
+    def _receive(self, process: Process) -> None:
         assert process.channel is not None, "it is registered"
         try:
             told = process.channel.recv(PIECE)
@@ -286,7 +286,7 @@ class Parent:
         if not told:  # the worker ends; `_reap` reads its exit code
             self._leave(process)
             return
-        process.heard = time.monotonic()
+        process.last_message = time.monotonic()
         if READY in told:
             self._is_ready(process)
 
@@ -294,12 +294,12 @@ class Parent:
         process.is_ready, process.ready_since = True, time.monotonic()
         if process.failures:
             logger.warning("worker %d serves again", process.number)
-        if not self._announced and process.channel is not None:
-            self._announced = True
+        if not self._is_announced and process.channel is not None:
+            self._is_announced = True
             with contextlib.suppress(OSError):
                 process.channel.send(ANNOUNCE)
             for each in self._processes:
-                if not each.pid and each.due is None:
+                if not each.pid and each.restart_time is None:
                     self._start(each)
 
     def _leave(self, process: Process) -> None:
@@ -315,16 +315,16 @@ class Parent:
             pid, status = os.waitpid(each.pid, os.WNOHANG)
             if pid:
                 each.pid = 0
-                place(self._folder, pid).unlink(missing_ok=True)
+                socket_path(self._folder, pid).unlink(missing_ok=True)
                 self._leave(each)
-                self._tell(each, last=True)
-                self._ended(each, os.waitstatus_to_exitcode(status))
+                self._print_lines(each, last=True)
+                self._on_exit(each, os.waitstatus_to_exitcode(status))
 
-    def _ended(self, process: Process, code: int) -> None:
-        if self._stopping:
+    def _on_exit(self, process: Process, code: int) -> None:
+        if self._is_stopping:
             return
-        if not self._announced:  # as for a server with one process
-            self._stopping, self._code = True, code if code > 0 else 1
+        if not self._is_announced:  # as for a server with one process
+            self._is_stopping, self._code = True, code if code > 0 else 1
             return
         served = process.is_ready and time.monotonic() - process.ready_since >= STEADY
         process.failures = 1 if served else process.failures + 1
@@ -332,9 +332,9 @@ class Parent:
             how = f"signal {-code}" if code < 0 else f"exit code {code}"
             logger.error("worker %d ended (%s) and is started again", process.number, how)
         delay = min(SHORTEST * 2.0 ** min(process.failures - 1, 60), LONGEST)
-        process.is_ready, process.due = False, time.monotonic() + delay
+        process.is_ready, process.restart_time = False, time.monotonic() + delay
 
-    def _tell(self, process: Process, *, last: bool = False) -> None:
+    def _print_lines(self, process: Process, *, last: bool = False) -> None:
         """Print complete lines of a worker's log, with its number."""
         while process.log is not None:
             try:
@@ -343,11 +343,11 @@ class Parent:
                 break
             if not read:
                 self._close_log(process, process.log)
-            *lines, process.rest = (process.rest + read).split(b"\n")
-            if len(process.rest) > PIECE or (process.rest and process.log is None):
-                lines, process.rest = [*lines, process.rest], b""
+            *lines, process.partial_line = (process.partial_line + read).split(b"\n")
+            if len(process.partial_line) > PIECE or (process.partial_line and process.log is None):
+                lines, process.partial_line = [*lines, process.partial_line], b""
             if lines:
-                _write(b"".join(self._named(process.number, line) for line in lines))
+                _write(b"".join(self._with_number(process.number, line) for line in lines))
             if not last:
                 return
         if last and process.log is not None:  # a child process of the worker can hold it open, too
@@ -358,7 +358,7 @@ class Parent:
         os.close(log)
         process.log = None
 
-    def _named(self, number: int, line: bytes) -> bytes:
+    def _with_number(self, number: int, line: bytes) -> bytes:
         if self._style != "json":
             return b"worker-%d %s\n" % (number, line)
         try:
@@ -368,7 +368,7 @@ class Parent:
         return json.dumps({"worker": number, **told}).encode() + b"\n"
 
 
-def _listening(host: str, port: int) -> Iterator[socket.socket]:
+def _listen(host: str, port: int) -> Iterator[socket.socket]:
     """Yield a socket for every address of a host name. Raises OSError."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     for family, _, _, _, address in dict.fromkeys(found):

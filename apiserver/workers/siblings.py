@@ -33,7 +33,7 @@ class Siblings:
         """Send the metrics of this worker to the others that connect. Raises OSError."""
         path = self._path(self._worker.number)
         path.unlink(missing_ok=True)  # the socket of an earlier worker with this number
-        self._server = await asyncio.start_unix_server(partial(_tell, figures), path)
+        self._server = await asyncio.start_unix_server(partial(_serve_figures, figures), path)
 
     async def close(self) -> None:
         """Stop sending metrics."""
@@ -63,7 +63,7 @@ class Siblings:
         return self._worker.folder / f"{number}.sock"
 
 
-async def _tell(
+async def _serve_figures(
     figures: Callable[[], Figures], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> None:
     with contextlib.closing(writer), contextlib.suppress(OSError):

@@ -144,7 +144,7 @@ class InProcessClient:
         call = watcher.call
         resource, served = call.resource, call.served
         with _errors_of(call):
-            subscription, initial = await watcher.begin()
+            subscription, initial = await watcher.subscribe()
         resource.watchers.add(subscription.close)
         with subscription, _errors_of(call), ExitStack() as stack:
             stack.callback(resource.watchers.discard, subscription.close)

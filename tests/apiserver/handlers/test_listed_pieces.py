@@ -29,6 +29,8 @@ def test_whatever_is_listed_has_the_bytes_of_the_whole(head, objects, size):
         patch.setattr(listed, "SLOW_PIECE", size)
         pieces = list(listed.yaml(head, "items", objects))
     assert b"".join(pieces) == responses.body(whole, Form(YAML))
-    assert b"".join(listed.indented(head, "items", objects)) == responses.body(whole, INDENTED_JSON)
-    compact = listed.joined(head, "items", map(orjson.dumps, objects))
+    assert b"".join(listed.indented_list(head, "items", objects)) == responses.body(
+        whole, INDENTED_JSON
+    )
+    compact = listed.json_list(head, "items", map(orjson.dumps, objects))
     assert b"".join(compact) == responses.body(whole, COMPACT_JSON)

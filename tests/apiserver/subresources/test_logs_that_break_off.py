@@ -35,10 +35,10 @@ class Kubelet:
 
 @pytest.fixture(params=ERRORS, ids=[type(error).__name__ for error in ERRORS])
 async def server(request, monkeypatch):
-    find = containers.PodStreams._answering
+    find = containers.PodStreams._kubelet_of
     kubelet = Kubelet(request.param)
     monkeypatch.setattr(
-        containers.PodStreams, "_answering", lambda *given: find(*given) and kubelet
+        containers.PodStreams, "_kubelet_of", lambda *given: find(*given) and kubelet
     )
     pod = {
         "apiVersion": "v1",

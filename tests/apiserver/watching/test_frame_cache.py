@@ -28,7 +28,7 @@ def change(revision):
 def memory_of(cache):
     """The memory of a cache in bytes, computed independently."""
     size = 0
-    for made in cache._made.values():
+    for made in cache._results.values():
         size += sys.getsizeof(made) + sys.getsizeof(made.forms)
         size += sum(map(sys.getsizeof, made.forms.values()))
     return size
@@ -60,7 +60,7 @@ def test_the_oldest_changes_are_forgotten_first():
             cache.get(change(revision), form, lambda _: bytes(1_000))
         assert cache.weight <= 10_000
         assert memory_of(cache) <= 10_000
-    assert [*cache._made] == [98, 99]
+    assert [*cache._results] == [98, 99]
 
 
 @pytest.mark.parametrize("size", [10, 5_000, 20_000])
@@ -82,13 +82,13 @@ async def test_frames_of_large_objects_in_three_forms_stay_within_the_bound(
         line = json.loads(await watches[2].content.readline())
         assert line["object"]["metadata"]["name"] == f"c{number}"
         weights.append(cache.weight)
-        assert memory_of(cache) <= framecache.MOST
+        assert memory_of(cache) <= framecache.MAX_BYTES
         async with within():
             await watches[0].content.readuntil(b"\n")
             await watches[3].content.readuntil(b"\n")
             head = await watches[1].content.readexactly(4)
             await watches[1].content.readexactly(int.from_bytes(head, "big"))
-    assert max(weights) <= framecache.MOST
-    assert 10 < len(cache._made) < 150, "the bound was reached"
+    assert max(weights) <= framecache.MAX_BYTES
+    assert 10 < len(cache._results) < 150, "the bound was reached"
     for watch in watches:
         watch.close()

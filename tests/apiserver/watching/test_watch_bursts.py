@@ -44,7 +44,7 @@ async def test_an_event_is_made_once_for_all_watchers_of_a_sort(
 
     def noted(data):
         made.append(data)
-        return frames.chunked(data)
+        return frames.http_chunk(data)
 
     monkeypatch.setattr(streams, "CHUNKS", frames.CHUNKS._replace(pack=noted))
     labelled = config_map("b")

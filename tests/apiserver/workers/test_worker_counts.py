@@ -26,7 +26,7 @@ def test_without_a_quota_the_affinity_counts(tmp_path, monkeypatch):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="workers need a system that forks")
 def test_large_machines_have_a_limit(tmp_path, monkeypatch):
     monkeypatch.setattr(cores, "usable", lambda: 64)
-    assert cores.count(Options(data=tmp_path / "f.db")) == cores.MOST
+    assert cores.count(Options(data=tmp_path / "f.db")) == cores.MAX_WORKERS
 
 
 def test_servers_in_memory_have_one_process(monkeypatch):
