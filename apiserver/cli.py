@@ -68,11 +68,11 @@ class _Commands(click.Group):
     """Command → its name in `commands`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """See click."""
+        """Return the names of all commands, also of those that are not loaded."""
         return sorted({*super().list_commands(ctx), *self.later})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """See click."""
+        """Load a command, and return it; None if it does not exist."""
         if cmd_name not in self.later:
             return super().get_command(ctx, cmd_name)
         found: click.Command = getattr(commands, self.later[cmd_name])
@@ -115,14 +115,14 @@ class _Serve(click.Command):
     """The names of the options of modules."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """See click."""
+        """Parse the arguments. Help and `--modules` first add the options of modules."""
         asked = ("-h", "--help", "--modules")
         if any(each.partition("=")[0] in asked for each in args):
             self.of_modules += commands.moduleoptions.add(self)
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """See click. Writes a heading for each group of options, in the order of SERVE_GROUPS."""
+        """Write a heading for each group of options, in the order of SERVE_GROUPS."""
         rows: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
             row = param.get_help_record(ctx)
@@ -148,7 +148,7 @@ class _Workers(click.IntRange):
     name = "number of processes, or auto"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """See click."""
+        """Return the number of processes; 0 for `auto`. Raises click.BadParameter."""
         return 0 if value == "auto" else super().convert(value, param, ctx)
 
 

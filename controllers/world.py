@@ -14,7 +14,7 @@ from inkube.controllers.provisioning import OUTSIDE, GitHost, GitHubApp, Systems
 
 
 class World:
-    """See `controllers.modules.Module`."""
+    """The module of the scripted world (`controllers.modules.Module`)."""
 
     groups: Sequence[str] = ("world.inkube.dev",)
     needs: Sequence[str] = ()

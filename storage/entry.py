@@ -116,13 +116,13 @@ class Coder:
         limits."""
 
     def encode(self, value: Value, revision: int) -> bytes:
-        """See Codec."""
+        """Return the encoded object at a revision, in as much memory as its length."""
         # copied, because an encoder's buffer can be much larger than its content: 10,000 objects of
         # 1 KB take 39 MiB in orjson's buffers, and 8 MiB as copies
         return bytes(memoryview(self._codec.encode(value, revision)))
 
     def strip(self, value: Value) -> bool:
-        """See Codec."""
+        """Remove the members that are not stored. Return whether the object had a revision."""
         return self._codec.strip(value)
 
     def damaged(self, data: Sequence[bytes], revisions: Sequence[int]) -> Sequence[int]:
@@ -167,7 +167,7 @@ class ShownEntry(Entry):
 
     @property
     def value(self) -> Value:
-        """See Entry."""
+        """The decoded object, which need not be the one that is stored."""
         return self._value
 
 

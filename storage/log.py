@@ -268,21 +268,21 @@ class MemoryLog:
             self._versions.setdefault(record.key, []).append(record)
 
     async def open(self) -> None:
-        """See Log."""
+        """Do nothing: the records are in memory."""
 
     async def close(self) -> None:
-        """See Log."""
+        """Do nothing: the records stay until the log is freed."""
 
     async def horizon(self) -> Horizon:
-        """See Log."""
         return Horizon(self._compacted, self._newest)
 
     def begin(self) -> AbstractAsyncContextManager[Transaction]:
-        """See Log. The writer appends as its last step, so nothing has to be undone."""
+        """Return the log itself: the writer appends as its last step, so nothing has to be
+        undone."""
         return nullcontext(self)
 
     async def missed(self, revision: int, limit: int) -> Missed:
-        """See Log. Another store in this process can share the log."""
+        """Return the newer records, because another store in this process can share the log."""
         if revision == self._newest:
             return Missed((), self._compacted, self._newest)
         if revision < self._compacted:  # older records are not sorted by revision
@@ -292,7 +292,6 @@ class MemoryLog:
         return Missed(self._after(revision)[:limit], self._compacted, self._newest)
 
     async def rows(self, revision: int, limit: int) -> Rows:
-        """See Log."""
         found = await self.missed(revision, limit)
         columns = zip(*found.records, strict=True) if found.records else [()] * len(Record._fields)
         revisions, keys, _, created, deleted, data, _ = columns
@@ -300,24 +299,21 @@ class MemoryLog:
         return Rows(revisions, keys, created, gone, data, (found.compacted,))
 
     async def append_next(self, after: int, records: Sequence[Record]) -> bool:
-        """See Log. Returns False, because this would save nothing."""
+        """Return False, because this would save nothing."""
         return False
 
     def glance(self) -> int | None:
-        """See Log."""
         return self._newest
 
     async def newest(self) -> int:
-        """See Log."""
         return self._newest
 
     async def news(self, revision: int, within: float) -> int:
-        """See Log. Never called, because this log is not shared."""
+        """Wait in vain. Never called, because this log is not shared."""
         await asyncio.sleep(within)
         return 0
 
     async def append(self, records: Sequence[Record]) -> None:
-        """See Transaction."""
         self._records.extend(records)
         self._newest = records[-1].revision
         for record in records:
@@ -326,7 +322,6 @@ class MemoryLog:
     async def changes(
         self, prefix: str, after: int, limit: int
     ) -> Sequence[tuple[Record, Record | None]]:
-        """See Log."""
         self._check(after)
         found: list[tuple[Record, Record | None]] = []
         for record in self._after(after):
@@ -337,13 +332,11 @@ class MemoryLog:
         return found
 
     async def at(self, keys: Range, revision: int) -> Sequence[Record]:
-        """See Log."""
         self._check(revision)
         found = sorted(self._living(keys, revision), key=attrgetter("key"))
         return found[: keys.limit] if keys.limit else found
 
     async def grown(self, keys: Range, after: int, until: int) -> int:
-        """See Log."""
         self._check(after)
         low, high = keys.interval
         return sum(
@@ -353,13 +346,11 @@ class MemoryLog:
         )
 
     async def before(self, time: int) -> int:
-        """See Log."""
         kept = (record for versions in self._versions.values() for record in versions)
         later = (record.revision for record in kept if record.time > time)
         return min(later, default=self._newest + 1) - 1
 
     async def compact(self, revision: int) -> int:
-        """See Log."""
         gone = self._records[: bisect_right(self._records, revision, key=_revision)]
         del self._records[: len(gone)]
         for key in {record.key for record in gone}:

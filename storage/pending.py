@@ -72,5 +72,5 @@ class Uncommitted(ShownEntry):
 
     @property
     def after(self) -> PendingBatch:
-        """See Entry."""
+        """The write that stores this state."""
         return self._after

@@ -294,19 +294,20 @@ class Store(BaseStore):
             await self._log.close()
 
     async def create(self, key: str, value: Value) -> Entry:
-        """See BaseStore."""
+        """Commit a new object. Raises AlreadyExists."""
         return (await self._writer.write(writes.Create(key, value)))[0]
 
     async def update(self, key: str, value: Value, expected: int) -> Entry:
-        """See BaseStore."""
+        """Commit another state of an object. Raises NotFound, Conflict."""
         return (await self._writer.write(writes.Update(key, value, expected)))[0]
 
     async def delete(self, key: str, expected: int, value: Value | None = None) -> Entry:
-        """See BaseStore."""
+        """Commit the deletion of an object. Raises NotFound, Conflict."""
         return (await self._writer.write(writes.Delete(key, expected, value)))[0]
 
     async def commit(self, batch: Sequence[writes.Write]) -> Entries:
-        """See BaseStore."""
+        """Commit all writes, or none. Raises PreconditionError, and ValueError for an invalid
+        batch."""
         _check_batch(batch)
         return await self._writer.write(*batch)
 
@@ -323,7 +324,7 @@ class Store(BaseStore):
         return Uncommitted(before, data, self._coder.decode(data), write)
 
     def strip(self, value: Value, *, is_new: bool = False) -> None:
-        """See BaseStore."""
+        """Remove the members that are not stored. Raises RevisionNamed."""
         if self._coder.strip(value) and is_new:
             raise RevisionNamed
 
@@ -464,26 +465,26 @@ class DryRunStore(BaseStore):
         self._asks = asks
 
     async def create(self, key: str, value: Value) -> Entry:
-        """See BaseStore."""
+        """Check a create, and return its result."""
         return await self._rehearse(writes.Create(key, value))
 
     async def update(self, key: str, value: Value, expected: int) -> Entry:
-        """See BaseStore."""
+        """Check an update, and return its result."""
         return await self._rehearse(writes.Update(key, value, expected))
 
     async def delete(self, key: str, expected: int, value: Value | None = None) -> Entry:
-        """See BaseStore."""
+        """Check a delete, and return its result."""
         return await self._rehearse(writes.Delete(key, expected, value))
 
     async def commit(self, batch: Sequence[writes.Write]) -> Entries:
-        """See BaseStore."""
+        """Check the writes, and return their results."""
         if len(batch) == 1:
             return [await self._rehearse(batch[0])]
         _check_batch(batch)
         return [await self._rehearse(write) for write in batch]
 
     def strip(self, value: Value, *, is_new: bool = False) -> None:
-        """See BaseStore. In a dry run, objects keep all members."""
+        """Do nothing: in a dry run, objects keep all members."""
 
     async def _rehearse(self, write: writes.Write) -> Entry:
         if self._asks:

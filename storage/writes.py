@@ -29,7 +29,7 @@ class Create(NamedTuple):
     value: Value
 
     def change(self, current: Entry | None, revision: int, coder: Coder) -> Change:
-        """See Write. Raises AlreadyExists."""
+        """Return the new entry. Raises AlreadyExists."""
         if current is not None:
             raise AlreadyExists(self.key, current)
         data = coder.encode(self.value, revision)
@@ -45,7 +45,7 @@ class Update(NamedTuple):
     after: Earlier | None = None
 
     def change(self, current: Entry | None, revision: int, coder: Coder) -> Change:
-        """See Write. Raises NotFound, Conflict."""
+        """Return the replacement of the expected state. Raises NotFound, Conflict."""
         expected = self.expected if self.after is None else self.after.revision
         current = _expect(self.key, expected, current)
         data = coder.encode(self.value, revision)
@@ -67,7 +67,7 @@ class Delete(NamedTuple):
     value: Value | None = None
 
     def change(self, current: Entry | None, revision: int, coder: Coder) -> Change:
-        """See Write. Raises NotFound, Conflict."""
+        """Return the deletion of the expected state. Raises NotFound, Conflict."""
         current = _expect(self.key, self.expected, current)
         # decoded again, because readers share `current.value`, and an encoder can set the revision
         # in place
@@ -89,11 +89,11 @@ class Guarded(NamedTuple):
 
     @property
     def key(self) -> str:
-        """See Write."""
+        """The key of the write."""
         return self.write.key
 
     def change(self, current: Entry | None, revision: int, coder: Coder) -> Change:
-        """See Write."""
+        """Return the change of the write, if the check permits it."""
         self.check()
         return self.write.change(current, revision, coder)
 

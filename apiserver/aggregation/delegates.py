@@ -107,15 +107,16 @@ class Remote:
         return proxying.plain_text(message, 503)
 
     def version_discovery(self) -> Object | None:
-        """See Delegate."""
+        """Return the server's APIVersionDiscovery, marked Stale after a failed refresh."""
         return {**self._version_discovery, "freshness": self._freshness}
 
     def openapi_paths(self) -> dict[str, str]:
-        """See Delegate."""
+        """Return the entries of the server's OpenAPI v3 index for this version."""
         return self._paths
 
     async def openapi_v2(self) -> Object | None:
-        """See Delegate. If the server does not respond, the last fetched document is returned."""
+        """Return the server's OpenAPI v2 document, or the last fetched one if it does not
+        respond."""
         headers = {"Accept": "application/json"}
         if self._etag:
             headers["If-None-Match"] = self._etag

@@ -28,11 +28,11 @@ class Neighbour:
         self._session = session(aiohttp.UnixConnector(path, limit=0))
 
     def base(self) -> str:
-        """See Upstream."""
+        """Return a fixed URL, because the socket determines the process."""
         return IN_PROCESS
 
     def request(self, method: str, base: str, target: str, **options: Any) -> Any:
-        """See Upstream."""
+        """Send a request over the socket, without redirects."""
         url = URL(base + target, encoded=True)
         return self._session.request(method, url, allow_redirects=False, **options)
 

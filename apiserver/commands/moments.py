@@ -20,7 +20,7 @@ class Moment(click.ParamType):  # type: ignore[type-arg] # no generic before cli
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> int | datetime:
-        """See click."""
+        """Return a revision, or a time with a time zone. Raises click.BadParameter."""
         if isinstance(value, int | datetime):
             return value
         if value.isdecimal():

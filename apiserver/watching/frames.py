@@ -129,7 +129,7 @@ class Framer:
         return self._cache.get(change, self._keys[kind], self._makers[kind])
 
     def _type_of(self, change: Change) -> str:
-        """See `Watcher.type_of`; computed once for all watchers with the same selector."""
+        """Return `Watcher.type_of`, computed once for all watchers with the same selector."""
         watcher = self._watcher
         if watcher.selects_all:
             return change.type

@@ -31,7 +31,8 @@ BINARY = Wire("binary", _binary)
 
 
 class Socket:
-    """See `streams.Connection`. Raises StatusError 400 and 403 for an invalid handshake."""
+    """A watch over a WebSocket (`streams.Connection`). `open` raises StatusError 400 and 403 for an
+    invalid handshake."""
 
     def __init__(self, request: web.BaseRequest, *, is_text: bool) -> None:
         self.wire = TEXT if is_text else BINARY
@@ -48,21 +49,17 @@ class Socket:
         self._listener: asyncio.Task[None] | None = None
 
     async def open(self, request: web.BaseRequest, on_disconnect: Callable[[], None]) -> None:
-        """See Connection."""
         socket = await sockets.accept(request, self._protocols, is_optional=True)
         self.response = socket
         self._listener = asyncio.create_task(_listen(socket, on_disconnect))
 
     def sink(self, request: web.BaseRequest) -> asyncio.Transport | None:
-        """See Connection."""
         return request.transport
 
     async def drain(self) -> None:
-        """See Connection."""
         await self._request.writer.drain()
 
     async def finish(self) -> None:
-        """See Connection."""
         socket = self.response
         if isinstance(socket, web.WebSocketResponse):
             with contextlib.suppress(TimeoutError):
@@ -70,7 +67,6 @@ class Socket:
                     await socket.close()
 
     def release(self) -> None:
-        """See Connection."""
         if self._listener is not None:
             self._listener.cancel()
 

@@ -110,7 +110,7 @@ class Carrier(Protocol):
 
 
 class Events:
-    """See Carrier: `text/event-stream`, as in the HTML standard."""
+    """A Carrier over `text/event-stream`, as in the HTML standard."""
 
     def __init__(self, request: web.BaseRequest) -> None:
         self._request = request
@@ -119,12 +119,10 @@ class Events:
         self._response = responses.events()
 
     def pack(self, message: bytes) -> bytes:
-        """See Carrier."""
         event = b"data: %b\n\n" % message
         return http_chunk(event) if self._is_chunked else event
 
     async def open(self, request: web.BaseRequest) -> web.StreamResponse:
-        """See Carrier."""
         if self._is_chunked:
             self._response.enable_chunked_encoding()
         await self._response.prepare(request)
@@ -132,7 +130,7 @@ class Events:
         return self._response
 
     async def listen(self, on_message: OnMessage, ended: asyncio.Event) -> None:
-        """See Carrier: the client's messages arrive as separate requests."""
+        """Wait for the end: the client's messages arrive as separate requests."""
         loop = asyncio.get_running_loop()
         beat = loop.time() + BEAT
         while not ended.is_set() and self._is_connected:
@@ -145,7 +143,6 @@ class Events:
                     await self._response.write(b": \n\n")
 
     async def close(self) -> None:
-        """See Carrier."""
         await self._response.write_eof()
 
     @property
@@ -154,7 +151,7 @@ class Events:
 
 
 class Socket:
-    """See Carrier: text messages of a WebSocket."""
+    """A Carrier over the text messages of a WebSocket."""
 
     name = "socket"
 
@@ -162,18 +159,15 @@ class Socket:
         self._socket: web.WebSocketResponse
 
     def pack(self, message: bytes) -> bytes:
-        """See Carrier."""
         return sockets.message(message)
 
     async def open(self, request: web.BaseRequest) -> web.StreamResponse:
-        """See Carrier."""
         self._socket = await sockets.accept(
             request, sockets.subprotocols(request)[:1], is_optional=True, max_size=LARGEST
         )
         return self._socket
 
     async def listen(self, on_message: OnMessage, ended: asyncio.Event) -> None:
-        """See Carrier."""
         tasks = [asyncio.create_task(self._read(on_message)), asyncio.create_task(ended.wait())]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -183,7 +177,6 @@ class Socket:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def close(self) -> None:
-        """See Carrier."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FAREWELL):
                 await self._socket.close()
@@ -232,46 +225,39 @@ class Channel:
             await asyncio.gather(self._task, return_exceptions=True)
 
     def sink(self, request: web.BaseRequest) -> "Channel":
-        """See Connection."""
         return self
 
     async def open(self, request: web.BaseRequest, on_disconnect: Callable[[], None]) -> None:
-        """See Connection."""
         self._stop = on_disconnect
         self.is_open = True
         self._send_member("opened", {"warnings": list(self.warnings)})
 
     def write(self, data: bytes) -> None:
-        """See Sink."""
         self._stream.write(data)
 
     async def drain(self) -> None:
-        """See Connection."""
         await self._stream.drain()
 
     def is_closing(self) -> bool:
-        """See Sink."""
         return self._is_aborted or self._is_leaving or self._stream.is_closing()
 
     def get_write_buffer_size(self) -> int:
-        """See Sink."""
         return self._stream.unsent
 
     def abort(self) -> None:
-        """See Sink. Disconnects this watch only."""
+        """Disconnect this watch only."""
         self._is_aborted = True
         if self._task is not None and self._task is not asyncio.current_task():
             self._task.cancel()
 
     def close(self) -> None:
-        """See Sink."""
         self._is_aborted = True
 
     async def finish(self) -> None:
-        """See Connection: `closed` is sent when the request ends."""
+        """Do nothing, because `closed` is sent when the request ends."""
 
     def release(self) -> None:
-        """See Connection."""
+        """Do nothing, because `wait_ended` releases the channel."""
 
     async def _run(self, request: Request, serve: Serve) -> None:
         refused: Object | None = None

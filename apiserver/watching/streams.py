@@ -126,7 +126,7 @@ class Connection(Protocol):
 
 
 class _Http:
-    """See `Connection`."""
+    """A watch as the body of an HTTP response (`Connection`)."""
 
     def __init__(self, response: web.StreamResponse, wire: Wire) -> None:
         self.response = response

@@ -36,14 +36,15 @@ Forwarded = Callable[[web.BaseRequest, RequestInfo, User], Awaitable[web.StreamR
 
 
 class ForwardedAccess:
-    """See `auth.access.Access`: the user is the one in the headers."""
+    """The access of forwarded requests (`auth.access.Access`): the user is the one in the
+    headers."""
 
     def identify(self, request: web.BaseRequest) -> User:
-        """See Access."""
+        """The user in the headers of the worker that forwarded the request."""
         return auth.frontproxy.read(request.headers)
 
     def admit(self, request: web.BaseRequest, info: RequestInfo) -> User:
-        """See Access. The worker that forwarded the request has authorized it."""
+        """The same user, because the worker that forwarded the request has authorized it."""
         return auth.frontproxy.read(request.headers)
 
 

@@ -25,7 +25,7 @@ LARGEST_BODY = 6 * 2**20
 
 
 class Porch:
-    """See `controllers.modules.Module`."""
+    """The module of Porch (`controllers.modules.Module`)."""
 
     groups: Sequence[str] = ("porch.kpt.dev", "config.porch.kpt.dev")
     needs: Sequence[str] = ("world",)

@@ -40,7 +40,7 @@ _OWN_OPTIONS = (
 
 
 class Provisioning:
-    """See `controllers.modules.Module`."""
+    """The module of provisioning (`controllers.modules.Module`)."""
 
     groups: Sequence[str] = ("provisioning.grafana.app",)
     needs: Sequence[str] = ()

@@ -198,7 +198,7 @@ def _decode(text: str) -> str:
 
 
 class _ClientFactory:
-    """See content.Pushing."""
+    """Creates clients for the host of one target (`content.ClientFactory`)."""
 
     def __init__(self, git: "outside.Git", target: Target) -> None:
         self._git, self._target = git, target
