@@ -67,13 +67,13 @@ def test_no_attribute_of_a_server_is_assigned_outside_of_init() -> None:
 
 
 def test_no_property_of_a_server_is_kept_or_makes_anything() -> None:
-    """A property only looks up existing values. `_begun` raises an error if there is none yet."""
+    """A property only looks up existing values. `_started` raises an error if there is none yet."""
     for method in _methods(_of_server()):
         decorators = [ast.unparse(each) for each in method.decorator_list]
         assert decorators in ([], ["property"]), method.name
         if decorators:
             calls = [node for node in ast.walk(method) if isinstance(node, ast.Call)]
-            assert {ast.unparse(call.func) for call in calls} <= {"_begun"}, method.name
+            assert {ast.unparse(call.func) for call in calls} <= {"_started"}, method.name
 
 
 @pytest.mark.parametrize("file", sorted((APISERVER / "root").rglob("*.py")), ids=lambda f: f.stem)
