@@ -44,7 +44,7 @@ class Following:
     @property
     def over(self) -> bool:
         """Whether it receives no more changes, because it or the store was closed."""
-        return self._subscription.over
+        return self._subscription.is_closed
 
     def close(self) -> None:
         """Stop receiving changes. Can be called twice."""

@@ -24,26 +24,26 @@ class PendingBatch:
     batch is withdrawn.
     """
 
-    __slots__ = ("__weakref__", "answer", "batch", "fence", "revision")
+    __slots__ = ("__weakref__", "batch", "fence", "future", "revision")
 
     def __init__(
-        self, batch: Batch, fence: Fence | None, answer: "asyncio.Future[Entries]"
+        self, batch: Batch, fence: Fence | None, future: "asyncio.Future[Entries]"
     ) -> None:
         self.batch = batch
         self.fence = fence
         """A condition of the commit in addition to the preconditions of the writes."""
-        self.answer = answer
+        self.future = future
         self.revision = 0
         """The revision of the last write of the batch, during or after the commit; 0 if it is not
         stored."""
 
     def __await__(self) -> Generator[Any, None, Entries]:
-        return self.answer.__await__()
+        return self.future.__await__()
 
     @property
     def settled(self) -> bool:
         """Whether the batch is committed, rejected or withdrawn."""
-        return self.answer.done()
+        return self.future.done()
 
     def forget(self) -> None:
         """Release the batch, and with it the batches that it follows. Otherwise a client that
@@ -53,10 +53,10 @@ class PendingBatch:
     async def outcome(self) -> Entries | None:
         """Return the created entries, for a caller other than the one that submitted the batch;
         None if it was rejected, failed or was withdrawn."""
-        await asyncio.wait([self.answer])  # cancelling this caller does not withdraw the batch
-        if self.answer.cancelled() or self.answer.exception() is not None:
+        await asyncio.wait([self.future])  # cancelling this caller does not withdraw the batch
+        if self.future.cancelled() or self.future.exception() is not None:
             return None
-        return self.answer.result()
+        return self.future.result()
 
 
 class Uncommitted(ShownEntry):

@@ -356,10 +356,10 @@ class Store(BaseStore):
                 raise
         return subscription
 
-    def follow(self, prefix: str, hear: Deliver, *, anew: Callable[[], None]) -> Following:
-        """Call `hear` with every change under a prefix from now on; see Following. Raises
+    def follow(self, prefix: str, on_changes: Deliver, *, anew: Callable[[], None]) -> Following:
+        """Call `on_changes` with every change under a prefix from now on; see Following. Raises
         Closed."""
-        return Following(self.subscribe, prefix, hear, anew)
+        return Following(self.subscribe, prefix, on_changes, anew)
 
     @property
     def shared(self) -> bool:
@@ -397,13 +397,13 @@ class Store(BaseStore):
         await self.current()
         return await read(self._log)
 
-    def dry_run(self, *, asks: bool = True) -> "DryRunStore":
+    def dry_run(self, *, refreshes: bool = True) -> "DryRunStore":
         """A store that checks what this one checks, and writes nothing.
 
-        `asks`: whether each check queries the newest revision; not needed if the caller awaits
+        `refreshes`: whether each check queries the newest revision; not needed if the caller awaits
         `current` before.
         """
-        return DryRunStore(self._log, self._cache, self._coder, self._writer, asks=asks)
+        return DryRunStore(self._log, self._cache, self._coder, self._writer, refreshes=refreshes)
 
     async def _follow(self) -> None:
         """Publish what other processes write, until cancelled."""
@@ -460,9 +460,11 @@ class DryRunStore(BaseStore):
     (apiserver/pkg/registry/generic/registry/dryrun.go).
     """
 
-    def __init__(self, log: Log, cache: Cache, coder: Coder, writer: Writer, *, asks: bool) -> None:
+    def __init__(
+        self, log: Log, cache: Cache, coder: Coder, writer: Writer, *, refreshes: bool
+    ) -> None:
         super().__init__(log, cache, coder, writer)
-        self._asks = asks
+        self._refreshes = refreshes
 
     async def create(self, key: str, value: Value) -> Entry:
         """Check a create, and return its result."""
@@ -487,7 +489,7 @@ class DryRunStore(BaseStore):
         """Do nothing: in a dry run, objects keep all members."""
 
     async def _rehearse(self, write: writes.Write) -> Entry:
-        if self._asks:
+        if self._refreshes:
             await self.current()
         current = self._cache.get(write.key)
         return write.change(current, current.revision if current else 0, self._coder).entry

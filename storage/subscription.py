@@ -20,7 +20,7 @@ from inkube.storage.errors import SlowConsumer, StorageError
 logger = logging.getLogger(__name__)
 
 Deliver = Callable[[Sequence[Change]], None]
-Ended = Callable[[StorageError], None]
+OnEnd = Callable[[StorageError], None]
 
 # Returns changes after a revision that happened before the subscription, and whether these are all.
 Backlog = Callable[[int], Awaitable[tuple[Changes, bool]]]
@@ -58,9 +58,9 @@ class Subscription:
         self._queue: Changes = []
         self._batch: Changes = []
         self._deliver: Deliver | None = None
-        self._ended: Ended | None = None
+        self._on_end: OnEnd | None = None
         self._waiter: asyncio.Future[None] | None = None
-        self._over = False
+        self._is_closed = False
         self._error: StorageError | None = None
 
     # What the subscriber calls.
@@ -72,9 +72,9 @@ class Subscription:
         return self._told_up_to(self._publisher.revision)
 
     @property
-    def over(self) -> bool:
+    def is_closed(self) -> bool:
         """Whether no more changes are published to it, because it was closed or disconnected."""
-        return self._over
+        return self._is_closed
 
     async def next_batch(self) -> Changes:
         """Return all waiting changes, at least one; an empty result means that the subscription or
@@ -84,7 +84,7 @@ class Subscription:
         """
         while True:
             batch = await self.waiting()
-            if batch or self._over:
+            if batch or self._is_closed:
                 return batch
             await self._wait()
 
@@ -93,7 +93,7 @@ class Subscription:
         for a new change. With `size`, returns only the first ones, with about this number of bytes
         and at least one."""
         while True:
-            batch = self._take()
+            batch = self._drain()
             if size:
                 batch = self._part(batch, size)
             if batch:
@@ -101,21 +101,21 @@ class Subscription:
                 return batch
             if self._error is not None:
                 raise self._error
-            if self._over or self._backlog is None:
+            if self._is_closed or self._backlog is None:
                 return []
             await self._read_backlog(self._backlog)
 
-    def attach(self, deliver: Deliver, ended: Ended | None = None) -> None:
+    def attach(self, deliver: Deliver, on_end: OnEnd | None = None) -> None:
         """Call `deliver` with each further batch when it is published, until `detach`.
 
         Changes that wait in memory are delivered before this returns. A backlog in the log must
         have been read with `waiting`. `deliver` must not block. If it raises, the subscription
-        ends. `ended` is called when no more changes follow, with the error that `next_batch` raises
-        from then on; not if the subscription or the store is closed.
+        ends. `on_end` is called when no more changes follow, with the error that `next_batch`
+        raises from then on; not if the subscription or the store is closed.
         """
         if self._backlog is not None:
             raise RuntimeError("read the waiting changes before you attach a function")
-        self._deliver, self._ended = deliver, ended
+        self._deliver, self._on_end = deliver, on_end
         waiting = self._batch[::-1] + self._early + self._queue
         self._batch, self._early, self._queue = [], [], []
         if waiting:
@@ -124,7 +124,7 @@ class Subscription:
 
     def detach(self) -> None:
         """Stop delivering. Changes wait in the queue again."""
-        self._deliver = self._ended = None
+        self._deliver = self._on_end = None
 
     def close(self) -> None:
         """Close the subscription. It receives no more changes."""
@@ -186,7 +186,7 @@ class Subscription:
             return
         if len(self._queue) + len(changes) > self._limit:
             # these changes are published, but not delivered to this subscriber
-            self._cut_off(SlowConsumer(self._told_up_to(changes[0].revision - 1)))
+            self._fail(SlowConsumer(self._told_up_to(changes[0].revision - 1)))
             return
         self._queue.extend(changes)
         self._wake()
@@ -196,15 +196,15 @@ class Subscription:
         taken them yet."""
         waiting = (self._early if self._is_of_history else ()) or self._queue
         if waiting and waiting[0].revision <= revision:
-            self._cut_off(SlowConsumer(self._told_up_to(waiting[0].revision - 1)))
+            self._fail(SlowConsumer(self._told_up_to(waiting[0].revision - 1)))
 
     def end(self, error: StorageError | None) -> None:
         """End the subscription, with an error or without one."""
-        if not self._over:
-            self._over, self._error = True, error
+        if not self._is_closed:
+            self._is_closed, self._error = True, error
             self._early, self._queue, self._deliver = [], [], None
             self._wake()
-            ended, self._ended = self._ended, None
+            ended, self._on_end = self._on_end, None
             if ended is not None and error is not None:
                 ended(error)
 
@@ -215,11 +215,11 @@ class Subscription:
         `published` were offered."""
         if self._batch:
             return self._batch[-1].revision - 1
-        if self._backlog is not None or self._early or self._queue or self._over:
+        if self._backlog is not None or self._early or self._queue or self._is_closed:
             return self._delivered
         return max(self._delivered, published)
 
-    def _take(self) -> Changes:
+    def _drain(self) -> Changes:
         if self._batch:
             batch, self._batch = self._batch[::-1], []
         elif self._early:
@@ -247,9 +247,9 @@ class Subscription:
             logger.exception("a subscriber of %s failed and was cut off", self.prefix)
             failure = StorageError(f"the subscriber failed: {error}")
             failure.__cause__ = error
-            self._cut_off(failure)
+            self._fail(failure)
 
-    def _cut_off(self, error: StorageError) -> None:
+    def _fail(self, error: StorageError) -> None:
         self._publisher.unsubscribe(self)
         self.end(error)
 
@@ -257,7 +257,7 @@ class Subscription:
         try:
             self._early, is_all = await backlog(self._delivered)
         except StorageError as error:
-            self._cut_off(error)
+            self._fail(error)
             raise
         if is_all:
             self._backlog = None

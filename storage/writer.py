@@ -33,7 +33,7 @@ TURN = 256
 LINGER = 0.003
 
 
-TOLD = 100  # the most damaged keys that one message contains
+MAX_REPORTED_KEYS = 100  # the most damaged keys that one message contains
 
 logger = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ class Writer:
         self._queue: deque[PendingBatch] = deque()
         self._places = asyncio.Semaphore(options.pending)
         self._lock = asyncio.Lock()
-        self._wanted = asyncio.Event()
+        self._work_available = asyncio.Event()
         self._expected = 1
         """The number of batches in the queue at which the writer is woken."""
         self._closed = False
@@ -104,7 +104,7 @@ class Writer:
     async def close(self) -> None:
         """Complete the writes in the queue, and refuse all others."""
         self._closed = True
-        self._wanted.set()
+        self._work_available.set()
         if self._task is not None:
             await self._task
 
@@ -133,11 +133,11 @@ class Writer:
             raise Closed
         self._queue.append(pending)
         if len(self._queue) >= self._expected:
-            self._wanted.set()
+            self._work_available.set()
         return pending
 
-    async def catch_up(self, wanted: int = 0) -> bool:
-        """Publish the changes that other processes appended, if `wanted` is 0 or newer than the
+    async def catch_up(self, revision: int = 0) -> bool:
+        """Publish the changes that other processes appended, if `revision` is 0 or newer than the
         cache.
 
         Returns whether any were published. Raises LogError.
@@ -146,7 +146,7 @@ class Writer:
             return False
         async with self._lock:
             before = self._cache.revision
-            if wanted and before >= wanted:
+            if revision and before >= revision:
                 return False
             try:
                 await self._follow(self._log.missed)
@@ -167,13 +167,13 @@ class Writer:
     async def _serve(self) -> None:
         expected = 1
         while not self._closed or self._queue:
-            await self._wanted.wait()
-            self._wanted.clear()
+            await self._work_available.wait()
+            self._work_available.clear()
             while self._queue:
                 await self._gather(expected)
                 group = self._take()
                 try:
-                    await self._answer(group)
+                    await self._set_results(group)
                 finally:
                     for _ in group:
                         self._places.release()
@@ -200,15 +200,15 @@ class Writer:
         if len(self._queue) >= expected or self._closed:
             return
         self._expected = expected
-        self._wanted.clear()
+        self._work_available.clear()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LINGER):
-                await self._wanted.wait()
+                await self._work_available.wait()
         self._expected = 1
 
-    async def _answer(self, group: Sequence[PendingBatch]) -> None:
+    async def _set_results(self, group: Sequence[PendingBatch]) -> None:
         # A client that was cancelled while it waited no longer wants the write.
-        wanted = [pending for pending in group if not pending.answer.done()]
+        wanted = [pending for pending in group if not pending.future.done()]
         try:
             outcomes: Sequence[Entries | Exception] = await self._commit(wanted)
         except BaseException as error:
@@ -226,7 +226,7 @@ class Writer:
     @staticmethod
     def _settle(group: Sequence[PendingBatch], outcomes: Sequence[Entries | Exception]) -> None:
         for pending, outcome in zip(group, outcomes, strict=True):
-            answer = pending.answer
+            answer = pending.future
             if answer.done():
                 continue
             if isinstance(outcome, Exception):
@@ -348,7 +348,9 @@ class Writer:
             except _Behind:
                 continue  # compacted by another process meanwhile
             if living.damaged:
-                logger.error("damaged and left out: %s", ", ".join(living.damaged[:TOLD]))
+                logger.error(
+                    "damaged and left out: %s", ", ".join(living.damaged[:MAX_REPORTED_KEYS])
+                )
             self._cache.load(living.entries, horizon, living.damaged)
             self.progress = None
             return

@@ -114,7 +114,7 @@ class DeclaredKinds(SideEffects):
         """An error if the name of a new object is taken and the object has other errors too. A
         taken name alone is a conflict, which the store reports."""
         call = attributes.call
-        if call.generated:
+        if call.generated_prefix:
             return []
         try:
             await env.client.get(call.served.gvr, call.name, call.namespace)

@@ -21,8 +21,8 @@ class Mutator(BoundPolicies):
         """Change the object in place. Raises StatusError if a policy fails."""
         if attributes.object is None:
             return
-        invoked = attributes.invoked("MutatingAdmissionPolicy")
-        invoked.begin(attributes.object)
+        invoked = attributes.rounds_of("MutatingAdmissionPolicy")
+        invoked.start_round(attributes.object)
         for policy, binding, version in self.matching(attributes):
             assert isinstance(policy, MutatingPolicy), "made by `compiler`"
             try:
@@ -37,11 +37,11 @@ class Mutator(BoundPolicies):
     ) -> None:
         call, obj = attributes.call, attributes.object
         assert obj is not None, "deletions have nothing to change"
-        invoked = attributes.invoked("MutatingAdmissionPolicy")
+        invoked = attributes.rounds_of("MutatingAdmissionPolicy")
         served = call.resource.versions[version]
         for params in await self.params(policy, binding, call):
             whom = policy.name, binding["metadata"]["name"], _params_key(params)
-            if not invoked.asks(whom):
+            if not invoked.needs_call(whom):
                 continue
             values = {**await self.values(attributes, version), "params": params}
             before = values["object"]
@@ -53,9 +53,9 @@ class Mutator(BoundPolicies):
                 fresh = call.resource.decode(call.served, fresh, None)
                 obj.clear()
                 obj.update(fresh)
-                invoked.changed()
+                invoked.mark_changed()
             if policy.reinvoked:
-                invoked.asked(whom)
+                invoked.mark_called(whom)
 
 
 def _params_key(params: Object | None) -> tuple[str, str]:

@@ -34,7 +34,7 @@ from inkube.apiserver.registry.registry import MAX_RETRIES as MAX_RETRIES
 from inkube.apiserver.registry.registry import Registry as Registry
 from inkube.apiserver.registry.resources import Converter as Converter
 from inkube.apiserver.registry.resources import Handler as Handler
-from inkube.apiserver.registry.resources import Promise as Promise
+from inkube.apiserver.registry.resources import LazyKinds as LazyKinds
 from inkube.apiserver.registry.resources import Resource as Resource
 from inkube.apiserver.registry.resources import Resources as Resources
 from inkube.apiserver.registry.scales import SCALE as SCALE

@@ -26,7 +26,7 @@ from inkube.storage import writes
 Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 
 
-class Invoked:
+class PluginRounds:
     """The hooks that one plugin has called for a write, and those that it calls in round two.
 
     A hook is a webhook or a policy. Hooks with `reinvocationPolicy: IfNeeded` are called again if
@@ -36,50 +36,50 @@ class Invoked:
 
     def __init__(self, rounds: "Rounds") -> None:
         self._rounds = rounds
-        self._asked: set[Hashable] = set()
+        self._called: set[Hashable] = set()
         self._due: set[Hashable] = set()
         self._output = b""
 
-    def begin(self, obj: Object | None) -> None:
+    def start_round(self, obj: Object | None) -> None:
         """Begin the plugin's part of a round. `obj` is the object that it receives."""
-        if self._rounds.again and orjson.dumps(obj) != self._output:
+        if self._rounds.is_reinvocation and orjson.dumps(obj) != self._output:
             self._require()
 
     def end(self, obj: Object | None) -> None:
         """End the plugin's part of a round. `obj` is the object that it returns."""
         self._output = orjson.dumps(obj)
 
-    def asks(self, whom: Hashable) -> bool:
+    def needs_call(self, whom: Hashable) -> bool:
         """Return whether the plugin calls this hook in this round."""
-        return not self._rounds.again or whom in self._due
+        return not self._rounds.is_reinvocation or whom in self._due
 
-    def asked(self, whom: Hashable) -> None:
+    def mark_called(self, whom: Hashable) -> None:
         """Note the call of a hook with `reinvocationPolicy: IfNeeded`."""
-        self._asked.add(whom)
+        self._called.add(whom)
 
-    def changed(self) -> None:
+    def mark_changed(self) -> None:
         """Note that a hook changed the object: request a second round for the hooks before it."""
         self._require()
-        self._rounds.wanted = True
+        self._rounds.needs_reinvocation = True
 
     def _require(self) -> None:
-        self._due |= self._asked
-        self._asked.clear()
+        self._due |= self._called
+        self._called.clear()
 
 
 class Rounds:
-    """The rounds of a write's mutation, and the `Invoked` of each plugin."""
+    """The rounds of a write's mutation, and the `PluginRounds` of each plugin."""
 
     def __init__(self) -> None:
-        self.again = False
-        self.wanted = False
-        self._invoked: dict[str, Invoked] = {}
+        self.is_reinvocation = False
+        self.needs_reinvocation = False
+        self._plugins: dict[str, PluginRounds] = {}
 
-    def of(self, plugin: str) -> Invoked:
-        """Return the `Invoked` of the plugin with that name."""
-        found = self._invoked.get(plugin)
+    def of(self, plugin: str) -> PluginRounds:
+        """Return the `PluginRounds` of the plugin with that name."""
+        found = self._plugins.get(plugin)
         if found is None:
-            found = self._invoked[plugin] = Invoked(self)
+            found = self._plugins[plugin] = PluginRounds(self)
         return found
 
 
@@ -105,8 +105,8 @@ class Attributes:
         """Whether the write is a dry run; for plugins with side effects outside the store."""
         return self.options.dry_run
 
-    def invoked(self, plugin: str) -> Invoked:
-        """Return the `Invoked` of a plugin for this write."""
+    def rounds_of(self, plugin: str) -> PluginRounds:
+        """Return the `PluginRounds` of a plugin for this write."""
         if self.rounds is None:
             self.rounds = Rounds()
         return self.rounds.of(plugin)
@@ -160,15 +160,15 @@ class Plugin:
 class OnDemand(Plugin):
     """Base of plugins that are idle while a value computed from stored objects is false."""
 
-    def __init__(self, needed: StoreCache[Any]) -> None:
-        self._needed = needed
+    def __init__(self, cache: StoreCache[Any]) -> None:
+        self._cache = cache
 
     @property
     def is_idle(self) -> bool:
-        return not self._needed.value
+        return not self._cache.value
 
     def when_idle_changes(self, changed: Callable[[], None]) -> None:
-        self._needed.when_changed(changed)
+        self._cache.when_changed(changed)
 
 
 class SideEffects(Plugin):
@@ -257,8 +257,8 @@ class Chain:
         for plugin in plugins:
             await plugin.mutate(attributes)
         rounds = attributes.rounds
-        if rounds is not None and rounds.wanted:
-            rounds.again = True
+        if rounds is not None and rounds.needs_reinvocation:
+            rounds.is_reinvocation = True
             for plugin in plugins:
                 await plugin.mutate(attributes)
 
@@ -279,11 +279,11 @@ class Chain:
 
     def is_private(self, resource: Resource, operation: Operation) -> bool:
         """Return whether all active plugins for such a write are private (`Plugin.is_private`)."""
-        return self._chosen(resource, operation).are_private
+        return self._cached_handlers(resource, operation).are_private
 
     def is_idle(self, resource: Resource, operation: Operation) -> bool:
         """Return whether all plugins for such a write are idle."""
-        return self._chosen(resource, operation).are_idle
+        return self._cached_handlers(resource, operation).are_idle
 
     def only_refuses(self, attributes: Attributes) -> bool:
         """Return whether no mutator changes this write or reads its managedFields."""
@@ -292,22 +292,22 @@ class Chain:
     def _handlers(self, attributes: Attributes) -> Handlers:
         found = attributes.handlers
         if found is None or found.chosen_at != self._changes.value:
-            found = self._chosen(attributes.call.resource, attributes.operation)
+            found = self._cached_handlers(attributes.call.resource, attributes.operation)
             attributes.handlers = found
         return found
 
-    def _chosen(self, resource: Resource, operation: Operation) -> Handlers:
+    def _cached_handlers(self, resource: Resource, operation: Operation) -> Handlers:
         known: dict[Operation, Handlers] = resource.once(self, dict)
         found = known.get(operation)
         if found is None or found.chosen_at != self._changes.value:
-            found = known[operation] = self._choose(resource, operation)
+            found = known[operation] = self._new_handlers(resource, operation)
         return found
 
-    def _choose(self, resource: Resource, operation: Operation) -> Handlers:
+    def _new_handlers(self, resource: Resource, operation: Operation) -> Handlers:
         changes = self._changes.value
         active = [
             plugin
-            for plugin in self._known(resource)
+            for plugin in self._plugins_for(resource)
             if plugin.handles(resource, operation) and not plugin.is_idle
         ]
         mutators = [each for each in active if type(each).mutate is not Plugin.mutate]
@@ -322,7 +322,7 @@ class Chain:
             chosen_at=changes,
         )
 
-    def _known(self, resource: Resource) -> Iterator[Plugin]:
+    def _plugins_for(self, resource: Resource) -> Iterator[Plugin]:
         for plugin in self._plugins:
             found = plugin.of(resource) if isinstance(plugin, LatePlugin) else plugin
             if found is not None:

@@ -57,15 +57,15 @@ class Pipelined(Attempts):
 
     async def update(self, call: Call, work: Work, *, repeatable: bool) -> Outcome | None:
         """Run `work` in the queue of the object. It begins with the uncommitted state of the
-        previous write, if that is allowed (`_may_begin`). Returns None if the caller must begin
-        again."""
+        previous write, if that is allowed (`_may_use_uncommitted`). Returns None if the caller must
+        begin again."""
         async with self.queues.turn(call.key) as turn:
             if (
                 repeatable
                 and turn.uncommitted is not None
-                and self._may_begin(call, turn.uncommitted)
+                and self._may_use_uncommitted(call, turn.uncommitted)
             ):
-                outcome = await self._begin(call, work, turn, turn.uncommitted)
+                outcome = await self._run_on_uncommitted(call, work, turn, turn.uncommitted)
                 if outcome is not None:
                     return outcome
             await turn.settled()
@@ -79,7 +79,7 @@ class Pipelined(Attempts):
             await turn.settled()
             return await super().delete(call, work)
 
-    def _may_begin(self, call: Call, state: UncommittedState) -> bool:
+    def _may_use_uncommitted(self, call: Call, state: UncommittedState) -> bool:
         """Return whether a write may begin with an uncommitted state: no other process and no other
         write sees the state, and the object is not being deleted."""
         resource = call.resource
@@ -87,7 +87,7 @@ class Pipelined(Attempts):
         lives = "deletionTimestamp" not in state.value["metadata"]
         return alone and lives and self._chain.is_private(resource, "UPDATE")
 
-    async def _begin(
+    async def _run_on_uncommitted(
         self, call: Call, work: Work, turn: Turn, state: UncommittedState
     ) -> Outcome | None:
         """Run `work` on an uncommitted state.
@@ -115,5 +115,5 @@ class Pipelined(Attempts):
         underway = await self._store.submit(*batch)
         [own, *others] = batch
         if entry is not None and not others and isinstance(own, writes.Update):
-            turn.hand_on(UncommittedState(entry, own.value, underway))
+            turn.pass_to_next(UncommittedState(entry, own.value, underway))
         return await underway

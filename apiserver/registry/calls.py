@@ -61,7 +61,7 @@ class Call:
     manager: str = ""
     """The owner of the fields that this write sets: fieldManager, or the first part of the user
     agent."""
-    generated: str = ""
+    generated_prefix: str = ""
     """The prefix of a generated name: generateName, or the prefix of the kind's strategy; else
     ""."""
     warnings: dict[str, None] = field(default_factory=dict)

@@ -47,7 +47,7 @@ async def create(parts: Parts, write: WriteRequest) -> Outcome:
         try:
             return await to_the_end(_transact(parts, write, _pending(write, obj)))
         except storage_errors.AlreadyExists as error:
-            raise _taken(write) from error
+            raise _already_exists(write) from error
         except storage_errors.PreconditionError as error:  # of another object
             resource = call.resource
             raise status.conflict(resource.group, resource.plural, call.name) from error
@@ -56,14 +56,14 @@ async def create(parts: Parts, write: WriteRequest) -> Outcome:
         try:
             return Outcome(await _commit(write, writes.Create(call.key, stored)), created=True)
         except storage_errors.AlreadyExists as error:
-            if not call.generated or attempt == GENERATE_RETRIES - 1:
-                raise _taken(write) from error
-            name = parts.system_fields.generate_name(call.generated)
+            if not call.generated_prefix or attempt == GENERATE_RETRIES - 1:
+                raise _already_exists(write) from error
+            name = parts.system_fields.generate_name(call.generated_prefix)
             obj["metadata"]["name"] = call.name = name
     raise AssertionError("unreachable: the loop returns or raises")
 
 
-def _taken(write: WriteRequest) -> status.StatusError:
+def _already_exists(write: WriteRequest) -> status.StatusError:
     call = write.call
     entry = write.store.get(call.key)
     terminating = entry is not None and "deletionTimestamp" in entry.value["metadata"]
@@ -152,7 +152,7 @@ def _current(write: WriteRequest) -> Object | None:
     return None if entry is None else entry.value
 
 
-async def _commit(write: WriteRequest, own: writes.Write) -> Entry:
+async def _commit(write: WriteRequest, object_write: writes.Write) -> Entry:
     """Commit a write of the object together with the writes next to it. Raises the errors of
     storage for the object's key, and ReservationLost if another process reserved the same address
     or port.
@@ -161,16 +161,16 @@ async def _commit(write: WriteRequest, own: writes.Write) -> Entry:
     """
     if write.reservation is not None:
         for check in write.reservation.checks:
-            own = writes.Guarded(own, check)
+            object_write = writes.Guarded(object_write, check)
     if not write.beside:
-        return (await write.commit((own,)))[0]
+        return (await write.commit((object_write,)))[0]
     call = write.call
     for _ in range(MAX_RETRIES):
         beside = [each for make in write.beside for each in make()]
         try:
-            *_, entry = await write.commit([*beside, own])
+            *_, entry = await write.commit([*beside, object_write])
         except storage_errors.PreconditionError as error:
-            if error.key == own.key:
+            if error.key == object_write.key:
                 raise
             await write.store.current()
         else:
@@ -258,15 +258,13 @@ async def _stored(parts: Parts, call: Call, obj: Object) -> Object:
     return _fitting(stored, obj, size)
 
 
-def _same_state(new: Object, stored: Object) -> bool:
+def _same_state(new: Object, old: Object) -> bool:
     """Return whether both states are equal, apart from the stored resourceVersion."""
-    old_meta, new_meta = stored["metadata"], new["metadata"]
-    if len(new) != len(stored) or len(new_meta) + ("resourceVersion" not in new_meta) != len(
-        old_meta
-    ):
+    old_meta, new_meta = old["metadata"], new["metadata"]
+    if len(new) != len(old) or len(new_meta) + ("resourceVersion" not in new_meta) != len(old_meta):
         return False
     return same(
-        {**new, "metadata": {**new_meta, "resourceVersion": old_meta["resourceVersion"]}}, stored
+        {**new, "metadata": {**new_meta, "resourceVersion": old_meta["resourceVersion"]}}, old
     )
 
 

@@ -35,16 +35,16 @@ def decode(token: str) -> tuple[str, int]:
     document = _document(token)
     version = document.get("v", "")
     if version != _VERSION:
-        raise _refused(f"server does not recognize this encoded version {version}")
+        raise _invalid_token(f"server does not recognize this encoded version {version}")
     revision, start = document.get("rv", 0), document.get("start", "")
     if revision == 0:
-        raise _refused(f"incorrect encoded start resourceVersion (version {_VERSION})")
+        raise _invalid_token(f"incorrect encoded start resourceVersion (version {_VERSION})")
     if not start:
-        raise _refused(f"encoded start key empty (version {_VERSION})")
+        raise _invalid_token(f"encoded start key empty (version {_VERSION})")
     key = start if start.startswith("/") else f"/{start}"
     # a key that leaves its prefix would read other kinds' objects
     if posixpath.normpath(key) != key or key.startswith("//"):
-        raise _refused(start)
+        raise _invalid_token(start)
     return key[1:].removesuffix("\0"), revision
 
 
@@ -53,17 +53,19 @@ def _document(token: str) -> dict[str, Any]:
     try:
         document = orjson.loads(data)
     except orjson.JSONDecodeError as error:
-        raise _refused(gojson.syntax_error(data)) from error
+        raise _invalid_token(gojson.syntax_error(data)) from error
     if not isinstance(document, dict):
         kind = _GO_KINDS.get(type(document), "number")
         if document is None:
             return {}
-        raise _refused(f"json: cannot unmarshal {kind} into Go value of type storage.continueToken")
+        raise _invalid_token(
+            f"json: cannot unmarshal {kind} into Go value of type storage.continueToken"
+        )
     for name, type_, go in (("v", str, "string"), ("rv", int, "int64"), ("start", str, "string")):
         value = document.get(name, type_())
         if not isinstance(value, type_) or isinstance(value, bool):
             kind = _GO_KINDS.get(type(value), "number")
-            raise _refused(
+            raise _invalid_token(
                 f"json: cannot unmarshal {kind} into Go struct field continueToken.{name} "
                 f"of type {go}"
             )
@@ -73,12 +75,12 @@ def _document(token: str) -> dict[str, Any]:
 def _bytes(token: str) -> bytes:
     foreign = _FOREIGN.search(token)
     if foreign is not None:
-        raise _refused(f"illegal base64 data at input byte {foreign.start()}")
+        raise _invalid_token(f"illegal base64 data at input byte {foreign.start()}")
     plain = token.replace("\r", "").replace("\n", "")
     if len(plain) % 4 == 1:
-        raise _refused(f"illegal base64 data at input byte {len(token) - 1}")
+        raise _invalid_token(f"illegal base64 data at input byte {len(token) - 1}")
     return base64.urlsafe_b64decode(plain + "=" * (-len(plain) % 4))
 
 
-def _refused(why: str) -> status.StatusError:
-    return status.bad_request(f"invalid continue token: {_NOT_VALID}: {why}")
+def _invalid_token(message: str) -> status.StatusError:
+    return status.bad_request(f"invalid continue token: {_NOT_VALID}: {message}")

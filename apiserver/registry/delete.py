@@ -50,7 +50,7 @@ async def admit(parts: Parts, write: WriteRequest) -> None:
         await parts.chain.validate(write)
 
 
-def plan(parts: Parts, write: WriteRequest, shown: Entry, options: DeleteOptions) -> deletion.Plan:
+def plan(parts: Parts, write: WriteRequest, entry: Entry, options: DeleteOptions) -> deletion.Plan:
     """Decide about the grace period, finalizers and dependents.
 
     The last state shares members with the stored object, because only a kind's own deletion or
@@ -59,12 +59,12 @@ def plan(parts: Parts, write: WriteRequest, shown: Entry, options: DeleteOptions
     call, old = write.call, write.old
     assert old is not None, "see `check`"
     if call.resource.definition.deletes_in_phases or call.resource.transactor is not None:
-        state = call.copy(shown)
+        state = call.copy(entry)
     else:
         state = {**old, "metadata": {**old["metadata"]}}
     return deletion.plan(call, state, options, parts.system_fields)
 
 
-def store(parts: Parts, write: WriteRequest, decided: deletion.Plan) -> Awaitable[Outcome]:
+def store(parts: Parts, write: WriteRequest, plan_: deletion.Plan) -> Awaitable[Outcome]:
     """Commit the last state of the plan, and remove the object if the plan says so."""
-    return commits.delete(parts, write, decided)
+    return commits.delete(parts, write, plan_)

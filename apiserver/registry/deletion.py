@@ -80,10 +80,13 @@ def plan(call: Call, obj: Object, options: DeleteOptions, system_fields: SystemF
     return Plan(obj, goes=not finalizers and not meta["deletionGracePeriodSeconds"])
 
 
-def _is_shorter(meta: Object, asked: int | None) -> bool:
+def _is_shorter(meta: Object, requested: int | None) -> bool:
     """Return whether the requested period is shorter than the pending one, in seconds. A negative
     period counts as one second."""
-    return asked is not None and (asked if asked >= 0 else 1) < meta["deletionGracePeriodSeconds"]
+    return (
+        requested is not None
+        and (requested if requested >= 0 else 1) < meta["deletionGracePeriodSeconds"]
+    )
 
 
 def _graceful(call: Call, obj: Object, options: DeleteOptions, system_fields: SystemFields) -> bool:

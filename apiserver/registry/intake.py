@@ -48,22 +48,22 @@ def admit_patched(
     call: Call,
     obj: Object,
     of_patch: list[str],
-    shown: Callable[[], str],
+    patch_text: Callable[[], str],
     *,
     strategic: bool = False,
 ) -> Object:
     """Type, prune and default the result of a patch, and return it. Raises StatusError 422.
 
-    `of_patch` are the strict errors of the patch itself. `shown` returns the text of the patch,
-    for a refusal that is due to these errors alone. Unknown fields of Go types are sorted by their
-    texts after a strategic patch (converter.go, FromUnstructuredWithValidation), and have the order
-    of JSON with sorted members after other patches. Follows jsonPatcher and smpPatcher of
+    `of_patch` are the strict errors of the patch itself. `patch_text` returns the text of the
+    patch, for a refusal that is due to these errors alone. Unknown fields of Go types are sorted by
+    their texts after a strategic patch (converter.go, FromUnstructuredWithValidation), and have the
+    order of JSON with sorted members after other patches. Follows jsonPatcher and smpPatcher of
     handlers/patch.go.
     """
     before = b"" if strategic else orjson.dumps(obj)  # decoding changes the object
 
     def whole() -> str:
-        return shown() if strategic else gotext.compact_json(orjson.loads(before))
+        return patch_text() if strategic else gotext.compact_json(orjson.loads(before))
 
     ignored = call.options.validation == "Ignore"
     try:
@@ -75,7 +75,7 @@ def admit_patched(
         found = sorted(found, key=None if strategic else decoding.by_path)
     strict = [] if ignored else [*of_patch, *found]
     if strict and call.options.validation == "Strict":
-        raise patch_refusal(whole() if found else shown(), decoding.strict_text(strict))
+        raise patch_refusal(whole() if found else patch_text(), decoding.strict_text(strict))
     for text in strict:
         call.warn(text)
     return obj

@@ -127,7 +127,7 @@ async def _page(
     Reads no more slices than it needs for them.
     """
     store, prefix = registry.store, call.resource.key(call.namespace, "")
-    after, revision = await _place(options, store)
+    after, revision = await _start_of(options, store)
     shown: list[Entry] = []
     limit = options.limit
     found = None
@@ -147,7 +147,7 @@ async def _page(
                 stored = stored[: limit - len(shown)]
         entries = await registry.shown(call, stored)
         if matches is None and not shown and len(entries) == limit:  # use the list without a copy
-            return _ended(entries, prefix, revision, left)
+            return _end_of_page(entries, prefix, revision, left)
         for seen, entry in enumerate(entries, 1):
             if matches is None or call.resource.is_view or matches(call.view(entry)):
                 shown.append(entry)
@@ -155,20 +155,20 @@ async def _page(
                     left += len(entries) - seen
                     break
         if left == 0 or (limit > 0 and len(shown) == limit):
-            return _ended(shown, prefix, revision, left, tells=matches is None)
+            return _end_of_page(shown, prefix, revision, left, is_exact=matches is None)
         after = read.entries[-1].key.removeprefix(prefix)
         await asyncio.sleep(0)
 
 
-def _ended(
-    shown: Sequence[Entry], prefix: str, revision: int, left: int, *, tells: bool = True
+def _end_of_page(
+    entries: Sequence[Entry], prefix: str, revision: int, remaining: int, *, is_exact: bool = True
 ) -> Page:
-    """Return a page, with a token if entries are left. `tells` means that `left` is their exact
-    number, which the page then contains."""
-    if not left:
-        return Page(shown, revision)
-    token = continuation.encode(shown[-1].key.removeprefix(prefix), revision)
-    return Page(shown, revision, token, left if tells else None)
+    """Return a page, with a token if entries are left. `is_exact` means that `remaining` is their
+    exact number, which the page then contains."""
+    if not remaining:
+        return Page(entries, revision)
+    token = continuation.encode(entries[-1].key.removeprefix(prefix), revision)
+    return Page(entries, revision, token, remaining if is_exact else None)
 
 
 class PageStart(NamedTuple):
@@ -189,7 +189,7 @@ async def _read(store: Store, prefix: str, options: ListOptions, start: PageStar
         raise too_large(start.revision, store.revision) from error
 
 
-async def _place(options: ListOptions, store: Store) -> tuple[str, int]:
+async def _start_of(options: ListOptions, store: Store) -> tuple[str, int]:
     """Return the key before the page, and the revision to read. Raises StatusError 400 or 504."""
     if options.token:
         if options.resource_version:
@@ -251,10 +251,10 @@ def _version(text: str) -> int:
         ) from error
 
 
-def check_known(wanted: int, newest: int) -> None:
+def check_known(revision: int, newest: int) -> None:
     """Raise StatusError 504 for a version that does not exist yet."""
-    if wanted > newest:
-        raise too_large(wanted, newest)
+    if revision > newest:
+        raise too_large(revision, newest)
 
 
 async def exactly(registry: Registry, call: Call, version: str) -> Entry:
@@ -285,17 +285,17 @@ async def settle(
         await wait_for(store, parse(version))
 
 
-async def wait_for(store: Store, wanted: int) -> None:
+async def wait_for(store: Store, revision: int) -> None:
     """Wait for a version that another process can have written already, as
     cacher.waitUntilFreshAndBlock does. Raises StatusError 504 after BLOCK_SECONDS."""
-    if wanted <= store.revision:
+    if revision <= store.revision:
         return
     await store.current()
-    if store.shared and wanted > store.revision:
+    if store.shared and revision > store.revision:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(BLOCK_SECONDS):
-                await store.reached(wanted)
-    check_known(wanted, store.revision)
+                await store.reached(revision)
+    check_known(revision, store.revision)
 
 
 def known_version(text: str) -> int:
@@ -306,12 +306,12 @@ def known_version(text: str) -> int:
         raise status.unknown(f"resourceVersion: Invalid value: {quote(text)}: {error}") from error
 
 
-def too_large(wanted: int, current: int) -> status.StatusError:
+def too_large(requested: int, current: int) -> status.StatusError:
     """Return the error 504 for a resource version that does not exist yet."""
     error = status.StatusError(
         504,
         status.Reason.TIMEOUT,
-        f"Timeout: Too large resource version: {wanted}, current: {current}",
+        f"Timeout: Too large resource version: {requested}, current: {current}",
         details={
             "causes": [
                 {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}

@@ -10,7 +10,7 @@ import json
 from inkube.apiserver.registry.calls import Call
 from inkube.schemas.objects import Object
 
-_AFTER = "after mutating admission happens"
+_AFTER_ADMISSION = "after mutating admission happens"
 _WARNING = (
     ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner "
     "references in 1.20+, and may reject such requests as early as 1.24; please fix your "
@@ -18,8 +18,8 @@ _WARNING = (
 )
 
 
-def deduplicate(call: Call, meta: Object, *, admitted: bool = False) -> None:
-    """Remove repeated references from the metadata and add a warning. `admitted` means that
+def deduplicate(call: Call, meta: Object, *, is_admitted: bool = False) -> None:
+    """Remove repeated references from the metadata and add a warning. `is_admitted` means that
     mutating admission has run."""
     references = meta.get("ownerReferences")
     if not isinstance(references, list) or len(references) < 2:
@@ -34,5 +34,5 @@ def deduplicate(call: Call, meta: Object, *, admitted: bool = False) -> None:
             kept[identity] = reference
     if repeated:
         meta["ownerReferences"] = list(kept.values())
-        when = f" {_AFTER}" if admitted else ""
+        when = f" {_AFTER_ADMISSION}" if is_admitted else ""
         call.warn(_WARNING.format(when=when, uids=", ".join(repeated)))

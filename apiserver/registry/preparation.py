@@ -43,7 +43,7 @@ def give_name(call: Call, obj: Object, system_fields: SystemFields) -> None:
         prefix = meta.get("generateName") or call.resource.strategy.name_prefix(obj)
         if prefix and isinstance(prefix, str):
             meta["name"] = system_fields.generate_name(prefix)
-            call.generated = prefix
+            call.generated_prefix = prefix
     call.name = meta.get("name") or ""
 
 
@@ -55,7 +55,7 @@ def before_create(write: WriteRequest, system_fields: SystemFields) -> None:
     strategy = resource.strategy
     for member in NOT_AT_FIRST & meta.keys():
         del meta[member]
-    _place(call, meta)
+    _set_namespace(call, meta)
     meta["uid"] = system_fields.uid()
     meta["creationTimestamp"] = time
     call.name = meta.get("name") or ""
@@ -98,7 +98,7 @@ def before_update(write: WriteRequest, system_fields: SystemFields) -> None:
         meta["generation"] = before["generation"]
     else:
         meta.pop("generation", None)
-    _place(call, meta)
+    _set_namespace(call, meta)
     resource, strategy = call.resource, call.resource.strategy
     context = Context(
         call.served,
@@ -139,7 +139,7 @@ def _error_group(definition: Definition) -> str:
     return definition.group if own is None else own
 
 
-def _place(call: Call, meta: Object) -> None:
+def _set_namespace(call: Call, meta: Object) -> None:
     if call.resource.namespaced:
         meta["namespace"] = call.namespace
     else:

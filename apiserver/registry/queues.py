@@ -28,11 +28,11 @@ class UncommittedState(NamedTuple):
 class _Line:
     """The running and waiting writes of one key."""
 
-    __slots__ = ("held", "uncommitted", "waiting")
+    __slots__ = ("is_held", "uncommitted", "waiters")
 
     def __init__(self) -> None:
-        self.held = False
-        self.waiting: deque[asyncio.Future[None]] = deque()
+        self.is_held = False
+        self.waiters: deque[asyncio.Future[None]] = deque()
         self.uncommitted: UncommittedState | None = None
 
 
@@ -67,11 +67,11 @@ class Turn:
         line = self._line = self._lines.get(self._key)
         if line is None:
             line = self._line = self._lines[self._key] = _Line()
-        if not line.held:
-            line.held = self._held = True
+        if not line.is_held:
+            line.is_held = self._held = True
             return self
         mine = asyncio.get_running_loop().create_future()
-        line.waiting.append(mine)
+        line.waiters.append(mine)
         try:
             async with asyncio.timeout(PATIENCE):
                 await mine
@@ -106,11 +106,11 @@ class Turn:
         if state is not None:
             await state.underway.outcome()
 
-    def hand_on(self, state: UncommittedState) -> None:
+    def pass_to_next(self, state: UncommittedState) -> None:
         """End the turn while the commit of `state` runs. The next write can begin with `state`."""
         if self._held and self._line is not None and not state.underway.settled:
             self._line.uncommitted = state
-            state.underway.answer.add_done_callback(self._forget)
+            state.underway.future.add_done_callback(self._clear_uncommitted)
         self.end()
 
     def end(self) -> None:
@@ -120,22 +120,22 @@ class Turn:
         if not self._held or line is None:
             return
         self._held = False
-        while line.waiting:
-            following = line.waiting.popleft()
+        while line.waiters:
+            following = line.waiters.popleft()
             if not following.done():
                 following.set_result(None)
                 return
-        line.held = False
-        self._forget()
+        line.is_held = False
+        self._clear_uncommitted()
 
-    def _forget(self, settled: object = None) -> None:
+    def _clear_uncommitted(self, settled: object = None) -> None:
         """Drop a state whose commit has ended, and the line if no write runs in it."""
         line = self._line
         if line is None:
             return
         if line.uncommitted is not None and line.uncommitted.underway.settled:
             line.uncommitted = None
-        if not line.held and line.uncommitted is None and self._lines.get(self._key) is line:
+        if not line.is_held and line.uncommitted is None and self._lines.get(self._key) is line:
             del self._lines[self._key]
 
 

@@ -60,7 +60,7 @@ class Registry:
         self._parts = Parts(chain, system_fields, self.worker)
         self._attempts = Pipelined(store, chain) if pipelined else Attempts(store)
         # the registry itself checks for newer writes when a request arrives
-        self._rehearsals = Attempts(store.dry_run(asks=False))
+        self._rehearsals = Attempts(store.dry_run(refreshes=False))
 
     def get(self, call: Call) -> Entry:
         """Return the newest state. Raises StatusError 404."""

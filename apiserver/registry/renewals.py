@@ -7,7 +7,7 @@ from inkube.schemas.objects import Object
 from inkube.storage import Entry
 
 VERDICTS = 65_536  # some 100 bytes each
-KEPT = 16  # decoded objects; a response reads the same one a few times in a row
+MAX_OBJECTS = 16  # decoded objects; a response reads the same one a few times in a row
 
 
 class Renewals:
@@ -32,7 +32,7 @@ class Renewals:
             self._unchanged[entry.key] = state
             return None
         self._renewed.pop(entry.key, None)
-        if len(self._renewed) >= KEPT:
+        if len(self._renewed) >= MAX_OBJECTS:
             del self._renewed[next(iter(self._renewed))]
         self._renewed[entry.key] = entry.data, fresh
         return fresh

@@ -20,14 +20,14 @@ from inkube.apiserver.registry.commits import Outcome
 from inkube.apiserver.registry.resources import Resource
 from inkube.storage import BaseStore, Entry
 
-MOST: Final = 4096
+MAX_REPEATS: Final = 4096
 """Most objects in the cache of each kind."""
 EACH: Final = 4
 """Most patches of each object, some 200 bytes each."""
 _DIGEST: Final = 16
 
 
-class Unchanged(NamedTuple):
+class UnchangedPatch(NamedTuple):
     """The patches that change nothing of one version of an object."""
 
     revision: int
@@ -70,12 +70,12 @@ class Repeats:
         objects, revision = _of(call.resource), outcome.entry.revision
         found = objects.get(call.key)
         if found is None or found.revision != revision:
-            found = objects[call.key] = Unchanged(revision, OrderedDict())
+            found = objects[call.key] = UnchangedPatch(revision, OrderedDict())
         objects.move_to_end(call.key)
         found.warnings[_digest(call, kind, body)] = warnings
         if len(found.warnings) > EACH:
             found.warnings.popitem(last=False)
-        if len(objects) > MOST:
+        if len(objects) > MAX_REPEATS:
             objects.popitem(last=False)
 
     def count(self, resource: Resource) -> int:
@@ -101,7 +101,7 @@ def _digest(call: Call, kind: str, body: bytes) -> bytes:
     return digest.digest()
 
 
-def _of(resource: Resource) -> OrderedDict[str, Unchanged]:
+def _of(resource: Resource) -> OrderedDict[str, UnchangedPatch]:
     """Return the cache of a kind, by key. It belongs to this Resource, which another definition
     replaces."""
-    return resource.once(Repeats, OrderedDict[str, Unchanged])
+    return resource.once(Repeats, OrderedDict[str, UnchangedPatch])

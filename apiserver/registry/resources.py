@@ -134,11 +134,11 @@ class Resource:
             self.strategy.default(made)
         return made
 
-    def once(self, what: Hashable, make: Callable[[], T]) -> T:
-        """Return the result of `make`, cached under the key `what` as long as the resource."""
-        made: T | None = self._made.get(what)
+    def once(self, key: Hashable, create: Callable[[], T]) -> T:
+        """Return the result of `create`, cached under the key `key` as long as the resource."""
+        made: T | None = self._made.get(key)
         if made is None:
-            made = self._made[what] = make()
+            made = self._made[key] = create()
         return made
 
     def forget(self) -> None:
@@ -203,7 +203,7 @@ class Resource:
         return self._renewals.of(entry, lambda: self.storage.renewed(entry.data, entry.value))
 
 
-class Promise(NamedTuple):
+class LazyKinds(NamedTuple):
     """Kinds that are served, and created at their first lookup: a server in a test uses a few of
     the built-in kinds. The servers of a process share both mappings."""
 
@@ -211,7 +211,7 @@ class Promise(NamedTuple):
     """Kinds by group and plural, in the order of discovery."""
     plurals: Mapping[tuple[str, str], str]
     """The inverse: plurals by group and kind."""
-    make: "Callable[[Resources, str, str], Resource]"
+    create: "Callable[[Resources, str, str], Resource]"
     """Creates the resource of a group and plural, for a table that serves the promised kinds."""
 
 
@@ -219,7 +219,7 @@ def _makes_nothing(_: "Resources", group: str, plural: str) -> Resource:
     raise LookupError(f"{plural}.{group} was not promised")
 
 
-NOTHING = Promise({}, {}, _makes_nothing)
+NO_LAZY_KINDS = LazyKinds({}, {}, _makes_nothing)
 
 
 class Resources:
@@ -228,7 +228,7 @@ class Resources:
     def __init__(self) -> None:
         self._table: dict[tuple[str, str], Resource] = {}
         self._kinds: dict[tuple[str, str], Resource] = {}
-        self._promise = NOTHING
+        self._lazy_kinds = NO_LAZY_KINDS
         self._endpoints: dict[tuple[str, str, str], Endpoint] = {}
         self._deferred: frozenset[str] = frozenset()
         self._load: Callable[[], object] | None = None
@@ -289,33 +289,33 @@ class Resources:
         for resource in self._table.values():
             resource.forget()
 
-    def promise(self, promise: Promise) -> None:
+    def install_lazy(self, lazy_kinds: LazyKinds) -> None:
         """Serve these kinds, each of which is created at its first lookup. Called once, on an empty
         table."""
-        self._promise = promise
+        self._lazy_kinds = lazy_kinds
         self._changed()
 
-    def _kept(self, group: str, plural: str) -> Resource | None:
+    def _existing(self, group: str, plural: str) -> Resource | None:
         """Return a promised resource, created at the first call, or None if it is not promised."""
-        if (group, plural) not in self._promise.kinds:
+        if (group, plural) not in self._lazy_kinds.kinds:
             return None
-        made = self._table.setdefault((group, plural), self._promise.make(self, group, plural))
+        made = self._table.setdefault((group, plural), self._lazy_kinds.create(self, group, plural))
         self._kinds[group, made.kind] = made
         return made
 
     def _all(self) -> dict[tuple[str, str], Resource]:
         """Return the table with all promised resources, in the order of the promise."""
-        kinds = self._promise.kinds
+        kinds = self._lazy_kinds.kinds
         if kinds:
-            made = {name: self._table.get(name) or self._kept(*name) for name in kinds}
-            self._promise = NOTHING
+            made = {name: self._table.get(name) or self._existing(*name) for name in kinds}
+            self._lazy_kinds = NO_LAZY_KINDS
             self._table = {**{k: v for k, v in made.items() if v is not None}, **self._table}
             self._collect_kinds()
         return self._table
 
     def install(self, *resources: Resource) -> None:
         """Serve these resources. They replace resources of the same group and plural."""
-        if any((each.group, each.plural) in self._promise.kinds for each in resources):
+        if any((each.group, each.plural) in self._lazy_kinds.kinds for each in resources):
             self._all()
         formers = [self._table.get((each.group, each.plural)) for each in resources]
         for resource in resources:
@@ -356,15 +356,15 @@ class Resources:
         """Return the resource of that group and plural, or None."""
         if group in self._deferred:
             self.load()
-        return self._table.get((group, plural)) or self._kept(group, plural)
+        return self._table.get((group, plural)) or self._existing(group, plural)
 
     def by_kind(self, group: str, kind: str) -> Resource | None:
         """Return the resource that serves a kind, or None."""
         if group in self._deferred:
             self.load()
         found = self._kinds.get((group, kind))
-        if found is None and (plural := self._promise.plurals.get((group, kind))):
-            found = self._kept(group, plural)
+        if found is None and (plural := self._lazy_kinds.plurals.get((group, kind))):
+            found = self._existing(group, plural)
         return found
 
     def installed(self) -> Iterable[Resource]:

@@ -15,11 +15,13 @@ from inkube.schemas.wordings import read_path
 SCALE = GVK("autoscaling", "v1", "Scale")
 
 
-def to_scale(call: Call, obj: Object, *, lenient: bool = False, owned: bool = False) -> Object:
+def to_scale(
+    call: Call, obj: Object, *, lenient: bool = False, with_ownership: bool = False
+) -> Object:
     """Return the Scale of an object. Raises StatusError 500 if a custom resource does not have
     replicas, unless `lenient`.
 
-    `owned` adds the entries of managedFields that concern the replicas.
+    `with_ownership` adds the entries of managedFields that concern the replicas.
     """
     paths = paths_of(call)
     replicas = read_path(obj, paths.spec_replicas)
@@ -40,7 +42,7 @@ def to_scale(call: Call, obj: Object, *, lenient: bool = False, owned: bool = Fa
     selector = call.resource.wording.scale_selector(call.served.gvr, obj, paths)
     if selector:
         scale["status"]["selector"] = selector
-    if owned:
+    if with_ownership:
         entries = scalefields.of_scale(meta.get("managedFields"), paths_of_versions(call.resource))
         if entries:
             scale["metadata"]["managedFields"] = entries

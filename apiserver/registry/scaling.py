@@ -77,20 +77,20 @@ def _change(
 
 def _track(call: Call, old: Object, scale: Object, system_fields: SystemFields) -> None:
     writer = ownership.writer(call, system_fields.timestamp(), api_version=SCALE.api_version)
-    before = scales.to_scale(call, old, lenient=True, owned=True)
+    before = scales.to_scale(call, old, lenient=True, with_ownership=True)
     scale.setdefault("metadata", {}).pop("managedFields", None)
     managedfields.track_update(before, scale, typed=_typed(), writer=writer)
 
 
 def _applied(call: Call, old: Object, body: Object, system_fields: SystemFields) -> Object:
     writer = ownership.writer(call, system_fields.timestamp(), api_version=SCALE.api_version)
-    before = scales.to_scale(call, old, lenient=True, owned=True)
+    before = scales.to_scale(call, old, lenient=True, with_ownership=True)
     force = call.options.force
     return apply_rules.apply(before, body, typed=_typed(), writer=writer, force=force)
 
 
 def _patched(call: Call, kind: str, old: Object, document: Any) -> Object:
-    new, _ = changes.patched(call, kind, scales.to_scale(call, old, owned=True), document)
+    new, _ = changes.patched(call, kind, scales.to_scale(call, old, with_ownership=True), document)
     try:
         found = builtin_decoding.decode(new, SCALE)
     except builtin_decoding.DecodeError as error:

@@ -71,7 +71,7 @@ async def _deduplicate(parts: Parts, write: WriteRequest, *, admitted: bool = Fa
     has run."""
     assert write.object is not None, "see `own`"
     meta = write.object["metadata"]
-    drop = partial(ownerreferences.deduplicate, write.call, meta, admitted=admitted)
+    drop = partial(ownerreferences.deduplicate, write.call, meta, is_admitted=admitted)
     await parts.worker.compute(write.call, drop)
 
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from inkube.apiserver.registry import Promise, Resource, Resources, keys
+from inkube.apiserver.registry import LazyKinds, Resource, Resources, keys
 from inkube.apiserver.root.client import InProcessClient
 from inkube.schemas import builtin, caches, releases, status
 from inkube.schemas.builtin import served, strategies
@@ -34,7 +34,7 @@ def install_builtin(
         stored_as = table.get("", "events") if name == ("events.k8s.io", "events") else None
         return Resource(definitions[name], strategy, serve=served.of, stored_as=stored_as)
 
-    resources.promise(Promise(*_kinds(minor), create))
+    resources.install_lazy(LazyKinds(*_kinds(minor), create))
 
 
 @caches.of_values(len(releases.RECORDED))

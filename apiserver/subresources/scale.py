@@ -76,7 +76,7 @@ class ScaleHandler:
     def _respond(self, exchange: Exchange, obj: Object) -> web.StreamResponse:
         call = exchange.call
         form = exchange.form
-        scale = scales.to_scale(call, obj, owned=True)
+        scale = scales.to_scale(call, obj, with_ownership=True)
         if form.kind:
             now = self._system_fields.now()
             scale = tables.transform(call, [scale], form, now, include=form.include)

@@ -468,7 +468,7 @@ class _Stream:
         """Check regularly for a disconnected client, the timeout, and a due bookmark."""
         now = self._loop.time()
         subscription = self._subscription
-        ended = subscription is not None and subscription.over
+        ended = subscription is not None and subscription.is_closed
         if now >= self._until or ended or self._sink.is_closing():
             self.stop()
             return

@@ -55,18 +55,18 @@ class Dispatcher:
     async def mutate(self, hooks: list[Hook], attributes: Attributes) -> None:
         """Call mutating webhooks, which change the object in place. Raises StatusError."""
         asking = self._admission(attributes)
-        invoked = attributes.invoked("MutatingAdmissionWebhook")
-        invoked.begin(attributes.object)
+        invoked = attributes.rounds_of("MutatingAdmissionWebhook")
+        invoked.start_round(attributes.object)
         changed = False
         for hook in hooks:
             seen = await asking.concerns(hook)
-            if seen is None or not invoked.asks(hook):
+            if seen is None or not invoked.needs_call(hook):
                 continue
             if await self._call_mutating(hook, asking, seen):
                 changed = True
-                invoked.changed()
+                invoked.mark_changed()
             if hook.reinvoked:
-                invoked.asked(hook)
+                invoked.mark_called(hook)
         if changed and attributes.object is not None:
             _check_identity(attributes)
         invoked.end(attributes.object)

@@ -108,7 +108,7 @@ class HookAdmission:
         if obj is None:
             return None
         if self._is_scale:
-            return scales.to_scale(self.call, obj, lenient=True, owned=True)
+            return scales.to_scale(self.call, obj, lenient=True, with_ownership=True)
         if served is self.call.served:
             return obj
         return await conversions.in_version(self.call.resource, obj, served)

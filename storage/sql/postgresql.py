@@ -91,7 +91,7 @@ class PostgresqlDatabase:
         # 0 for poolers that use another connection for each transaction
         self._prepared = int(dict(parse_qsl(parts.query)).get(CACHE_SIZE, 100))
         self._ear = Lane(self, self._connect_ear)
-        self._heard = 0
+        self._notified_revision = 0
         self._quiet: bool | None = None
         self._event = asyncio.Event()
 
@@ -154,18 +154,18 @@ class PostgresqlDatabase:
             return await self.newest()  # this also starts to listen
         try:
             async with asyncio.timeout(within):
-                while self._heard <= revision:
+                while self._notified_revision <= revision:
                     self._event.clear()
                     await self._event.wait()
         except TimeoutError:
             return await self.newest()
-        heard, self._heard = self._heard, 0
+        heard, self._notified_revision = self._notified_revision, 0
         return heard
 
-    def hear(self, *notification: Any) -> None:
+    def on_notification(self, *notification: Any) -> None:
         """Receive a NOTIFY: `(connection, pid, channel, payload)`."""
         with contextlib.suppress(ValueError):  # from another program
-            self._heard = max(self._heard, int(notification[-1]))
+            self._notified_revision = max(self._notified_revision, int(notification[-1]))
         self._event.set()
 
     async def close(self) -> None:
@@ -176,7 +176,7 @@ class PostgresqlDatabase:
         connection = await self.connect()
         try:
             if not self._quiet:
-                await connection.listen(self.hear)
+                await connection.listen(self.on_notification)
         except BaseException:
             await connection.close()
             raise

@@ -78,7 +78,7 @@ async def test_what_follows_a_write_that_was_taken_back_is_refused():
         first = await store.create(KEYS[0], value(1))
         taken = await store.submit(writes.Update(KEYS[0], value(2), first.revision))
         after = await store.submit(writes.Update(KEYS[0], value(3), 0, taken))
-        taken.answer.cancel()
+        taken.future.cancel()
         with pytest.raises(errors.Conflict):
             await after
         assert _revision(store) == first.revision
@@ -165,7 +165,7 @@ class Clients:
         self._ahead[place, write.key] = write.value["seen"], pending
         if self.chance.random() < 0.1:
             self.unknown.append(tag)
-            pending.answer.cancel()
+            pending.future.cancel()
         else:
             await self._finish(pending, tag)
 

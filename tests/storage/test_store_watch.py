@@ -210,7 +210,7 @@ async def test_who_lags_behind_history_is_cut_off_and_resumes(backend: Any):
         with pytest.raises(errors.SlowConsumer) as cut:
             await subscription.next_batch()
         assert cut.value.revision == told
-    assert not brisk.over
+    assert not brisk.is_closed
     with store.subscribe("/r/", first.revision) as resumed:
         assert len(await take(resumed, 400)) == 400
     brisk.close()

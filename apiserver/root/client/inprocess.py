@@ -286,7 +286,9 @@ class InProcessClient:
 
     def _in_requested_form(self, call: Call, obj: Object) -> Object:
         return (
-            registry.scales.to_scale(call, obj, owned=True) if call.subresource == "scale" else obj
+            registry.scales.to_scale(call, obj, with_ownership=True)
+            if call.subresource == "scale"
+            else obj
         )
 
     def _copy(self, call: Call, entry: Entry) -> Object:

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from inkube import APIServer
-from inkube.apiserver.registry.renewals import KEPT, Renewals
+from inkube.apiserver.registry.renewals import MAX_OBJECTS, Renewals
 from inkube.apiserver.registry.resources import Resource
 from inkube.schemas import crds, fielderrors
 from inkube.schemas.crds.definition import to_definition
@@ -101,7 +101,7 @@ def entry(number):
 
 def test_no_more_than_a_few_renewed_objects_are_kept_and_nothing_of_those_that_did_not_change():
     renewals, made = Renewals(), []
-    entries = [entry(number) for number in range(3 * KEPT)]
+    entries = [entry(number) for number in range(3 * MAX_OBJECTS)]
 
     def fresh(one):
         made.append(one.key)
