@@ -87,11 +87,11 @@ def unrecognized(body: bytes, kind: str, text: str) -> status.StatusError:
     return error
 
 
-def cannot_handle(api_version: str, sent: str, kind: str, text: str) -> status.StatusError:
-    """400: the body has a readable kind (`sent`), but does not fit a `kind`."""
+def cannot_handle(api_version: str, sent_kind: str, kind: str, text: str) -> status.StatusError:
+    """400: the body has a readable kind (`sent_kind`), but does not fit a `kind`."""
     version = api_version.rpartition("/")[2]
     return status.bad_request(
-        f"{sent} in version {gotext.quote(version)} cannot be handled as a {kind}: {text}"
+        f"{sent_kind} in version {gotext.quote(version)} cannot be handled as a {kind}: {text}"
     )
 
 

@@ -3,7 +3,7 @@
 All late loading uses this module. A start needs few of the rules, so a room that a start does not
 need offers its names in a stub next to its `__init__`. The stub imports the names from the modules
 that define them, type checkers read it like any other stub, and the room loads a module at the
-first access to one of its names. `Late` creates a value at its first call. `named` finds an object
+first access to one of its names. `Lazy` creates a value at its first call. `named` finds an object
 that a table of data names.
 
     __init__.pyi    from inkube.apiserver.discovery.groups import Discovery as Discovery
@@ -120,30 +120,30 @@ def _found(module: str, name: str) -> Any:
         return getattr(loaded, name)  # something that `module` itself offers late
 
 
-class Late(Generic[T_co]):
+class Lazy(Generic[T_co]):
     """A value that is created at the first call: `late()` returns it, each time the same one.
 
     `exports` loads modules late, and this class creates values late. The function that creates the
     value takes its class from a room that loads late, so that only a server that needs it loads it:
 
-        dispatcher = Late(lambda: webhooks.Dispatcher(store))
+        dispatcher = Lazy(lambda: webhooks.Dispatcher(store))
         dispatcher().call(...)
     """
 
-    __slots__ = ("_made", "_make")
+    __slots__ = ("_create", "_values")
 
-    def __init__(self, make: Callable[[], T_co]) -> None:
-        self._make = make
-        self._made: Sequence[T_co] = ()
+    def __init__(self, create: Callable[[], T_co]) -> None:
+        self._create = create
+        self._values: Sequence[T_co] = ()
         """Contains the value once it is created."""
 
     def __call__(self) -> T_co:
         """The value. Raises the errors of its creation; the next call then creates it again."""
-        if not self._made:
-            self._made = (self._make(),)
-        return self._made[0]
+        if not self._values:
+            self._values = (self._create(),)
+        return self._values[0]
 
     @property
-    def made(self) -> T_co | None:
+    def value_if_created(self) -> T_co | None:
         """The value if it was already created, else None."""
-        return self._made[0] if self._made else None
+        return self._values[0] if self._values else None

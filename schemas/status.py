@@ -139,12 +139,13 @@ STALE = (
 )
 
 
-def conflict(group: str, resource: str, name: str, why: str = STALE) -> StatusError:
+def conflict(group: str, resource: str, name: str, reason_text: str = STALE) -> StatusError:
     """409: a precondition or the resourceVersion does not hold."""
     return StatusError(
         409,
         Reason.CONFLICT,
-        f"Operation cannot be fulfilled on {qualified(group, resource)} {quote(name)}: {why}",
+        f"Operation cannot be fulfilled on {qualified(group, resource)} {quote(name)}: "
+        f"{reason_text}",
         details=_details(group, resource, name),
     )
 
@@ -210,14 +211,14 @@ def add(refusal: StatusError, found: Sequence[FieldError]) -> None:
         refusal.field_errors = errors[: len(causes)]
 
 
-def forbidden(group: str, resource: str, name: str, why: str) -> StatusError:
+def forbidden(group: str, resource: str, name: str, reason_text: str) -> StatusError:
     """403: authorization, admission or a rule of the kind refuses; `resource` "" means a path."""
     subject = f"{qualified(group, resource)} " if resource else ""
     if name and resource:
         subject += f"{quote(name)} is "
     elif resource:
         subject += "is "
-    text = f"{subject}forbidden: {why}"
+    text = f"{subject}forbidden: {reason_text}"
     return StatusError(403, Reason.FORBIDDEN, text, details=_details(group, resource, name))
 
 
@@ -275,17 +276,17 @@ def internal(message: str) -> StatusError:
     return StatusError(500, Reason.INTERNAL_ERROR, message)
 
 
-def internal_error(why: str) -> StatusError:
+def internal_error(message: str) -> StatusError:
     """500 with the text of apierrors.NewInternalError."""
-    error = internal(f"Internal error occurred: {why}")
-    error.details = {"causes": [{"message": why}]}
+    error = internal(f"Internal error occurred: {message}")
+    error.details = {"causes": [{"message": message}]}
     return error
 
 
-def internal_in_plain(address: str, why: str) -> StatusError:
+def internal_in_plain(address: str, message: str) -> StatusError:
     """500 in the plain text of responsewriters.InternalError; `address` as the client sent it."""
-    error = internal(why)
-    error.plain = f"Internal Server Error: {quote(address)}: {why}".translate(_ESCAPED) + "\n"
+    error = internal(message)
+    error.plain = f"Internal Server Error: {quote(address)}: {message}".translate(_ESCAPED) + "\n"
     return error
 
 

@@ -180,7 +180,7 @@ class Strategy:
         """
         return False
 
-    def check_graceful_delete(self, obj: Object, asked: int | None) -> int | None:
+    def check_graceful_delete(self, obj: Object, requested_seconds: int | None) -> int | None:
         """The seconds of a graceful deletion; None if the kind has no graceful deletion."""
         return None
 

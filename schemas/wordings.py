@@ -119,9 +119,9 @@ class Wording:
         """404 of a subresource that the kind does not have."""
         return status.not_found(gvr.group, gvr.resource, name)
 
-    def unknown_patch(self, accepted: Iterable[str]) -> StatusError:
-        """415 of a PATCH; `accepted` are the accepted media types."""
-        return status.unsupported_media_type(UNKNOWN_FORMAT + ", ".join(accepted))
+    def unknown_patch(self, media_types: Iterable[str]) -> StatusError:
+        """415 of a PATCH; `media_types` are the accepted media types."""
+        return status.unsupported_media_type(UNKNOWN_FORMAT + ", ".join(media_types))
 
     def check_type(self, served: Served, obj: Object) -> None:
         """Check the apiVersion and kind of a body before it is decoded. Raises StatusError 400.
@@ -296,7 +296,7 @@ class _Kubernetes(Wording):
     def no_subresource(self, gvr: GVR, name: str) -> StatusError:
         return status.resource_not_found()
 
-    def unknown_patch(self, accepted: Iterable[str]) -> StatusError:
+    def unknown_patch(self, media_types: Iterable[str]) -> StatusError:
         message = "415: Unsupported Media Type"
         return StatusError(415, status.Reason.UNSUPPORTED_MEDIA_TYPE, message, details={})
 
@@ -398,9 +398,9 @@ def read_path(obj: Object, path: str) -> Any:
     return value
 
 
-def _another_version(found: str, served: Served) -> StatusError:
+def _another_version(actual: str, served: Served) -> StatusError:
     return status.bad_request(
-        f"the API version in the data ({found}) does not match the expected API version "
+        f"the API version in the data ({actual}) does not match the expected API version "
         f"({served.api_version})"
     )
 

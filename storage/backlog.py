@@ -5,7 +5,7 @@ memory.
 """
 
 from inkube.storage import writes
-from inkube.storage.entry import Changes, Coder
+from inkube.storage.entry import Changes, EntryCodec
 from inkube.storage.log import Log
 
 SIZE = 256 * 1024  # bytes of a part, as the parts before it let expect
@@ -16,7 +16,7 @@ GROWS = 4  # times the rows of the part before, at most
 class Backlog:
     """The changes under a prefix up to a revision, for one subscriber."""
 
-    def __init__(self, log: Log, coder: Coder, prefix: str, until: int) -> None:
+    def __init__(self, log: Log, coder: EntryCodec, prefix: str, until: int) -> None:
         self._log = log
         self._coder = coder
         self._prefix = prefix

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from inkube.storage.columns import Columns
-from inkube.storage.entry import Change, Changes, Coder, Entries, Entry
+from inkube.storage.entry import Change, Changes, Entries, Entry, EntryCodec
 from inkube.storage.errors import Closed, Compacted, Damaged, StorageError
 from inkube.storage.index import Index
 from inkube.storage.log import FIRST_REVISION, Horizon, Range, bounds, matches
@@ -35,7 +35,7 @@ class CacheOptions(NamedTuple):
 class Cache:
     """The cache of one store. Only the writer changes it."""
 
-    def __init__(self, options: CacheOptions, coder: Coder) -> None:
+    def __init__(self, options: CacheOptions, coder: EntryCodec) -> None:
         self.revision = FIRST_REVISION
         self.compacted = FIRST_REVISION
         self._options = options

@@ -54,7 +54,7 @@ class Entry(NamedTuple):
     @property
     def value(self) -> Value:
         """The decoded object. All readers share it, so it must not be changed."""
-        raise NotImplementedError("entries are made by a Coder")
+        raise NotImplementedError("entries are made by an EntryCodec")
 
     @property
     def after(self) -> "Earlier | None":
@@ -85,7 +85,7 @@ def maker(kind: type[Entry]) -> Make:
     return cast("Make", partial(tuple.__new__, kind))
 
 
-class Coder:
+class EntryCodec:
     """The codec with limits: exact copies of bytes, and a limited number of decoded objects.
 
     A decoded object takes about seven times its bytes, so only the last decoded objects are kept:

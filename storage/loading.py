@@ -11,7 +11,7 @@ from operator import lt, ne
 from typing import NamedTuple
 
 from inkube.storage.columns import Columns
-from inkube.storage.entry import Coder
+from inkube.storage.entry import EntryCodec
 from inkube.storage.log import Rows
 
 # The number of replaced rows below which they are not dropped.
@@ -29,7 +29,7 @@ class Living(NamedTuple):
 class Loading:
     """The rows read so far."""
 
-    def __init__(self, coder: Coder) -> None:
+    def __init__(self, coder: EntryCodec) -> None:
         self._rows = Columns(coder.make)
         self._find_damaged = coder.damaged
         self._damaged: set[int] = set()

@@ -27,7 +27,16 @@ from inkube.storage.cache import Cache, CacheOptions
 from inkube.storage.columns import Columns
 from inkube.storage.compaction import CompactionOptions, Compactor
 from inkube.storage.durations import Durations
-from inkube.storage.entry import Change, Changes, ChangeType, Codec, Coder, Entries, Entry, Value
+from inkube.storage.entry import (
+    Change,
+    Changes,
+    ChangeType,
+    Codec,
+    Entries,
+    Entry,
+    EntryCodec,
+    Value,
+)
 from inkube.storage.errors import Closed, Compacted, FutureRevision, RevisionNamed
 from inkube.storage.failures import Failures
 from inkube.storage.following import Following
@@ -77,8 +86,8 @@ SNAPSHOT_PAGE = 10_000
 
 class StoreOptions(NamedTuple):
     """All options. `poll` is the longest interval in seconds between two checks for writes of other
-    processes (None: the log's own). For `decoded`, see `Coder`. Without `compaction`, no revision
-    is removed."""
+    processes (None: the log's own). For `decoded`, see `EntryCodec`. Without `compaction`, no
+    revision is removed."""
 
     cache: CacheOptions = CacheOptions()
     writer: WriterOptions = WriterOptions()
@@ -98,7 +107,7 @@ class Page(NamedTuple):
 class BaseStore(ABC):
     """The operations of a store and of a dry run."""
 
-    def __init__(self, log: Log, cache: Cache, coder: Coder, writer: Writer) -> None:
+    def __init__(self, log: Log, cache: Cache, coder: EntryCodec, writer: Writer) -> None:
         self._log = log
         self._cache = cache
         self._coder = coder
@@ -244,7 +253,7 @@ class Store(BaseStore):
         now: Callable[[], float] = time.time,
     ) -> None:
         self._options = options or StoreOptions()
-        coder = Coder(codec, self._options.decoded)
+        coder = EntryCodec(codec, self._options.decoded)
         cache = Cache(self._options.cache, coder)
         super().__init__(log, cache, coder, Writer(log, cache, coder, self._options.writer, now))
         self._clock = clock
@@ -461,7 +470,7 @@ class DryRunStore(BaseStore):
     """
 
     def __init__(
-        self, log: Log, cache: Cache, coder: Coder, writer: Writer, *, refreshes: bool
+        self, log: Log, cache: Cache, coder: EntryCodec, writer: Writer, *, refreshes: bool
     ) -> None:
         super().__init__(log, cache, coder, writer)
         self._refreshes = refreshes

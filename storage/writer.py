@@ -17,7 +17,7 @@ from typing import NamedTuple
 from inkube.storage import fences, writes
 from inkube.storage.cache import Cache
 from inkube.storage.durations import Durations
-from inkube.storage.entry import Change, Coder, Entries, Entry
+from inkube.storage.entry import Change, Entries, Entry, EntryCodec
 from inkube.storage.errors import Closed, ReadOnly, Unsent
 from inkube.storage.loading import Loading
 from inkube.storage.log import Horizon, Log, Missed, Record
@@ -69,7 +69,7 @@ class Writer:
         self,
         log: Log,
         cache: Cache,
-        coder: Coder,
+        coder: EntryCodec,
         options: WriterOptions,
         now: Callable[[], float] = time.time,
     ) -> None:

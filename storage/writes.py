@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from inkube.storage.entry import Change, Coder, Earlier, Entry, Value
+from inkube.storage.entry import Change, Earlier, Entry, EntryCodec, Value
 from inkube.storage.errors import AlreadyExists, Conflict, NotFound
 from inkube.storage.log import Record
 
@@ -16,7 +16,7 @@ class Write(Protocol):
         """The key that the write changes."""
         ...
 
-    def change(self, current: Entry | None, revision: int, coder: Coder) -> Change:
+    def change(self, current: Entry | None, revision: int, coder: EntryCodec) -> Change:
         """Return the change of this write at `revision`. Raises PreconditionError. Has no side
         effects."""
         ...
@@ -28,7 +28,7 @@ class Create(NamedTuple):
     key: str
     value: Value
 
-    def change(self, current: Entry | None, revision: int, coder: Coder) -> Change:
+    def change(self, current: Entry | None, revision: int, coder: EntryCodec) -> Change:
         """Return the new entry. Raises AlreadyExists."""
         if current is not None:
             raise AlreadyExists(self.key, current)
@@ -44,7 +44,7 @@ class Update(NamedTuple):
     expected: int
     after: Earlier | None = None
 
-    def change(self, current: Entry | None, revision: int, coder: Coder) -> Change:
+    def change(self, current: Entry | None, revision: int, coder: EntryCodec) -> Change:
         """Return the replacement of the expected state. Raises NotFound, Conflict."""
         expected = self.expected if self.after is None else self.after.revision
         current = _expect(self.key, expected, current)
@@ -66,7 +66,7 @@ class Delete(NamedTuple):
     expected: int
     value: Value | None = None
 
-    def change(self, current: Entry | None, revision: int, coder: Coder) -> Change:
+    def change(self, current: Entry | None, revision: int, coder: EntryCodec) -> Change:
         """Return the deletion of the expected state. Raises NotFound, Conflict."""
         current = _expect(self.key, self.expected, current)
         # decoded again, because readers share `current.value`, and an encoder can set the revision
@@ -92,7 +92,7 @@ class Guarded(NamedTuple):
         """The key of the write."""
         return self.write.key
 
-    def change(self, current: Entry | None, revision: int, coder: Coder) -> Change:
+    def change(self, current: Entry | None, revision: int, coder: EntryCodec) -> Change:
         """Return the change of the write, if the check permits it."""
         self.check()
         return self.write.change(current, revision, coder)
@@ -114,12 +114,12 @@ def record(change: Change, time: int) -> Record:
     return Record(entry.revision, entry.key, previous, entry.created, deleted, entry.data, time)
 
 
-def entry(record: Record, coder: Coder) -> Entry:
+def entry(record: Record, coder: EntryCodec) -> Entry:
     """Return the state in a row."""
     return coder.make((record.key, record.revision, record.created, record.data))
 
 
-def change(record: Record, previous: Entry | None, coder: Coder) -> Change:
+def change(record: Record, previous: Entry | None, coder: EntryCodec) -> Change:
     """Return the change in a row, given the state before it."""
     if record.deleted:
         return Change("DELETED", entry(record, coder), previous)

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from inkube.apiserver import auth
 from inkube.apiserver.registry import User, keys
 from inkube.schemas.golang import quote
-from inkube.schemas.lazy import Late
+from inkube.schemas.lazy import Lazy
 from inkube.schemas.objects import Object
 from inkube.storage import BaseStore
 
@@ -60,7 +60,7 @@ class ServiceAccountTokens:
         issuers: Issuers | None = None,
     ) -> None:
         self._store = store
-        self._signer = Late(lambda: auth.signing.Signer(*load()))
+        self._signer = Lazy(lambda: auth.signing.Signer(*load()))
         self._now = now
         issuers = issuers or Issuers()
         self._issuers = issuers.issuers

@@ -13,7 +13,7 @@ from inkube.apiserver.discovery import health, issuer
 from inkube.apiserver.http import BodyResponse, Metrics, RequestInfo, negotiation, responses
 from inkube.apiserver.registry import Resources, User
 from inkube.schemas import caches, status
-from inkube.schemas.lazy import Late
+from inkube.schemas.lazy import Lazy
 from inkube.schemas.objects import Object
 from inkube.schemas.releases import Release
 from inkube.storage import Durations
@@ -38,7 +38,7 @@ _ESCAPING_MINOR = 32
 _OF_THE_LOG = ("log", "etcd")
 
 
-def created_on_first_use(endpoint: Late[Endpoint]) -> Endpoint:
+def created_on_first_use(endpoint: Lazy[Endpoint]) -> Endpoint:
     """Return an endpoint that is created by its first request."""
 
     async def serve(request: web.BaseRequest, info: RequestInfo, user: User) -> web.StreamResponse:

@@ -59,7 +59,7 @@ async def metadata(call: Call, list_page: Page, form: Form, now: datetime) -> Bo
     item = envelopes.item(version, "PartialObjectMetadata")
 
     def encode(each: Entry) -> bytes:
-        return envelopes.sealed(rendering.transform_item(call.view(each)))
+        return envelopes.encode_envelope(rendering.transform_item(call.view(each)))
 
     size = await _size(list_page.entries, encode, item)
     start = envelopes.list_start(version, kind, rendering.head["metadata"], size)
@@ -91,5 +91,5 @@ def _pieces(
 def _encode(call: Call, found: Entry) -> bytes:
     # decoded without the entry's cache, which is for other work
     obj = orjson.loads(stored.data_of(call, found))
-    made = envelopes.sealed(obj)
+    made = envelopes.encode_envelope(obj)
     return _MADE.weigh((call.served, found.data), made, len(found.data) + len(made))

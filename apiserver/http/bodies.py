@@ -195,7 +195,7 @@ def open_protobuf(body: bytes, kind: str) -> tuple[Object, bytes]:
     if body == protobuf.envelopes.PREFIX:
         raise bodies.unrecognized(body, kind, "empty body")
     try:
-        version, kind_name, data = protobuf.envelopes.opened(body)
+        version, kind_name, data = protobuf.envelopes.decode_envelope(body)
     except protobuf.wire.WireError as error:
         raise bodies.unrecognized(body, kind, str(error)) from error
     return {"apiVersion": version, "kind": kind_name}, data

@@ -70,7 +70,7 @@ def body(value: Any, form: Form) -> bytes:
         # The encoder's buffer can be eight times as large as its content, and a long body stays
         # in memory until the client has read it.
         return encoded if len(encoded) < GZIP_FROM else bytes(memoryview(encoded))
-    return protobuf.envelopes.sealed(value) if form.protobuf else http.yamls.write(value)
+    return protobuf.envelopes.encode_envelope(value) if form.protobuf else http.yamls.write(value)
 
 
 def encode(value: Any, *, pretty: bool = False) -> bytes:

@@ -15,7 +15,7 @@ from inkube.apiserver.registry import (
     StoreCache,
     keys,
 )
-from inkube.schemas.lazy import Late
+from inkube.schemas.lazy import Lazy
 from inkube.storage import Store
 
 GROUP = "admissionregistration.k8s.io"
@@ -52,7 +52,7 @@ class MutatingPolicies(Policies):
 
     def __init__(self, store: Store, resources: Resources, authorizer: Authorizer) -> None:
         super().__init__(store)
-        self._mutator = Late(lambda: policies.Mutator(store, resources, authorizer))
+        self._mutator = Lazy(lambda: policies.Mutator(store, resources, authorizer))
 
     async def mutate(self, attributes: Attributes) -> None:
         await self._mutator().mutate(attributes)
@@ -66,7 +66,7 @@ class ValidatingPolicies(Policies):
 
     def __init__(self, store: Store, resources: Resources, authorizer: Authorizer) -> None:
         super().__init__(store)
-        self._evaluator = Late(lambda: policies.PolicyEvaluator(store, resources, authorizer))
+        self._evaluator = Lazy(lambda: policies.PolicyEvaluator(store, resources, authorizer))
 
     async def validate(self, attributes: Attributes) -> None:
         await self._evaluator().evaluate(attributes)

@@ -17,7 +17,7 @@ from inkube.apiserver.registry.resources import Resource
 from inkube.apiserver.registry.storecache import StoreCache
 from inkube.schemas import status
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.lazy import Late
+from inkube.schemas.lazy import Lazy
 from inkube.schemas.objects import Object
 from inkube.schemas.status import StatusError
 from inkube.schemas.strategy import Reservation
@@ -202,7 +202,7 @@ class LatePlugin(NamedTuple):
     """The plugin's name."""
     kinds: Collection[tuple[str, str]]
     """Groups and plurals of all kinds that it can handle."""
-    plugin: Late[Plugin]
+    plugin: Lazy[Plugin]
 
     def of(self, resource: Resource) -> Plugin | None:
         """Return the plugin, or None for a kind that it does not handle."""

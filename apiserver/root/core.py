@@ -20,7 +20,7 @@ from inkube.apiserver.root.listening import Listener
 from inkube.apiserver.root.security import Security
 from inkube.apiserver.root.sources.foundation import Foundation
 from inkube.controllers.manager import Manager
-from inkube.schemas.lazy import Late
+from inkube.schemas.lazy import Lazy
 from inkube.storage import errors as storage_errors
 
 
@@ -28,7 +28,7 @@ from inkube.storage import errors as storage_errors
 class Webhooks:
     """The code that calls webhooks, loaded with the first webhook."""
 
-    dispatcher: "Late[webhooks.Dispatcher]"
+    dispatcher: "Lazy[webhooks.Dispatcher]"
     """Calls admission webhooks."""
     converter: Callable[[dict[str, Any]], Converter]
     """Returns the converter for the conversion webhook of a definition."""
@@ -140,5 +140,5 @@ def _webhooks(
     def converter(webhook: dict[str, Any]) -> Converter:
         return webhooks.WebhookConverter(webhook, one(), base.system_fields)
 
-    one = Late(caller)
-    return Webhooks(Late(dispatcher), converter)
+    one = Lazy(caller)
+    return Webhooks(Lazy(dispatcher), converter)

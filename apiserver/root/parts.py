@@ -1,7 +1,7 @@
 """The parts of a server, built from its options over an open store; `lifespan` runs them.
 
 Pure functions decide which parts exist. They start nothing, and build frozen values. Parts that few
-servers need are `Late`.
+servers need are `Lazy`.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from inkube.apiserver.root.defaults.sets import Defaults
 from inkube.apiserver.root.listening import Listener
 from inkube.apiserver.root.sources.foundation import Foundation
 from inkube.apiserver.watching import Streams
-from inkube.schemas.lazy import Late
+from inkube.schemas.lazy import Lazy
 from inkube.storage import Entry
 
 
@@ -36,11 +36,11 @@ class Parts:
     core: Core
     streams: Streams
     defaults: Defaults
-    aggregator: "Late[aggregation.Aggregator]"
+    aggregator: "Lazy[aggregation.Aggregator]"
     """Created with the first APIService for another server."""
-    environment: "Late[root.declared.Environment]"
+    environment: "Lazy[root.declared.Environment]"
     """The environment of kinds declared in Python. Its creation starts to serve them."""
-    client_authority: "Late[auth.tls.Authority]"
+    client_authority: "Lazy[auth.tls.Authority]"
     """The authority that signs client certificates. After its creation it is trusted, if clients
     can use certificates."""
     leadership: "root.leading.Leadership | None"
@@ -92,17 +92,17 @@ def build(options: Options, listener: Listener, base: Foundation) -> Parts:
     """Return every part of a server. Raises ValueError, TypeError or OSError for invalid
     options."""
     core = cores.build(options, listener, base)
-    front_proxy = Late(lambda: auth.frontproxy.load(base.keys))
+    front_proxy = Lazy(lambda: auth.frontproxy.load(base.keys))
     defaults = _defaults(core, front_proxy)
-    authority = Late(lambda: security.client_authority(listener.certificate, listener.tls, options))
-    access = Late(lambda: root.serveraccess.of(core, authority))
+    authority = Lazy(lambda: security.client_authority(listener.certificate, listener.tls, options))
+    access = Lazy(lambda: root.serveraccess.of(core, authority))
     start_modules = root.startmodules.build(core, access) if options.start_modules else []
     return Parts(
         core=core,
         streams=Streams(core.registry, base.system_fields),
         defaults=defaults,
-        aggregator=Late(lambda: _aggregator(core, front_proxy, defaults)),
-        environment=Late(lambda: root.declared.install(core, start_modules, access())),
+        aggregator=Lazy(lambda: _aggregator(core, front_proxy, defaults)),
+        environment=Lazy(lambda: root.declared.install(core, start_modules, access())),
         client_authority=authority,
         leadership=_leadership(core) if base.is_shared else None,
         start_modules=start_modules,
@@ -110,7 +110,7 @@ def build(options: Options, listener: Listener, base: Foundation) -> Parts:
     )
 
 
-def _defaults(core: Core, front_proxy: "Late[auth.frontproxy.Identity]") -> Defaults:
+def _defaults(core: Core, front_proxy: "Lazy[auth.frontproxy.Identity]") -> Defaults:
     options, listener = core.options, core.listener
     authority = listener.certificate.authority.decode() if listener.certificate else ""
     return Defaults(
@@ -128,7 +128,7 @@ def _defaults(core: Core, front_proxy: "Late[auth.frontproxy.Identity]") -> Defa
 
 
 def _aggregator(
-    core: Core, front_proxy: "Late[auth.frontproxy.Identity]", defaults: Defaults
+    core: Core, front_proxy: "Lazy[auth.frontproxy.Identity]", defaults: Defaults
 ) -> "aggregation.Aggregator":
     new_aggregator = root.aggregation.new_aggregator(
         core.base.store,

@@ -11,7 +11,7 @@ from inkube.apiserver.policies import plugin as policies
 from inkube.apiserver.registry import LatePlugin, Plugin, Resources
 from inkube.apiserver.root.security import Security
 from inkube.apiserver.webhooks import MutatingWebhooks, ValidatingWebhooks
-from inkube.schemas.lazy import Late
+from inkube.schemas.lazy import Lazy
 from inkube.storage import Store
 
 _PODS, _NODES = ("", "pods"), ("", "nodes")
@@ -98,4 +98,4 @@ def in_order(
 def _late_plugin(
     name: str, kinds: Collection[tuple[str, str]], create: Callable[[], Plugin]
 ) -> LatePlugin:
-    return LatePlugin(name, kinds, Late(create))
+    return LatePlugin(name, kinds, Lazy(create))

@@ -12,7 +12,7 @@ from inkube.apiserver.root.client import CONTROLLER, InProcessClient
 from inkube.apiserver.root.core import Core
 from inkube.controllers.client import Client
 from inkube.controllers.modules import ServerAccess
-from inkube.schemas.lazy import Late
+from inkube.schemas.lazy import Lazy
 from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Strategy
 
@@ -25,9 +25,9 @@ def of(core: Core, client_authority: "Callable[[], auth.tls.Authority]") -> Serv
     tokens, system_fields = core.security.authenticator.accounts, core.base.system_fields
     return ServerAccess(
         client_as=partial(_client, registry, resources),
-        bind=partial(_bind, Late(lambda: subresources.Binder(registry)), resources),
+        bind=partial(_bind, Lazy(lambda: subresources.Binder(registry)), resources),
         issue_token=partial(_issue_token, tokens, system_fields),
-        authority=Late(lambda: _authority(core.listener.certificate)),
+        authority=Lazy(lambda: _authority(core.listener.certificate)),
         sign=partial(_sign, client_authority),
         find_kind=LiveCatalog(core.base.store, resources).find,
         serve_metrics=partial(_serve_metrics, resources),
@@ -39,7 +39,7 @@ def _client(registry: Registry, resources: Resources, manager: str) -> Client:
 
 
 async def _bind(
-    binder: "Late[subresources.Binder]", resources: Resources, pod: Object, node: str
+    binder: "Lazy[subresources.Binder]", resources: Resources, pod: Object, node: str
 ) -> None:
     """Bind a pod to a node. Raises StatusError as `Binder.bind`."""
     resource = resources.get("", "pods")

@@ -28,7 +28,7 @@ from inkube.apiserver.root import requestwaits
 from inkube.apiserver.root.core import Core
 from inkube.apiserver.root.parts import Parts, Start
 from inkube.apiserver.root.progress import Progress
-from inkube.schemas.lazy import Late
+from inkube.schemas.lazy import Lazy
 
 _NO_ORIGINS = Origins((), protects=False)
 
@@ -37,12 +37,12 @@ _NO_ORIGINS = Origins((), protects=False)
 class StreamingParts:
     """The parts with unlimited requests, which end when the server stops."""
 
-    sessions: "Late[subresources.containers.Sessions]"
-    request_log: "Late[console.RequestLog]"
+    sessions: "Lazy[subresources.containers.Sessions]"
+    request_log: "Lazy[console.RequestLog]"
 
     def close(self) -> None:
         """End these requests."""
-        for each in (self.request_log.made, self.sessions.made):
+        for each in (self.request_log.value_if_created, self.sessions.value_if_created):
             if each is not None:
                 each.close()
 
@@ -59,8 +59,8 @@ async def start_serving(
         stack.callback(audit.close)
         listeners.append(audit.write)
     streaming_parts = StreamingParts(
-        Late(lambda: subresources.containers.Sessions()),
-        Late(lambda: console.RequestLog(_listen_to(listeners))),
+        Lazy(lambda: subresources.containers.Sessions()),
+        Lazy(lambda: console.RequestLog(_listen_to(listeners))),
     )
     siblings = None if worker is None else workers.Siblings(worker)
     endpoints = _endpoints(core, progress, siblings)
@@ -87,7 +87,7 @@ async def start_serving(
 
 async def _close_forwarded(parts: Parts) -> None:
     """Disconnect forwarded requests, because watches of other servers do not end by themselves."""
-    aggregator = parts.aggregator.made
+    aggregator = parts.aggregator.value_if_created
     if aggregator is not None:
         await aggregator.close()
 
@@ -110,7 +110,7 @@ def _application(
             core.resources,
             handlers,
             parts.streams.serve,
-            Late(lambda: _subresources(parts, handlers, streaming)),
+            Lazy(lambda: _subresources(parts, handlers, streaming)),
             core.registry.worker,
         ),
         access=core.security.access,
@@ -127,7 +127,7 @@ def _application(
         else None,
         on_request=options.on_request,
         records_bodies=options.record_bodies,
-        pages=created_on_first_use(Late(lambda: console.Pages())),
+        pages=created_on_first_use(Lazy(lambda: console.Pages())),
         listeners=listeners,
     )
 
@@ -173,7 +173,7 @@ def _paths(
     core = parts.core
     documents = issuer.Issuer(core.security.authenticator.accounts, lambda: core.listener.url)
     minor = core.options.release.minor
-    groups = created_on_first_use(Late(lambda: discovery.Discovery(core.resources, minor)))
+    groups = created_on_first_use(Lazy(lambda: discovery.Discovery(core.resources, minor)))
     return {
         "/": handlers.root,
         "/index.html": handlers.root,
@@ -186,13 +186,13 @@ def _paths(
         "/version": handlers.version,
         "/metrics": handlers.metrics,
         "/metrics/slis": handlers.levels,
-        "/debug/": created_on_first_use(Late(lambda: discovery.Debugging(core.base.store))),
-        "/inkube/": created_on_first_use(Late(lambda: _control(parts, start))),
+        "/debug/": created_on_first_use(Lazy(lambda: discovery.Debugging(core.base.store))),
+        "/inkube/": created_on_first_use(Lazy(lambda: _control(parts, start))),
         "/debug/requests": created_on_first_use(streaming.request_log),
         "/api/": groups,
         "/apis/": groups,
         "/openapi/": created_on_first_use(
-            Late(
+            Lazy(
                 lambda: discovery.OpenAPI(
                     core.resources,
                     core.registry.worker,
@@ -208,7 +208,7 @@ def _control(parts: Parts, start: Start) -> "control.Control":
     """Return the endpoint below `/inkube/`."""
     actions = root.ServerActions(parts, start)
     parts.core.exit_stack.push_async_callback(actions.close)
-    shared = created_on_first_use(Late(lambda: _shared_streams(parts)))
+    shared = created_on_first_use(Lazy(lambda: _shared_streams(parts)))
     return control.Control(actions, {watching.SHARED: shared})
 
 

@@ -211,7 +211,7 @@ class Framer:
 
     def _frame(self, kind: str, value: Object) -> bytes:
         if self._form.protobuf:
-            frame = protobuf.envelopes.watch_event(kind, protobuf.envelopes.sealed(value))
+            frame = protobuf.envelopes.watch_event(kind, protobuf.envelopes.encode_envelope(value))
         else:
             frame = _line(kind, orjson.dumps(value))
         return self._pack(frame)

@@ -17,12 +17,12 @@ from inkube.schemas import patch as patches
 from inkube.schemas import status
 from inkube.schemas.objects import Object
 from inkube.schemas.webhooks import (
-    Answer,
     Hook,
     InvalidAnswerError,
     Rejection,
     ReplyError,
     RequestView,
+    ReviewResponse,
     review,
 )
 from inkube.storage import BaseStore
@@ -116,7 +116,7 @@ class Dispatcher:
 
     async def _call_hook(
         self, hook: Hook, admission: HookAdmission, view: RequestView, *, is_mutating: bool
-    ) -> Answer:
+    ) -> ReviewResponse:
         """Call one webhook and return its response, with warnings and annotations added to the
         request.
 
@@ -130,7 +130,7 @@ class Dispatcher:
         seconds = min(hook.seconds, admission.call.timeout)
         try:
             document = await self._caller.post(hook.client, body, version=version, seconds=seconds)
-            answer = review.read(document, uid=uid, version=version, mutating=is_mutating)
+            answer = review.read(document, uid=uid, version=version, is_mutating=is_mutating)
         except ReplyError as error:
             raise CallFailed(f"failed to call webhook: {error}") from error
         except InvalidAnswerError as error:
@@ -144,7 +144,7 @@ class Dispatcher:
         return answer
 
 
-def _operations(hook: Hook, response: Answer, view: RequestView) -> list[Any]:
+def _operations(hook: Hook, response: ReviewResponse, view: RequestView) -> list[Any]:
     """Return the operations of the JSON patch in the response of a mutating webhook.
 
     Raises CallFailed for an invalid patch, and StatusError 500 for a patch without an object, as in

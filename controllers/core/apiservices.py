@@ -120,7 +120,7 @@ class AvailabilityController:
             if finding is not None:
                 return finding
         why = await self._servers.check(registration.name)
-        return availability.failed(why) if why else availability.PASSED
+        return availability.failed_check(why) if why else availability.PASSED
 
     async def _write(self, obj: Object, finding: Finding) -> None:
         status = availability.next_status(obj, finding, meta.format_time(self._clock.now()))

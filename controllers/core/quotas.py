@@ -67,7 +67,7 @@ class QuotaController:
         used = {}
         listed: dict[tuple[str, str], list[Object]] = {}
         for name in sorted(quotas.hard(quota)):
-            place = quotas.counted(name)
+            place = quotas.counted_resource(name)
             if place is None:
                 continue
             if place not in listed:

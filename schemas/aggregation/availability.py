@@ -16,20 +16,22 @@ Finding = tuple[str, str, str]
 """Status, reason and message."""
 
 
-def of_service(wanted: Service, service: Object | None, slices: Iterable[Object]) -> Finding | None:
+def of_service(
+    reference: Service, service: Object | None, slices: Iterable[Object]
+) -> Finding | None:
     """Return why the service cannot be reached, or None if a request must decide.
 
     `slices` are the service's EndpointSlices.
     """
-    named = f"service/{wanted.name} in {quote(wanted.namespace)}"
+    named = f"service/{reference.name} in {quote(reference.namespace)}"
     if service is None:
         return "False", "ServiceNotFound", f"{named} is not present"
     spec = service.get("spec") or {}
     if spec.get("type", "ClusterIP") != "ClusterIP":
         return None
-    ports = [one for one in spec.get("ports") or () if one.get("port") == wanted.port]
+    ports = [one for one in spec.get("ports") or () if one.get("port") == reference.port]
     if not ports:
-        text = f"{named} is not listening on port {wanted.port}"
+        text = f"{named} is not listening on port {reference.port}"
         return "False", "ServicePortError", text
     found, name = list(slices), ports[0].get("name") or ""
     if not found:
@@ -59,9 +61,9 @@ def was_asked(finding: Finding) -> bool:
     return finding[1] in (PASSED[1], _FAILED)
 
 
-def failed(why: str) -> Finding:
+def failed_check(message: str) -> Finding:
     """Return the finding for a server whose discovery failed."""
-    return "False", _FAILED, why
+    return "False", _FAILED, message
 
 
 def next_status(obj: Object, finding: Finding, now: str) -> Object | None:

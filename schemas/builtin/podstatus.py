@@ -9,16 +9,16 @@ def is_ready(pod: Object) -> bool:
     return any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
 
 
-def set_condition(status: Object, made: Object) -> None:
+def set_condition(status: Object, condition: Object) -> None:
     """Put a condition in the place of the one of its type (podutil.UpdatePodCondition).
 
     Its lastTransitionTime stays the older one where its status does not change.
     """
     conditions: list[Object] = status.setdefault("conditions", [])
     for index, present in enumerate(conditions):
-        if present["type"] == made["type"]:
-            if present["status"] == made["status"] and present.get("lastTransitionTime"):
-                made["lastTransitionTime"] = present["lastTransitionTime"]
-            conditions[index] = made
+        if present["type"] == condition["type"]:
+            if present["status"] == condition["status"] and present.get("lastTransitionTime"):
+                condition["lastTransitionTime"] = present["lastTransitionTime"]
+            conditions[index] = condition
             return
-    conditions.append(made)
+    conditions.append(condition)

@@ -1,7 +1,7 @@
 """Resource quotas: the usage of an object, the quotas that apply to it, and their requirements.
 
 Amounts are `Quantity`, by the resource names of quotas. Each name applies to one kind, which
-`counted` returns. Follows apiserver/pkg/quota/v1 and pkg/quota/v1/evaluator/core.
+`counted_resource` returns. Follows apiserver/pkg/quota/v1 and pkg/quota/v1/evaluator/core.
 """
 
 from collections.abc import Iterable, Mapping
@@ -42,7 +42,7 @@ def hard(quota: Object) -> dict[str, str]:
     return (quota.get("spec") or {}).get("hard") or {}
 
 
-def counted(name: str) -> tuple[str, str] | None:
+def counted_resource(name: str) -> tuple[str, str] | None:
     """Return the group and plural of the objects that a quota name counts; None for an unknown
     name."""
     if name.startswith(_COUNT):
@@ -75,7 +75,7 @@ def charges_updates(group: str, plural: str) -> bool:
 
 def about(quota: Object, group: str, plural: str) -> list[str]:
     """Return the names in a quota that count objects of a kind."""
-    return [name for name in hard(quota) if counted(name) == (group, plural)]
+    return [name for name in hard(quota) if counted_resource(name) == (group, plural)]
 
 
 def usage(group: str, plural: str, obj: Object) -> Amounts:
@@ -98,7 +98,7 @@ def usage(group: str, plural: str, obj: Object) -> Amounts:
 
 def total(quota: Object, name: str, objects: Iterable[Object]) -> Quantity:
     """Return the usage of a name by all objects that match the quota."""
-    place = counted(name)
+    place = counted_resource(name)
     amount = quantity.ZERO
     for obj in objects:
         if place is not None and matches(quota, *place, obj):
@@ -283,23 +283,27 @@ def _said(container: Object) -> set[str]:
     return {*requests, *(f"{_REQUESTS}{n}" for n in requests), *(f"{_LIMITS}{n}" for n in limits)}
 
 
-def exceeded(bounds: Mapping[str, str], used: Amounts, requested: Amounts) -> list[str]:
+def exceeded(bounds: Mapping[str, str], usage: Amounts, requested: Amounts) -> list[str]:
     """Return the names whose usage would exceed the limits."""
     return [
         name
         for name, amount in sorted(requested.items())
-        if used[name].add(amount) > quantity.parse(bounds[name])
+        if usage[name].add(amount) > quantity.parse(bounds[name])
     ]
 
 
 def refusal(
-    quota: str, beyond: list[str], requested: Amounts, used: Amounts, bounds: Mapping[str, str]
+    quota: str,
+    exceeded_names: list[str],
+    requested: Amounts,
+    usage: Amounts,
+    bounds: Mapping[str, str],
 ) -> str:
     """Return the reference's text for exceeded names."""
     shown: tuple[dict[str, str], ...] = (
-        {name: quantity.canonical(requested[name]) for name in beyond},
-        {name: quantity.canonical(used[name]) for name in beyond},
-        {name: bounds[name] for name in beyond},
+        {name: quantity.canonical(requested[name]) for name in exceeded_names},
+        {name: quantity.canonical(usage[name]) for name in exceeded_names},
+        {name: bounds[name] for name in exceeded_names},
     )
-    asked, there, most = (",".join(f"{n}={one[n]}" for n in beyond) for one in shown)
+    asked, there, most = (",".join(f"{n}={one[n]}" for n in exceeded_names) for one in shown)
     return f"exceeded quota: {quota}, requested: {asked}, used: {there}, limited: {most}"

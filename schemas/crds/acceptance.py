@@ -80,40 +80,42 @@ def _untrusted(spec: Object) -> Object | None:
     return _INVALID_BUNDLE if bundle and not certificates.is_valid(bundle) else None
 
 
-def _accept(wanted: Object, accepted: Object, taken: _UsedNames) -> tuple[Object, Object | None]:
+def _accept(
+    requested: Object, accepted: Object, used_names: _UsedNames
+) -> tuple[Object, Object | None]:
     """The accepted names, and the last conflict as a condition."""
     names = {"kind": "", "plural": "", **accepted}
     conflict: Object | None = None
     for key, used, reason in (
-        ("plural", taken.resources, "PluralConflict"),
-        ("singular", taken.resources, "SingularConflict"),
-        ("shortNames", taken.resources, "ShortNamesConflict"),
-        ("kind", taken.kinds, "KindConflict"),
-        ("listKind", taken.kinds, "ListKindConflict"),
+        ("plural", used_names.resources, "PluralConflict"),
+        ("singular", used_names.resources, "SingularConflict"),
+        ("shortNames", used_names.resources, "ShortNamesConflict"),
+        ("kind", used_names.kinds, "KindConflict"),
+        ("listKind", used_names.kinds, "ListKindConflict"),
     ):
-        clashes = _clashes(wanted.get(key), accepted.get(key), used)
+        clashes = _clashes(requested.get(key), accepted.get(key), used)
         if clashes:
             text = clashes[0] if len(clashes) == 1 else f"[{', '.join(clashes)}]"
             conflict = conditions.condition(conditions.NAMES_ACCEPTED, "False", reason, text)
         else:
-            _put(names, key, wanted)
-    _put(names, "categories", wanted)
+            _put(names, key, requested)
+    _put(names, "categories", requested)
     return names, conflict
 
 
-def _clashes(wanted: Any, accepted: Any, used: set[str]) -> list[str]:
-    if isinstance(wanted, list):
-        fresh = [name for name in wanted if name not in (accepted or ())]
+def _clashes(requested: Any, accepted: Any, used: set[str]) -> list[str]:
+    if isinstance(requested, list):
+        fresh = [name for name in requested if name not in (accepted or ())]
     else:
-        fresh = [wanted] if wanted and wanted != accepted else []
+        fresh = [requested] if requested and requested != accepted else []
     return list(
         dict.fromkeys(f"{gotext.quote(name)} is already in use" for name in fresh if name in used)
     )
 
 
-def _put(names: Object, key: str, wanted: Object) -> None:
-    if wanted.get(key):
-        names[key] = copy.copy(wanted[key])
+def _put(names: Object, key: str, requested: Object) -> None:
+    if requested.get(key):
+        names[key] = copy.copy(requested[key])
     elif key in ("kind", "plural"):
         names[key] = ""
     else:

@@ -57,29 +57,29 @@ def has_any(schema: Object) -> bool:
     return any(isinstance(node, dict) and has_any(node) for node in below)
 
 
-def _node(node: Object, path: str, place: _Position) -> Iterator[FieldError]:
+def _node(node: Object, path: str, position: _Position) -> Iterator[FieldError]:
     """The errors of a node and its children.
 
     Additional properties are not visited, because other checks forbid defaults in them.
     """
     is_embedded = node.get(EMBEDDED, False)
     if is_embedded:
-        place = _Position(node, minor=place.minor)
+        position = _Position(node, minor=position.minor)
     if "default" in node and not _is_plain(node):
-        check = _inside_metadata if place.inside_metadata else _value
-        yield from check(node, f"{path}.default", place)
+        check = _inside_metadata if position.inside_metadata else _value
+        yield from check(node, f"{path}.default", position)
     items = node.get("items")
     if items is not None and not _BELOW_NOTHING(items):
-        below = replace(place, way=(*place.way, 0))
+        below = replace(position, way=(*position.way, 0))
         yield from _node(items, f"{path}.items", below)
     for name, child in node.get("properties", {}).items():
         if _BELOW_NOTHING(child) or _is_leaf(child):
             continue
         below = _Position(
-            place.resource,
-            (*place.way, name),
-            place.inside_metadata or (is_embedded and name in _META_FIELDS),
-            place.minor,
+            position.resource,
+            (*position.way, name),
+            position.inside_metadata or (is_embedded and name in _META_FIELDS),
+            position.minor,
         )
         yield from _node(child, f"{path}.properties[{name}]", below)
 
@@ -110,12 +110,12 @@ def _is_plain(node: Object) -> bool:
     )
 
 
-def _value(node: Object, path: str, place: _Position) -> Iterator[FieldError]:
+def _value(node: Object, path: str, position: _Position) -> Iterator[FieldError]:
     """The errors of a default. A node without errors is checked once for all versions and kinds."""
-    key = _FINE.key(node, place.minor)
+    key = _FINE.key(node, position.minor)
     if _FINE.get(key):
         return
-    errors = list(_value_errors(node, path, place.minor))
+    errors = list(_value_errors(node, path, position.minor))
     if not errors:
         _FINE.put(key, True)
     yield from errors
@@ -152,21 +152,21 @@ def _keywords(schema: CompiledSchema, value: Any, path: str, minor: int) -> Iter
         yield from cel.run_on_default(dict(schema.schema), value, path, minor)
 
 
-def _inside_metadata(node: Object, path: str, place: _Position) -> Iterator[FieldError]:
+def _inside_metadata(node: Object, path: str, position: _Position) -> Iterator[FieldError]:
     """The errors of a default in metadata, checked in a resource with no other members."""
     value: Any = copy.deepcopy(node["default"])
-    for step in reversed(place.way):
+    for step in reversed(position.way):
         value = [value] if step == 0 else {step: value}
     found = _in_resource(
-        CompiledSchema(place.resource, resource_root=False), {**_VALIDATION, **value}
+        CompiledSchema(position.resource, resource_root=False), {**_VALIDATION, **value}
     )
     if found:
         texts = within_limits(found)[1]
         joined = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
         yield invalid(path, node["default"], f"must result in valid metadata: {joined}")
         return
-    schema = CompiledSchema(node, resource_root=False, minor=place.minor)
-    yield from _keywords(schema, node["default"], path, place.minor)
+    schema = CompiledSchema(node, resource_root=False, minor=position.minor)
+    yield from _keywords(schema, node["default"], path, position.minor)
 
 
 def _in_resource(schema: CompiledSchema, value: Any) -> list[FieldError]:

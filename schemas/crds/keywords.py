@@ -33,20 +33,20 @@ def validate(schema: Object, path: str) -> list[FieldError]:
 
 
 def _node(
-    node: Object, path: str, place: _Position, *, is_root: bool = False
+    node: Object, path: str, position: _Position, *, is_root: bool = False
 ) -> Iterator[FieldError]:
     if not node.keys() <= _HARMLESS:
-        yield from _keywords(node, path, place)
+        yield from _keywords(node, path, position)
     additional = node.get("additionalProperties")
     if additional is not None:
-        yield from _additional(node, path, place)
+        yield from _additional(node, path, position)
     if "properties" in node:
-        yield from _properties(node, path, place, is_root=is_root)
+        yield from _properties(node, path, position, is_root=is_root)
     items = node.get("items")
     if isinstance(items, dict):
-        yield from _node(items, f"{path}.items", place)
+        yield from _node(items, f"{path}.items", position)
     if not _BRANCHES.isdisjoint(node) or isinstance(items, list):
-        yield from _branches(node, path, place)
+        yield from _branches(node, path, position)
     kind = node.get("type")
     if kind is not None and kind not in _TYPES:
         yield from _type(kind, f"{path}.type")
@@ -75,10 +75,10 @@ _HARMLESS = frozenset(
 _BRANCHES = frozenset({"allOf", "anyOf", "oneOf", "not", "definitions", "dependencies"})
 
 
-def _keywords(node: Object, path: str, place: _Position) -> Iterator[FieldError]:
+def _keywords(node: Object, path: str, position: _Position) -> Iterator[FieldError]:
     """The errors of the less common keywords."""
-    if place.no_defaults and "default" in node:
-        yield forbidden(f"{path}.default", f"must not be set {place.no_defaults}")
+    if position.no_defaults and "default" in node:
+        yield forbidden(f"{path}.default", f"must not be set {position.no_defaults}")
     for key in ("id", "patternProperties", "definitions"):
         if node.get(key):
             yield forbidden(f"{path}.{key}", f"{key} is not supported")
@@ -87,7 +87,7 @@ def _keywords(node: Object, path: str, place: _Position) -> Iterator[FieldError]
             yield forbidden(f"{path}.{key}", f"{key} is not supported")
     if isinstance(node.get("items"), list) and node["items"]:
         yield forbidden(f"{path}.items", "items must be a schema object and not an array")
-    if place.inside_metadata and node.get(schemastructure.EMBEDDED):
+    if position.inside_metadata and node.get(schemastructure.EMBEDDED):
         yield forbidden(
             f"{path}.{schemastructure.EMBEDDED}", "must not be used inside of resource meta"
         )
@@ -100,40 +100,40 @@ def _keywords(node: Object, path: str, place: _Position) -> Iterator[FieldError]
         yield invalid(f"{path}.{schemastructure.PRESERVE}", False, "must be true or undefined")
 
 
-def _additional(node: Object, path: str, place: _Position) -> Iterator[FieldError]:
+def _additional(node: Object, path: str, position: _Position) -> Iterator[FieldError]:
     additional, path = node["additionalProperties"], f"{path}.additionalProperties"
     if node.get("properties") and additional is not True:
         yield forbidden(path, "additionalProperties and properties are mutual exclusive")
     if isinstance(additional, dict):
-        if place.inside_metadata:
-            place = replace(place, no_defaults=_NO_DEFAULTS)
-        yield from _node(additional, path, place)
+        if position.inside_metadata:
+            position = replace(position, no_defaults=_NO_DEFAULTS)
+        yield from _node(additional, path, position)
 
 
 def _properties(
-    node: Object, path: str, place: _Position, *, is_root: bool
+    node: Object, path: str, position: _Position, *, is_root: bool
 ) -> Iterator[FieldError]:
     has_metadata = is_root or node.get(schemastructure.EMBEDDED)
     for name, child in node["properties"].items():
-        below = place
+        below = position
         if has_metadata and name in _META_FIELDS:
-            reason = f"in top-level {name}" if is_root else place.no_defaults
+            reason = f"in top-level {name}" if is_root else position.no_defaults
             below = _Position(reason, inside_metadata=True)
         is_simple = schemastructure.is_simple(child) and rules.KEY not in child
         if not is_simple or (below.no_defaults and "default" in child):
             yield from _node(child, f"{path}.properties[{name}]", below)
 
 
-def _branches(node: Object, path: str, place: _Position) -> Iterator[FieldError]:
+def _branches(node: Object, path: str, position: _Position) -> Iterator[FieldError]:
     if "not" in node:
-        yield from _node(node["not"], f"{path}.not", place)
+        yield from _node(node["not"], f"{path}.not", position)
     lists = [(key, node.get(key) or ()) for key in ("allOf", "oneOf", "anyOf")]
     if isinstance(node.get("items"), list):
         lists.append(("items", node["items"]))
     for key, branches in lists:
         for index, branch in enumerate(branches):
-            yield from _node(branch, f"{path}.{key}[{index}]", place)
+            yield from _node(branch, f"{path}.{key}[{index}]", position)
     for key in ("definitions", "dependencies"):
         for name, branch in (node.get(key) or {}).items():
             if isinstance(branch, dict):
-                yield from _node(branch, f"{path}.{key}[{name}]", place)
+                yield from _node(branch, f"{path}.{key}[{name}]", position)

@@ -36,25 +36,25 @@ def validate_choice(value: str, path: str, choices: tuple[str, ...]) -> Iterator
         yield not_supported(path, value, choices)
 
 
-def validate_required(wanted: Object, path: str) -> Iterator[FieldError]:
+def validate_required(names: Object, path: str) -> Iterator[FieldError]:
     """The errors of missing names in a spec; a status does not need them."""
     for key in ("plural", "singular", "kind", "listKind"):
-        if not wanted.get(key):
+        if not names.get(key):
             yield required(f"{path}.{key}")
 
 
-def validate(wanted: Object, path: str) -> Iterator[FieldError]:
+def validate(names: Object, path: str) -> Iterator[FieldError]:
     """The errors in the format of a kind's names, in spec or status."""
     for key in ("plural", "singular"):
-        yield from _label(wanted.get(key), f"{path}.{key}")
+        yield from _label(names.get(key), f"{path}.{key}")
     for key in ("kind", "listKind"):
-        yield from _mixed_case(wanted.get(key), f"{path}.{key}")
-    for index, name in enumerate(wanted.get("shortNames") or ()):
+        yield from _mixed_case(names.get(key), f"{path}.{key}")
+    for index, name in enumerate(names.get("shortNames") or ()):
         yield from _label(name, f"{path}.shortNames[{index}]", required=True)
-    kind, list_kind = wanted.get("kind"), wanted.get("listKind")
+    kind, list_kind = names.get("kind"), names.get("listKind")
     if kind and kind == list_kind:
         yield invalid(f"{path}.listKind", list_kind, "kind and listKind may not be the same")
-    for index, name in enumerate(wanted.get("categories") or ()):
+    for index, name in enumerate(names.get("categories") or ()):
         yield from _label(name, f"{path}.categories[{index}]", required=True)
 
 

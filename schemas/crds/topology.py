@@ -47,10 +47,10 @@ def validate(node: Object, path: str) -> Iterator[FieldError]:
             yield from _key_properties(node.get(MAP_KEYS, ()), single, f"{path}.items")
 
 
-def _typed(node: Object, wanted: str, keyword: str, path: str) -> Iterator[FieldError]:
+def _typed(node: Object, expected: str, keyword: str, path: str) -> Iterator[FieldError]:
     kind = node.get("type", "")
-    if kind != wanted:
-        at, detail = f"{path}.type", f"must be {wanted} if {keyword} is specified"
+    if kind != expected:
+        at, detail = f"{path}.type", f"must be {expected} if {keyword} is specified"
         yield invalid(at, kind, detail) if kind else required(at, detail)
 
 

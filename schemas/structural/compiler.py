@@ -160,14 +160,14 @@ def required_step(names: tuple[str, ...]) -> Step:
     return check_required
 
 
-def _property_count_step(least: int | None, most: int | None) -> Step:
+def _property_count_step(minimum: int | None, maximum: int | None) -> Step:
     """The step that checks the number of members; it does not hide the errors of members."""
 
     def check_count(value: Any, path: Path, errors: Sink) -> None:
         size = len(value)
-        if least is not None and size < least:
-            add_invalid(path, size, f"should have at least {least} properties", errors)
-        if most is not None and size > most:
-            errors.append(too_many(field(path), size, most))
+        if minimum is not None and size < minimum:
+            add_invalid(path, size, f"should have at least {minimum} properties", errors)
+        if maximum is not None and size > maximum:
+            errors.append(too_many(field(path), size, maximum))
 
     return check_count

@@ -65,11 +65,11 @@ def add_invalid(path: Path, value: Any, text: str, errors: Sink) -> None:
     errors.append(invalid(place or NO_FIELD, value, f"{place} in body {text}"))
 
 
-def add_type_error(path: Path, wanted: str, shown: str, errors: Sink) -> None:
-    """Add the error for a value of another type; `shown` is the name of its type."""
+def add_type_error(path: Path, expected: str, actual: str, errors: Sink) -> None:
+    """Add the error for a value of another type; `actual` is the name of its type."""
     place = fieldpaths.text(path)
-    text = f"{place} in body must be of type {wanted}: {gotext.quote(shown)}"
-    errors.append(type_invalid(place or NO_FIELD, shown, text))
+    text = f"{place} in body must be of type {expected}: {gotext.quote(actual)}"
+    errors.append(type_invalid(place or NO_FIELD, actual, text))
 
 
 def placeless(text: str) -> FieldError:

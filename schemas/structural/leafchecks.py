@@ -66,14 +66,14 @@ def type_fails(node: Node, value: Any) -> bool:
     return bool(found)
 
 
-def _always_wrong(wanted: str, shown: str) -> Step:
-    return lambda _value, path, errors: add_type_error(path, wanted, shown, errors)
+def _always_wrong(expected: str, type_name: str) -> Step:
+    return lambda _value, path, errors: add_type_error(path, expected, type_name, errors)
 
 
-def _whole_number(wanted: str, shown: str) -> Step:
+def _whole_number(expected: str, type_name: str) -> Step:
     def check_whole(value: Any, path: Path, errors: Sink) -> None:
         if not numbers.is_whole(value):
-            add_type_error(path, wanted, shown, errors)
+            add_type_error(path, expected, type_name, errors)
 
     return check_whole
 

@@ -6,8 +6,8 @@ from inkube.schemas.webhooks import review as review
 from inkube.schemas.webhooks.conversionreview import ConversionError as ConversionError
 from inkube.schemas.webhooks.matching import Hook as Hook
 from inkube.schemas.webhooks.replies import ReplyError as ReplyError
-from inkube.schemas.webhooks.review import Answer as Answer
 from inkube.schemas.webhooks.review import Facts as Facts
 from inkube.schemas.webhooks.review import InvalidAnswerError as InvalidAnswerError
 from inkube.schemas.webhooks.review import Rejection as Rejection
 from inkube.schemas.webhooks.review import RequestView as RequestView
+from inkube.schemas.webhooks.review import ReviewResponse as ReviewResponse

@@ -41,13 +41,13 @@ def hold(expressions: Sequence[str], variables: Mapping[str, Any], *, ignores: b
         raise ConditionError(str(error)) from error
 
 
-def validate(found: Sequence[dict[str, Any]], path: str) -> list[FieldError]:
+def validate(conditions: Sequence[dict[str, Any]], path: str) -> list[FieldError]:
     """Return the errors in the conditions of a configuration (validateMatchConditions)."""
     errors: list[FieldError] = []
-    if len(found) > MAX_CONDITIONS:
-        errors.append(fielderrors.too_many(path, len(found), MAX_CONDITIONS))
+    if len(conditions) > MAX_CONDITIONS:
+        errors.append(fielderrors.too_many(path, len(conditions), MAX_CONDITIONS))
     seen: set[str] = set()
-    for index, condition in enumerate(found):
+    for index, condition in enumerate(conditions):
         place, name = f"{path}[{index}]", condition.get("name") or ""
         errors += _expression_errors(condition.get("expression") or "", f"{place}.expression")
         if not name:

@@ -28,19 +28,19 @@ def review_version(accepted: Sequence[str]) -> str:
     return next(version for version in accepted if version in _SPOKEN)
 
 
-def build(objects: Sequence[Object], wanted: str, *, uid: str, version: str) -> bytes:
-    """Return the body of a review that requests objects in the apiVersion `wanted`."""
+def build(objects: Sequence[Object], api_version: str, *, uid: str, version: str) -> bytes:
+    """Return the body of a review that requests objects in the apiVersion `api_version`."""
     review = {
         "kind": KIND,
         "apiVersion": f"{GROUP}/{version}",
-        "request": {"uid": uid, "desiredAPIVersion": wanted, "objects": list(objects)},
+        "request": {"uid": uid, "desiredAPIVersion": api_version, "objects": list(objects)},
         "response": {"uid": "", "convertedObjects": None, "result": {"metadata": {}}},
     }
     return orjson.dumps(review)
 
 
 def read(
-    document: Object, objects: Sequence[Object], wanted: str, *, uid: str, version: str
+    document: Object, objects: Sequence[Object], api_version: str, *, uid: str, version: str
 ) -> list[Object]:
     """Return the converted objects, each with its old metadata. Raises ConversionError."""
     source = f"{objects[0]['apiVersion']}, Kind={objects[0]['kind']}"
@@ -60,7 +60,7 @@ def read(
         if not isinstance(found, dict):
             raise ConversionError(cannot_unmarshal(found, "map[string]interface {}").text)
     for index, (found, obj) in enumerate(zip(converted, objects, strict=True)):
-        _check_type(found, obj, wanted, f"{webhook} returned invalid object at index {index}")
+        _check_type(found, obj, api_version, f"{webhook} returned invalid object at index {index}")
     return [_restored(found, obj, webhook) for found, obj in zip(converted, objects, strict=True)]
 
 
@@ -75,19 +75,19 @@ def _refusal(response: Object, uid: str, version: str) -> str:
     return str(result.get("message") or f"response.result.status was '{state}', not 'Success'")
 
 
-def _check_type(found: Object, obj: Object, wanted: str, where: str) -> None:
-    version, kind = found.get("apiVersion", ""), found.get("kind", "")
-    if version != wanted:
+def _check_type(converted: Object, obj: Object, api_version: str, where: str) -> None:
+    version, kind = converted.get("apiVersion", ""), converted.get("kind", "")
+    if version != api_version:
         raise ConversionError(
-            f"{where}: invalid groupVersion (expected {wanted}, received {version})"
+            f"{where}: invalid groupVersion (expected {api_version}, received {version})"
         )
     if kind != obj["kind"]:
         raise ConversionError(f"{where}: invalid kind (expected {obj['kind']}, received {kind})")
 
 
-def _restored(found: Object, obj: Object, webhook: str) -> Object:
+def _restored(converted: Object, obj: Object, webhook: str) -> Object:
     """Return the converted object with its old metadata, apart from labels and annotations."""
-    before, after = obj.get("metadata") or {}, found.get("metadata") or {}
+    before, after = obj.get("metadata") or {}, converted.get("metadata") or {}
     for member, described in _SAME:
         was, now = before.get(member) or "", after.get(member) or ""
         if was != now:
@@ -103,7 +103,7 @@ def _restored(found: Object, obj: Object, webhook: str) -> Object:
             raise ConversionError(f"{webhook} returned invalid metadata: {error}") from error
         if values:
             metadata[member] = values
-    return {**found, "metadata": metadata}
+    return {**converted, "metadata": metadata}
 
 
 def _strings(values: Any, member: str) -> Object:

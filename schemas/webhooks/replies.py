@@ -62,10 +62,10 @@ def document(
     return found
 
 
-def _check_kind(found: Object, version: str, expected: Kind) -> None:
+def _check_kind(actual: Object, version: str, expected: Kind) -> None:
     """Check apiVersion and kind. Missing ones are those of the expected kind."""
-    api_version = found.get("apiVersion") or f"{expected[0]}/{version}"
-    kind = found.get("kind") or expected[1]
+    api_version = actual.get("apiVersion") or f"{expected[0]}/{version}"
+    kind = actual.get("kind") or expected[1]
     if kind != expected[1] or api_version not in (
         f"{expected[0]}/v1",
         f"{expected[0]}/v1beta1",

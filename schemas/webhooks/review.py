@@ -72,10 +72,10 @@ class Facts:
     options: Object
 
 
-def request(facts: Facts, seen: RequestView, uid: str) -> Object:
+def request(facts: Facts, view: RequestView, uid: str) -> Object:
     """Return an AdmissionRequest without object and oldObject. It is also the variable `request` of
     conditions."""
-    found: Object = {"uid": uid, "kind": seen.kind._asdict(), "resource": seen.resource._asdict()}
+    found: Object = {"uid": uid, "kind": view.kind._asdict(), "resource": view.resource._asdict()}
     if facts.subresource:
         found["subResource"] = facts.subresource
     found["requestKind"] = facts.kind._asdict()
@@ -93,16 +93,16 @@ def request(facts: Facts, seen: RequestView, uid: str) -> Object:
     return found
 
 
-def build(facts: Facts, seen: RequestView, *, uid: str, version: str) -> bytes:
+def build(facts: Facts, view: RequestView, *, uid: str, version: str) -> bytes:
     """Return the AdmissionReview as JSON."""
-    asked = request(facts, seen, uid)
+    asked = request(facts, view, uid)
     dry_run, options = asked.pop("dryRun"), asked.pop("options")
-    asked |= {"object": seen.object, "oldObject": seen.old, "dryRun": dry_run, "options": options}
+    asked |= {"object": view.object, "oldObject": view.old, "dryRun": dry_run, "options": options}
     return orjson.dumps({"kind": KIND, "apiVersion": f"{GROUP}/{version}", "request": asked})
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ReviewResponse:
     """The response of a webhook."""
 
     allowed: bool
@@ -132,21 +132,21 @@ _STATUS = (
 )
 
 
-def read(document: Object, *, uid: str, version: str, mutating: bool) -> Answer:
+def read(document: Object, *, uid: str, version: str, is_mutating: bool) -> ReviewResponse:
     """Return the response in a decoded review. Raises InvalidAnswerError."""
     response = document.get("response")
     if response is not None:
         _check_types(response)
     try:
         _verify(document, response, uid=uid, version=version)
-        patch, patch_type = _patch(response or {}, version=version, mutating=mutating)
+        patch, patch_type = _patch(response or {}, version=version, is_mutating=is_mutating)
     except InvalidAnswerError as error:
         raise InvalidAnswerError(f"received invalid webhook response: {error}") from error
     response = response or {}
     warnings = tuple(response.get("warnings") or ())
     allowed = bool(response.get("allowed"))
     annotations = response.get("auditAnnotations") or {}
-    return Answer(allowed, response.get("status"), patch, patch_type, warnings, annotations)
+    return ReviewResponse(allowed, response.get("status"), patch, patch_type, warnings, annotations)
 
 
 def _verify(document: Object, response: Object | None, *, uid: str, version: str) -> None:
@@ -167,15 +167,15 @@ def _verify(document: Object, response: Object | None, *, uid: str, version: str
         )
 
 
-def _patch(response: Object, *, version: str, mutating: bool) -> tuple[bytes, str]:
+def _patch(response: Object, *, version: str, is_mutating: bool) -> tuple[bytes, str]:
     try:
         patch = base64.b64decode(response.get("patch") or "", validate=True)
     except binascii.Error as error:
         raise InvalidAnswerError(f"illegal base64 data: {error}") from error
     kind: str | None = response.get("patchType")
     if version != "v1":
-        return (patch, "JSONPatch") if mutating else (b"", "")
-    if not mutating:
+        return (patch, "JSONPatch") if is_mutating else (b"", "")
+    if not is_mutating:
         for member, found in (("patch", patch), ("patchType", kind is not None)):
             if found:
                 raise InvalidAnswerError(f"validating webhook may not return response.{member}")

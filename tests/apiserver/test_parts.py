@@ -10,7 +10,7 @@ import pytest
 
 import inkube
 from inkube.apiserver.root import parts
-from inkube.schemas.lazy import Late
+from inkube.schemas.lazy import Lazy
 
 APISERVER = Path(inkube.__file__).parent / "apiserver"
 _MADE = ("__init__", "__new__", "__post_init__")
@@ -113,10 +113,10 @@ async def test_what_few_servers_need_is_not_made() -> None:
         late = {
             field.name: getattr(server.parts, field.name)
             for field in fields(server.parts)
-            if isinstance(getattr(server.parts, field.name), Late)
+            if isinstance(getattr(server.parts, field.name), Lazy)
         }
         assert set(late) == {"aggregator", "environment", "client_authority"}
-        assert {name: each.made for name, each in late.items()} == dict.fromkeys(late)
+        assert {name: each.value_if_created for name, each in late.items()} == dict.fromkeys(late)
 
 
 def test_a_server_says_that_it_was_not_started() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from inkube.schemas.lazy import Late
+from inkube.schemas.lazy import Lazy
 
 
 def test_a_late_value_is_made_once() -> None:
@@ -12,22 +12,22 @@ def test_a_late_value_is_made_once() -> None:
         made.append(object())
         return made[-1]
 
-    late = Late(make)
+    late = Lazy(make)
     assert made == []
     assert late() is late()
     assert len(made) == 1
 
 
 def test_to_look_whether_it_was_made_makes_nothing() -> None:
-    late = Late(list)
-    assert late.made is None
+    late = Lazy(list)
+    assert late.value_if_created is None
     value = late()
-    assert late.made is value
+    assert late.value_if_created is value
 
 
 def test_none_is_a_value() -> None:
     calls: list[int] = []
-    late = Late(lambda: calls.append(1))
+    late = Lazy(lambda: calls.append(1))
     assert late() is None
     assert late() is None
     assert calls == [1]
@@ -42,7 +42,7 @@ def test_what_could_not_be_made_is_made_anew() -> None:
             raise error
         return "made"
 
-    late = Late(make)
+    late = Lazy(make)
     with pytest.raises(ValueError, match="not yet"):
         late()
     assert late() == "made"

@@ -130,7 +130,7 @@ def test_no_table_of_strings_names_modules() -> None:
 
 
 def test_what_data_names_is_found() -> None:
-    assert lazy.named("inkube.schemas.lazy", "Late") is lazy.Late
+    assert lazy.named("inkube.schemas.lazy", "Lazy") is lazy.Lazy
     with pytest.raises(AttributeError):
         lazy.named("inkube.schemas.lazy", "nothing_of_that_name")
 

@@ -31,11 +31,11 @@ def test_groups_go_by_their_highest_priority_and_versions_by_theirs() -> None:
 
 
 def test_a_condition_keeps_its_time_while_its_status_stays() -> None:
-    first = availability.next_status({}, availability.failed("a"), "then")
+    first = availability.next_status({}, availability.failed_check("a"), "then")
     assert first is not None
     obj = {"status": first}
-    assert availability.next_status(obj, availability.failed("a"), "now") is None
-    second = availability.next_status(obj, availability.failed("b"), "now")
+    assert availability.next_status(obj, availability.failed_check("a"), "now") is None
+    second = availability.next_status(obj, availability.failed_check("b"), "now")
     third = availability.next_status(obj, availability.PASSED, "now")
     assert second is not None
     assert third is not None

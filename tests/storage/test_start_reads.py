@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from inkube.storage import loading
 from inkube.storage.columns import Columns
-from inkube.storage.entry import Coder, Entry
+from inkube.storage.entry import Entry, EntryCodec
 from inkube.storage.loading import Loading
 from inkube.storage.log import FIRST_REVISION, Log, Record, Rows
 from inkube.storage.sql import sqlite
@@ -55,7 +55,7 @@ def test_the_last_state_of_each_key_counts(
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loading, "LEAST", least)
-        begun = Loading(Coder(Codec(), 0))
+        begun = Loading(EntryCodec(Codec(), 0))
         living: dict[str, tuple[str, int, int, bytes]] = {}
         rows = []
         for revision, (key, what) in enumerate(steps, 101):
@@ -74,7 +74,7 @@ def test_the_last_state_of_each_key_counts(
 
 def test_a_long_past_is_not_held_until_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "LEAST", 100)
-    begun = Loading(Coder(Codec(), 0))
+    begun = Loading(EntryCodec(Codec(), 0))
     for revision in range(10_000):
         begun.add(Rows((revision,), ("a",), (0,), (), (b"x",), (0,)))
         assert len(begun) <= 100
@@ -156,7 +156,7 @@ def test_parts_of_rows_are_all_of_them() -> None:
 
 def test_neither_are_objects_that_come_and_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "LEAST", 100)
-    begun = Loading(Coder(Codec(), 0))
+    begun = Loading(EntryCodec(Codec(), 0))
     for revision in range(0, 10_000, 2):
         rows = [(revision, f"{revision}", revision, False, b"x", 0)]
         rows.append((revision + 1, f"{revision}", revision, True, b"x", 0))

@@ -119,7 +119,7 @@ def packed(rng, body):
     """Encode the body as protobuf, with some bytes changed. A body without a message becomes
     nonsense."""
     try:
-        data = bytearray(envelopes.sealed(body))
+        data = bytearray(envelopes.encode_envelope(body))
     except (
         AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError,
         struct.error,

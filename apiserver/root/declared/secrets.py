@@ -12,7 +12,7 @@ from typing import Any
 from inkube.apiserver import auth
 from inkube.apiserver.auth import Keys
 from inkube.apiserver.root import declared
-from inkube.schemas.lazy import Late
+from inkube.schemas.lazy import Lazy
 from inkube.storage import Store, errors
 
 PREFIX = "/secure"
@@ -24,7 +24,7 @@ class StoredSecrets:
     def __init__(self, store: Store, keys: Keys) -> None:
         self._store = store
         # most servers never store a secure value
-        self._seal = Late(lambda: auth.Fernet(keys.load("key", auth.Fernet.generate_key)))
+        self._seal = Lazy(lambda: auth.Fernet(keys.load("key", auth.Fernet.generate_key)))
 
     async def put(self, entry: "declared.Entry") -> None:
         """Store the entry. It replaces an entry with the same namespace and name."""

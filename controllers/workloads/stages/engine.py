@@ -21,7 +21,7 @@ from inkube.controllers.workloads.stages.gotemplates import Function, RunError
 from inkube.controllers.workloads.stages.native import Natives
 from inkube.controllers.workloads.stages.stage import Stage
 from inkube.schemas.clock import Clock
-from inkube.schemas.lazy import Late
+from inkube.schemas.lazy import Lazy
 from inkube.schemas.meta import GVR
 from inkube.schemas.status import StatusError
 
@@ -305,7 +305,7 @@ class _Player:
             selector = waiting.stage.selector
             if selector is not None and selector.matches(obj):
                 return waiting
-        chance = Late(lambda: self._chance(key, obj))
+        chance = Lazy(lambda: self._chance(key, obj))
         stage = stages.choose_stage(self.stages, obj, chance)
         if stage is None:
             self._scheduled.pop(key, None)

@@ -107,18 +107,18 @@ def _put(into: Object, row: Row, value: Any) -> None:
         into[row.member] = value
 
 
-def _scalar(kind: str, data: bytes, place: int) -> tuple[Any, int]:
+def _scalar(kind: str, data: bytes, offset: int) -> tuple[Any, int]:
     if kind == "double":
-        if place + 8 > len(data):
+        if offset + 8 > len(data):
             raise WireError("unexpected EOF")
-        value: float = struct.unpack_from("<d", data, place)[0]
+        value: float = struct.unpack_from("<d", data, offset)[0]
         if not math.isfinite(value):
             raise WireError(f"a number is {value}, which JSON cannot tell")
-        return value, place + 8
-    number, place = wire.varint(data, place)
+        return value, offset + 8
+    number, offset = wire.varint(data, offset)
     if kind == "bool":
-        return number != 0, place
-    return wire.signed(number, 32 if kind == "int32" else 64), place
+        return number != 0, offset
+    return wire.signed(number, 32 if kind == "int32" else 64), offset
 
 
 def _entry(data: bytes, target: str, depth: int) -> tuple[str, Any]:

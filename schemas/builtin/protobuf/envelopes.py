@@ -22,7 +22,7 @@ def can_carry(gvk: GVK) -> bool:
     return bool(messages.of(gvk))
 
 
-def opened(body: bytes) -> tuple[str, str, bytes]:
+def decode_envelope(body: bytes) -> tuple[str, str, bytes]:
     """Return the apiVersion, the kind and the object's bytes. Raises WireError."""
     version = kind = ""
     raw, place, end = b"", len(PREFIX), len(body)
@@ -62,7 +62,7 @@ def item(api_version: str, kind: str) -> slice:
     return slice(len(_head(api_version, kind)), -len(TAIL))
 
 
-def sealed(obj: Object) -> bytes:
+def encode_envelope(obj: Object) -> bytes:
     """Return the envelope of an object with apiVersion and kind. Its kind must have a message.
 
     APIVersions has no apiVersion.

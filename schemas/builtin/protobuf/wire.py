@@ -45,26 +45,26 @@ def number(value: int) -> bytes:
     return size(value)
 
 
-def varint(data: bytes, place: int) -> tuple[int, int]:
+def varint(data: bytes, offset: int) -> tuple[int, int]:
     """Return an unsigned number and the position after it. Raises WireError."""
     value = shift = 0
     while True:
         if shift >= _MAX_SHIFT:
             raise WireError("proto: integer overflow")
-        if place >= len(data):
+        if offset >= len(data):
             raise WireError("unexpected EOF")
-        byte = data[place]
-        place += 1
+        byte = data[offset]
+        offset += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value & _MASK, place
+            return value & _MASK, offset
         shift += 7
 
 
-def end_of(data: bytes, place: int) -> tuple[int, int]:
-    """Return the start and the end of length-delimited bytes. `place` is the position of their
+def end_of(data: bytes, offset: int) -> tuple[int, int]:
+    """Return the start and the end of length-delimited bytes. `offset` is the position of their
     size. Raises WireError."""
-    length, start = varint(data, place)
+    length, start = varint(data, offset)
     if length >= _SIGN or start + length >= _SIGN:
         raise WireError("proto: negative length found during unmarshaling")
     if start + length > len(data):
@@ -72,21 +72,21 @@ def end_of(data: bytes, place: int) -> tuple[int, int]:
     return start, start + length
 
 
-def skip(data: bytes, place: int) -> int:
-    """Return the end of the unknown field that begins at `place`. Raises WireError."""
+def skip(data: bytes, offset: int) -> int:
+    """Return the end of the unknown field that begins at `offset`. Raises WireError."""
     depth, end = 0, len(data)
-    while place < end:
-        key, place = varint(data, place)
+    while offset < end:
+        key, offset = varint(data, offset)
         kind = key & 7
         if kind == VARINT:
-            _, place = varint(data, place)
+            _, offset = varint(data, offset)
         elif kind in (FIXED64, FIXED32):
-            place += 8 if kind == FIXED64 else 4
+            offset += 8 if kind == FIXED64 else 4
         elif kind == BYTES:
-            length, place = varint(data, place)
+            length, offset = varint(data, offset)
             if length >= _SIGN:
                 raise WireError("proto: negative length found during unmarshaling")
-            place += length
+            offset += length
         elif kind == START:
             depth += 1
         elif kind == END:
@@ -96,9 +96,9 @@ def skip(data: bytes, place: int) -> int:
         else:
             raise WireError(f"proto: illegal wireType {kind}")
         if depth == 0:
-            if place > end:
+            if offset > end:
                 break
-            return place
+            return offset
     raise WireError("unexpected EOF")
 
 

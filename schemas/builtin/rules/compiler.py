@@ -77,7 +77,7 @@ class Rules:
         try:
             return made.step()
         except (KeyError, ValueError, LookupError) as error:
-            raise RuleError(f"{line.where}: {line.field}: {error!r}") from error
+            raise RuleError(f"{line.location}: {line.field}: {error!r}") from error
 
 
 _MADE: Final[caches.Table[tuple[str, str, int], Rules]] = caches.Table(__name__, "_MADE", 8192)
@@ -100,7 +100,7 @@ class _LineCompiler:
         self._occasion = occasion
         self._minor = minor
         self._line = line
-        self._file = line.where.partition(":")[0].removesuffix(".rules")
+        self._file = line.location.partition(":")[0].removesuffix(".rules")
         self._element = line.element
         self._field = line.field.removesuffix(line.element)
         self._path = self._field.split(".")
@@ -133,7 +133,7 @@ class _LineCompiler:
         inner = self._step_of(parts)
         word = self._line.find("if")
         if word is not None:
-            whether = conditions.make(word.value, self._name, self._file, self._line.where)
+            whether = conditions.make(word.value, self._name, self._file, self._line.location)
 
             def conditional(frame: Frame, findings: Findings) -> None:
                 if whether(frame):
@@ -184,7 +184,7 @@ class _LineCompiler:
             return Part(None, _unique(word.value), ends=word.text == "ends")
         rule = words.WORDS.get(word.name)
         if rule is None:
-            raise RuleError(f"{self._line.where}: no word {word.name!r}")
+            raise RuleError(f"{self._line.location}: no word {word.name!r}")
         said = self._line.find("show")
         shown = "" if said is None else said.value
         subject = Subject(
@@ -193,7 +193,7 @@ class _LineCompiler:
             self._value(),
             self._element,
             self._file,
-            self._line.where,
+            self._line.location,
             goes=shown == "go",
         )
         check = rule.make(word, subject)
@@ -366,7 +366,7 @@ class _LineCompiler:
 
     def _key_of(self, member: str) -> Callable[[Any], Any]:
         if member.startswith("@"):
-            found: Callable[[Any], Any] = calls.find(self._file, member[1:], self._line.where)
+            found: Callable[[Any], Any] = calls.find(self._file, member[1:], self._line.location)
             return found
         return (lambda item: item.get(member)) if member else (lambda item: item)
 

@@ -17,21 +17,21 @@ Condition = Callable[[Frame], bool]
 _COMPARISON = re.compile(r"([^<>]+)([<>])(-?[0-9]+)")
 
 
-def make(text: str, type_name: str, file: str, where: str) -> Condition:
+def make(text: str, type_name: str, file: str, location: str) -> Condition:
     """Return the condition of a line on its struct. Raises RuleError."""
-    parts = [_part(part, type_name, file, where) for part in text.split(",")]
+    parts = [_part(part, type_name, file, location) for part in text.split(",")]
     if len(parts) == 1:
         return parts[0]
     return lambda frame: all(part(frame) for part in parts)
 
 
-def _part(text: str, type_name: str, file: str, where: str) -> Condition:
+def _part(text: str, type_name: str, file: str, location: str) -> Condition:
     if text.startswith("!"):
-        whether = _part(text[1:], type_name, file, where)
+        whether = _part(text[1:], type_name, file, location)
         return lambda frame: not whether(frame)
     if text.startswith("@"):
         name, parenthesis, argument = text[1:].partition("(")
-        found = calls.find(file, name, where)
+        found = calls.find(file, name, location)
         if parenthesis:
             return lambda frame: bool(found(argument.removesuffix(")"), frame))
         return lambda frame: bool(found(frame))

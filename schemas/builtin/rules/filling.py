@@ -102,18 +102,18 @@ def _own(name: str, line: Line, minor: int) -> Own | None:
     word = line.find("default") or line.find("defaults")
     if word is None:
         return None
-    file = line.where.partition(":")[0].removesuffix(".rules")
+    file = line.location.partition(":")[0].removesuffix(".rules")
     made: Own
     if word.name == "defaults":
-        made = calls.find(file, word.value, line.where)
+        made = calls.find(file, word.value, line.location)
     else:
         shape = shapes.at(name, line.path, minor)
         *outer, field = line.path
-        made = _inside(outer, _default(field, shape, word, file, line.where))
+        made = _inside(outer, _default(field, shape, word, file, line.location))
     condition = line.find("if")
     if condition is None:
         return made
-    whether = conditions.make(condition.value, name, file, line.where)
+    whether = conditions.make(condition.value, name, file, line.location)
 
     def conditional(obj: Object) -> None:
         if whether(Frame(obj, "", None, None, updates=False)):
@@ -259,7 +259,9 @@ def _gated_lines(name: str, minor: int) -> list[Line]:
 
 def _dropping(name: str, minor: int) -> list[Callable[[Object, Object | None], None]]:
     return [
-        calls.find(line.where.partition(":")[0].removesuffix(".rules"), word.value, line.where)
+        calls.find(
+            line.location.partition(":")[0].removesuffix(".rules"), word.value, line.location
+        )
         for line in _gated_lines(name, minor)
         if (word := line.find("drop")) is not None
     ]

@@ -44,11 +44,11 @@ class Word(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A field, or `self`, and its words. `where` is its place, such as `core.rules:12`."""
+    """A field, or `self`, and its words. `location` is its place, such as `core.rules:12`."""
 
     field: str
     words: tuple[Word, ...]
-    where: str
+    location: str
 
     @property
     def element(self) -> str:
@@ -87,9 +87,9 @@ class Paragraph(NamedTuple):
         return Line(field, words(rest, where), where)
 
 
-def holds(said: tuple[Word, ...], minor: int) -> bool:
+def holds(words: tuple[Word, ...], minor: int) -> bool:
     """Return whether `since=1.34` and `until=1.35` (both inclusive) include a minor."""
-    for word in said:
+    for word in words:
         if word.name in _RANGES:
             found = _SPOKEN.fullmatch(word.value)
             if found is None:

@@ -90,8 +90,8 @@ class _Checker:
         self.issues.append(Issue(node.pos, message))
         return ERROR
 
-    def _mismatch(self, node: Node, expected: Type, found: Type) -> Type:
-        shown = (self._bindings.resolve(expected), self._bindings.resolve(found))
+    def _mismatch(self, node: Node, expected: Type, actual: Type) -> Type:
+        shown = (self._bindings.resolve(expected), self._bindings.resolve(actual))
         return self._report(node, f"expected type '{shown[0]}' but found '{shown[1]}'")
 
     def _undeclared(self, node: Node, name: str) -> Type:

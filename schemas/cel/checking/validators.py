@@ -93,8 +93,8 @@ def _value_type(node: Node, *, is_optional: bool) -> Type:
     return node.type.params[0] if is_optional and types.is_optional(node.type) else node.type
 
 
-def _mismatch(node: Node, expected: Type, found: Type) -> Issue:
-    return Issue(node.pos, f"expected type '{expected}' but found '{found}'")
+def _mismatch(node: Node, expected: Type, actual: Type) -> Issue:
+    return Issue(node.pos, f"expected type '{expected}' but found '{actual}'")
 
 
 def _formats(root: Node) -> Iterator[Issue]:

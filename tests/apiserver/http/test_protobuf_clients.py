@@ -30,7 +30,7 @@ def opened(body):
     """The body inside its envelope (runtime.Unknown), which the table of messages describes,
     too."""
     assert body.startswith(envelopes.PREFIX), body
-    version, kind, data = envelopes.opened(body)
+    version, kind, data = envelopes.decode_envelope(body)
     group, _, short = version.rpartition("/")
     return GVK(group, short, kind), data
 
@@ -73,7 +73,7 @@ class Client:
         self._web = web
 
     async def ask(self, method, path, obj=None):
-        body = None if obj is None else envelopes.sealed(obj)
+        body = None if obj is None else envelopes.encode_envelope(obj)
         media = {} if obj is None else {"Content_Type": PROTOBUF}
         answer = await self._web.ask(method, path, body, Accept=PROTOBUF, **media)
         assert answer.headers["Content-Type"] == PROTOBUF, answer.body

@@ -36,7 +36,7 @@ def test_the_limit_itself_may_be_reached() -> None:
     ],
 )
 def test_a_name_is_about_one_kind(name: str, counted: tuple[str, str] | None) -> None:
-    assert quotas.counted(name) == counted
+    assert quotas.counted_resource(name) == counted
 
 
 def test_finished_pods_use_nothing_but_their_place() -> None:

@@ -59,7 +59,7 @@ def test_json_and_protobuf_say_the_same(gvk):
     rng = random.Random(zlib.crc32(repr(gvk).encode()))
     for _ in range(8):
         obj = typed.make(rng, gvk)
-        version, kind, raw = envelopes.opened(envelopes.sealed(obj))
+        version, kind, raw = envelopes.decode_envelope(envelopes.encode_envelope(obj))
         assert (version, kind) == (gvk.api_version, gvk.kind)
         assert typing.decode(envelopes.decode(raw, gvk), gvk).object == obj
 
@@ -92,7 +92,7 @@ def test_a_status_has_the_bytes_of_kube_apiserver():
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
         "message": REFUSAL, "reason": "NotAcceptable", "code": 406,
     }  # fmt: skip
-    assert envelopes.sealed(body) == STATUS
+    assert envelopes.encode_envelope(body) == STATUS
 
 
 @pytest.mark.parametrize(("data", "text"), GARBAGE.values(), ids=GARBAGE)

@@ -140,11 +140,13 @@ def reviewed(**response):
 )
 def test_an_answer_of_the_wrong_shape_is_invalid(response, why):
     with pytest.raises(review.InvalidAnswerError, match=why):
-        review.read(reviewed(**response), uid="u", version="v1", mutating=True)
+        review.read(reviewed(**response), uid="u", version="v1", is_mutating=True)
 
 
 def test_the_older_review_checks_less():
-    answer = review.read({"response": {"allowed": True}}, uid="u", version="v1beta1", mutating=True)
+    answer = review.read(
+        {"response": {"allowed": True}}, uid="u", version="v1beta1", is_mutating=True
+    )
     assert answer.allowed
 
 

@@ -55,13 +55,17 @@ class Pods(BuiltinStrategy):
         if self.definition.generation and not same(obj["spec"], old["spec"]):
             obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
-    def check_graceful_delete(self, obj: Object, asked: int | None) -> int | None:
+    def check_graceful_delete(self, obj: Object, requested_seconds: int | None) -> int | None:
         """Return the grace period in seconds, or 0 for a pod that has no node or is terminal
         (podStrategy.CheckGracefulDelete)."""
         spec = obj["spec"]
         if not spec.get("nodeName") or obj["status"].get("phase") in ("Succeeded", "Failed"):
             return 0
-        period = spec.get("terminationGracePeriodSeconds", 0) if asked is None else asked
+        period = (
+            spec.get("terminationGracePeriodSeconds", 0)
+            if requested_seconds is None
+            else requested_seconds
+        )
         return period if period >= 0 else 1
 
 

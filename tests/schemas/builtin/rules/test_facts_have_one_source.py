@@ -58,7 +58,7 @@ def test_documents_and_the_table_have_the_same_defaults() -> None:
             continue
         compared += 1
         given = field["default"]
-        assert word.value in (given, json.dumps(given)), line.where
+        assert word.value in (given, json.dumps(given)), line.location
     assert compared
 
 

@@ -133,7 +133,7 @@ def holds(name: str, line: Line, value: Any) -> bool:
     word = line.find("if")
     if word is None:
         return True
-    whether = conditions.make(word.value, name, line.where.partition(".rules")[0], line.where)
+    whether = conditions.make(word.value, name, line.location.partition(".rules")[0], line.location)
     return whether(Frame(value, "", None, None, updates=False))
 
 
@@ -159,11 +159,11 @@ def test_a_violation_of_one_line_is_that_lines_error(name):
             and error.type.name == found.sort
             and (None in found.texts or error.detail in found.texts)
         ]
-        assert len(own) == len(found.texts), (line.where, word, own)
+        assert len(own) == len(found.texts), (line.location, word, own)
         others = {error.field.split(".")[0].split("[")[0] for error in errors if error not in own}
         for other in others - {line.path[0]}:
             assert any(
                 reads(each, line.path[0])
                 for each in PARAGRAPHS[name].lines(NEWEST)
                 if each.path[:1] == [other] or not each.path or each.find("at")
-            ), (line.where, word, other)
+            ), (line.location, word, other)
