@@ -71,15 +71,15 @@ class Worker:
         `waits` means that it can await something, so it runs in the event loop. Returns its result,
         or raises its error.
         """
-        if write.effort <= LIGHT or waits:
+        try:
+            if write.effort > LIGHT and not waits:
+                return await self.run(write.effort, _completed, steps)
             if self._yields(write):
                 await asyncio.sleep(0)
             return await steps
-        try:
-            return await self.run(write.effort, _completed, steps)
         finally:
             if inspect.getcoroutinestate(steps) == inspect.CORO_CREATED:
-                steps.close()  # the server stopped before the coroutine ran
+                steps.close()  # the request was cancelled before the coroutine ran
 
     async def run(self, weight: int, do: Callable[..., T], *args: Any) -> T:
         """Run `do`, in the thread if `weight` is more than LIGHT bytes. Returns its result, or

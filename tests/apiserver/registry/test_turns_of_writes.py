@@ -1,6 +1,7 @@
 """Writes of concurrent clients take turns at each computation; a write alone does not wait."""
 
 import asyncio
+import inspect
 import itertools
 from dataclasses import dataclass
 
@@ -71,6 +72,17 @@ async def test_a_task_alone_does_not_wait(is_coroutine: bool):
 
 async def _nothing() -> None:
     pass
+
+
+async def test_a_write_that_is_cancelled_before_its_turn_computes_nothing():
+    worker, steps = Worker(), _nothing()
+    await worker.compute(Write(), STEPS.bit_length)
+    waiting = asyncio.create_task(worker.finish(Write(), steps, waits=False))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert inspect.getcoroutinestate(steps) == inspect.CORO_CLOSED
 
 
 @pytest.mark.parametrize("interleaved", [True, False])
