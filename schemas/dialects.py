@@ -120,12 +120,13 @@ class Dialect:
         return field != "dryRun"  # an option, which is a list of texts
 
     def _typed(self, value: Any, field: str) -> Verbatim | None:
-        """The Go source of a value if its type is known, else None; resource names stay texts."""
+        """The Go source of a value if its type is known, else None; resource names stay texts, as
+        does "", which replaces a time."""
         if isinstance(value, Verbatim) or value is fielderrors.OMITTED:
             return None
         for name, fields in _go_types():
             is_one = isinstance(value, str) and name.startswith("[]") and name != "[]byte"
-            known = self._is_builtin or name == "time"
+            known = value != "" if name.endswith("time") else self._is_builtin
             if fields.fullmatch(field) and known and not is_one:
                 if isinstance(value, str) and field.endswith(f"[{value}]"):
                     return Verbatim(value)
@@ -183,7 +184,9 @@ def _go_value(value: Any, minor: int, is_json: bool) -> Any:
     if value is fielderrors.OMITTED or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, internal.InternalValue):
-        print_value = gosource.items if isinstance(value.given, list) else gosource.value
+        if value.given is None and not value.is_list:
+            return "null"  # a nil pointer, which Go prints like this text
+        print_value = gosource.items if value.is_list else gosource.value
         return Verbatim(print_value(value.name, value.given, minor))
     if isinstance(value, fielderrors.Sourced):
         return Verbatim(value.go)

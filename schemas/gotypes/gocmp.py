@@ -88,7 +88,7 @@ class _Reader:
         group = name.partition(".")[0]
         for one in struct.fields:
             value = self._field(name, one, given.get(one.key))
-            into, steps = fields, one.within.split(".") if one.within else []
+            into, steps = fields, one.steps(name)
             for step in steps:
                 if not into or into[-1][0] != step:
                     into.append((step, _Value("struct", f"{group}.{step}", [], is_zero=True)))
@@ -172,7 +172,7 @@ def _selector(given: Object) -> str:
 
 def _time(given: Any) -> str:
     if not given:
-        return "0001-01-01 00:00:00 +0000 UTC"
+        return gosource.NO_TIME
     return gosource.moment(given)
 
 

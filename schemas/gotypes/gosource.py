@@ -18,6 +18,8 @@ from inkube.schemas.objects import Object
 _ADDRESS = "(0xc000000000)"
 _ZEROS = {"string": '""', "bool": "false", "int32": "0", "int64": "0", "float": "0"}
 _META = "meta."
+NO_TIME = "0001-01-01 00:00:00 +0000 UTC"
+"""The zero value of a time."""
 
 
 def value(name: str, given: Object | None, minor: int) -> str:
@@ -27,12 +29,12 @@ def value(name: str, given: Object | None, minor: int) -> str:
     if struct.embedded:
         inner = value("meta.ObjectMeta", (given or {}).get(struct.embedded), minor)
         members.append(f"ObjectMeta:{inner}")
-    for within, fields in groupby(struct.fields, key=lambda field: field.within):
+    for steps, fields in groupby(struct.fields, key=lambda field: field.steps(name)):
         written = ", ".join(
             f"{exported(field.name)}:{_field(name, field, (given or {}).get(field.key), minor)}"
             for field in fields
         )
-        for step in reversed(within.split(".") if within else ()):
+        for step in reversed(steps):
             written = f"{step}:{name.partition('.')[0]}.{step}{{{written}}}"
         members.append(written)
     return f"{package(name)}{{{', '.join(members)}}}"
@@ -61,8 +63,10 @@ def of_type(name: str, given: Any) -> str:
         return _quantity(given)
     if name == "intstr.IntOrString":
         return _int_or_string(given)
-    if name == "time":
-        return '"null"' if given is None else moment(given)
+    if name in ("time", "*time"):
+        if given is None:
+            return '"null"' if name == "*time" else NO_TIME
+        return moment(given)
     if given is None:
         return f"{name}(nil)"
     if name == "[]byte":
@@ -187,6 +191,8 @@ def type_name(owner: str, go: GoType) -> str:
         if go.name == "v1.ResourceList":
             return "core.ResourceList"
         return f"map[string]{type_name(owner, go.item)}"
+    if go.kind == "intstr":
+        return "intstr.IntOrString"
     if go.name.startswith("v1."):
         return f"{owner.partition('.')[0]}.{go.name.removeprefix('v1.')}"
     return go.name

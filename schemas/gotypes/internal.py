@@ -7,6 +7,7 @@ differ from the v1 types of `types`. This module contains the only code that pri
 such values. Validation passes objects of v1 in their stored form.
 """
 
+import copy
 import difflib
 import json
 from collections.abc import Callable
@@ -48,6 +49,12 @@ class Field(NamedTuple):
     within: str = ""
     """The embedded structs that contain the field, separated by dots."""
 
+    def steps(self, owner: str) -> list[str]:
+        """Return the structs between a type and the field. An embedded struct that is a type of
+        its own, such as `core.PersistentVolumeSource`, is not a step in itself."""
+        steps = self.within.split(".") if self.within else []
+        return steps[1:] if steps and steps[0] == owner.rpartition(".")[2] else steps
+
 
 class Struct(NamedTuple):
     """An internal type."""
@@ -61,21 +68,23 @@ class InternalValue(Verbatim):
     """A value of an internal type in an error, or a list of such values. Other minors print it
     differently.
 
-    `name` is the name of the type, `given` the v1 value.
+    `name` is the name of the type, `given` the v1 value: a copy, because an object loses its empty
+    lists after its validation. `is_list` tells a missing list from a missing value.
     """
 
     name: str
     given: Any
+    is_list: bool
 
     def of(self, minor: int) -> Verbatim:
         """Return the same value in a minor, without the fields that this minor does not have."""
-        if isinstance(self.given, list):
-            return items(self.name, self.given, minor)
-        return value(self.name, self.given, minor)
+        tell = items if self.is_list else value
+        return tell(self.name, self.given, minor)
 
 
 class Difference(str):
-    """The detail of an error that ends with a difference; see `difference`."""
+    """The detail of an error that ends with a difference; see `difference`. The values are copies,
+    because an object loses its empty lists after its validation."""
 
     __slots__ = ("lead", "name", "new", "old")
     lead: str
@@ -87,7 +96,8 @@ class Difference(str):
 def difference(lead: str, name: str, old: Object | None, new: Object | None) -> Difference:
     """Return `lead`, followed by the difference of two v1 values from `diff`."""
     made = Difference(lead + diff(name, old, new))
-    made.lead, made.name, made.old, made.new = lead, name, old, new
+    made.lead, made.name = lead, name
+    made.old, made.new = copy.deepcopy(old), copy.deepcopy(new)
     return made
 
 
@@ -101,19 +111,19 @@ def text(name: str, value: Object | None, minor: int = _NEWEST) -> str:
 
 def value(name: str, given: Object | None, minor: int = _NEWEST) -> Verbatim:
     """Return `text` as the bad value of a field error."""
-    return _shown(name, text(name, given, minor), given)
+    return _shown(name, text(name, given, minor), given, is_list=False)
 
 
 def items(name: str, values: list[Object] | None, minor: int = _NEWEST) -> Verbatim:
     """Return a list of such values as the bad value of a field error."""
     viewed = None if values is None else [view(name, each, minor) for each in values]
     shown = _json(viewed)
-    return _shown(name, shown, values)
+    return _shown(name, shown, values, is_list=True)
 
 
-def _shown(name: str, text: str, given: Any) -> InternalValue:
+def _shown(name: str, text: str, given: Any, *, is_list: bool) -> InternalValue:
     made = InternalValue(text)
-    made.name, made.given = name, given
+    made.name, made.given, made.is_list = name, copy.deepcopy(given), is_list
     return made
 
 

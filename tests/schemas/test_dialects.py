@@ -46,6 +46,36 @@ def test_before_1_34_values_are_go_source(field, value, shown):
     assert said(33, invalid(field, value, "no")) == f"Invalid value: {shown}: no"
 
 
+def test_an_error_keeps_the_empty_lists_that_its_object_loses_afterwards():
+    selector = {"matchLabels": {}}
+    error = invalid("spec.selector", internal.value("meta.LabelSelector", selector), "no")
+    del selector["matchLabels"]
+    assert "MatchLabels:map[string]string{}, MatchExpressions:[]" in said(33, error)
+
+
+def test_a_missing_struct_is_a_nil_pointer_and_a_missing_list_is_not():
+    error = invalid("spec.selector", internal.value("meta.LabelSelector", None), "no")
+    assert said(33, error) == 'Invalid value: "null": no'
+    error = invalid("x", internal.items("core.NodeSelectorTerm", None), "no")
+    assert said(33, error) == "Invalid value: []core.NodeSelectorTerm(nil): no"
+
+
+def test_times_that_are_not_pointers_have_a_zero_value():
+    shown = "Invalid value: 0001-01-01 00:00:00 +0000 UTC: no"
+    assert said(33, invalid("eventTime", None, "no")) == shown
+    assert (
+        said(33, invalid("metadata.deletionTimestamp", None, "no")) == 'Invalid value: "null": no'
+    )
+    assert said(33, invalid("firstTimestamp", "", "no")) == 'Invalid value: "": no'
+
+
+def test_1_31_has_two_texts_for_what_is_too_long():
+    assert said(31, fielderrors.too_long("spec.attacher", 63)).endswith("at most 63 bytes")
+    assert said(31, fielderrors.too_long("spec.managedBy", 63)).endswith("not be longer than 63")
+    assert said(33, fielderrors.too_long("a.default", 1)).endswith("may not be more than 1 bytes")
+    assert said(34, fielderrors.too_long("a.default", 1)).endswith("may not be more than 1 byte")
+
+
 def test_structs_are_go_source_too():
     error = fielderrors.duplicate("spec.taints[1]", internal.value("core.Taint", TAINT))
     source = 'core.Taint{Key:"k", Value:"", Effect:"NoSchedule", TimeAdded:<nil>}'

@@ -143,3 +143,11 @@ def test_large_values_are_compared_in_bounded_time():
     old["image"], new["image"] = "a" * 400_000, "b" * 400_000
     assert gocmp.diff("core.Container", old, new, 33)
     assert time.process_time() - begin < SECONDS
+
+
+def test_an_embedded_struct_is_shown_by_itself():
+    old, new = {"nfs": {"path": "/a"}}, {"nfs": {"path": "/b"}}
+    told = gocmp.diff("core.PersistentVolumeSource", old, new, 33)
+    assert told.startswith("  core.PersistentVolumeSource{\n  \t... // 2 identical fields\n")
+    told = gocmp.diff("core.PersistentVolumeSpec", old, new, 33)
+    assert "\tPersistentVolumeSource: core.PersistentVolumeSource{\n" in told
