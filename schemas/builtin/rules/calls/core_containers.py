@@ -11,6 +11,9 @@ from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.gotypes import internal
 from inkube.schemas.objects import Object
 
+APP_ARMOR_KEY = "container.apparmor.security.beta.kubernetes.io/"
+"""The prefix of the annotations with a container's AppArmor profile."""
+_PROFILES = {"runtime/default": "RuntimeDefault", "unconfined": "Unconfined"}
 _PORTS = "must be between 1 and 65535, inclusive"
 _SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
 _ONE_SOURCE = (
@@ -416,8 +419,17 @@ def _restart_rule(rule: Object, path: str) -> list[FieldError]:
 
 def within_grace_period(value: int, path: str, frame: Frame) -> list[FieldError]:
     """Check that a hook sleeps at most for the pod's grace period (validateSleepAction)."""
+    return _within_grace_period(value, path, frame, least=0)
+
+
+def sleeps_within_grace_period(value: int, path: str, frame: Frame) -> list[FieldError]:
+    """Check the same before 1.33, when a hook had to sleep for at least one second."""
+    return _within_grace_period(value, path, frame, least=1)
+
+
+def _within_grace_period(value: int, path: str, frame: Frame, *, least: int) -> list[FieldError]:
     grace = spec_of(frame).obj.get("terminationGracePeriodSeconds")
-    if grace is None or 0 <= value <= grace:
+    if grace is None or least <= value <= grace:
         return []
     why = f"must be non-negative and less than terminationGracePeriodSeconds ({grace})"
     return [fielderrors.invalid(path, value, why)]
@@ -480,6 +492,25 @@ def seccomp_profile(value: Object, path: str, _frame: Frame) -> list[FieldError]
     return [fielderrors.invalid(place, shown, "can only be set when seccomp type is Localhost")]
 
 
+def default_proc_mounts(spec: Object, old: Object | None) -> None:
+    """Set each procMount to Default, unless the old pod has another one
+    (dropDisabledProcMountField)."""
+    if any(context["procMount"] != "Default" for context in _proc_mounts(old or {})):
+        return
+    for context in _proc_mounts(spec):
+        context["procMount"] = "Default"
+
+
+def _proc_mounts(spec: Object) -> list[Object]:
+    """Return the security contexts of containers that have a procMount."""
+    contexts = [
+        container.get("securityContext") or {}
+        for member in ("initContainers", "containers", "ephemeralContainers")
+        for container in spec.get(member) or ()
+    ]
+    return [context for context in contexts if context.get("procMount") is not None]
+
+
 def app_armor(value: Object, path: str, _frame: Frame) -> list[FieldError]:
     """Check the type of an AppArmor profile and its local name (ValidateAppArmorProfileField)."""
     kind, local = value.get("type", ""), value.get("localhostProfile")
@@ -495,6 +526,21 @@ def app_armor(value: Object, path: str, _frame: Frame) -> list[FieldError]:
     if local is None:
         return []
     return [fielderrors.invalid(place, local, "can only be set when AppArmor type is Localhost")]
+
+
+def app_armor_of(annotation: str) -> Object | None:
+    """Return the profile that an annotation names, or None."""
+    if annotation in _PROFILES:
+        return {"type": _PROFILES[annotation]}
+    local = annotation.removeprefix("localhost/")
+    if local in ("", annotation):
+        return None
+    return {"type": "Localhost", "localhostProfile": local}
+
+
+def app_armor_warning(path: str) -> str:
+    """Return the warning about an AppArmor annotation."""
+    return f'{path}: deprecated since v1.30; use the "appArmorProfile" field instead'
 
 
 def _local_profile(local: str | None, path: str) -> list[FieldError]:

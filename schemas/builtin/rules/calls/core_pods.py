@@ -8,7 +8,12 @@ from inkube.schemas import fielderrors, quantity
 from inkube.schemas.builtin import addresses, affinity
 from inkube.schemas.builtin.rules import formats
 from inkube.schemas.builtin.rules.calls import core_requirements
-from inkube.schemas.builtin.rules.calls.core_containers import blanks, claims_of, spec_of
+from inkube.schemas.builtin.rules.calls.core_containers import (
+    APP_ARMOR_KEY,
+    blanks,
+    claims_of,
+    spec_of,
+)
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.builtin.strategies import metadata
 from inkube.schemas.fielderrors import FieldError
@@ -21,7 +26,6 @@ _MIRROR = "kubernetes.io/config.mirror"
 _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
 _SECCOMP_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
-_APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
 _VISITED = ("initContainers", "containers", "ephemeralContainers")
 """The lists of containers, in the order of VisitContainersWithPath."""
 _MOST_SERVERS, _MOST_SEARCHES, _MOST_CHARACTERS = 3, 32, 2048
@@ -128,7 +132,7 @@ def _select(term: Object, member: str, operator: str, labels: dict[str, str]) ->
 def annotations(value: Object, path: str, frame: Frame) -> list[FieldError]:
     """Check the annotations that have a meaning for pods (ValidatePodSpecificAnnotations)."""
     given = value.get("annotations") or {}
-    return _annotations(given, frame.obj.get("spec") or {}, f"{path}.annotations")
+    return annotation_errors(given, frame.obj.get("spec") or {}, f"{path}.annotations")
 
 
 def template_metadata(value: Object, path: str, frame: Frame) -> list[FieldError]:
@@ -137,10 +141,11 @@ def template_metadata(value: Object, path: str, frame: Frame) -> list[FieldError
     place, spec = path.rpartition(".")[0], frame.obj.get("spec") or {}
     errors = metadata.template(value, place)
     given = value.get("annotations") or {}
-    return errors + _annotations(given, spec, f"{place}.annotations")
+    return errors + annotation_errors(given, spec, f"{place}.annotations")
 
 
-def _annotations(given: dict[str, str], spec: Object, path: str) -> list[FieldError]:
+def annotation_errors(given: dict[str, str], spec: Object, path: str) -> list[FieldError]:
+    """Return the errors of the annotations that have a meaning for pods."""
     errors = []
     if _MIRROR in given and not spec.get("nodeName"):
         why = "must set spec.nodeName if mirror pod annotation is set"
@@ -154,8 +159,8 @@ def _annotations(given: dict[str, str], spec: Object, path: str) -> list[FieldEr
             errors += _seccomp(profile, f"{path}.{key}")
     known = {one.get("name") for member in _VISITED for one in spec.get(member) or ()}
     for key, profile in sorted(given.items()):
-        if key.startswith(_APP_ARMOR):
-            errors += _app_armor(key.removeprefix(_APP_ARMOR), profile, f"{path}[{key}]", known)
+        if key.startswith(APP_ARMOR_KEY):
+            errors += _app_armor(key.removeprefix(APP_ARMOR_KEY), profile, f"{path}[{key}]", known)
     return errors
 
 
@@ -227,7 +232,7 @@ def _app_armor_annotations(spec: Object, given: dict[str, str], path: str) -> It
     whole = (spec.get("securityContext") or {}).get("appArmorProfile")
     for one, place in _visited(spec, path):
         profile = (one.get("securityContext") or {}).get("appArmorProfile") or whole
-        key = f"{_APP_ARMOR}{one.get('name', '')}"
+        key = f"{APP_ARMOR_KEY}{one.get('name', '')}"
         if profile is not None and key in given:
             where = f"{place}.securityContext.appArmorProfile"
             default = ("runtime/default",)
@@ -696,6 +701,16 @@ def domains_that_schedule(value: int, path: str, frame: Frame) -> list[FieldErro
         return []
     why = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
     return [fielderrors.invalid(path, value, why)]
+
+
+def tolerated_value_whole(value: Object, path: str, frame: Frame) -> list[FieldError]:
+    """Check the same before 1.32, when the error about a value for `Exists` showed the whole
+    toleration."""
+    errors = tolerated_value(value, path, frame)
+    if value.get("operator") != "Exists":
+        return errors
+    shown = internal.value("core.Toleration", value)
+    return [error._replace(value=shown) for error in errors]
 
 
 def tolerated_value(value: Object, path: str, _frame: Frame) -> list[FieldError]:

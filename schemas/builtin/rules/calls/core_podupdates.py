@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 from inkube.schemas import fielderrors, quantity
 from inkube.schemas.builtin import addresses, podqos
+from inkube.schemas.builtin.rules.calls import core_pods
+from inkube.schemas.builtin.rules.calls.core_containers import APP_ARMOR_KEY
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotext
@@ -22,7 +24,6 @@ _SYSTEM_CONDITIONS = ("PodScheduled", "Ready", "Initialized")
 _RESIZABLE = ("cpu", "memory")
 _TERM = "core.NodeSelectorTerm"
 _MIRROR = "kubernetes.io/config.mirror"
-_APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
 _FREE = ("activeDeadlineSeconds", "tolerations", "schedulingGates")
 """Fields of a spec that can change, in addition to images and the grace period."""
 _GRACE = "terminationGracePeriodSeconds"
@@ -32,19 +33,20 @@ _GRACE = "terminationGracePeriodSeconds"
 
 
 def kept_annotations(value: dict[str, str] | None, path: str, frame: Frame) -> Iterator[FieldError]:
-    """Yield errors for changed AppArmor and mirror annotations
-    (ValidatePodSpecificAnnotationUpdates)."""
+    """Yield errors for changed AppArmor and mirror annotations, and again those for the annotations
+    themselves (ValidatePodSpecificAnnotationUpdates)."""
     new, before = value or {}, _annotations_before(frame)
     for key in sorted({*new, *before}):
         if new.get(key) == before.get(key):
             continue
         verb = "remove or update" if key in before else "add"
-        if key.startswith(_APP_ARMOR):
+        if key.startswith(APP_ARMOR_KEY):
             why = f"may not {verb} AppArmor annotations"
             yield fielderrors.forbidden(f"{path}[{key}]", why)
         elif key == _MIRROR:
             why = f"may not {verb} mirror pod annotation"
             yield fielderrors.forbidden(f"{path}[{key}]", why)
+    yield from core_pods.annotation_errors(new, frame.root.obj["spec"], path)
 
 
 def _annotations_before(frame: Frame) -> dict[str, str]:

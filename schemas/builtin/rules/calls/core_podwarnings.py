@@ -5,6 +5,11 @@ from collections.abc import Iterator
 from inkube.schemas import quantity
 from inkube.schemas.builtin import resourcenames
 from inkube.schemas.builtin.rules import compiler
+from inkube.schemas.builtin.rules.calls.core_containers import (
+    APP_ARMOR_KEY,
+    app_armor_of,
+    app_armor_warning,
+)
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.golang import gotext
 from inkube.schemas.metadata import names
@@ -24,7 +29,6 @@ _ANNOTATIONS = {
     "security.alpha.kubernetes.io/unsafe-sysctls": ("v1.11", "sysctls"),
 }
 _SECCOMP = "container.seccomp.security.alpha.kubernetes.io/"
-_APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
 _WITH_ITEMS = (
     ("configMap", "ConfigMap", "name"), ("secret", "Secret", "secretName"),
     ("downwardAPI", "DownwardAPI", ""),
@@ -88,13 +92,27 @@ def deprecated_label(value: str, path: str, _frame: Frame) -> list[str]:
 def annotations(value: dict[str, str], path: str, _frame: Frame) -> Iterator[str]:
     """Yield warnings about annotations that fields replace."""
     for key in sorted(value):
-        if key.startswith(_APP_ARMOR):
-            yield f'{path}[{key}]: deprecated since v1.30; use the "appArmorProfile" field instead'
         since, member = _ANNOTATIONS.get(key, ("", ""))
         if key.startswith(_SECCOMP):
             since, member = _ANNOTATIONS["seccomp.security.alpha.kubernetes.io/pod"]
         if since:
             yield f'{path}[{key}]: non-functional in {since}+; use the "{member}" field instead'
+
+
+def app_armor_annotation(value: Object, _path: str, frame: Frame) -> Iterator[str]:
+    """Yield a warning about an annotation for a container of a template without an AppArmor
+    profile. The preparation of pods warns about their annotations."""
+    spec = frame.up
+    template = None if spec is None else spec.up
+    if spec is None or template is None or not template.prefix:
+        return
+    key = f"{APP_ARMOR_KEY}{value.get('name', '')}"
+    text = ((template.obj.get("metadata") or {}).get("annotations") or {}).get(key)
+    if text is None or (value.get("securityContext") or {}).get("appArmorProfile") is not None:
+        return
+    whole = (spec.obj.get("securityContext") or {}).get("appArmorProfile")
+    if whole is None or whole != app_armor_of(text):
+        yield app_armor_warning(f"{template.prefix}metadata.annotations[{key}]")
 
 
 # lists and amounts
@@ -188,43 +206,62 @@ def _shown(port: Object) -> str:
 def paths_apart(value: list[Object], _path: str, _frame: Frame) -> Iterator[str]:
     """Yield warnings about files of a volume with equal or nested paths
     (warningsForOverlappingVirtualPaths)."""
-    for volume in value:
+    return _paths_apart(value, repeats=False)
+
+
+def paths_apart_repeating(value: list[Object], _path: str, _frame: Frame) -> Iterator[str]:
+    """Yield the warnings of minors before 1.34. These count the files of a projected source again
+    for each later source without files, because upstream kept the variable."""
+    return _paths_apart(value, repeats=True)
+
+
+def _paths_apart(volumes: list[Object], *, repeats: bool) -> Iterator[str]:
+    for volume in volumes:
         for member, kind, key in _WITH_ITEMS:
             source = volume.get(member)
             if source is None or not source.get("items"):
                 continue
             what = f"{kind} {gotext.quote(source.get(key, ''))}" if key else kind
             found = [(each.get("path", ""), "") for each in source["items"]]
-            for text in _overlaps(found):
+            for text in _overlaps(found, {}):
                 yield f"volume {_name(volume)} ({what}): overlapping paths: {text}"
         if volume.get("projected") is not None:
-            yield from _of_projected(volume["projected"], _name(volume))
+            yield from _of_projected(volume["projected"], _name(volume), repeats=repeats)
 
 
 def _name(volume: Object) -> str:
     return gotext.quote(volume.get("name", ""))
 
 
-def _of_projected(projected: Object, name: str) -> Iterator[str]:
-    found: list[tuple[str, str]] = []
+def _of_projected(projected: Object, name: str, *, repeats: bool) -> Iterator[str]:
+    known: dict[str, list[tuple[str, str]]] = {}
+    last: list[tuple[str, str]] = []
     for source in projected.get("sources") or ():
         if not any(given is not None for given in source.values()):
             yield f"volume {name} (Projected) has no sources provided"
-        for member, kind in (("configMap", "ConfigMap"), ("secret", "Secret")):
-            given = source.get(member) or {}
-            what = f"{kind} {gotext.quote(given.get('name', ''))}"
-            found += [(item.get("path", ""), what) for item in given.get("items") or ()]
-        fields = (source.get("downwardAPI") or {}).get("items") or ()
-        found += [(item.get("path", ""), "DownwardAPI") for item in fields]
-        if source.get("serviceAccountToken") is not None:
-            found.append((source["serviceAccountToken"].get("path", ""), "ServiceAccountToken"))
-    for text in _overlaps(found):
-        yield f"volume {name} (Projected): overlapping paths: {text}"
+            continue
+        last = list(_projected_paths(source)) or (last if repeats else [])
+        for text in _overlaps(last, known):
+            yield f"volume {name} (Projected): overlapping paths: {text}"
 
 
-def _overlaps(paths: list[tuple[str, str]]) -> Iterator[str]:
-    """Yield each pair of a path and an earlier path that is equal, above or below it."""
-    known: dict[str, list[tuple[str, str]]] = {}
+def _projected_paths(source: Object) -> Iterator[tuple[str, str]]:
+    """Yield each path of a projected source, with the name of the source."""
+    for member, kind in (("configMap", "ConfigMap"), ("secret", "Secret")):
+        given = source.get(member) or {}
+        what = f"{kind} {gotext.quote(given.get('name', ''))}"
+        yield from ((item.get("path", ""), what) for item in given.get("items") or ())
+    fields = (source.get("downwardAPI") or {}).get("items") or ()
+    yield from ((item.get("path", ""), "DownwardAPI") for item in fields)
+    if source.get("serviceAccountToken") is not None:
+        yield source["serviceAccountToken"].get("path", ""), "ServiceAccountToken"
+
+
+def _overlaps(
+    paths: list[tuple[str, str]], known: dict[str, list[tuple[str, str]]]
+) -> Iterator[str]:
+    """Yield each pair of a path and an earlier path that is equal, above or below it. Adds the
+    paths to `known`."""
     for path, source in paths:
         plain = path.rstrip("/")
         for other in _colliding(plain, known):

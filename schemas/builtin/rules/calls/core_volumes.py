@@ -282,13 +282,12 @@ def _projected_token(given: Object, path: str, frame: Frame) -> list[FieldError]
 
 
 def image_volumes(spec: Object, old: Object | None) -> None:
-    """Remove image volumes, and the mounts that use them (dropImageVolumes)."""
+    """Remove image volumes, the mounts that use them, and lists without items
+    (dropImageVolumes)."""
     if any(each.get("image") for each in (old or {}).get("volumes") or ()):
         return
     volumes = spec.get("volumes") or []
     gone = {each.get("name") for each in volumes if each.get("image") is not None}
-    if not gone:
-        return
     _keep(spec, "volumes", lambda each: each.get("image") is None)
     for kind in ("containers", "initContainers", "ephemeralContainers"):
         for container in spec.get(kind) or ():

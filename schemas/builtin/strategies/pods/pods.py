@@ -7,6 +7,7 @@ Follows pkg/registry/core/pod/strategy.go.
 from inkube.schemas.builtin import podqos
 from inkube.schemas.builtin.rules.calls import core_pods
 from inkube.schemas.builtin.strategies.base import BuiltinStrategy, keep, reset_metadata
+from inkube.schemas.builtin.strategies.pods import apparmor
 from inkube.schemas.builtin.strategies.pods import updates as podupdates
 from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.objects import Object
@@ -15,6 +16,8 @@ from inkube.schemas.strategy import Context
 
 _CLASS_STAYS = 32
 """The minor since which a status keeps its QoS class, which must not change."""
+_ANNOTATES_APP_ARMOR = 33
+"""The last minor in which a new pod gets annotations with the AppArmor profiles of its fields."""
 
 
 class Pods(BuiltinStrategy):
@@ -26,6 +29,11 @@ class Pods(BuiltinStrategy):
         """Whether a status keeps its QoS class in this minor version."""
         return self.definition.minor >= _CLASS_STAYS
 
+    @cached_property
+    def _annotates(self) -> bool:
+        """Whether new pods get annotations with their AppArmor profiles in this minor version."""
+        return self.definition.minor <= _ANNOTATES_APP_ARMOR
+
     def prepare_for_create(self, context: Context, obj: Object) -> None:
         super().prepare_for_create(context, obj)
         spec = obj["spec"]
@@ -34,6 +42,8 @@ class Pods(BuiltinStrategy):
         core_pods.select_by_label_keys(spec, obj["metadata"].get("labels") or {})
         if spec.get("schedulingGates"):
             obj["status"]["conditions"] = [_gated(context.now)]
+        for warning in apparmor.settle(obj, annotates=self._annotates):
+            context.warn(warning)
 
     def prepare_object(self, context: Context, obj: Object, old: Object) -> None:
         super().prepare_object(context, obj, old)
