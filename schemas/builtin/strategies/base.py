@@ -89,7 +89,7 @@ class BuiltinStrategy(Strategy):
         errors = self.validate_metadata(obj["metadata"], old["metadata"], subresource)
         if not subresource:
             if self.definition.revalidates:
-                errors += self.validate(context, obj)
+                errors += self._check_metadata(obj["metadata"]) + self.check(obj)
             return errors + self.check_update(obj, old)
         if subresource == "status":
             return errors + self.check_status(obj, old)

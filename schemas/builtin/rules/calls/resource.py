@@ -348,6 +348,13 @@ def one_value(value: Object, path: str, _frame: Frame) -> list[FieldError]:
     return [fielderrors.invalid(path, shown, _ONE_VALUE)]
 
 
+def one_value_required(value: Object, path: str, frame: Frame) -> list[FieldError]:
+    """Check the same before 1.35, when an error about a missing value had another type."""
+    if all(given is None for given in value.values()):
+        return [fielderrors.required(path, _ONE_VALUE)]
+    return one_value(value, path, frame)
+
+
 def fails_apart(value: str, path: str, frame: Frame) -> list[FieldError]:
     """Check that a binding failure condition is not also a binding condition."""
     if value not in (frame.obj.get("bindingConditions") or ()):
