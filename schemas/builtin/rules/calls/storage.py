@@ -71,9 +71,14 @@ def _requirement(one: Object, path: str) -> list[FieldError]:
     return errors + [fielderrors.invalid(f"{path}.key", key, why) for why in names.label_key(key)]
 
 
+def is_new(frame: Frame) -> bool:
+    """Return whether the object is being created. An update, which can validate the whole object
+    as well, has a version."""
+    return not frame.root.obj["metadata"].get("resourceVersion")
+
+
 def attachment_source(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Check that an attachment has exactly one source, with a valid name
-    (validateVolumeAttachmentSource, and the rule of storage.k8s.io/v1 for names)."""
+    """Check that an attachment has exactly one source (validateVolumeAttachmentSource)."""
     name, inline = value.get("persistentVolumeName"), value.get("inlineVolumeSpec")
     if name is None and inline is None:
         return [fielderrors.required(path, _ONE_SOURCE)]
@@ -83,8 +88,6 @@ def attachment_source(value: Object, path: str, _frame: Frame) -> list[FieldErro
         errors.append(fielderrors.forbidden(path, _ONE_SOURCE))
     elif name == "":
         errors.append(fielderrors.required(place, "must specify non empty persistentVolumeName"))
-    if name is not None:
-        errors += [fielderrors.invalid(place, name, why) for why in names.subdomain(name)]
     return errors
 
 
@@ -110,14 +113,27 @@ def drivers_kept(value: list[Object], path: str, frame: Frame) -> list[FieldErro
     """Refuse changes of a driver other than its allocatable counts. Drivers can be added and
     removed (ValidateCSINodeUpdate)."""
     before = ((frame.old or {}).get("spec") or {}).get("drivers") or []
+    return _drivers_kept(_uncounted(value), _uncounted(before), path)
+
+
+def whole_drivers_kept(value: list[Object], path: str, frame: Frame) -> list[FieldError]:
+    """Refuse all changes of a driver, as before 1.35."""
+    return _drivers_kept(value, ((frame.old or {}).get("spec") or {}).get("drivers") or [], path)
+
+
+def _uncounted(drivers: list[Object]) -> list[Object]:
+    return [{**driver, "allocatable": None} for driver in drivers]
+
+
+def _drivers_kept(value: list[Object], before: list[Object], path: str) -> list[FieldError]:
     after: dict[str, list[Object]] = {}
     for each in value:
-        after.setdefault(each["name"], []).append({**each, "allocatable": None})
+        after.setdefault(each["name"], []).append(each)
     return [
         fielderrors.invalid(path, internal.value("storage.CSINodeDriver", driver), IMMUTABLE)
         for old in before
         for driver in after.get(old["name"], ())
-        if not same(driver, {**old, "allocatable": None})
+        if not same(driver, old)
     ]
 
 
