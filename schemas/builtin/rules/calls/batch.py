@@ -176,6 +176,12 @@ def completions_kept(spec: Object, path: str, frame: Frame) -> list[FieldError]:
     return [fielderrors.invalid(place, value, why)]
 
 
+def managed_by(job: Object, old: Object | None) -> None:
+    """Remove the manager of a new job. Updates, and the templates of cron jobs, keep it."""
+    if old is None:
+        (job.get("spec") or {}).pop("managedBy", None)
+
+
 def template_kept(spec: Object, path: str, frame: Frame) -> list[FieldError]:
     """Check that the template does not change. While a job is suspended and was never started, its
     scheduling directives and the resources of its containers can change
@@ -188,22 +194,50 @@ def template_kept(spec: Object, path: str, frame: Frame) -> list[FieldError]:
         shown = internal.value("core.PodTemplateSpec", template)
         return [fielderrors.invalid(f"{path}.template", shown, words.IMMUTABLE)]
     pod = template["spec"]
-    if same(_chosen(pod), _chosen(before["spec"])):
+    if same(_without_resources(_chosen(pod)), _without_resources(_chosen(before["spec"]))):
         return []
     shown = internal.value("core.PodSpec", pod)
     return [fielderrors.invalid(f"{path}.template.spec", shown, words.IMMUTABLE)]
 
 
+def whole_template_kept(spec: Object, path: str, frame: Frame) -> list[FieldError]:
+    """Check that the template does not change, before 1.36. While a job is suspended and was never
+    started, only its scheduling directives, labels and annotations can change."""
+    old = frame.old or {}
+    template, before = spec["template"], old["spec"]["template"]
+    if not old["spec"].get("suspend") or (old.get("status") or {}).get("startTime"):
+        kept = same(template, before)
+    else:
+        kept = same(_fixed_part(template), _fixed_part(before))
+    if kept:
+        return []
+    shown = internal.value("core.PodTemplateSpec", template)
+    return [fielderrors.invalid(f"{path}.template", shown, words.IMMUTABLE)]
+
+
+def _fixed_part(template: Object) -> Object:
+    meta = template.get("metadata") or {}
+    kept = {k: v for k, v in meta.items() if k not in ("labels", "annotations")}
+    return {**template, "metadata": kept, "spec": _chosen(template["spec"])}
+
+
 def _chosen(pod: Object) -> Object:
-    """Return a pod's spec without the fields that can change while a job is suspended."""
+    """Return a pod's spec without the scheduling directives that can change while a job is
+    suspended."""
     made = {k: v for k, v in pod.items() if k not in _SCHEDULING}
     affinity = {k: v for k, v in (pod.get("affinity") or {}).items() if k != "nodeAffinity"}
-    for member in ("containers", "initContainers"):
-        made[member] = [
+    return {**made, "affinity": affinity}
+
+
+def _without_resources(pod: Object) -> Object:
+    lists = {
+        member: [
             {k: v for k, v in container.items() if k != "resources"}
             for container in pod.get(member) or ()
         ]
-    return {**made, "affinity": affinity}
+        for member in ("containers", "initContainers")
+    }
+    return {**pod, **lists}
 
 
 # ------------------------------------------------------------------------------- success policies
