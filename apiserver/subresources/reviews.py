@@ -15,6 +15,7 @@ from inkube.apiserver.http import bodies, responses
 from inkube.apiserver.registry import Call, SystemFields, User, intake, ownership
 from inkube.apiserver.subresources import reviewchecks
 from inkube.schemas import status
+from inkube.schemas.builtin import rules
 from inkube.schemas.objects import Object
 
 Review = Callable[[Call, Object], Object]
@@ -133,6 +134,7 @@ class ReviewHandler:
         call.weight = len(body)
         obj = await exchange.worker.compute(call, bodies.read_object, call, body, media)
         intake.check_namespace(call, obj)
+        rules.book(call.resource.definition.minor).drop_disabled(obj, call.served.gvk)
         steps = ownership.track(call, None, obj, self._system_fields.timestamp())
         await exchange.worker.finish(call, steps, waits=False)
         answer = self._review(call, obj)
