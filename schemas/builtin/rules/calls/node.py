@@ -19,7 +19,7 @@ def pod_fixed(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 def tolerations(value: list[Object], path: str, frame: Frame) -> list[FieldError]:
     """Check that each toleration is unique, apart from its tolerationSeconds
     (validateTolerations)."""
-    rules = compiler.rules("core.v1.Toleration")
+    rules = compiler.rules("core.v1.Toleration", "", frame.minor)
     errors = [
         error
         for index, each in enumerate(value)
