@@ -105,9 +105,24 @@ class _Reader:
         if given is None:
             return _Value("pointer", "", None, is_zero=True)
         pointed = self._value(owner, go, given)
-        said = _said(go, given)
+        said = self._said(owner, go, given)
         equal = given if go.kind == "time" else None
         return _Value("pointer", "", pointed, is_zero=False, stringer=said, equal=equal)
+
+    def _said(self, owner: str, go: GoType, given: Any) -> str:
+        """Return the result of the method String of a pointer, or "" without one."""
+        match go.kind:
+            case "quantity" | "intstr":
+                return str(given)
+            case "time":
+                return _time(given)
+            case "struct" if go.struct == "LabelSelector":
+                return _selector(given)
+            case "struct":
+                name = internal.internal_name(owner, go.struct)
+                embedded = internal.struct_of(name, self._minor).embedded
+                return _metadata(given.get(embedded) or {}) if embedded else ""
+        return ""
 
     def _value(self, owner: str, go: GoType, given: Any) -> _Value:
         if go.kind == "struct":
@@ -141,31 +156,52 @@ class _Reader:
         return _Value(kind, type_name, entries, is_zero=False)
 
 
-def _said(go: GoType, given: Any) -> str:
-    """Return the result of the method String of a pointer, or "" without one."""
-    match go.kind:
-        case "quantity":
-            return str(given)
-        case "intstr":
-            return str(given)
-        case "time":
-            return _time(given)
-        case "struct" if go.struct == "LabelSelector":
-            return _selector(given)
-    return ""
+def _metadata(given: Object) -> str:
+    """Return the result of ObjectMeta.String, which is generated for protobuf."""
+    grace = given.get("deletionGracePeriodSeconds")
+    deleted = given.get("deletionTimestamp")
+    owners = "".join(f"{_owner(each)}," for each in given.get("ownerReferences") or ())
+    return (
+        f"&ObjectMeta{{Name:{given.get('name', '')},GenerateName:{given.get('generateName', '')},"
+        f"Namespace:{given.get('namespace', '')},SelfLink:{given.get('selfLink', '')},"
+        f"UID:{given.get('uid', '')},ResourceVersion:{given.get('resourceVersion', '')},"
+        f"Generation:{given.get('generation', 0)},"
+        f"CreationTimestamp:{_time(given.get('creationTimestamp'))},"
+        f"DeletionTimestamp:{_time(deleted) if deleted else '<nil>'},"
+        f"DeletionGracePeriodSeconds:{'nil' if grace is None else f'*{grace}'},"
+        f"Labels:{_texts(given.get('labels'))},Annotations:{_texts(given.get('annotations'))},"
+        f"OwnerReferences:[]OwnerReference{{{owners}}},"
+        f"Finalizers:[{' '.join(given.get('finalizers') or ())}],"
+        "ManagedFields:[]ManagedFieldsEntry{},}"
+    )
+
+
+def _owner(given: Object) -> str:
+    flags = [
+        "nil" if given.get(key) is None else f"*{str(given[key]).lower()}"
+        for key in ("controller", "blockOwnerDeletion")
+    ]
+    return (
+        f"OwnerReference{{Kind:{given.get('kind', '')},Name:{given.get('name', '')},"
+        f"UID:{given.get('uid', '')},APIVersion:{given.get('apiVersion', '')},"
+        f"Controller:{flags[0]},BlockOwnerDeletion:{flags[1]},}}"
+    )
+
+
+def _texts(given: dict[str, str] | None) -> str:
+    pairs = "".join(f"{key}: {given[key]}," for key in sorted(given)) if given else ""
+    return f"map[string]string{{{pairs}}}"
 
 
 def _selector(given: Object) -> str:
     """Return the result of LabelSelector.String, which is generated for protobuf."""
-    labels = given.get("matchLabels") or {}
-    pairs = "".join(f"{key}: {labels[key]}," for key in sorted(labels))
     expressions = "".join(
         f"LabelSelectorRequirement{{Key:{one.get('key', '')},Operator:{one.get('operator', '')},"
         f"Values:[{' '.join(one.get('values') or ())}],}},"
         for one in given.get("matchExpressions") or ()
     )
     return (
-        f"&LabelSelector{{MatchLabels:map[string]string{{{pairs}}},"
+        f"&LabelSelector{{MatchLabels:{_texts(given.get('matchLabels'))},"
         f"MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},}}"
     )
 

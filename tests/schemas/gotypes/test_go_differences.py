@@ -151,3 +151,9 @@ def test_an_embedded_struct_is_shown_by_itself():
     assert told.startswith("  core.PersistentVolumeSource{\n  \t... // 2 identical fields\n")
     told = gocmp.diff("core.PersistentVolumeSpec", old, new, 33)
     assert "\tPersistentVolumeSource: core.PersistentVolumeSource{\n" in told
+
+
+def test_a_pointer_to_a_struct_with_metadata_is_shown_as_its_metadata():
+    volume = {"name": "a", "ephemeral": {"volumeClaimTemplate": {"metadata": {"name": "m"}}}}
+    told = changed(lambda pod: pod.update(volumes=[volume]))
+    assert '+ \t\t\t\t\tVolumeClaimTemplate: s"&ObjectMeta{Name:m,GenerateName:,Namespace:,' in told

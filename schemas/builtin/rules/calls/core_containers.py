@@ -401,6 +401,15 @@ def restarts(value: Object, path: str, _frame: Frame) -> list[FieldError]:
     return errors
 
 
+def restarts_at_start(value: Object, path: str, frame: Frame) -> list[FieldError]:
+    """Check the same for an init container before 1.36, when one that always restarts could not
+    have rules."""
+    if value.get("restartPolicy") != "Always" or not value.get("restartPolicyRules"):
+        return restarts(value, path, frame)
+    why = "restartPolicyRules are not allowed for init containers with restart policy Always"
+    return [fielderrors.forbidden(f"{path}.restartPolicyRules", why)]
+
+
 def _restart_rule(rule: Object, path: str) -> list[FieldError]:
     action, codes = rule.get("action", ""), rule.get("exitCodes")
     errors = []

@@ -47,6 +47,7 @@ _NO_WINDOWS_CONTAINER = (
     "readOnlyRootFilesystem", "privileged", "allowPrivilegeEscalation", "procMount", "runAsUser",
     "runAsGroup",
 )  # fmt: skip
+_OWN_USERS = "when `hostUsers` is false"
 _WINDOWS = "cannot be set for a windows pod"
 _MATCH = "must not be specified when labelSelector is not set"
 
@@ -532,18 +533,23 @@ def sysctl(value: Object, path: str, frame: Frame) -> list[FieldError]:
     return errors
 
 
-def user_namespace(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+def user_namespace(value: Object, path: str, frame: Frame) -> list[FieldError]:
     """Check that a pod in its own user namespace shares no other namespaces of the host, and uses
     no block devices (validateHostUsers)."""
-    why = "when `hostUsers` is false"
-    shown = (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC"))
-    errors = [
-        fielderrors.forbidden(f"{path}.{name}", why) for member, name in shown if value.get(member)
-    ]
-    return errors + [
-        fielderrors.forbidden(f"{place}.volumeDevices", why)
+    return user_namespace_with_devices(value, path, frame) + [
+        fielderrors.forbidden(f"{place}.volumeDevices", _OWN_USERS)
         for container, place in _visited(value, path)
         if container.get("volumeDevices")
+    ]
+
+
+def user_namespace_with_devices(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """Check the same before 1.34, when such a pod could use block devices."""
+    shown = (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC"))
+    return [
+        fielderrors.forbidden(f"{path}.{name}", _OWN_USERS)
+        for member, name in shown
+        if value.get(member)
     ]
 
 
