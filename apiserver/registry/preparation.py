@@ -65,11 +65,12 @@ def before_create(write: WriteRequest, system_fields: SystemFields) -> None:
     shown = empties.show(obj, call.empties)
     strategy.prepare_for_create(context, obj)
     found = strategy.validate(context, obj)
+    told = [] if found else strategy.warnings_on_create(context, obj)
     empties.hide(shown)
     if found:
         kind = obj.get("kind") or resource.kind  # a custom resource may contain a wrong one
         raise status.invalid(_error_group(resource.definition), kind, call.name, found)
-    for warning in resource.wording.warnings(strategy.warnings_on_create(context, obj)):
+    for warning in resource.wording.warnings(told):
         call.warn(warning)
     strategy.canonicalize(obj)
 
@@ -111,12 +112,13 @@ def before_update(write: WriteRequest, system_fields: SystemFields) -> None:
     shown = empties.show(obj, call.empties)
     strategy.prepare_for_update(context, obj, old)
     found = strategy.validate_update(context, obj, old)
+    told = [] if found else strategy.warnings_on_update(context, obj, old)
     empties.hide(shown)
     if found:
         name = obj["metadata"].get("name") or ""  # a webhook may have changed it
         kind = obj.get("kind") or resource.kind
         raise status.invalid(_error_group(resource.definition), kind, name, found)
-    for warning in resource.wording.warnings(strategy.warnings_on_update(context, obj, old)):
+    for warning in resource.wording.warnings(told):
         call.warn(warning)
     strategy.canonicalize(obj)
 

@@ -153,3 +153,20 @@ async def test_reviews_ignore_selectors_while_the_gate_is_off(version, code):
             told = await answer.json()
     if code == 201:
         assert "fieldSelector" not in told["spec"]["resourceAttributes"]
+
+
+@pytest.mark.parametrize(
+    ("version", "items", "count"),
+    [("1.31", None, 0), ("1.33", None, 1), ("1.33", [], 0), ("1.34", None, 0)],
+)
+async def test_a_source_without_files_repeated_those_before_it(version, items, count):
+    secret = {"secret": {"name": "s", "items": [{"key": "k", "path": "a"}]}}
+    second = {"configMap": {"name": "c"} if items is None else {"name": "c", "items": items}}
+    given = pod()
+    given["spec"]["volumes"] = [{"name": "v", "projected": {"sources": [secret, second]}}]
+    async with APIServer(kubernetes_version=version) as server, aiohttp.ClientSession() as session:
+        url = f"{server.url}/api/v1/namespaces/default/pods?dryRun=All"
+        async with session.post(url, json=given) as answer:
+            assert answer.status == 201, await answer.text()
+            told = answer.headers.getall("Warning", [])
+    assert len([text for text in told if "overlapping paths" in text]) == count

@@ -15,6 +15,8 @@ from inkube.schemas.golang import gotext
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
 
+_LISTING = ("configMap", "secret", "downwardAPI")
+"""Sources of a projected volume that can list their files."""
 _LABELS = {
     "beta.kubernetes.io/arch": ("v1.14", "kubernetes.io/arch"),
     "beta.kubernetes.io/os": ("v1.14", "kubernetes.io/os"),
@@ -240,9 +242,16 @@ def _of_projected(projected: Object, name: str, *, repeats: bool) -> Iterator[st
         if not any(given is not None for given in source.values()):
             yield f"volume {name} (Projected) has no sources provided"
             continue
-        last = list(_projected_paths(source)) or (last if repeats else [])
+        if not repeats or _lists_files(source):
+            last = list(_projected_paths(source))
         for text in _overlaps(last, known):
             yield f"volume {name} (Projected): overlapping paths: {text}"
+
+
+def _lists_files(source: Object) -> bool:
+    """Return whether a projected source lists its files. An empty list counts."""
+    lists = ((source.get(name) or {}).get("items") for name in _LISTING)
+    return source.get("serviceAccountToken") is not None or any(one is not None for one in lists)
 
 
 def _projected_paths(source: Object) -> Iterator[tuple[str, str]]:
