@@ -63,7 +63,7 @@ class DefinitionServed(BuiltinServed):
     def decode(
         self, obj: Object, unknown: list[str] | None, empties: list[Empty] | None = None
     ) -> Object:
-        decoded, found = crds.decode(obj)
+        decoded, found = crds.decode(obj, empties)
         if unknown is not None:
             unknown.extend(found)
         return decoded

@@ -7,26 +7,28 @@ this package read.
 from inkube.schemas import bodies
 from inkube.schemas.golang import DecodeError
 from inkube.schemas.gotypes import decoding, types
-from inkube.schemas.objects import Object
+from inkube.schemas.objects import Empty, Object
 
 _TYPE = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition"
 _KIND = "CustomResourceDefinition"
 _NO_WEBHOOK = {"conversionReviewVersions": None}
 
 
-def decode(body: Object) -> tuple[Object, list[str]]:
+def decode(body: Object, empties: list[Empty] | None = None) -> tuple[Object, list[str]]:
     """The CRD as kube-apiserver decodes it, and its unknown fields as strict errors.
 
     Unknown fields under `items` and `additionalProperties` are dropped without an error, because
-    their Go types decode themselves. Raises StatusError 400 if a value has another type than its
-    field.
+    their Go types decode themselves. Adds omitted empty lists and maps to `empties`. Raises
+    StatusError 400 if a value has another type than its field.
     """
     try:
-        crd, unknown, _ = decoding.decode(types.of(_TYPE), body, keep_empty=True)
+        crd, unknown, found = decoding.decode(types.of(_TYPE), body, keep_empty=True)
     except DecodeError as error:
         raise bodies.cannot_handle("v1", _KIND, _KIND, error.text) from error
     except RecursionError as deep:
         raise bodies.cannot_handle("v1", _KIND, _KIND, "json: exceeded max depth") from deep
+    if empties is not None:
+        empties.extend(found)
     conversion = crd["spec"].get("conversion") or {}
     if conversion.get("webhook") == _NO_WEBHOOK:
         del conversion["webhook"]  # internal types have its fields, but not the member itself

@@ -131,7 +131,7 @@ class _Walk:
                 stack.pop()
                 if kept or (known.zero_kept and (kept is not None or known.always)):
                     made[key] = kept
-                if kept is None and known.type.kind in _EMPTY:
+                if not kept and known.type.kind in _EMPTY and made.get(key) is None:
                     self.empties.append((made, key, value))
         self._owner = outer
         for key, known in go.always:

@@ -183,3 +183,13 @@ def test_times_are_written_in_utc():
 def test_a_time_that_is_none_is_refused():
     with pytest.raises(status.StatusError, match='parsing time "soon" as'):
         crds.decode({"metadata": {"creationTimestamp": "soon"}})
+
+
+def test_empty_lists_and_maps_of_a_schema_are_told():
+    found = []
+    schema = {"type": "object", "definitions": {}, "x-kubernetes-list-map-keys": []}
+    body = {"spec": {"versions": [{"name": "v1", "schema": {"openAPIV3Schema": schema}}]}}
+    decoded, _ = crds.decode(body, found)
+    at = ("spec", "versions", 0, "schema", "openAPIV3Schema")
+    assert found == [((*at, "definitions"), {}), ((*at, "x-kubernetes-list-map-keys"), [])]
+    assert decoded["spec"]["versions"][0]["schema"]["openAPIV3Schema"] == {"type": "object"}
