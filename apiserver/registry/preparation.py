@@ -62,15 +62,15 @@ def before_create(write: WriteRequest, system_fields: SystemFields) -> None:
     if resource.definition.named_by_uid and not call.name:
         meta["name"] = call.name = system_fields.uid()
     context = Context(call.served, time, "", call.user, call.warn, write.reservation)
-    shown = empties.show(obj, call.empties)
+    restored = empties.show(obj, call.empties)
     strategy.prepare_for_create(context, obj)
-    found = strategy.validate(context, obj)
-    told = [] if found else strategy.warnings_on_create(context, obj)
-    empties.hide(shown)
-    if found:
+    errors = strategy.validate(context, obj)
+    warnings = [] if errors else strategy.warnings_on_create(context, obj)
+    empties.hide(restored)
+    if errors:
         kind = obj.get("kind") or resource.kind  # a custom resource may contain a wrong one
-        raise status.invalid(_error_group(resource.definition), kind, call.name, found)
-    for warning in resource.wording.warnings(told):
+        raise status.invalid(_error_group(resource.definition), kind, call.name, errors)
+    for warning in resource.wording.warnings(warnings):
         call.warn(warning)
     strategy.canonicalize(obj)
 
@@ -109,16 +109,16 @@ def before_update(write: WriteRequest, system_fields: SystemFields) -> None:
         call.warn,
         write.reservation,
     )
-    shown = empties.show(obj, call.empties)
+    restored = empties.show(obj, call.empties)
     strategy.prepare_for_update(context, obj, old)
-    found = strategy.validate_update(context, obj, old)
-    told = [] if found else strategy.warnings_on_update(context, obj, old)
-    empties.hide(shown)
-    if found:
+    errors = strategy.validate_update(context, obj, old)
+    warnings = [] if errors else strategy.warnings_on_update(context, obj, old)
+    empties.hide(restored)
+    if errors:
         name = obj["metadata"].get("name") or ""  # a webhook may have changed it
         kind = obj.get("kind") or resource.kind
-        raise status.invalid(_error_group(resource.definition), kind, name, found)
-    for warning in resource.wording.warnings(told):
+        raise status.invalid(_error_group(resource.definition), kind, name, errors)
+    for warning in resource.wording.warnings(warnings):
         call.warn(warning)
     strategy.canonicalize(obj)
 
