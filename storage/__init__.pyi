@@ -12,7 +12,7 @@ from inkube.storage.durations import Durations as Durations
 from inkube.storage.entry import Change as Change
 from inkube.storage.entry import Entries as Entries
 from inkube.storage.entry import Entry as Entry
-from inkube.storage.entry import ShownEntry as ShownEntry
+from inkube.storage.entry import TransientEntry as TransientEntry
 from inkube.storage.errors import Compacted as Compacted
 from inkube.storage.errors import StorageError as StorageError
 from inkube.storage.log import Log as Log

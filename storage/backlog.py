@@ -26,13 +26,13 @@ class Backlog:
     async def read(self, after: int) -> tuple[Changes, bool]:
         """Return the first part after a revision, and whether it is the last. Later changes are in
         the subscriber's queue. Raises Compacted, LogError."""
-        asked, coder = self._rows, self._coder
-        rows = await self._log.changes(self._prefix, after, asked)
+        limit, coder = self._rows, self._coder
+        rows = await self._log.changes(self._prefix, after, limit)
         changes = [
             writes.change(row, writes.entry(before, coder) if before else None, coder)
             for row, before in rows
             if row.revision <= self._until
         ]
-        fits = asked * SIZE // max(sum(change.weight for change in changes), 1)
-        self._rows = max(1, min(fits, asked * GROWS, MOST))
-        return changes, len(changes) < asked
+        fits = limit * SIZE // max(sum(change.weight for change in changes), 1)
+        self._rows = max(1, min(fits, limit * GROWS, MOST))
+        return changes, len(changes) < limit

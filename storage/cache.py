@@ -63,7 +63,7 @@ class Cache:
         self._waiters: list[tuple[int, asyncio.Future[None]]] = []
         self._wake_at = math.inf
 
-    # What lives now.
+    # Current entries.
 
     def get(self, key: str) -> Entry | None:
         """Return the entry of a key, or None. Raises Damaged."""
@@ -84,7 +84,7 @@ class Cache:
         """Return the number of entries under a prefix, after a key."""
         return self._index.count(*Range(prefix, after).interval)
 
-    # What happened lately.
+    # Recent changes.
 
     def since(self, prefix: str, revision: int) -> Changes | None:
         """Return every change under a prefix after a revision, or None if history does not go back
@@ -93,9 +93,9 @@ class Cache:
             return None
         if revision >= self.revision:  # as for most subscriptions: the newest
             return []
-        found = [change for change in self._newer(revision) if matches(prefix, change.entry.key)]
-        found.reverse()
-        return found
+        changes = [change for change in self._newer(revision) if matches(prefix, change.entry.key)]
+        changes.reverse()
+        return changes
 
     def page(self, keys: Range, revision: int) -> tuple[Entries, int] | None:
         """Return the entries at a revision, and the number of further entries beyond the limit;
@@ -110,12 +110,12 @@ class Cache:
             if low <= change.entry.key < high
         }
         limit = keys.limit and keys.limit + len(undone)
-        found = self._index.list(low, high, limit)
+        entries = self._index.list(low, high, limit)
         total = self._index.count(low, high) if keys.limit else 0
         if undone:
             total += self._grown(undone)
-            found = self._undo(found, undone, is_all=not limit or len(found) < limit)
-        page = found[: keys.limit] if undone and keys.limit else found
+            entries = self._undo(entries, undone, is_all=not limit or len(entries) < limit)
+        page = entries[: keys.limit] if undone and keys.limit else entries
         return page, max(0, total - len(page)) if keys.limit else 0
 
     def _grown(self, undone: Mapping[str, Entry | None]) -> int:
@@ -125,18 +125,20 @@ class Cache:
             for key, before in undone.items()
         )
 
-    def _undo(self, found: Columns, undone: Mapping[str, Entry | None], *, is_all: bool) -> Columns:
+    def _undo(
+        self, entries: Columns, undone: Mapping[str, Entry | None], *, is_all: bool
+    ) -> Columns:
         """Return the entries in their state before the changes."""
-        last = found.keys[-1] if found and not is_all else None
-        kept = {entry.key: entry for entry in found if entry.key not in undone}
-        kept |= {
+        last = entries.keys[-1] if entries and not is_all else None
+        by_key = {entry.key: entry for entry in entries if entry.key not in undone}
+        by_key |= {
             key: before
             for key, before in undone.items()
             if before is not None and (last is None or key <= last)
         }
-        return Columns(self._make, (kept[key] for key in sorted(kept)))
+        return Columns(self._make, (by_key[key] for key in sorted(by_key)))
 
-    # Who wants to know.
+    # Subscriptions.
 
     def subscribe(self, prefix: str, after: int) -> Subscription:
         """Return a subscription to everything that is published from now on. The store adds earlier
@@ -170,7 +172,7 @@ class Cache:
                 if waiter.cancelled() and place in self._waiters:
                     self._waiters.remove(place)
 
-    # What the writer calls.
+    # Called by the writer.
 
     def load(self, entries: Columns, horizon: Horizon, damaged: Iterable[str] = ()) -> None:
         """Start again with entries in the order of their keys. The changes in between are unknown.
@@ -195,12 +197,12 @@ class Cache:
         The result is cached for prefixes with subscribers: a client that waits until a server is
         idle queries every kind repeatedly, and each call searched 4,000 changes of pods.
         """
-        found = self._newest.get(prefix)
-        if found is None:
-            found = self._find_newest(prefix)
+        revision = self._newest.get(prefix)
+        if revision is None:
+            revision = self._find_newest(prefix)
             if prefix in self._subscriptions:
-                self._newest[prefix] = found
-        return found
+                self._newest[prefix] = revision
+        return revision
 
     def _find_newest(self, prefix: str) -> int:
         for change in reversed(self._history):
@@ -307,15 +309,15 @@ class Cache:
     def _scopes(self, key: str) -> Sequence[str]:
         """The prefixes with subscribers that contain this key."""
         folder = key[: key.rfind("/") + 1]
-        found = self._followed.get(folder)
-        if found is None:
+        subscribed = self._followed.get(folder)
+        if subscribed is None:
             ends = (at + 1 for at, char in enumerate(folder) if char == "/")
             scopes = (folder[:end] for end in ends)
-            found = tuple(scope for scope in scopes if scope in self._subscriptions)
+            subscribed = tuple(scope for scope in scopes if scope in self._subscriptions)
             if len(self._followed) >= FOLDERS:
                 self._followed.clear()
-            self._followed[folder] = found
-        return (key, *found) if key in self._subscriptions else found
+            self._followed[folder] = subscribed
+        return (key, *subscribed) if key in self._subscriptions else subscribed
 
     def _wake(self) -> None:
         for revision, waiter in self._waiters:

@@ -36,13 +36,16 @@ class Durations:
             buckets[at] += 1
             self.seconds[change.type] += seconds
 
-    def told(self) -> dict[str, list[Any]]:
+    def snapshot(self) -> dict[str, list[Any]]:
         """Return the same as JSON values for another process; see `add`."""
-        return {did: [self.seconds[did], counts] for did, counts in self.buckets.items()}
+        return {
+            change_type: [self.seconds[change_type], counts]
+            for change_type, counts in self.buckets.items()
+        }
 
-    def add(self, told: Mapping[str, Sequence[Any]]) -> None:
+    def add(self, snapshot: Mapping[str, Sequence[Any]]) -> None:
         """Add the durations of another process."""
-        for did, (seconds, counts) in told.items():
-            known = self.buckets.get(did, [0] * len(counts))
-            self.buckets[did] = [sum(pair) for pair in zip(known, counts, strict=True)]
-            self.seconds[did] = self.seconds.get(did, 0.0) + seconds
+        for change_type, (seconds, counts) in snapshot.items():
+            counted = self.buckets.get(change_type, [0] * len(counts))
+            self.buckets[change_type] = [sum(pair) for pair in zip(counted, counts, strict=True)]
+            self.seconds[change_type] = self.seconds.get(change_type, 0.0) + seconds

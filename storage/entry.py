@@ -154,16 +154,16 @@ class EntryCodec:
         self._decoded.pop(id(data), None)
 
 
-class ShownEntry(Entry):
+class TransientEntry(Entry):
     """An entry that is not stored: a stored entry with another object."""
 
     _value: Value
 
     def __new__(cls, stored: Entry, data: bytes, value: Value) -> Self:
         """Create an entry with the key and the revisions of a stored one."""
-        made = super().__new__(cls, stored.key, stored.revision, stored.created, data)
-        made._value = value
-        return made
+        entry = super().__new__(cls, stored.key, stored.revision, stored.created, data)
+        entry._value = value
+        return entry
 
     @property
     def value(self) -> Value:

@@ -21,22 +21,23 @@ def _ignore(_: object = None) -> None:
 
 
 class Following:
-    """Calls `hear` with every new change under a prefix, before the response to its writer.
+    """Calls `on_changes` with every new change under a prefix, before the response to its writer.
 
-    `anew` is called if changes were missed: after the store was read again, and after `hear` has
-    failed. If `anew` fails too, it replaces `hear` until it succeeds. Neither function may block.
+    `anew` is called if changes were missed: after the store was read again, and after `on_changes`
+    has failed. If `anew` fails too, it replaces `on_changes` until it succeeds. Neither function
+    may block.
     """
 
     def __init__(
         self,
         subscribe: Callable[[str], Subscription],
         prefix: str,
-        hear: Deliver,
+        on_changes: Deliver,
         anew: Callable[[], None],
     ) -> None:
         self._subscribe = subscribe
         self._prefix = prefix
-        self._hear = hear
+        self._on_changes = on_changes
         self._anew = anew
         self._missed = False
         self._subscription = self._begin()
@@ -49,14 +50,14 @@ class Following:
     def close(self) -> None:
         """Stop receiving changes. Can be called twice."""
         self._subscription.close()
-        self._hear = self._anew = _ignore
+        self._on_changes = self._anew = _ignore
 
     def _begin(self) -> Subscription:
         subscription = self._subscribe(self._prefix)
-        subscription.attach(self._deliver, self._again)
+        subscription.attach(self._deliver, self._resubscribe)
         return subscription
 
-    def _again(self, error: StorageError) -> None:
+    def _resubscribe(self, error: StorageError) -> None:
         logger.debug("what happened under %s was missed: %s", self._prefix, error)
         with contextlib.suppress(Closed):  # a store that is being closed needs no new subscription
             self._subscription = self._begin()
@@ -65,7 +66,7 @@ class Following:
     def _deliver(self, changes: Sequence[Change]) -> None:
         if not self._missed:
             try:
-                self._hear(changes)
+                self._on_changes(changes)
             except Exception:
                 logger.exception("who follows %s failed at a change", self._prefix)
             else:

@@ -62,7 +62,7 @@ class Freshness:
     async def _answer(self) -> int:
         if self._next is None:
             self._next = asyncio.ensure_future(self._ask(self._running))
-            self._next.add_done_callback(_heard)
+            self._next.add_done_callback(_retrieve_exception)
         # a cancelled caller must not cancel the query of the others
         return await asyncio.shield(self._next)
 
@@ -70,14 +70,14 @@ class Freshness:
         if before is not None:
             await asyncio.wait([before])
         self._running, self._next = self._next, None
-        known = self._cache.revision
+        revision = self._cache.revision
         newest = await self._log.newest()
-        if newest < known:  # the log has gone back
+        if newest < revision:  # the log has gone back
             await self._writer.catch_up()
         return newest
 
 
-def _heard(task: asyncio.Task[int]) -> None:
+def _retrieve_exception(task: asyncio.Task[int]) -> None:
     """Consume an error: the task that started the query may no longer wait for it."""
     if not task.cancelled():
         task.exception()

@@ -66,13 +66,13 @@ class Index:
         (first, start), (last, end) = self._place(low), self._place(high)
         if first == last:
             return self._runs[first][start : min(end, start + limit) if limit else end]
-        found = self._runs[first][start : start + limit if limit else None]
+        entries = self._runs[first][start : start + limit if limit else None]
         for number in range(first + 1, last + 1):
-            left = limit - len(found) if limit else RUN * 2
+            left = limit - len(entries) if limit else RUN * 2
             if not left:
                 break
-            found.extend(self._runs[number][: min(left, end) if number == last else left])
-        return found
+            entries.extend(self._runs[number][: min(left, end) if number == last else left])
+        return entries
 
     def count(self, low: str, high: str) -> int:
         """Return the number of keys in [low, high)."""

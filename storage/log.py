@@ -286,17 +286,19 @@ class MemoryLog:
         if revision == self._newest:
             return Missed((), self._compacted, self._newest)
         if revision < self._compacted:  # older records are not sorted by revision
-            kept = (record for versions in self._versions.values() for record in versions)
-            newer = sorted((each for each in kept if each.revision > revision), key=_revision)
+            records = (record for versions in self._versions.values() for record in versions)
+            newer = sorted((each for each in records if each.revision > revision), key=_revision)
             return Missed(newer[:limit], self._compacted, self._newest)
         return Missed(self._after(revision)[:limit], self._compacted, self._newest)
 
     async def rows(self, revision: int, limit: int) -> Rows:
-        found = await self.missed(revision, limit)
-        columns = zip(*found.records, strict=True) if found.records else [()] * len(Record._fields)
+        missed = await self.missed(revision, limit)
+        columns = (
+            zip(*missed.records, strict=True) if missed.records else [()] * len(Record._fields)
+        )
         revisions, keys, _, created, deleted, data, _ = columns
         gone = tuple(compress(revisions, deleted))
-        return Rows(revisions, keys, created, gone, data, (found.compacted,))
+        return Rows(revisions, keys, created, gone, data, (missed.compacted,))
 
     async def append_next(self, after: int, records: Sequence[Record]) -> bool:
         """Return False, because this would save nothing."""
@@ -323,18 +325,18 @@ class MemoryLog:
         self, prefix: str, after: int, limit: int
     ) -> Sequence[tuple[Record, Record | None]]:
         self._check(after)
-        found: list[tuple[Record, Record | None]] = []
+        changes: list[tuple[Record, Record | None]] = []
         for record in self._after(after):
             if matches(prefix, record.key):
-                found.append((record, self._exactly(record.key, record.previous)))
-                if len(found) == limit:
+                changes.append((record, self._exactly(record.key, record.previous)))
+                if len(changes) == limit:
                     break
-        return found
+        return changes
 
     async def at(self, keys: Range, revision: int) -> Sequence[Record]:
         self._check(revision)
-        found = sorted(self._living(keys, revision), key=attrgetter("key"))
-        return found[: keys.limit] if keys.limit else found
+        records = sorted(self._living(keys, revision), key=attrgetter("key"))
+        return records[: keys.limit] if keys.limit else records
 
     async def grown(self, keys: Range, after: int, until: int) -> int:
         self._check(after)
@@ -346,8 +348,8 @@ class MemoryLog:
         )
 
     async def before(self, time: int) -> int:
-        kept = (record for versions in self._versions.values() for record in versions)
-        later = (record.revision for record in kept if record.time > time)
+        records = (record for versions in self._versions.values() for record in versions)
+        later = (record.revision for record in records if record.time > time)
         return min(later, default=self._newest + 1) - 1
 
     async def compact(self, revision: int) -> int:

@@ -25,11 +25,11 @@ async def copied(log: Log, *, revision: int = 0, moment: float = 0.0) -> MemoryL
     records: list[Record] = []
     last = 0
     while True:
-        found = await log.missed(last, ROWS)
-        records += (record for record in found.records if record.revision <= revision)
-        if len(found.records) < ROWS or found.records[-1].revision >= revision:
+        missed = await log.missed(last, ROWS)
+        records += (record for record in missed.records if record.revision <= revision)
+        if len(missed.records) < ROWS or missed.records[-1].revision >= revision:
             break
-        last = found.records[-1].revision
+        last = missed.records[-1].revision
     # queried last: a revision that is not compacted now was not compacted before
     compacted = (await log.horizon()).compacted
     if revision < compacted:

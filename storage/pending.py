@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Generator, Sequence
 from typing import Any, Self
 
-from inkube.storage.entry import Entries, Entry, ShownEntry, Value
+from inkube.storage.entry import Entries, Entry, TransientEntry, Value
 from inkube.storage.fences import Fence
 from inkube.storage.writes import Write
 
@@ -59,16 +59,16 @@ class PendingBatch:
         return self.future.result()
 
 
-class Uncommitted(ShownEntry):
+class Uncommitted(TransientEntry):
     """The result of a pending write, with the revision of the state before."""
 
     _after: PendingBatch
 
     def __new__(cls, before: Entry, data: bytes, value: Value, after: PendingBatch) -> Self:
         """`value` is the decoded `data`."""
-        made = super().__new__(cls, before, data, value)
-        made._after = after
-        return made
+        entry = super().__new__(cls, before, data, value)
+        entry._after = after
+        return entry
 
     @property
     def after(self) -> PendingBatch:

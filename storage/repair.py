@@ -55,8 +55,8 @@ def structure(path: Path) -> list[str]:
     """Return the problems of the file itself, as SQLite reports them. Raises sqlite3.Error or
     OSError."""
     with closing(_open(path, "ro")) as connection:
-        found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check")]
-    return [] if found == ["ok"] else found
+        problems = [str(row[0]) for row in connection.execute("PRAGMA integrity_check")]
+    return [] if problems == ["ok"] else problems
 
 
 def rows(path: Path, is_sound: Sound) -> list[Finding]:
@@ -85,8 +85,8 @@ def copy(path: Path, target: Path) -> None:
     Raises sqlite3.Error or OSError.
     """
     files.create(target)
-    with closing(_open(path, "ro")) as source, closing(_open(target, "rw")) as made:
-        source.backup(made)
+    with closing(_open(path, "ro")) as source, closing(_open(target, "rw")) as destination:
+        source.backup(destination)
 
 
 class Repaired(NamedTuple):
@@ -146,8 +146,8 @@ def _breaks(connection: sqlite3.Connection) -> Iterator[Break]:
 
 
 def _compacted(connection: sqlite3.Connection) -> int:
-    found = connection.execute(_COMPACTED).fetchone()
-    return int(found[0]) if found else FIRST_REVISION
+    row = connection.execute(_COMPACTED).fetchone()
+    return int(row[0]) if row else FIRST_REVISION
 
 
 def _missing(first: int, last: int) -> str:

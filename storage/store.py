@@ -132,7 +132,7 @@ class BaseStore(ABC):
         """Return a copy of the current entries under a prefix, in the order of keys."""
         return self._cache.list(prefix)
 
-    def shown(self, entry: Entry, value: Value) -> Entry:
+    def with_value(self, entry: Entry, value: Value) -> Entry:
         """Return an entry that is not stored: `entry` with another value."""
         data = self._coder.encode(value, entry.revision)
         return self._coder.make((entry.key, entry.revision, entry.created, data))
@@ -418,16 +418,16 @@ class Store(BaseStore):
         """Publish what other processes write, until cancelled."""
         clock = asyncio.get_running_loop().time
         poll = self._log.poll if self._options.poll is None else self._options.poll
-        found = -math.inf
+        changed_at = -math.inf
         failures = Failures(logger, "reading the log", first=poll, longest=LONGEST_DELAY)
         while True:
             try:
-                often = clock() - found < LATELY
+                often = clock() - changed_at < LATELY
                 within = min(poll, self._log.often) if often else poll
-                heard = await self._log.news(self.revision, within)
-                unknown = heard > self.revision  # notifications include the writes of this process
-                if (unknown or self.failure) and await self._writer.catch_up(heard):
-                    found = clock()
+                newest = await self._log.news(self.revision, within)
+                unknown = newest > self.revision  # notifications include the writes of this process
+                if (unknown or self.failure) and await self._writer.catch_up(newest):
+                    changed_at = clock()
             except Exception as error:  # noqa: BLE001 - told, and tried again
                 self._lost = str(error)
                 await asyncio.sleep(failures.failed(error))

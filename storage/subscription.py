@@ -63,13 +63,13 @@ class Subscription:
         self._is_closed = False
         self._error: StorageError | None = None
 
-    # What the subscriber calls.
+    # Called by the subscriber.
 
     @property
     def revision(self) -> int:
         """The revision up to which everything under the prefix was delivered: a bookmark can
         contain it."""
-        return self._told_up_to(self._publisher.revision)
+        return self._delivered_up_to(self._publisher.revision)
 
     @property
     def is_closed(self) -> bool:
@@ -166,7 +166,7 @@ class Subscription:
     ) -> None:
         self.close()
 
-    # What the cache calls.
+    # Called by the cache.
 
     def start(self, early: Changes, backlog: Backlog | None) -> None:
         """Add the changes from before the subscription: from history, or a backlog in the log."""
@@ -186,7 +186,7 @@ class Subscription:
             return
         if len(self._queue) + len(changes) > self._limit:
             # these changes are published, but not delivered to this subscriber
-            self._fail(SlowConsumer(self._told_up_to(changes[0].revision - 1)))
+            self._fail(SlowConsumer(self._delivered_up_to(changes[0].revision - 1)))
             return
         self._queue.extend(changes)
         self._wake()
@@ -196,7 +196,7 @@ class Subscription:
         taken them yet."""
         waiting = (self._early if self._is_of_history else ()) or self._queue
         if waiting and waiting[0].revision <= revision:
-            self._fail(SlowConsumer(self._told_up_to(waiting[0].revision - 1)))
+            self._fail(SlowConsumer(self._delivered_up_to(waiting[0].revision - 1)))
 
     def end(self, error: StorageError | None) -> None:
         """End the subscription, with an error or without one."""
@@ -210,7 +210,7 @@ class Subscription:
 
     # Helpers.
 
-    def _told_up_to(self, published: int) -> int:
+    def _delivered_up_to(self, published: int) -> int:
         """Return the revision up to which the subscriber has everything, after all changes up to
         `published` were offered."""
         if self._batch:

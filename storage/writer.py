@@ -208,18 +208,18 @@ class Writer:
 
     async def _set_results(self, group: Sequence[PendingBatch]) -> None:
         # A client that was cancelled while it waited no longer wants the write.
-        wanted = [pending for pending in group if not pending.future.done()]
+        active = [pending for pending in group if not pending.future.done()]
         try:
-            outcomes: Sequence[Entries | Exception] = await self._commit(wanted)
+            outcomes: Sequence[Entries | Exception] = await self._commit(active)
         except BaseException as error:
             failure = error if isinstance(error, Exception) else Closed()
-            outcomes = [failure] * len(wanted)
-            for pending in wanted:
+            outcomes = [failure] * len(active)
+            for pending in active:
                 pending.revision = 0
             if not isinstance(error, Exception):
                 raise
         finally:
-            self._settle(wanted, outcomes)
+            self._settle(active, outcomes)
             for pending in group:
                 pending.forget()
 
@@ -255,8 +255,8 @@ class Writer:
         if self._log.optimistic:
             # A write can be refused only because this process has not read the newest changes.
             changes, outcomes = self._check(group)
-            wanted = sum(len(pending.batch) for pending in group)
-            if len(changes) == wanted and await self._append_next(changes):
+            expected = sum(len(pending.batch) for pending in group)
+            if len(changes) == expected and await self._append_next(changes):
                 self.durations.note(changes, time.perf_counter() - begun)
                 self._cache.publish(changes)
                 return outcomes
@@ -288,7 +288,7 @@ class Writer:
         outcomes: list[Entries | Exception] = []
         changed: dict[str, Entry | None] = {}
         for pending in group:
-            made: list[Change] = []
+            batch_changes: list[Change] = []
             revision = self._cache.revision + len(changes)
             pending.revision = 0
             try:
@@ -299,14 +299,14 @@ class Writer:
                     key = write.key
                     current = changed[key] if key in changed else self._cache.get(key)
                     revision += 1
-                    made.append(write.change(current, revision, self._coder))
+                    batch_changes.append(write.change(current, revision, self._coder))
             except Exception as error:  # noqa: BLE001 - it is the answer to this one batch
                 outcomes.append(error)
                 continue
-            changes += made
+            changes += batch_changes
             pending.revision = revision
-            outcomes.append([change.entry for change in made])
-            for change in made:
+            outcomes.append([change.entry for change in batch_changes])
+            for change in batch_changes:
                 changed[change.entry.key] = None if change.type == "DELETED" else change.entry
         return changes, outcomes
 
@@ -314,19 +314,19 @@ class Writer:
         """Publish the changes that other processes appended. They are committed, even if the
         transaction of this process fails. Raises _Behind."""
         while True:
-            found = await missed(self._cache.revision, FOLLOWED)
-            if found.compacted > self._cache.revision:
+            page = await missed(self._cache.revision, FOLLOWED)
+            if page.compacted > self._cache.revision:
                 raise _Behind
-            if found.newest < self._cache.revision:
+            if page.newest < self._cache.revision:
                 logger.error(
                     "the log went back from revision %d to %d: what lay between is lost, and "
-                    "everything is read anew", self._cache.revision, found.newest,
+                    "everything is read anew", self._cache.revision, page.newest,
                 )  # fmt: skip
                 raise _Behind
-            self._cache.compacted = max(self._cache.compacted, found.compacted)
-            if found.records:
-                self._accept(found.records)
-            if len(found.records) < FOLLOWED:
+            self._cache.compacted = max(self._cache.compacted, page.compacted)
+            if page.records:
+                self._accept(page.records)
+            if len(page.records) < FOLLOWED:
                 return
 
     def _accept(self, records: Sequence[Record]) -> None:
@@ -361,19 +361,19 @@ class Writer:
         reading = asyncio.ensure_future(self._log.rows(revision, LOADED))
         try:
             while True:
-                found = await reading
-                compacted = found.compacted[0]
+                rows = await reading
+                compacted = rows.compacted[0]
                 begun = begun or compacted
                 # A deletion may be compacted before it is read: its object would stay.
                 if compacted > max(begun, revision):
                     raise _Behind
-                if found.revisions:
-                    revision = found.revisions[-1]
-                is_last = len(found.revisions) < LOADED
+                if rows.revisions:
+                    revision = rows.revisions[-1]
+                is_last = len(rows.revisions) < LOADED
                 if not is_last:
                     newest = newest or (await self._log.horizon()).newest
                     reading = asyncio.ensure_future(self._log.rows(revision, LOADED))
-                for part in found.parts(ADDED):
+                for part in rows.parts(ADDED):
                     await asyncio.sleep(0)  # the next query runs meanwhile, and so do other tasks
                     loading.add(part)
                 if is_last:

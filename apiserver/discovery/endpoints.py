@@ -118,7 +118,7 @@ class Endpoints:
         """Return the metrics of this process, for other workers."""
         return {
             "requests": self.requests.snapshot(),
-            "commits": self._commits.told(),
+            "commits": self._commits.snapshot(),
             "caches": {cache.name: cache.entries() for cache in caches.every()},
             "checks": [[*check, number] for check, number in self.health.request_counts.items()],
         }

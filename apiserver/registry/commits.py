@@ -20,7 +20,7 @@ from inkube.schemas import status
 from inkube.schemas.golang import gojson
 from inkube.schemas.objects import Object, same
 from inkube.schemas.strategy import Reservation
-from inkube.storage import Entry, ShownEntry, writes
+from inkube.storage import Entry, TransientEntry, writes
 from inkube.storage import errors as storage_errors
 
 MAX_OBJECT = 1_572_864  # bytes: etcd's default limit of requests, as in the reference
@@ -87,7 +87,7 @@ async def update(parts: Parts, write: WriteRequest) -> Outcome:
     if deletion.is_finished(call, obj, entry.value):
         await write.store.commit([writes.Delete(entry.key, entry.revision, stored)])
         # the reference returns the final state with the version of the deletion
-        return Outcome(write.store.shown(entry, stored), deleted=True)
+        return Outcome(write.store.with_value(entry, stored), deleted=True)
     if _same_state(stored, entry.value):
         return Outcome(entry, changed=False)
     return Outcome(await _commit(write, writes.replace(entry, stored)))
@@ -196,7 +196,7 @@ async def _transact(parts: Parts, write: WriteRequest, pending: Pending) -> Outc
         shown["resourceVersion"] = str(entry.revision)
         for member in ("generation", "managedFields"):  # only the stored record has these
             shown.pop(member, None)
-        entry = ShownEntry(entry, orjson.dumps(pending.obj), pending.obj)
+        entry = TransientEntry(entry, orjson.dumps(pending.obj), pending.obj)
     created = pending.operation == "CREATE"
     return Outcome(entry, created=created, deleted=pending.goes, changed=changed)
 

@@ -14,7 +14,7 @@ from inkube.apiserver.registry.resources import Resource
 from inkube.schemas.objects import Object
 from inkube.schemas.ownership import Steps, finished, relabelled
 from inkube.schemas.served import Served
-from inkube.storage import Change, Entry, ShownEntry
+from inkube.storage import Change, Entry, TransientEntry
 
 T = TypeVar("T")
 
@@ -51,7 +51,7 @@ async def shown(
 
 
 def _entry(entry: Entry, obj: Object) -> Entry:
-    return ShownEntry(entry, orjson.dumps(obj), obj)
+    return TransientEntry(entry, orjson.dumps(obj), obj)
 
 
 async def shown_changes(

@@ -295,9 +295,9 @@ async def _rows(connection: Connection, *, revision: int, limit: int) -> Rows:
     joined = await connection.joined(revision, limit)
     if joined is not None:
         return joined
-    found = await connection.fetch(Statement.ROWS, {"after": revision, "limit": limit})
-    if found:
-        revisions, keys, created, deleted, data, compacted = zip(*found, strict=True)
+    rows = await connection.fetch(Statement.ROWS, {"after": revision, "limit": limit})
+    if rows:
+        revisions, keys, created, deleted, data, compacted = zip(*rows, strict=True)
         gone = tuple(compress(revisions, deleted))
         return Rows(revisions, keys, created, gone, data, compacted)
     # queried last: a revision that is not compacted now was not compacted when the rows were read

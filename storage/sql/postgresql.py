@@ -159,8 +159,8 @@ class PostgresqlDatabase:
                     await self._event.wait()
         except TimeoutError:
             return await self.newest()
-        heard, self._notified_revision = self._notified_revision, 0
-        return heard
+        notified, self._notified_revision = self._notified_revision, 0
+        return notified
 
     def on_notification(self, *notification: Any) -> None:
         """Receive a NOTIFY: `(connection, pid, channel, payload)`."""

@@ -258,8 +258,8 @@ class SqliteConnection:
     async def _claim(self) -> None:
         if await self.pragma("application_id") == APPLICATION_ID:
             return
-        ((found,),) = await self._driver.execute_fetchall("SELECT count(*) FROM sqlite_master")
-        if found > 0:
+        ((tables,),) = await self._driver.execute_fetchall("SELECT count(*) FROM sqlite_master")
+        if tables > 0:
             raise NotOurs(f"{self._name} is the database of another application")
         await self._driver.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
@@ -280,8 +280,8 @@ class SqliteConnection:
     async def fetch(self, query: Statement, parameters: Mapping[str, Any]) -> Sequence[Row]:
         """Return the rows of a query."""
         compiled = _STATEMENTS.compiled[query]
-        found = await self._driver.execute_fetchall(compiled.text, compiled.arguments(parameters))
-        return list(found)
+        rows = await self._driver.execute_fetchall(compiled.text, compiled.arguments(parameters))
+        return list(rows)
 
     async def joined(self, revision: int, limit: int) -> Rows | None:
         """Return the rows joined into few values, or None if the statement must be run row by row.
@@ -296,7 +296,7 @@ class SqliteConnection:
         count, fitting, revisions, keys, created, deleted, data, compacted = row
         if not count:
             return None
-        found = Rows(
+        rows = Rows(
             array("q", map(int, revisions.split(","))),
             (keys or "").split("\n"),
             array("q", map(int, created.split(","))),
@@ -305,8 +305,8 @@ class SqliteConnection:
             (compacted,),
         )
         # a line feed occurs neither in JSON nor in a key of a client
-        whole = fitting == count == len(found.keys) == len(found.data)
-        return found if whole else None
+        whole = fitting == count == len(rows.keys) == len(rows.data)
+        return rows if whole else None
 
     async def execute(self, statement: Statement, parameters: Mapping[str, Any]) -> None:
         """Run a statement. Outside a transaction, it is committed at once."""

@@ -78,9 +78,9 @@ class Statements(NamedTuple):
 
 def sqlite() -> Statements:
     """Return the statements of SQLite."""
-    found = json.loads(Path(__file__).with_name("sqlite.json").read_text())
+    compiled_file = json.loads(Path(__file__).with_name("sqlite.json").read_text())
     compiled = {
         Statement(name): Compiled(text, tuple(names), constants)
-        for name, (text, names, constants) in found["compiled"].items()
+        for name, (text, names, constants) in compiled_file["compiled"].items()
     }
-    return Statements(compiled, found["definitions"], found["appending"])
+    return Statements(compiled, compiled_file["definitions"], compiled_file["appending"])

@@ -165,9 +165,9 @@ def compiled(dialect: Dialect, schema: str = "") -> Statements:
         )
 
     def words(statement: sa.Executable) -> Compiled:
-        found = render(statement)
-        assert isinstance(found, SQLCompiler), "a query compiles to SQL"
-        return Compiled(str(found), tuple(found.positiontup or ()), found.params)
+        query = render(statement)
+        assert isinstance(query, SQLCompiler), "a query compiles to SQL"
+        return Compiled(str(query), tuple(query.positiontup or ()), query.params)
 
     definitions = []
     for table in metadata.sorted_tables:
