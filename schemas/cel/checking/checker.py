@@ -56,10 +56,10 @@ class _Checker:
 
     def check(self, node: Node) -> Type:
         """Set the node's type and return it."""
-        found = self._type_of(node)
-        node.type = found
+        node_type = self._type_of(node)
+        node.type = node_type
         self._typed.append(node)
-        return found
+        return node_type
 
     def settle(self) -> None:
         """Set the final types; type parameters that were not bound become dyn."""
@@ -91,8 +91,8 @@ class _Checker:
         return ERROR
 
     def _mismatch(self, node: Node, expected: Type, actual: Type) -> Type:
-        shown = (self._bindings.resolve(expected), self._bindings.resolve(actual))
-        return self._report(node, f"expected type '{shown[0]}' but found '{shown[1]}'")
+        resolved = (self._bindings.resolve(expected), self._bindings.resolve(actual))
+        return self._report(node, f"expected type '{resolved[0]}' but found '{resolved[1]}'")
 
     def _undeclared(self, node: Node, name: str) -> Type:
         return self._report(node, f"undeclared reference to '{name}' (in container '')")
@@ -106,9 +106,9 @@ class _Checker:
         return None if shape is None else shape.type
 
     def _ident(self, node: ast.Ident) -> Type:
-        found = self._lookup(node.name)
-        if found is not None:
-            return found
+        declared = self._lookup(node.name)
+        if declared is not None:
+            return declared
         node.type_value = named_type(node.name.removeprefix("."))
         if node.type_value is not None:
             return types.type_of(node.type_value)
@@ -119,10 +119,10 @@ class _Checker:
         if name is not None and self._is_declared(name):
             node.absolute = ast.Ident(node.pos, name)
             return self.check(node.absolute)
-        found = self._field(node)
+        field_type = self._field(node)
         if node.test_only:
             return BOOL
-        return self._bindings.resolve(found)
+        return self._bindings.resolve(field_type)
 
     def _is_declared(self, name: str) -> bool:
         return self._lookup(name) is not None or named_type(name.removeprefix(".")) is not None
@@ -131,10 +131,10 @@ class _Checker:
         operand = self._bindings.resolve(self.check(node.operand))
         was_optional = types.is_optional(operand)
         target = operand.params[0] if was_optional else operand
-        found = self._field_of(node, target)
+        field_type = self._field_of(node, target)
         if was_optional or node.optional:
-            return found if types.is_optional(found) else types.optional_of(found)
-        return found
+            return field_type if types.is_optional(field_type) else types.optional_of(field_type)
+        return field_type
 
     def _field_of(self, node: ast.Select, target: Type) -> Type:
         match target.kind:
@@ -181,12 +181,14 @@ class _Checker:
             return self._undeclared(node, name)
         if name in _LOGICAL:
             return self._logical(node)
-        found = self._resolve(node, overloads, is_member)
-        if found is not None:
-            return found
+        result = self._resolve(node, overloads, is_member)
+        if result is not None:
+            return result
         operands = [self._bindings.resolve(arg.type, to_dyn=True) for arg in node.operands]
-        shown = _arguments(operands, is_member)
-        return self._report(node, f"found no matching overload for '{name}' applied to '{shown}'")
+        arguments = _arguments(operands, is_member)
+        return self._report(
+            node, f"found no matching overload for '{name}' applied to '{arguments}'"
+        )
 
     def _logical(self, node: ast.Call) -> Type:
         result = BOOL
@@ -208,10 +210,10 @@ class _Checker:
             if not self._bindings.assign(operands, signature[1:]):
                 continue
             matching.append(overload)
-            found = self._bindings.resolve(signature[0])
+            overload_result = self._bindings.resolve(signature[0])
             if result is None:
-                result = found
-            elif not result.is_dyn and found != result:
+                result = overload_result
+            elif not result.is_dyn and overload_result != result:
                 result = DYN
         node.overloads = tuple(matching)
         return result
@@ -234,10 +236,10 @@ class _Checker:
     def _list(self, node: ast.ListNode) -> Type:
         element: Type | None = None
         for position, item in enumerate(node.elements):
-            found = self.check(item)
+            item_type = self.check(item)
             if position in node.optional:
-                found = self._unwrapped(item, found)
-            element = self._joined(item, element, found)
+                item_type = self._unwrapped(item, item_type)
+            element = self._joined(item, element, item_type)
         return types.list_of(element or self._bindings.fresh())
 
     def _map(self, node: ast.MapNode) -> Type:
@@ -245,20 +247,20 @@ class _Checker:
         value: Type | None = None
         for entry in node.entries:
             key = self._joined(entry.key, key, self.check(entry.key))
-            found = self.check(entry.value)
+            value_type = self.check(entry.value)
             if entry.optional:
-                found = self._unwrapped(entry.value, found)
-            value = self._joined(entry.value, value, found)
+                value_type = self._unwrapped(entry.value, value_type)
+            value = self._joined(entry.value, value, value_type)
         if key is None or value is None:
             key, value = self._bindings.fresh(), self._bindings.fresh()
         return types.map_of(key, value)
 
-    def _unwrapped(self, node: Node, found: Type) -> Type:
-        if types.is_optional(found):
-            return found.params[0]
-        if not found.is_dyn:
-            self._mismatch(node, types.optional_of(found), found)
-        return found
+    def _unwrapped(self, node: Node, actual: Type) -> Type:
+        if types.is_optional(actual):
+            return actual.params[0]
+        if not actual.is_dyn:
+            self._mismatch(node, types.optional_of(actual), actual)
+        return actual
 
     def _joined(self, node: Node, previous: Type | None, current: Type) -> Type:
         if previous is None:
@@ -277,9 +279,9 @@ class _Checker:
         self._require(node.condition, BOOL)
         self._require(node.step, accumulator)
         self._scopes.pop()
-        found = self.check(node.result)
+        result = self.check(node.result)
         self._scopes.pop()
-        return self._bindings.resolve(found)
+        return self._bindings.resolve(result)
 
     def _loop_types(self, node: ast.Fold, range_type: Type) -> tuple[Type, Type]:
         has_two = len(node.variables) == 2
@@ -300,9 +302,9 @@ class _Checker:
         return ERROR, ERROR
 
     def _require(self, node: Node, expected: Type) -> None:
-        found = self.check(node)
-        if not self._bindings.assign((expected,), (found,)):
-            self._mismatch(node, expected, found)
+        actual = self.check(node)
+        if not self._bindings.assign((expected,), (actual,)):
+            self._mismatch(node, expected, actual)
 
     def _struct(self, node: ast.StructNode) -> Type:
         name = node.name.removeprefix(".")
@@ -312,18 +314,18 @@ class _Checker:
                 self.check(value)
             return self._undeclared(node, name)
         for field, value in node.fields:
-            found = self.check(value)
+            value_type = self.check(value)
             if shape is not None:
-                self._made_field(value, field, shape, found)
+                self._check_field(value, field, shape, value_type)
         return types.object_of(name) if shape is None else shape.type
 
-    def _made_field(self, node: Node, field: str, shape: Shape, found: Type) -> None:
+    def _check_field(self, node: Node, field: str, shape: Shape, actual: Type) -> None:
         entry = shape.fields.find(field)
         if entry is None:
             self._report(node, f"undefined field '{field}'")
-        elif not self._bindings.assign((entry.shape.type,), (found,)):
-            wanted = f"expected type of field '{field}' is '{entry.shape.type}'"
-            self._report(node, f"{wanted} but provided type is '{found}'")
+        elif not self._bindings.assign((entry.shape.type,), (actual,)):
+            expected = f"expected type of field '{field}' is '{entry.shape.type}'"
+            self._report(node, f"{expected} but provided type is '{actual}'")
 
 
 def _arguments(operands: list[Type], is_member: bool) -> str:

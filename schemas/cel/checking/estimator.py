@@ -108,21 +108,21 @@ class _Estimator:
             return None
         return Range(0, shape.max_size)
 
-    def _sized(self, known: _NodeEstimate, kind: Type) -> _NodeEstimate:
+    def _sized(self, estimate: _NodeEstimate, kind: Type) -> _NodeEstimate:
         """The data with a size from the path or the type, if no size was computed."""
-        if known.size is not None:
-            return known
-        size = self._declared(known.path)
+        if estimate.size is not None:
+            return estimate
+        size = self._declared(estimate.path)
         if size is None and _is_scalar(kind):
             size = ONE
-        return replace(known, size=size)
+        return replace(estimate, size=size)
 
     def _ident(self, node: ast.Ident) -> _NodeEstimate:
-        known = self._locals.get(node.name)
-        if known is None:
+        local = self._locals.get(node.name)
+        if local is None:
             return self._sized(_NodeEstimate(ONE, path=(node.name,)), node.type)
-        found = self._sized(_NodeEstimate(ONE, path=known.path, entry=known.entry), node.type)
-        return replace(found, size=known.size) if found.size is None else found
+        estimate = self._sized(_NodeEstimate(ONE, path=local.path, entry=local.entry), node.type)
+        return replace(estimate, size=local.size) if estimate.size is None else estimate
 
     def _select(self, node: ast.Select) -> _NodeEstimate:
         if node.absolute is not None:
@@ -140,9 +140,9 @@ class _Estimator:
     def _list(self, node: ast.ListNode) -> _NodeEstimate:
         cost, value = _LIST, None
         for item in node.elements:
-            known = self.visit(item)
-            cost += known.cost
-            value = known.bound if value is None else value.union(known.bound)
+            element = self.visit(item)
+            cost += element.cost
+            value = element.bound if value is None else value.union(element.bound)
         count = len(node.elements)
         return _NodeEstimate(cost, Range(count, count), entry=_Entry(ONE, value or ZERO))
 
@@ -158,7 +158,7 @@ class _Estimator:
 
     def _call(self, node: ast.Call) -> _NodeEstimate:
         operands = [self.visit(arg) for arg in node.operands]
-        total = sum((known.cost for known in operands), ZERO)
+        total = sum((estimate.cost for estimate in operands), ZERO)
         if node.function in ("_&&_", "_||_"):
             return _NodeEstimate(Range(operands[0].cost.min, total.max), ONE)
         if node.function == "_?_:_":
@@ -166,10 +166,10 @@ class _Estimator:
         if node.function == "dyn":
             return replace(operands[0], cost=total + ONE, path=())
         cost, size = self._cheapest_to_dearest(node, operands)
-        known = _NodeEstimate(total + cost, size, entry=_joined_entries(node, operands))
+        estimate = _NodeEstimate(total + cost, size, entry=_joined_entries(node, operands))
         if node.function == "_[_]":
-            known = _indexed(node, known, operands[0])
-        return self._sized(known, node.type)
+            estimate = _indexed(node, estimate, operands[0])
+        return self._sized(estimate, node.type)
 
     def _cheapest_to_dearest(
         self, node: ast.Call, operands: list[_NodeEstimate]
@@ -192,10 +192,10 @@ class _Estimator:
         cost = condition.cost + yes.cost.union(no.cost)
         return _NodeEstimate(cost, yes.bound.union(no.bound), entry=entry)
 
-    def _argument(self, node: Node, known: _NodeEstimate) -> Argument:
+    def _argument(self, node: Node, estimate: _NodeEstimate) -> Argument:
         constant = node.value if isinstance(node, ast.Const) else None
-        element = self._element(node.type, known.path)
-        return Argument(node.type, known.bound, element, constant)
+        element = self._element(node.type, estimate.path)
+        return Argument(node.type, estimate.bound, element, constant)
 
     def _element(self, kind: Type, path: Path) -> Argument | None:
         if kind.kind not in (Kind.LIST, Kind.MAP):
@@ -227,13 +227,13 @@ def _is_scalar(kind: Type) -> bool:
     return kind.kind in _SCALARS or (is_optional(kind) and _is_scalar(kind.params[0]))
 
 
-def _indexed(node: ast.Call, known: _NodeEstimate, container: _NodeEstimate) -> _NodeEstimate:
+def _indexed(node: ast.Call, estimate: _NodeEstimate, container: _NodeEstimate) -> _NodeEstimate:
     for overload in node.overloads:
         if overload.id in ("index_list", "index_map"):
             step = _ITEMS if overload.id == "index_list" else _VALUES
             size = container.entry.value if container.entry else None
-            return replace(known, size=size, path=(*container.path, step))
-    return known
+            return replace(estimate, size=size, path=(*container.path, step))
+    return estimate
 
 
 def _joined_entries(node: ast.Call, operands: list[_NodeEstimate]) -> _Entry | None:
@@ -257,7 +257,7 @@ def _loop_variables(node: ast.Fold, source: _NodeEstimate) -> dict[str, _NodeEst
 
 def _estimate(overload: Overload, arguments: tuple[Argument, ...]) -> CallEstimate:
     if overload.estimate is not None:
-        found = overload.estimate(arguments)
-        if found is not None:
-            return found
+        estimate = overload.estimate(arguments)
+        if estimate is not None:
+            return estimate
     return CallEstimate(ONE)

@@ -69,10 +69,10 @@ def _mixed_list(node: ListNode) -> Iterator[Issue]:
     """The issue for the first element with another type than the first one."""
     expected: Type | None = None
     for place, element in enumerate(node.elements):
-        found = _value_type(element, is_optional=place in node.optional)
-        expected = expected or found
-        if found != expected:
-            yield _mismatch(element, expected, found)
+        actual = _value_type(element, is_optional=place in node.optional)
+        expected = expected or actual
+        if actual != expected:
+            yield _mismatch(element, expected, actual)
             return
 
 
@@ -84,9 +84,9 @@ def _mixed_map(node: MapNode) -> Iterator[Issue]:
     for entry in node.entries[1:]:
         if entry.key.type != key:
             yield _mismatch(entry.key, key, entry.key.type)
-        found = _value_type(entry.value, is_optional=entry.optional)
-        if found != value:
-            yield _mismatch(entry.value, value, found)
+        actual = _value_type(entry.value, is_optional=entry.optional)
+        if actual != value:
+            yield _mismatch(entry.value, value, actual)
 
 
 def _value_type(node: Node, *, is_optional: bool) -> Type:

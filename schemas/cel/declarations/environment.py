@@ -12,11 +12,11 @@ Functions = Mapping[str, tuple[Overload, ...]]
 
 def functions(*libraries: Iterable[Overload]) -> dict[str, tuple[Overload, ...]]:
     """Overloads by function name, in the order given."""
-    found: dict[str, tuple[Overload, ...]] = {}
+    declared: dict[str, tuple[Overload, ...]] = {}
     for library in libraries:
         for overload in library:
-            found[overload.function] = (*found.get(overload.function, ()), overload)
-    return found
+            declared[overload.function] = (*declared.get(overload.function, ()), overload)
+    return declared
 
 
 _NAMED_TYPES = {

@@ -73,8 +73,8 @@ def shortest(schema: Schema, *, is_root: bool = False) -> int:
         case "object":
             return _shortest_object(with_identity(schema) if is_root else schema)
         case "string":
-            known = FORMATS.get(schema.get("format", ""))
-            return 2 if known is None else known.smallest
+            string_format = FORMATS.get(schema.get("format", ""))
+            return 2 if string_format is None else string_format.smallest
         case "boolean" | "integer" | "number" as kind:
             return _SCALARS[kind][1]
     return 0
@@ -151,13 +151,13 @@ class _Declared(Fields):
         self._name = name
         self._plain_words = plain_words
         self._properties: Schema = schema.get("properties", {})
-        self._found: dict[str, Field | None] = {}
+        self._declared: dict[str, Field | None] = {}
 
     def find(self, name: str) -> Field | None:
-        if name not in self._found:
+        if name not in self._declared:
             key = self._key(name)
-            self._found[name] = None if key is None else self._declare(key)
-        return self._found[name]
+            self._declared[name] = None if key is None else self._declare(key)
+        return self._declared[name]
 
     def __iter__(self) -> Iterator[Field]:
         for key in self._properties:
@@ -186,10 +186,14 @@ class _Declared(Fields):
 def _string(schema: Schema) -> Shape:
     bound = schema.get("maxLength")
     most = None if bound is None else max(bound, 0)
-    known = FORMATS.get(schema.get("format", ""))
-    if known is not None:
-        size = most if most is not None and known.type is types.BYTES else known.longest
-        return Shape(known.type, max_size=size, convert=known.convert)
+    string_format = FORMATS.get(schema.get("format", ""))
+    if string_format is not None:
+        size = (
+            most
+            if most is not None and string_format.type is types.BYTES
+            else string_format.longest
+        )
+        return Shape(string_format.type, max_size=size, convert=string_format.convert)
     unbounded = _longest_choice(schema) or MAX_REQUEST - 2
     size = unbounded if most is None else most * _CODE_POINT
     return Shape(types.STRING, max_size=size)

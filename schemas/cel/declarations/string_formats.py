@@ -56,24 +56,24 @@ def duration(value: Any) -> Any:
 
 
 def _spelled_duration(text: str) -> int:
-    total, is_known = 0, False
+    total, has_unit = 0, False
     for count, fraction, unit in _SPAN.findall(text):
         scale = _scale(unit.lower())
         if scale is not None:
-            is_known = True
+            has_unit = True
             number = count.replace(" ", "").replace("\t", "") + fraction
             total += int(float(number) * scale) if fraction else int(number) * scale
-    if not is_known:
+    if not has_unit:
         raise EvalError(f"Invalid duration {text}: unable to parse {text} as duration")
     return total
 
 
 def _scale(unit: str) -> int | None:
-    found = None
+    factor = None
     for scale, names in _UNITS:
         if unit in names or unit.startswith(names[-1]):
-            found = scale
-    return found
+            factor = scale
+    return factor
 
 
 def moment(value: Any) -> Any:

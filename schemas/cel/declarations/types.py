@@ -49,10 +49,10 @@ class Type:
 
     def __str__(self) -> str:
         """The text of compile errors: `list(int)`, `map(string, dyn)`, `timestamp`."""
-        shown = _SHOWN.get(self.kind, self.name)
+        name = _FORMATTED_NAMES.get(self.kind, self.name)
         if self.params:
-            return f"{shown}({', '.join(map(str, self.params))})"
-        return shown
+            return f"{name}({', '.join(map(str, self.params))})"
+        return name
 
     @property
     def is_dyn(self) -> bool:
@@ -60,7 +60,7 @@ class Type:
         return self.kind is Kind.DYN or self.kind is Kind.ERROR
 
 
-_SHOWN = {
+_FORMATTED_NAMES = {
     Kind.NULL: "null",
     Kind.TIMESTAMP: "timestamp",
     Kind.DURATION: "duration",
@@ -154,15 +154,15 @@ class Field:
 class Fields:
     """The fields of an object type by their escaped names."""
 
-    def __init__(self, known: Mapping[str, Field]) -> None:
-        self._known = known
+    def __init__(self, by_name: Mapping[str, Field]) -> None:
+        self._by_name = by_name
 
     def find(self, name: str) -> Field | None:
         """The field with this escaped name, None without one."""
-        return self._known.get(name)
+        return self._by_name.get(name)
 
     def __iter__(self) -> Iterator[Field]:
-        return iter(self._known.values())
+        return iter(self._by_name.values())
 
 
 @dataclass(slots=True, eq=False)

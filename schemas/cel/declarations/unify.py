@@ -34,9 +34,9 @@ class Bindings:
     def resolve(self, type: Type, to_dyn: bool = False) -> Type:
         """The type with bound parameters replaced; the others become dyn on request."""
         if type.kind is Kind.PARAM:
-            known = self._bound.get(type.name)
-            if known is not None:
-                return self.resolve(known, to_dyn)
+            substitution = self._bound.get(type.name)
+            if substitution is not None:
+                return self.resolve(substitution, to_dyn)
             return DYN if to_dyn else type
         if not type.params:
             return type

@@ -108,9 +108,9 @@ _TYPES: dict[type, Type] = {
 
 def type_of(value: Any) -> Type:
     """The runtime type, with dyn inside containers. Raises TypeError for other Python values."""
-    known = _TYPES.get(type(value))
-    if known is not None:
-        return known
+    cel_type = _TYPES.get(type(value))
+    if cel_type is not None:
+        return cel_type
     opaque = getattr(value, "cel_type", None)
     if isinstance(opaque, Type):
         return opaque

@@ -84,10 +84,10 @@ def _all(*parts: Element | str) -> Sequence:
 
 
 def _comma_separated(*parts: Element | str) -> Sequence:
-    return _all(*parts, Loop((_all(",", *_again(parts)),)))
+    return _all(*parts, Loop((_all(",", *_copies(parts)),)))
 
 
-def _again(parts: tuple[Element | str, ...]) -> list[Element | str]:
+def _copies(parts: tuple[Element | str, ...]) -> list[Element | str]:
     """Copies of elements, with separate states."""
     copies: list[Element | str] = []
     for part in parts:

@@ -60,16 +60,16 @@ class Token(NamedTuple):
 
 def tokens(text: str) -> tuple[list[Token], list[Issue]]:
     """All tokens, `<EOF>` last, and the issues of unreadable parts."""
-    found: list[Token] = []
+    recognized: list[Token] = []
     issues: list[Issue] = []
     for kind, part, pos in _parts(text):
         if kind == _UNREADABLE:
             issues.append(Issue(pos, f"Syntax error: token recognition error at: '{part}'"))
         elif kind != _HIDDEN:
             literal = kind == "OP" or part in _KEYWORDS
-            found.append(Token(part if literal else kind, part, pos))
-    found.append(Token(EOF, EOF, len(text)))
-    return found, issues
+            recognized.append(Token(part if literal else kind, part, pos))
+    recognized.append(Token(EOF, EOF, len(text)))
+    return recognized, issues
 
 
 def readable(text: str) -> str:

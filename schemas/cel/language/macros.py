@@ -82,10 +82,10 @@ def _name(arg: Node, message: str) -> str:
 
 
 def _names(args: _Args, count: int, message: str) -> tuple[str, ...]:
-    found = tuple(_name(arg, message) for arg in args[:count])
-    if count == 2 and found[0] == found[1]:
-        raise _WrongUse(args[1].pos, f"duplicate variable name: {found[0]}")
-    return found
+    names = tuple(_name(arg, message) for arg in args[:count])
+    if count == 2 and names[0] == names[1]:
+        raise _WrongUse(args[1].pos, f"duplicate variable name: {names[0]}")
+    return names
 
 
 def _accumulator(pos: int) -> Node:
@@ -103,11 +103,11 @@ def _quantifier(macro: str, count: int) -> _Expander:
         names = _names(args, count, "argument must be a simple name")
         accumulator, body = _accumulator(pos), args[count]
         is_all = macro == "all"
-        goes_on = accumulator if is_all else Call(pos, "!_", (accumulator,))
+        continue_condition = accumulator if is_all else Call(pos, "!_", (accumulator,))
         return Fold(
             pos, macro, target, names, _ACCUMULATOR,
             init=Const(pos, is_all),
-            condition=Call(pos, "@not_strictly_false", (goes_on,)),
+            condition=Call(pos, "@not_strictly_false", (continue_condition,)),
             step=Call(pos, "_&&_" if is_all else "_||_", (_accumulator(pos), body)),
             result=_accumulator(pos),
             body=body,
@@ -166,8 +166,8 @@ def _collecting(macro: str, pos: int, names: tuple[str, ...], body: Node) -> Nod
 
 def _filter(pos: int, args: _Args, target: Node) -> Node:
     names = _names(args, 1, "argument is not an identifier")
-    kept = ListNode(pos, (args[0],))
-    more = Call(pos, "_+_", (_accumulator(pos), kept))
+    element = ListNode(pos, (args[0],))
+    more = Call(pos, "_+_", (_accumulator(pos), element))
     return Fold(
         pos, "filter", target, names, _ACCUMULATOR,
         init=ListNode(pos, ()),

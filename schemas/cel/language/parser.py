@@ -49,13 +49,13 @@ def parse(text: str, *, binds: bool = False) -> tuple[Source, Node]:
     if len(text) > MAX_SIZE:
         message = f"expression code point size exceeds limit: size: {len(text)}, limit {MAX_SIZE}"
         raise CompileError(source, [Issue(0, message)])
-    found, issues = lexer.tokens(text)
-    parser = _Parser(found, binds=binds)
+    tokens, issues = lexer.tokens(text)
+    parser = _Parser(tokens, binds=binds)
     try:
         node = parser.whole()
     except _SyntaxError:
-        found_issues = issues + parser.issues + syntax.issues(text, found)
-        raise CompileError(source, found_issues) from None
+        all_issues = issues + parser.issues + syntax.issues(text, tokens)
+        raise CompileError(source, all_issues) from None
     except RecursionError:
         raise CompileError(source, [_too_deep(0)]) from None
     if issues or parser.issues:
@@ -72,11 +72,11 @@ class _SyntaxError(Exception):
 
 
 class _Parser:
-    def __init__(self, found: list[Token], *, binds: bool) -> None:
-        self._tokens = found
+    def __init__(self, tokens: list[Token], *, binds: bool) -> None:
+        self._tokens = tokens
         self._binds = binds
         self._next = 0
-        self._token = found[0]
+        self._token = tokens[0]
         self._depth = 0
         self.issues: list[Issue] = []
 
@@ -124,17 +124,17 @@ class _Parser:
         """Operators that bind at least as tightly as `level` (precedence climbing)."""
         left = self._member() if self._token.kind not in _SIGNS else self._signed()
         lengths = [0] * _LEVELS
-        while (found := _PRECEDENCE.get(self._token.kind, -1)) >= level:
+        while (precedence := _PRECEDENCE.get(self._token.kind, -1)) >= level:
             operator = self._token
             if operator.kind in _LOGICAL:
-                left = self._chain(operator, left, found)
+                left = self._chain(operator, left, precedence)
                 continue
-            lengths[found] += 1
-            if lengths[found] >= MAX_DEPTH:
+            lengths[precedence] += 1
+            if lengths[precedence] >= MAX_DEPTH:
                 raise RecursionError
             self._advance()
             name = "@in" if operator.kind == "in" else f"_{operator.kind}_"
-            left = Call(operator.pos, name, (left, self._operators(found + 1)))
+            left = Call(operator.pos, name, (left, self._operators(precedence + 1)))
         return left
 
     def _chain(self, operator: Token, first: Node, level: int) -> Node:

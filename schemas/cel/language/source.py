@@ -59,10 +59,10 @@ class CompileError(CelError):
 
 
 def _text(source: Source, issues: list[Issue]) -> str:
-    shown = [_display(source, issue) for issue in issues[:_MAX_REPORTED]]
+    lines = [_display(source, issue) for issue in issues[:_MAX_REPORTED]]
     if len(issues) > _MAX_REPORTED:
-        shown.append(f"{len(issues) - _MAX_REPORTED} more errors were truncated")
-    return "\n".join(shown)
+        lines.append(f"{len(issues) - _MAX_REPORTED} more errors were truncated")
+    return "\n".join(lines)
 
 
 def _display(source: Source, issue: Issue) -> str:

@@ -35,7 +35,7 @@ from inkube.schemas.lazyproperty import cached_property
 _MOST_REPAIRS = 30
 """The most recoveries from errors (cel-go's errorRecoveryLimit)."""
 _RESERVED = frozenset({"true", "false", "null"})
-_SHOWN_BARE = frozenset(
+_UNQUOTED = frozenset(
     {
         EOF, "NUM_FLOAT", "NUM_INT", "NUM_UINT", "STRING", "BYTES", "IDENTIFIER",
         "ESC_IDENTIFIER",
@@ -168,7 +168,7 @@ class _Walker:
 
     def _mismatch(self) -> _Mismatch:
         token = self._token()
-        message = f"mismatched input {_shown(token.text)} expecting {self._expected_text()}"
+        message = f"mismatched input {_quoted(token.text)} expecting {self._expected_text()}"
         return _Mismatch(token.pos, message)
 
     def _delete_token(self) -> bool:
@@ -179,7 +179,7 @@ class _Walker:
             self._is_recovering = True
             token = self._token()
             expected = self._expected_text()
-            self._notify(token.pos, f"extraneous input {_shown(token.text)} expecting {expected}")
+            self._notify(token.pos, f"extraneous input {_quoted(token.text)} expecting {expected}")
         self._consume()
         self._is_recovering = False
         return True
@@ -191,7 +191,7 @@ class _Walker:
         if not self._is_recovering:
             self._is_recovering = True
             token = self._token()
-            self._notify(token.pos, f"missing {self._expected_text()} at {_shown(token.text)}")
+            self._notify(token.pos, f"missing {self._expected_text()} at {_quoted(token.text)}")
         return True
 
     def _sync(self, *, is_back: bool = False) -> None:
@@ -208,7 +208,7 @@ class _Walker:
         token = self._token()
         expected = self._expected_text()
         self._is_recovering = True
-        self._notify(token.pos, f"extraneous input {_shown(token.text)} expecting {expected}")
+        self._notify(token.pos, f"extraneous input {_quoted(token.text)} expecting {expected}")
         self._consume_until(self._expected(self._state) | self._recovery_set())
 
     def _recover(self) -> None:
@@ -231,24 +231,24 @@ class _Walker:
             self._consume()
 
     def _recovery_set(self) -> frozenset[str]:
-        found: frozenset[str] = frozenset()
+        kinds: frozenset[str] = frozenset()
         for state in self._after:
-            found |= self._graph.following(state)
-        return found - {END}
+            kinds |= self._graph.following(state)
+        return kinds - {END}
 
     def _expected(self, state: State) -> frozenset[str]:
         """The possible next tokens, with those of the calling rules if this rule can end."""
-        found = self._graph.following(state)
+        kinds = self._graph.following(state)
         for above in reversed(self._after):
-            if END not in found:
-                return found
-            found = (found - {END}) | self._graph.following(above)
-        return (found - {END}) | {EOF} if END in found else found
+            if END not in kinds:
+                return kinds
+            kinds = (kinds - {END}) | self._graph.following(above)
+        return (kinds - {END}) | {EOF} if END in kinds else kinds
 
     def _expected_text(self) -> str:
         kinds = sorted(self._expected(self._state), key=TOKENS.index)
-        shown = [kind if kind in _SHOWN_BARE else f"'{kind}'" for kind in kinds]
-        return shown[0] if len(shown) == 1 else f"{{{', '.join(shown)}}}"
+        names = [kind if kind in _UNQUOTED else f"'{kind}'" for kind in kinds]
+        return names[0] if len(names) == 1 else f"{{{', '.join(names)}}}"
 
     def _report(self, pos: int, message: str) -> None:
         if not self._is_recovering:
@@ -282,14 +282,14 @@ class _Walker:
         text = EOF if first.kind == EOF else readable(self._text[first.pos : _end(token)])
         if text.startswith(".") and text[1:] in _RESERVED:
             raise _Mismatch(token.pos, f"mismatched input '{text[1:]}' expecting IDENTIFIER")
-        raise _Mismatch(token.pos, f"no viable alternative at input {_shown(text)}")
+        raise _Mismatch(token.pos, f"no viable alternative at input {_quoted(text)}")
 
 
 def _end(token: Token) -> int:
     return token.pos if token.kind == EOF else token.pos + len(token.text)
 
 
-def _shown(text: str) -> str:
+def _quoted(text: str) -> str:
     escaped = text.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
     return f"'{escaped}'"
 
@@ -325,7 +325,7 @@ class _View:
         """The view of the remaining options after a token."""
         if kind not in self._next:
             moved = {place: _moved(states, kind) for place, states in self.options.items()}
-            left = tuple((place, found) for place, found in moved.items() if found)
+            left = tuple((place, configs) for place, configs in moved.items() if configs)
             self._next[kind] = _view(left)
         return self._next[kind]
 
@@ -345,14 +345,14 @@ def _view(options: tuple[tuple[int, frozenset[_Config]], ...]) -> _View:
 
 def _closure(configs: set[_Config]) -> frozenset[_Config]:
     """All configurations that are reachable without reading a token."""
-    found: set[_Config] = set()
+    closure: set[_Config] = set()
     pending = list(configs)
     while pending:
         config = pending.pop()
-        if config not in found:
-            found.add(config)
+        if config not in closure:
+            closure.add(config)
             pending.extend(_steps(config))
-    return frozenset(found)
+    return frozenset(closure)
 
 
 def _steps(config: _Config) -> Iterator[_Config]:

@@ -53,13 +53,13 @@ def flatten(items: Sequence[Any], depth: int = 1) -> list[Any]:
     """Return the list with nested lists replaced by their items, down to `depth` levels."""
     if depth < 0:
         raise EvalError("level must be non-negative")
-    found: list[Any] = []
+    flattened: list[Any] = []
     for item in items:
         if depth and isinstance(item, list | tuple):
-            found += flatten(item, depth - 1)
+            flattened += flatten(item, depth - 1)
         else:
-            found.append(item)
-    return found
+            flattened.append(item)
+    return flattened
 
 
 def sort(items: Sequence[Any]) -> list[Any]:
@@ -97,11 +97,11 @@ def distinct(items: Sequence[Any]) -> list[Any]:
     """Return the items without later equal ones."""
     if all(type(item) is str for item in items):
         return list(dict.fromkeys(items))
-    found: list[Any] = []
+    unique: list[Any] = []
     for item in items:
-        if not any(values.equal(item, other) for other in found):
-            found.append(item)
-    return found
+        if not any(values.equal(item, other) for other in unique):
+            unique.append(item)
+    return unique
 
 
 def numbers(count: int) -> list[int]:

@@ -89,9 +89,9 @@ def accepts(verb: str, type: Type) -> bool:
     return type.is_dyn or type.kind in _ACCEPTED[verb]
 
 
-def refusal(verb: str, given: str) -> str:
+def refusal(verb: str, type_name: str) -> str:
     """The error of a clause that does not accept its argument."""
-    return _REFUSALS[verb].format(given)
+    return _REFUSALS[verb].format(type_name)
 
 
 def _expand(template: str, count: int, show: Callable[[int, str, int], str]) -> str:
@@ -121,25 +121,25 @@ def _parse_clause(template: str, start: int) -> tuple[str, int, int]:
     """Verb, precision (6 by default) and the position after the clause."""
     if start >= len(template):
         raise EvalError("unexpected end of string")
-    found = _CLAUSE.match(template, start)
-    assert found is not None
+    clause = _CLAUSE.match(template, start)
+    assert clause is not None
     failed = "could not parse formatting clause: "
     try:
-        precision = _precision(found)
+        precision = _precision(clause)
     except EvalError as error:
         raise EvalError(f"{failed}{error}") from None
-    if found[3] not in _REFUSALS:
-        raise EvalError(f'{failed}unrecognized formatting clause "{found[3]}"')
-    return found[3], precision, found.end()
+    if clause[3] not in _REFUSALS:
+        raise EvalError(f'{failed}unrecognized formatting clause "{clause[3]}"')
+    return clause[3], precision, clause.end()
 
 
-def _precision(found: re.Match[str]) -> int:
-    if found[1] is None:
+def _precision(clause: re.Match[str]) -> int:
+    if clause[1] is None:
         return _PRECISION
-    if not found[3]:
+    if not clause[3]:
         raise EvalError("error while parsing precision: could not find end of precision specifier")
     try:
-        return min(strconv.atoi(found[2]), _PRECISION_MAX)
+        return min(strconv.atoi(clause[2]), _PRECISION_MAX)
     except ValueError as error:
         raise EvalError(
             f"error while parsing precision: error while converting precision to integer: {error}"

@@ -82,8 +82,8 @@ _FORMATS: Final[dict[str, FormatValue]] = {
 
 def named(name: str) -> values.Optional:
     """The format with this name as an optional."""
-    found = _FORMATS.get(name)
-    return values.NONE if found is None else values.Optional(found)
+    format_value = _FORMATS.get(name)
+    return values.NONE if format_value is None else values.Optional(format_value)
 
 
 def validate(format: FormatValue, text: str) -> values.Optional:

@@ -65,8 +65,8 @@ def _with(make: Callable[[regexp.Pattern], Impl]) -> Specialise:
 
 
 def _estimate(arguments: tuple[Argument, ...]) -> CallEstimate:
-    found = costs.estimate_search(arguments[:2])
-    return CallEstimate(found.cost, Range(0, arguments[0].size.max))
+    search = costs.estimate_search(arguments[:2])
+    return CallEstimate(search.cost, Range(0, arguments[0].size.max))
 
 
 def _search(

@@ -135,18 +135,18 @@ def _estimate_replace(arguments: tuple[Argument, ...]) -> CallEstimate:
     and the shortest result the opposite."""
     text, old, new = (argument.size for argument in arguments[:3])
     if old.min == 0:
-        most, kept_most = min(text.max + 1, TOP), text.max
+        most, unreplaced_most = min(text.max + 1, TOP), text.max
     elif new.max <= old.min:
-        most, kept_most = 0, text.max
+        most, unreplaced_most = 0, text.max
     else:
-        most, kept_most = min(math.ceil(text.max / old.min), TOP), 0
+        most, unreplaced_most = min(math.ceil(text.max / old.min), TOP), 0
     if old.max == 0:
-        least, kept_least = min(text.min + 1, TOP), text.min
+        least, unreplaced_least = min(text.min + 1, TOP), text.min
     elif old.max <= new.min:
-        least, kept_least = 0, text.min
+        least, unreplaced_least = 0, text.min
     else:
-        least, kept_least = math.ceil(text.min / old.max), 0
-    size = Range(least, most) * new + Range(kept_least, kept_most)
+        least, unreplaced_least = math.ceil(text.min / old.max), 0
+    size = Range(least, most) * new + Range(unreplaced_least, unreplaced_most)
     return CallEstimate(text.times(2 * STRING_FACTOR), size)
 
 

@@ -91,16 +91,16 @@ def _named_offset(seconds: int, zone: str) -> int:
     if zone.startswith(("/", "\\")) or ".." in zone or "\\" in zone:
         raise EvalError("time: invalid location name")
     try:
-        known = zoneinfo.ZoneInfo(zone) if _NAME.fullmatch(zone) else None
+        location = zoneinfo.ZoneInfo(zone) if _NAME.fullmatch(zone) else None
     except (OSError, ValueError, zoneinfo.ZoneInfoNotFoundError):
-        known = None
-    if known is None:
+        location = None
+    if location is None:
         raise EvalError(f"unknown time zone {zone}")
     bounded = min(max(seconds, -62_000_000_000), 253_000_000_000)
     moment = _EPOCH.replace(tzinfo=UTC) + timedelta(seconds=bounded)
-    found = moment.astimezone(known).utcoffset()
-    assert found is not None, gotext.quote(zone)
-    return int(found.total_seconds())
+    offset = moment.astimezone(location).utcoffset()
+    assert offset is not None, gotext.quote(zone)
+    return int(offset.total_seconds())
 
 
 def _whole(unit: int) -> Callable[[Duration], int]:

@@ -66,10 +66,10 @@ class RuleSet:
         self, errors: Iterable[FieldError], obj: Any, old: Any = None
     ) -> tuple[list[FieldError], list[str]]:
         """The errors and warnings of the rules, or NOT_CHECKED, to add to the schema's `errors`."""
-        found = list(errors)
-        if self._plan is not None and blocks_rules(found):
+        problems = list(errors)
+        if self._plan is not None and blocks_rules(problems):
             return [NOT_CHECKED], []
-        return self.validate(obj, old, is_checked=not found)
+        return self.validate(obj, old, is_checked=not problems)
 
     def validate(
         self,
@@ -267,8 +267,10 @@ class _Run:
         if message.cost > self._budget:
             self._stop(plan, place, message.text)
         self._budget -= message.cost
-        shown = new if self._shows_values else plan.type
-        error = messages.refusal(place or "<nil>", shown, message.text, rule.spec.get("reason"))
+        reported_value = new if self._shows_values else plan.type
+        error = messages.refusal(
+            place or "<nil>", reported_value, message.text, rule.spec.get("reason")
+        )
         if ratchet.holds and not rule.uses_old_self:
             self.warnings.append(error.text())
         else:

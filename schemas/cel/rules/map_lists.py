@@ -22,11 +22,11 @@ class MapList:
         return self._items.get(self._key(item))
 
     def _by_key(self, items: list[Any]) -> dict[Any, Any]:
-        found: dict[Any, Any] = {}
+        by_key: dict[Any, Any] = {}
         for item in items:
             if isinstance(item, dict):
-                found.setdefault(self._key(item), item)
-        return found
+                by_key.setdefault(self._key(item), item)
+        return by_key
 
     def _key(self, item: dict[str, Any]) -> Any:
         values = (item.get(key, self._defaults.get(key)) for key in self._keys)

@@ -34,9 +34,9 @@ _LONGEST: Final = 5 * 1024
 
 def refusal(path: str, value: Any, message: str, reason: str | None) -> FieldError:
     """The error of a rule that is false; objects and lists are not shown."""
-    shown = OMITTED if isinstance(value, dict | list) else value
+    reported_value = OMITTED if isinstance(value, dict | list) else value
     kind = _REASONS.get(reason or "", Type.INVALID)
-    return FieldError(kind, path, shown, "" if kind is Type.DUPLICATE else message)
+    return FieldError(kind, path, reported_value, "" if kind is Type.DUPLICATE else message)
 
 
 def failed(error: EvalError, name: str) -> str:

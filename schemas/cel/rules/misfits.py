@@ -34,8 +34,8 @@ def of(schema: Any, value: Any) -> str:
         return ""
     if schema.get("x-kubernetes-int-or-string"):
         fits = isinstance(value, str | int) and not isinstance(value, bool)
-        wanted = "expected XIntOrString value to be either a string or integer"
-        return "" if fits else f"invalid data, {wanted}"
+        expectation = "expected XIntOrString value to be either a string or integer"
+        return "" if fits else f"invalid data, {expectation}"
     kind = schema.get("type", "")
     if kind not in _TYPES:
         return ""
@@ -47,9 +47,9 @@ def of(schema: Any, value: Any) -> str:
 
 def within(schema: Any, value: Any) -> str:
     """The first type error of a value or of the values inside it; "" without an error."""
-    found = of(schema, value)
-    if found or not isinstance(schema, dict):
-        return found
+    misfit = of(schema, value)
+    if misfit or not isinstance(schema, dict):
+        return misfit
     if isinstance(value, list):
         items = schema.get("items")
         return next(filter(None, (within(items, item) for item in value)), "")

@@ -39,14 +39,14 @@ class Expression:
     def checked(self) -> Checked:
         """The checked tree. Raises RuleError."""
         try:
-            found = checked(self.text, self.environment)
+            tree = checked(self.text, self.environment)
         except CelError as error:
             raise RuleError(f"{self.label}compilation failed: {error}") from error
-        if found.type != self.result:
+        if tree.type != self.result:
             subject = self.label or "cel expression "
-            wanted = "a bool" if self.result is types.BOOL else "a string"
-            raise RuleError(f"{subject}must evaluate to {wanted}")
-        return found
+            expected = "a bool" if self.result is types.BOOL else "a string"
+            raise RuleError(f"{subject}must evaluate to {expected}")
+        return tree
 
     @cached_property
     def program(self) -> Program:

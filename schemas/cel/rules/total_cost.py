@@ -46,10 +46,10 @@ def over_budget(name: str, cost: int, limit: int) -> str:
     """The text for a cost that exceeds its limit (getCostErrorMessage)."""
     factor = cost / limit
     if factor > 100:
-        shown = "more than 100x"
+        excess = "more than 100x"
     else:
-        shown = f"{factor:f}x" if factor < 1.5 else f"{factor:.1f}x"
+        excess = f"{factor:f}x" if factor < 1.5 else f"{factor:.1f}x"
     return (
-        f"{name} exceeds budget by factor of {shown} (try simplifying the rule, or adding"
+        f"{name} exceeds budget by factor of {excess} (try simplifying the rule, or adding"
         " maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)"
     )

@@ -48,8 +48,8 @@ def validate_rules(
     """
     total = TotalCost()
     ruled = _ruled(schema)
-    known = None if unchanged else libraries.restricted(minor)
-    context = _Context(path, errors, unchanged, total, ruled, known, is_root=True)
+    minor_limit = None if unchanged else libraries.restricted(minor)
+    context = _Context(path, errors, unchanged, total, ruled, minor_limit, is_root=True)
     return [*_node(schema, context), *total.errors(path)]
 
 
@@ -111,22 +111,22 @@ class _Context:
 
 def _ruled(schema: _Schema) -> set[int]:
     """The nodes with rules at or below them, by identity."""
-    found: set[int] = set()
-    _mark(schema, found)
-    return found
+    nodes: set[int] = set()
+    _mark(schema, nodes)
+    return nodes
 
 
-def _mark(schema: _Schema, found: set[int]) -> bool:
+def _mark(schema: _Schema, nodes: set[int]) -> bool:
     has_rules = bool(schema.get(_RULES))
     for part in (schema.get("properties") or {}).values():
-        if isinstance(part, dict) and _mark(part, found):
+        if isinstance(part, dict) and _mark(part, nodes):
             has_rules = True
     for key in ("additionalProperties", "items"):
         part = schema.get(key)
-        if isinstance(part, dict) and _mark(part, found):
+        if isinstance(part, dict) and _mark(part, nodes):
             has_rules = True
     if has_rules:
-        found.add(id(schema))
+        nodes.add(id(schema))
     return has_rules
 
 
@@ -200,7 +200,7 @@ def _rules(specs: list[_Schema], schema: _Schema, context: _Context) -> Iterator
     for place, verdict in enumerate(verdicts):
         if verdict is not None:
             path = f"{context.path}.{_RULES}[{place}]"
-            yield from _told(_Candidate(specs[place], path, verdict), count, context)
+            yield from _candidate_errors(_Candidate(specs[place], path, verdict), count, context)
 
 
 def _count(context: _Context, schema: _Schema) -> int:
@@ -248,7 +248,7 @@ class _Candidate:
         )
 
 
-def _told(candidate: _Candidate, count: int, context: _Context) -> Iterator[FieldError]:
+def _candidate_errors(candidate: _Candidate, count: int, context: _Context) -> Iterator[FieldError]:
     verdict, path = candidate.verdict, f"{candidate.path}.rule"
     if verdict.error:
         yield candidate.error("rule", verdict.error)

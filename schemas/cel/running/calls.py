@@ -111,8 +111,8 @@ def _pay_comparison(w: FunctionWriter, node: Call, left: Code, right: Code) -> t
     if one.runtime_type.kind in _SCALARS or two.runtime_type.kind in _SCALARS:
         w.pay(1)
         return left, right
-    known = [fold(arg) for arg in node.args]
-    for constant in known:
+    constants = [fold(arg) for arg in node.args]
+    for constant in constants:
         if isinstance(constant, str | bytes) and len(constant) <= _SHORT:
             w.pay(1 if constant else 0)
             return left, right
@@ -214,8 +214,8 @@ def _joined(codes: list[Code]) -> str:
 def _called(w: FunctionWriter, node: Call, overload: Overload, codes: list[Code]) -> Code:
     implementation = overload.impl
     if overload.specialise is not None:
-        known = {place: fold(arg) for place, arg in enumerate(node.operands)}
-        constants = {place: found for place, found in known.items() if found is not MISSING}
+        folded = {place: fold(arg) for place, arg in enumerate(node.operands)}
+        constants = {place: value for place, value in folded.items() if value is not MISSING}
         implementation = overload.specialise(constants) or implementation
     fails = overload.fails or any(code.fails for code in codes)
     function = w.constant(implementation)

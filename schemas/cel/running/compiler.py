@@ -122,10 +122,10 @@ def _declared(node: ast.Select) -> Field | None:
 
 def _present(mapping: dict[str, Any], key: str) -> Any:
     """mapping[key], where null counts as absent."""
-    found = mapping[key]
-    if found is None:
+    value = mapping[key]
+    if value is None:
         raise KeyError(key)
-    return found
+    return value
 
 
 def _optional_select(w: FunctionWriter, node: ast.Select, operand: Code) -> Code:
@@ -140,8 +140,8 @@ def _optional_select(w: FunctionWriter, node: ast.Select, operand: Code) -> Code
 
 
 def _optional_field(container: Any, key: str) -> Optional:
-    found = operators.optional_select(container, key)
-    return found if found.present and found.value is not None else NONE
+    selected = operators.optional_select(container, key)
+    return selected if selected.present and selected.value is not None else NONE
 
 
 def _index(w: FunctionWriter, node: ast.Call) -> Code:
@@ -187,10 +187,10 @@ def _struct(w: FunctionWriter, node: ast.StructNode) -> Code:
     return Code("{" + ", ".join(rows) + "}", any(code.fails for code in codes))
 
 
-def _optional_items(found: Any) -> list[Any]:
-    if not isinstance(found, Optional):
+def _optional_items(optional: Any) -> list[Any]:
+    if not isinstance(optional, Optional):
         raise EvalError(operators.NO_OVERLOAD)
-    return [found.value] if found.present else []
+    return [optional.value] if optional.present else []
 
 
 def _map(w: FunctionWriter, node: ast.MapNode) -> Code:
@@ -206,14 +206,14 @@ def _map(w: FunctionWriter, node: ast.MapNode) -> Code:
 
 def _built_map(rows: list[tuple[Any, Any, bool]]) -> dict[Any, Any]:
     built: dict[Any, Any] = {}
-    for key, found, is_optional in rows:
+    for key, value, is_optional in rows:
         if is_optional:
-            if not isinstance(found, Optional):
+            if not isinstance(value, Optional):
                 raise EvalError(operators.NO_OVERLOAD)
-            if not found.present:
+            if not value.present:
                 continue
-            found = found.value
-        operators.insert(built, key, found)
+            value = value.value
+        operators.insert(built, key, value)
     return built
 
 

@@ -31,8 +31,8 @@ def _alternative(w: FunctionWriter, node: Call, target: Node) -> Code:
         w.line(f"{w.constant(operators.optional)}({optional.text})")
     with w.level():
         with w.nested(f"if {optional.text}.present:"):
-            kept = optional.text if node.function == "or" else f"{optional.text}.value"
-            w.line(f"{result} = {kept}")
+            present = optional.text if node.function == "or" else f"{optional.text}.value"
+            w.line(f"{result} = {present}")
         with w.block("else:"):
             w.line(f"{result} = {w.value(node.args[0]).text}")
     return Code(result)
@@ -113,8 +113,8 @@ def _loop_head(w: FunctionWriter, node: Fold, source: Code) -> str:
         source, element = w.adapted(source), None
     names = [w.temporary() for _ in node.variables]
     shapes = _shapes(node, element)
-    for name, variable, known in zip(names, node.variables, shapes, strict=True):
-        w.scope[variable] = Variable(name, known)
+    for name, variable, variable_shape in zip(names, node.variables, shapes, strict=True):
+        w.scope[variable] = Variable(name, variable_shape)
     return f"for {', '.join(names)} in {_sequence(w, node, source.text)}:"
 
 
@@ -185,8 +185,8 @@ def _filtered(w: FunctionWriter, node: Fold, head: str) -> str:
         body = _boolean(w, node.body)
         with w.block(f"if {body.text}:"):
             w.pay(12)
-            kept = w.adapted(Code(variable.name, False, variable.shape))
-            w.line(f"{result}.append({kept.text})")
+            element = w.adapted(Code(variable.name, False, variable.shape))
+            w.line(f"{result}.append({element.text})")
     return result
 
 
@@ -228,8 +228,8 @@ def _insert_entries(w: FunctionWriter, node: Fold, result: str) -> None:
 
 
 def _insert_all(mapping: dict[object, object], entries: dict[object, object]) -> None:
-    for key, found in entries.items():
-        operators.insert(mapping, key, found)
+    for key, value in entries.items():
+        operators.insert(mapping, key, value)
 
 
 _GATHERED = {
@@ -260,14 +260,14 @@ def outlined(w: FunctionWriter, node: Node) -> Code:
         result = inner.value(node)
     names = [variable.name for variable in scope.values()]
     w.module.functions[int(name[1:])] = function_text(name, names, inner, result)
-    found = w.temporary()
+    target = w.temporary()
     args = ", ".join(["c", "limit", *(variable.name for variable in w.scope.values())])
     with w.nested("try:"):
-        w.line(f"{found}, c = {name}({args})")
+        w.line(f"{target}, c = {name}({args})")
     with w.nested("except EvalError as x:"):
         w.line("c = x.cost")
         w.line("raise")
-    return Code(found)
+    return Code(target)
 
 
 def function_text(name: str, variables: list[str], body: FunctionWriter, result: Code) -> str:

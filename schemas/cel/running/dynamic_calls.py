@@ -35,8 +35,8 @@ def matches(type: Type, value: Any) -> bool:
         return True
     if type.name == "optional_type":
         return isinstance(value, Optional)
-    known = getattr(value, "cel_type", None)
-    return isinstance(known, Type) and known.name == type.name
+    cel_type = getattr(value, "cel_type", None)
+    return isinstance(cel_type, Type) and cel_type.name == type.name
 
 
 def cost_of(overload: Overload, args: tuple[Any, ...], result: Any) -> int:

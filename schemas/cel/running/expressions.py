@@ -19,8 +19,8 @@ def compile(  # noqa: A001  # read as cel.compile
     """
     declared = {"self": DYN} if variables is None else variables
     shapes = {
-        name: known if isinstance(known, Shape) else Shape.of(known)
-        for name, known in declared.items()
+        name: shape if isinstance(shape, Shape) else Shape.of(shape)
+        for name, shape in declared.items()
     }
     environment = Environment(FUNCTIONS, shapes)
     return Program(checked(text, environment), environment)

@@ -67,12 +67,12 @@ def _folded_list(node: ListNode) -> Any:
 def _folded_map(node: MapNode) -> Any:
     folded: dict[Any, Any] = {}
     for entry in node.entries:
-        key, found = fold(entry.key), fold(entry.value)
-        if entry.optional or key is MISSING or found is MISSING or not isinstance(key, str):
+        key, value = fold(entry.key), fold(entry.value)
+        if entry.optional or key is MISSING or value is MISSING or not isinstance(key, str):
             return MISSING
         if key in folded:
             raise EvalError(f"insert failed: key {key} already exists")
-        folded[key] = found
+        folded[key] = value
     return folded
 
 

@@ -262,6 +262,6 @@ def at_run_time(node: Call) -> tuple[Overload, ...]:
     checked ones."""
     if all(operand.runtime_type == operand.type for operand in node.operands):
         return node.overloads
-    known = _BY_VALUE.get(node.function, node.overloads)
+    overloads = _BY_VALUE.get(node.function, node.overloads)
     is_receiver = node.target is not None
-    return tuple(overload for overload in known if overload.receiver is is_receiver)
+    return tuple(overload for overload in overloads if overload.receiver is is_receiver)

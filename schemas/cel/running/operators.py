@@ -228,8 +228,8 @@ def has_key(mapping: dict[Any, Any], key: Any) -> bool:
     if key not in mapping:
         return False
     if isinstance(key, bool | int | float) and (key in (0, 1)):
-        wanted = isinstance(key, bool)
-        return any(isinstance(found, bool) is wanted for found in mapping if found == key)
+        is_bool = isinstance(key, bool)
+        return any(isinstance(existing, bool) is is_bool for existing in mapping if existing == key)
     return True
 
 
@@ -367,10 +367,10 @@ def invert(value: Any) -> bool:
     return not boolean(value)
 
 
-def insert(mapping: dict[Any, Any], key: Any, found: Any) -> None:
+def insert(mapping: dict[Any, Any], key: Any, value: Any) -> None:
     """Add an entry to a map that is being built."""
     if not isinstance(key, str | int | bool):
         raise EvalError("unsupported key type")
     if key in mapping:
         raise EvalError(f"insert failed: key {key_text(key)} already exists")
-    mapping[key] = found
+    mapping[key] = value

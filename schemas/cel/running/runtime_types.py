@@ -27,11 +27,11 @@ def annotate(node: Node, scope: _Scope = _NO_VARIABLES) -> Type:
 
     `scope` has the variables of macros.
     """
-    node.runtime_type = _found(node, scope)
+    node.runtime_type = _runtime_type(node, scope)
     return node.runtime_type
 
 
-def _found(node: Node, scope: _Scope) -> Type:
+def _runtime_type(node: Node, scope: _Scope) -> Type:
     match node:
         case ast.Ident():
             return scope.get(node.name, node.type)
@@ -95,9 +95,9 @@ def _bind(param: Type, operand: Type, bound: dict[str, Type]) -> None:
         if not same:
             bound[param.name] = DYN
         return
-    is_known = (param.name, len(param.params)) == (operand.name, len(operand.params))
+    has_same_name = (param.name, len(param.params)) == (operand.name, len(operand.params))
     for place, part in enumerate(param.params):
-        _bind(part, operand.params[place] if is_known else DYN, bound)
+        _bind(part, operand.params[place] if has_same_name else DYN, bound)
 
 
 def _replaced(type: Type, bound: Mapping[str, Type]) -> Type:
@@ -108,9 +108,9 @@ def _replaced(type: Type, bound: Mapping[str, Type]) -> Type:
     return Type(type.kind, type.name, tuple(_replaced(part, bound) for part in type.params))
 
 
-def _common(wanted: Type, found: list[Type]) -> Type:
+def _common(checked: Type, parts: list[Type]) -> Type:
     """The checker's type of the parts of a literal if all parts have this type, else dyn."""
-    return wanted if all(each == wanted for each in found) else DYN
+    return checked if all(each == checked for each in parts) else DYN
 
 
 def _unwrapped(type: Type, is_optional: bool) -> Type:
@@ -120,11 +120,11 @@ def _unwrapped(type: Type, is_optional: bool) -> Type:
 
 
 def _list(node: ast.ListNode, scope: _Scope) -> Type:
-    found = [
+    elements = [
         _unwrapped(annotate(item, scope), place in node.optional)
         for place, item in enumerate(node.elements)
     ]
-    return types.list_of(_common(node.type.params[0], found))
+    return types.list_of(_common(node.type.params[0], elements))
 
 
 def _map(node: ast.MapNode, scope: _Scope) -> Type:

@@ -105,12 +105,12 @@ class FunctionWriter:
 
     def values(self, nodes: Sequence[Node]) -> list[Code]:
         """Return the values of nodes, computed in order."""
-        found: list[Code] = []
+        codes: list[Code] = []
         for node in nodes:
             mark = self.mark()
             code = self.value(node)
-            found = [*self.settle(found, mark), code]
-        return found
+            codes = [*self.settle(codes, mark), code]
+        return codes
 
     def adapted(self, code: Code) -> Code:
         """Return code for the CEL value of a value that can be JSON."""
