@@ -143,11 +143,11 @@ class _Apply:
         try:
             merged = yield from self._once(managed, force=force)
         except ConflictsError as error:
-            found = error.conflicts
+            conflicts = error.conflicts
             if self.writer.manager == KUBECTL:
-                found = self._unforgiven(found)
-            if found:
-                raise _conflict(found) from None
+                conflicts = self._unforgiven(conflicts)
+            if conflicts:
+                raise _conflict(conflicts) from None
             merged = yield from self._once(managed, force=True)
         if merged is not None:
             managed.times[self.manager] = self.writer.time
@@ -272,5 +272,5 @@ def _gvk(obj: Object) -> str:
 
 def _text(obj: Object, member: str) -> str:
     """A member as unstructured's getters return it: "" if it is not a string."""
-    found = obj.get(member)
-    return found if isinstance(found, str) else ""
+    value = obj.get(member)
+    return value if isinstance(value, str) else ""

@@ -48,36 +48,36 @@ def node(kind: Type, value: Any) -> FieldSet:
 
 def _of_map(kind: MapType, value: dict[str, Any]) -> FieldSet:
     layout = _KNOWN.get((kind, *value)) or _layout(kind, tuple(value))
-    found = layout.leaves
+    fields = layout.leaves
     for name, element, below, items in layout.deeper:
         child = value[name]
         if not child:
             continue
         shape = child.__class__
         if shape is dict and below is not None:
-            made = _of_map(below, child)
+            child_fields = _of_map(below, child)
         elif shape is list and items is not None:
-            made = _of_list(items, child)
+            child_fields = _of_list(items, child)
         else:
             continue
-        if found is layout.leaves:
-            found = found.copy()
-        found[element] = made
-    return found
+        if fields is layout.leaves:
+            fields = fields.copy()
+        fields[element] = child_fields
+    return fields
 
 
 def _of_list(kind: ListType, items: list[Any]) -> FieldSet:
-    found = {MEMBER: EMPTY}
+    fields = {MEMBER: EMPTY}
     below = _granular(kind.element.map)
     for element, index in _in_order(kind, items):
         item = items[index]
-        if element in found:  # a duplicate element is only a member
-            found[element] = EMPTY
+        if element in fields:  # a duplicate element is only a member
+            fields[element] = EMPTY
         elif below is not None and item and item.__class__ is dict:
-            found[element] = _of_map(below, item)
+            fields[element] = _of_map(below, item)
         else:
-            found[element] = node(kind.element, item)
-    return found
+            fields[element] = node(kind.element, item)
+    return fields
 
 
 def _in_order(kind: ListType, items: list[Any]) -> Sequence[tuple[str, int]]:
@@ -85,13 +85,13 @@ def _in_order(kind: ListType, items: list[Any]) -> Sequence[tuple[str, int]]:
     keys = listitems.texts(kind, items)
     if keys is None:
         return _sorted(listitems.elements(kind, items))
-    known = _ORDERS.get((kind, *keys))
-    if known is None:
-        known = _sorted(listitems.elements(kind, items))
+    order = _ORDERS.get((kind, *keys))
+    if order is None:
+        order = _sorted(listitems.elements(kind, items))
         length = sum(map(len, keys))
         if length <= CHARACTERS:
-            _ORDERS.weigh((kind, *keys), known, length)
-    return known
+            _ORDERS.weigh((kind, *keys), order, length)
+    return order
 
 
 def _sorted(elements: list[str]) -> tuple[tuple[str, int], ...]:
@@ -114,10 +114,10 @@ def _layout(kind: MapType, names: tuple[str, ...]) -> Layout:
     """Compute and store a layout. Raises UntypableError for undeclared names."""
     types: dict[str, Type] = {}
     for name in sorted(names):
-        found = kind.fields.get(name, kind.element)
-        if found is None:
+        field_type = kind.fields.get(name, kind.element)
+        if field_type is None:
             raise UntypableError(f"{name}: field not declared in schema")
-        types[name] = found
+        types[name] = field_type
     leaves = {MEMBER: EMPTY, **{"f:" + name: EMPTY for name in types}}
     deeper = [(n, "f:" + n, _granular(t.map), _granular(t.list)) for n, t in types.items()]
     layout = Layout(leaves, tuple(field for field in deeper if field[2] or field[3]))

@@ -65,10 +65,10 @@ def _keyed(kind: ListType, item: Any) -> str:
     names = kind.keys
     values = []
     for name, default in zip(names, kind.defaults, strict=True):
-        found = item.get(name, default)
-        if found is None or found.__class__ is dict or found.__class__ is list:
+        value = item.get(name, default)
+        if value is None or value.__class__ is dict or value.__class__ is list:
             return _unusual(kind, item)
-        values.append(found)
+        values.append(value)
     return kind.key(*values)
 
 

@@ -108,8 +108,8 @@ def _check(entry: Entry, index: int) -> None:
     if not kind:
         raise BrokenEntryError(f"missing fieldsType in managed fields entry {index}")
     if kind != "FieldsV1":
-        shown = gotext.quote(kind)
-        raise BrokenEntryError(f"invalid fieldsType {shown} in managed fields entry {index}")
+        fields_type = gotext.quote(kind)
+        raise BrokenEntryError(f"invalid fieldsType {fields_type} in managed fields entry {index}")
 
 
 def _parsed(fields: Any) -> FieldSet:
@@ -132,10 +132,10 @@ def encode(managed: Managed, *, old: list[Entry] | None = None) -> list[Entry]:
 
     Unchanged entries of `old` are returned as the same dicts.
     """
-    known = {_identity(entry): entry for entry in old or ()}
+    old_entries = {_identity(entry): entry for entry in old or ()}
     ordered = sorted(managed.owners.items(), key=lambda item: _rank(item, managed.times))
     return [
-        _encoded(manager, owned, managed.times.get(manager, ""), known.get(manager))
+        _encoded(manager, owned, managed.times.get(manager, ""), old_entries.get(manager))
         for manager, owned in ordered
     ]
 
@@ -152,14 +152,14 @@ def _identity(entry: Entry) -> Manager:
     return Manager(entry.get("manager", ""), operation, version, entry.get("subresource", ""))
 
 
-def _encoded(manager: Manager, owned: Owned, time: str, known: Entry | None) -> Entry:
+def _encoded(manager: Manager, owned: Owned, time: str, old: Entry | None) -> Entry:
     if (
-        known is not None
-        and known.get("fieldsV1") == owned.fields
-        and known.get("time", "") == time
-        and known.get("apiVersion") == owned.api_version
+        old is not None
+        and old.get("fieldsV1") == owned.fields
+        and old.get("time", "") == time
+        and old.get("apiVersion") == owned.api_version
     ):
-        return known
+        return old
     return _entry(manager, owned._replace(fields=fieldsets.ordered(owned.fields)), time)
 
 
@@ -236,10 +236,10 @@ def track_first(new: Object, typed: TypedSchema, writer: Writer) -> None:
     # leaving out STRIPPED fields is cheaper than removing them from the set
     metadata = {name: value for name, value in new["metadata"].items() if name not in _SYSTEM}
     new["metadata"].pop("managedFields", None)
-    shown = {name: value for name, value in new.items() if name not in _TYPE}
-    shown["metadata"] = metadata
+    tracked = {name: value for name, value in new.items() if name not in _TYPE}
+    tracked["metadata"] = metadata
     try:
-        fields = typed.created(shown)
+        fields = typed.created(tracked)
     except UntypableError:
         return
     fields = fieldsets.recursive_difference(fields, writer.ignored)

@@ -92,14 +92,16 @@ def of_schema(schema: Schema, *, preserve: bool = False) -> Type:
     kind = schema.get("type", "")
     if schema.get("x-kubernetes-int-or-string"):
         kind = ""
-    made = Type(default=schema.get("default"), mixed=not schema.get("x-kubernetes-int-or-string"))
+    merge_type = Type(
+        default=schema.get("default"), mixed=not schema.get("x-kubernetes-int-or-string")
+    )
     if kind in ("", "array"):
-        made.list = _list(schema, preserve)
+        merge_type.list = _list(schema, preserve)
     if kind in ("", "object"):
-        made.map = _map(schema, preserve)
+        merge_type.map = _map(schema, preserve)
     if kind not in ("array", "object"):
-        made.scalar = _scalar(kind, schema.get("format", ""))
-    return made
+        merge_type.scalar = _scalar(kind, schema.get("format", ""))
+    return merge_type
 
 
 def _scalar(kind: str, form: str) -> str:
@@ -117,10 +119,10 @@ def _map(schema: Schema, preserve: bool) -> MapType:
         text = Type(scalar=STRING)
         fields |= {"apiVersion": text, "kind": text, "metadata": OBJECT_META}
     atomic = schema.get("x-kubernetes-map-type") == "atomic"
-    return _made(fields, _element(schema, bool(properties), preserve), atomic)
+    return _map_type(fields, _element(schema, bool(properties), preserve), atomic)
 
 
-def _made(fields: dict[str, Type], element: Type | None, atomic: bool = False) -> MapType:
+def _map_type(fields: dict[str, Type], element: Type | None, atomic: bool = False) -> MapType:
     below = [*fields.values()] if element is None else [*fields.values(), element]
     return MapType(fields, element, atomic, exact=all(child.exact for child in below))
 
@@ -208,13 +210,13 @@ def of_kind(schema: Schema) -> Type:
     """The type of a whole object: its schema with apiVersion, kind and ObjectMeta added."""
     if not schema:
         return _whole(MapType(element=DEDUCED))
-    made = of_schema({"type": "object", **schema})
-    return _whole(made.map or MapType(element=DEDUCED))
+    merge_type = of_schema({"type": "object", **schema})
+    return _whole(merge_type.map or MapType(element=DEDUCED))
 
 
 def _whole(declared: MapType) -> Type:
     text = Type(scalar=STRING)
     if not declared.fields and declared.element is DEDUCED:
-        return Type(map=_made({"metadata": OBJECT_META}, DEDUCED))
+        return Type(map=_map_type({"metadata": OBJECT_META}, DEDUCED))
     fields = {**declared.fields, "apiVersion": text, "kind": text, "metadata": OBJECT_META}
-    return Type(map=_made(fields, declared.element, declared.atomic))
+    return Type(map=_map_type(fields, declared.element, declared.atomic))

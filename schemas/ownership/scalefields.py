@@ -55,8 +55,8 @@ def of_parent(
             continue
         fields = owned.fields
         if path and fieldsets.has(fields, _elements(path)):
-            kept = winners.pop(_by_identity(manager), None) is not None
-            fields = fields if kept else fieldsets.difference(fields, replicas(path))
+            still_owned = winners.pop(_by_identity(manager), None) is not None
+            fields = fields if still_owned else fieldsets.difference(fields, replicas(path))
         if fields:
             result.owners[manager] = owned._replace(fields=fields)
     fields = replicas(paths[version])

@@ -37,8 +37,8 @@ class TypedSchema:
 
     def problems(self, value: Object, *, duplicates: bool = True) -> list[Problem]:
         """The reasons why the value cannot be typed: undeclared fields, wrong types, duplicates."""
-        found = typedvalidation.problems(self.type, value)
-        return [problem for problem in found if duplicates or not problem.duplicate]
+        problems = typedvalidation.problems(self.type, value)
+        return [problem for problem in problems if duplicates or not problem.duplicate]
 
     def owned(self, value: Object, *, strict: bool = False) -> FieldSet:
         """The fields that a configuration claims. Raises UntypableError if it has problems.
@@ -107,9 +107,9 @@ that can convert immediately call `finished`; other callers wait for a conversio
 def finished(steps: Steps[T], convert: Convert) -> T:
     """Run a generator with conversions that need no waiting; returns its result."""
     try:
-        wanted = next(steps)
+        request = next(steps)
         while True:
-            wanted = steps.send(convert(*wanted))
+            request = steps.send(convert(*request))
     except StopIteration as done:
         outcome: T = done.value
         return outcome

@@ -250,22 +250,22 @@ def _below(shape: MapType | ListType, element: str) -> Type | None:
     return (shape.fields.get(element[2:]) if element[0] == "f" else None) or shape.element
 
 
-def reconciled(kind: Type, fields: FieldSet, live: Any, found: Survey) -> FieldSet:
+def reconciled(kind: Type, fields: FieldSet, live: Any, survey: Survey) -> FieldSet:
     """The set, adapted to its type; `fields` itself if nothing changes. Raises UntypableError.
 
-    `found` is the survey of the set.
+    `survey` is the survey of `fields`.
     """
-    added = fieldsets.union(found.atomic, _expanded(kind, found.granular, live))
-    return fieldsets.union(fieldsets.recursive_difference(fields, found.atomic), added)
+    added = fieldsets.union(survey.atomic, _expanded(kind, survey.granular, live))
+    return fieldsets.union(fieldsets.recursive_difference(fields, survey.atomic), added)
 
 
 def _expanded(kind: Type, granular: FieldSet, value: Any) -> FieldSet:
     """The members at the paths of `granular` with the fields of the value below them; without
     members that have no field there. Raises UntypableError."""
     shape = {dict: kind.map, list: kind.list}.get(value.__class__)
-    found: FieldSet = {}
+    expanded: FieldSet = {}
     if not granular or shape is None:
-        return found
+        return expanded
     members = _by_element(shape, value) if isinstance(shape, ListType) else value
     for element, paths in granular.items():
         member = members.get(element[2:] if isinstance(shape, MapType) else element)
@@ -278,16 +278,16 @@ def _expanded(kind: Type, granular: FieldSet, value: Any) -> FieldSet:
             below = comparison.owned(child, member) if member.__class__ in (dict, list) else None
             node = {MEMBER: {}, **below} if below else {}
         if node:
-            found[element] = node
-    return found
+            expanded[element] = node
+    return expanded
 
 
 def _by_element(kind: ListType, items: list[Any]) -> dict[str, Any]:
     """The items of a list by path element, without those whose element occurs several times."""
     elements = listitems.elements(kind, items)
-    found = dict(zip(elements, items, strict=True))
-    if len(found) < len(elements):
+    by_element = dict(zip(elements, items, strict=True))
+    if len(by_element) < len(elements):
         for element, times in Counter(elements).items():
             if times > 1:
-                del found[element]
-    return found
+                del by_element[element]
+    return by_element

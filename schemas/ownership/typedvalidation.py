@@ -49,9 +49,9 @@ def problems(kind: Type, value: Any, path: str = "") -> Iterator[Problem]:
         yield Problem(path, f"expected list, got {gotext.pointer(value)}")
 
 
-def text(found: list[Problem]) -> str:
+def text(problems: list[Problem]) -> str:
     """The text of ValidationErrors.Error: one error on a line, several as a list."""
-    lines = [f"{each.path}: {each.message}" if each.path else each.message for each in found]
+    lines = [f"{each.path}: {each.message}" if each.path else each.message for each in problems]
     return lines[0] if len(lines) == 1 else "\n".join(["errors:", *(f"  {line}" for line in lines)])
 
 
@@ -76,8 +76,8 @@ def _list(kind: ListType, items: list[Any], path: str) -> Iterator[Problem]:
             yield Problem(path, f"element {index}: {error}")
             return
         if element in seen:
-            shown = pathelements.show(element)
-            yield Problem(path, f"duplicate entries for key {shown}", duplicate=True)
+            element_text = pathelements.show(element)
+            yield Problem(path, f"duplicate entries for key {element_text}", duplicate=True)
         seen.add(element)
         if item.__class__ is str and kind.element.scalar in (STRING, UNTYPED):
             continue

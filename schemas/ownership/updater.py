@@ -97,8 +97,8 @@ class Updater(NamedTuple):
         if self.ignored:
             fields = fieldsets.recursive_difference(fields, self.ignored)
             if last is not None:
-                kept = fieldsets.recursive_difference(last.fields, self.ignored)
-                last = last._replace(fields=kept)
+                last_fields = fieldsets.recursive_difference(last.fields, self.ignored)
+                last = last._replace(fields=last_fields)
         owners[manager] = Owned(fields, self.api_version, applied=True)
         if last is not None:
             merged = yield from self._pruned(merged, owners, last, fields)
@@ -145,23 +145,23 @@ class Updater(NamedTuple):
             if owned.api_version not in seen:
                 typed, old = yield from self._at(live, owned.api_version)
                 _, new = yield from self._at(new, owned.api_version)
-                found = typed.compare(old, new) if typed is not self.typed else change
-                seen[owned.api_version] = found
+                version_change = typed.compare(old, new) if typed is not self.typed else change
+                seen[owned.api_version] = version_change
         return seen
 
     def _refuse_conflicts(
         self, live: Object, new: Object, change: Comparison, others: Owners
     ) -> Steps[None]:
         changes = yield from self._changes(live, new, change, others)
-        found = []
+        conflicts = []
         for manager, owned in others.items():
             there = changes[owned.api_version]
             fields = fieldsets.intersection(
                 owned.fields, fieldsets.union(there.modified, there.added)
             )
-            found += [Conflict(manager, owned.api_version, p) for p in fieldsets.paths(fields)]
-        if found:
-            raise ConflictsError(found)
+            conflicts += [Conflict(manager, owned.api_version, p) for p in fieldsets.paths(fields)]
+        if conflicts:
+            raise ConflictsError(conflicts)
 
     def _yielded(
         self, live: Object, new: Object, change: Comparison, others: Owners
@@ -202,8 +202,8 @@ class Updater(NamedTuple):
         pruned = yield from self._with_owned(
             _VersionedObject(before, held, last.api_version), pruned, owners
         )
-        kept = typed.with_parents(typed.owned(pruned))
-        gone = fieldsets.intersection(fieldsets.difference(held, kept), claimed)
+        remaining = typed.with_parents(typed.owned(pruned))
+        gone = fieldsets.intersection(fieldsets.difference(held, remaining), claimed)
         _, result = yield from self._at(typed.remove(before, gone), self.api_version)
         return result
 
@@ -223,9 +223,9 @@ class Updater(NamedTuple):
             _, rest = yield from self._at(pruned, version)
             same = whole is merged.value
             held = merged.held if same else typed.with_parents(typed.owned(whole))
-            kept = typed.with_parents(typed.owned(rest))
-            kept = fieldsets.union(kept, typed.with_parents(fields))
-            pruned = typed.remove(whole, fieldsets.difference(held, kept))
+            remaining = typed.with_parents(typed.owned(rest))
+            remaining = fieldsets.union(remaining, typed.with_parents(fields))
+            pruned = typed.remove(whole, fieldsets.difference(held, remaining))
         _, result = yield from self._at(pruned, merged.api_version)
         return result
 
