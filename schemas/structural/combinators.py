@@ -31,15 +31,15 @@ class Compiler(Protocol):
 def steps(compiler: Compiler, node: Node) -> list[Step]:
     """One step for all combinators of a node, in the order upstream merges their errors."""
     makers = (("anyOf", _any_of), ("oneOf", _one_of), ("allOf", _all_of))
-    found: list[Step] = []
+    steps: list[Step] = []
     for keyword, maker in makers:
         branches = [(branch, compiler.dispatch(branch)) for branch in node.branches(keyword)]
         if branches:
-            found.append(maker(compiler, branches))
+            steps.append(maker(compiler, branches))
     refused = node.raw.get("not")
     if refused is not None:
-        found.append(_not(compiler.dispatch(Node(refused))))
-    return found
+        steps.append(_not(compiler.dispatch(Node(refused))))
+    return steps
 
 
 def _complaint(path: Path, text: str) -> FieldError:
@@ -47,11 +47,11 @@ def _complaint(path: Path, text: str) -> FieldError:
 
 
 def _run(dispatch: Dispatch, value: Any, path: Path, errors: Sink) -> Sink:
-    found = errors.fork()
+    branch_errors = errors.fork()
     step = dispatch[type(value)]
     if step is not None:
-        step(value, path, found)
-    return found
+        step(value, path, branch_errors)
+    return branch_errors
 
 
 def _any_of(compiler: Compiler, branches: list[Branch]) -> Step:
@@ -62,10 +62,10 @@ def _any_of(compiler: Compiler, branches: list[Branch]) -> Step:
                 return
         failures = []
         for _, dispatch in branches:
-            found = _run(dispatch, value, path, errors)
-            if not found:
+            branch_errors = _run(dispatch, value, path, errors)
+            if not branch_errors:
                 return
-            failures.append(found)
+            failures.append(branch_errors)
         errors.append(_complaint(path, "must validate at least one schema (anyOf)"))
         errors.extend(_best(compiler, branches, failures, value))
 
@@ -75,7 +75,7 @@ def _any_of(compiler: Compiler, branches: list[Branch]) -> Step:
 def _one_of(compiler: Compiler, branches: list[Branch]) -> Step:
     def check_one(value: Any, path: Path, errors: Sink) -> None:
         results = [_run(dispatch, value, path, errors) for _, dispatch in branches]
-        passed = sum(not found for found in results)
+        passed = sum(not branch_errors for branch_errors in results)
         if passed == 1:
             return
         how = f"Found {passed} valid alternatives" if passed else "Found none valid"
@@ -89,11 +89,11 @@ def _one_of(compiler: Compiler, branches: list[Branch]) -> Step:
 def _all_of(_compiler: Compiler, branches: list[Branch]) -> Step:
     def check_all(value: Any, path: Path, errors: Sink) -> None:
         results = [_run(dispatch, value, path, errors) for _, dispatch in branches]
-        failed = [found for found in results if found]
+        failed = [branch_errors for branch_errors in results if branch_errors]
         if not failed:
             return
-        for found in failed:
-            errors.extend(found)
+        for branch_errors in failed:
+            errors.extend(branch_errors)
         how = ". None validated" if len(failed) == len(branches) else ""
         errors.append(_complaint(path, f"must validate all the schemas (allOf){how}"))
 

@@ -45,40 +45,40 @@ class CompiledSchema:
         `unknown` in the order of kube-apiserver. Raises DecodeError for metadata of a wrong type,
         unless `lenient`, which is for stored objects.
         """
-        found: list[str] = []
+        unknown_fields: list[str] = []
         if self._root and "metadata" in obj:
-            obj["metadata"] = metadecoding.decode(obj["metadata"], found, lenient=lenient)
-        filling.settle(self.node, obj, None if unknown is None else found, root=self._root)
+            obj["metadata"] = metadecoding.decode(obj["metadata"], unknown_fields, lenient=lenient)
+        filling.settle(self.node, obj, None if unknown is None else unknown_fields, root=self._root)
         if self.node.holds(embedded.KEYWORD):
-            embedded.coerce(self.node, obj, found, lenient=lenient)
+            embedded.coerce(self.node, obj, unknown_fields, lenient=lenient)
         if unknown is not None:
-            unknown.extend(found)
+            unknown.extend(unknown_fields)
 
     def type_and_default(self, obj: Object, unknown: list[str] | None) -> None:
         """Decode an object of another kind: types and prunes only its metadata, and sets defaults.
 
         Adds the paths of unknown fields to `unknown`. Raises DecodeError.
         """
-        found: list[str] = []
+        unknown_fields: list[str] = []
         if "metadata" in obj:
-            obj["metadata"] = metadecoding.decode(obj["metadata"], found)
+            obj["metadata"] = metadecoding.decode(obj["metadata"], unknown_fields)
         filling.default(self.node, obj)
         if unknown is not None:
-            unknown.extend(found)
+            unknown.extend(unknown_fields)
 
     def drop_all(self, obj: Object, unknown: list[str] | None) -> None:
         """Decode an object of an undeclared version: drops all fields except type and metadata.
 
         Adds the paths of the dropped fields to `unknown`. Raises DecodeError.
         """
-        found: list[str] = []
+        unknown_fields: list[str] = []
         if "metadata" in obj:
-            obj["metadata"] = metadecoding.decode(obj["metadata"], found)
+            obj["metadata"] = metadecoding.decode(obj["metadata"], unknown_fields)
         dropped = sorted(obj.keys() - _ENVELOPE)
         for name in dropped:
             del obj[name]
         if unknown is not None:
-            unknown.extend([*found, *dropped])
+            unknown.extend([*unknown_fields, *dropped])
 
     def default(self, obj: Object) -> None:
         """Set defaults, in place."""
@@ -105,10 +105,10 @@ class CompiledSchema:
         Paths in texts then start below the status; paths in fields start at the root (validator.go,
         ValidateStatusUpdate).
         """
-        found: list[FieldError] = []
+        errors: list[FieldError] = []
         if "status" in obj and self._status is not None:
-            found = self._status.schema_errors(obj["status"], old.get("status"))
-        return [_below_status(error) for error in found] + self.other_errors(obj, old)
+            errors = self._status.schema_errors(obj["status"], old.get("status"))
+        return [_below_status(error) for error in errors] + self.other_errors(obj, old)
 
     def other_errors(self, obj: Object, old: Object | None = None) -> list[FieldError]:
         """The errors of embedded resources and of lists that are sets or maps."""

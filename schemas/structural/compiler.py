@@ -62,10 +62,10 @@ class Compiler:
 
     def dispatch(self, node: Node | None) -> Dispatch:
         """The steps of a node; None is a place that the schema does not describe."""
-        found = self._dispatches.get(node)
-        if found is None:
-            found = self._dispatches[node] = Dispatch(self, node or self._anything)
-        return found
+        dispatch = self._dispatches.get(node)
+        if dispatch is None:
+            dispatch = self._dispatches[node] = Dispatch(self, node or self._anything)
+        return dispatch
 
     def steps(self, node: Node, kind: type) -> list[Step]:
         """The steps for a value of this type, in upstream's order."""

@@ -27,11 +27,11 @@ def choice_texts(choices: Sequence[Any]) -> list[str]:
 def _equals(value: Any, choice: Any) -> bool:
     if value is None or choice is None:
         return False
-    kind, wanted = type(value), type(choice)
-    if kind is wanted:
+    kind, choice_kind = type(value), type(choice)
+    if kind is choice_kind:
         return same(value, choice)
-    if wanted is str and kind is int:
+    if choice_kind is str and kind is int:
         return bool(choice == (chr(value) if 0 <= value < 0xD800 else "�"))
-    if wanted is int and kind is float:
+    if choice_kind is int and kind is float:
         return bool(int(value) == choice)
-    return wanted is float and kind is int and float(value) == choice
+    return choice_kind is float and kind is int and float(value) == choice

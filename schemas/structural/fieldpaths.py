@@ -12,12 +12,12 @@ NO_FIELD = "<nil>"
 
 def segments(path: Path) -> list[str | int]:
     """Names and indices from the root down."""
-    found: list[str | int] = []
+    segments: list[str | int] = []
     while path is not None:
         path, last = path
-        found.append(last)
-    found.reverse()
-    return found
+        segments.append(last)
+    segments.reverse()
+    return segments
 
 
 def text(path: Path) -> str:

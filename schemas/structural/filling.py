@@ -98,7 +98,7 @@ class _Walk:
             elif kind is list:
                 self.visit_list(child, item, (path, name))
         for name in gone:
-            self._remove(obj, name, path, known=children[name] is not None)
+            self._remove(obj, name, path, is_declared=children[name] is not None)
         if self.defaults and node.defaults:
             default_missing(node, obj)
 
@@ -140,9 +140,13 @@ class _Walk:
             obj[name] = item = child.new_default()
             default(child, item)
 
-    def _remove(self, obj: Object, name: str, path: Path, *, known: bool) -> None:
+    def _remove(self, obj: Object, name: str, path: Path, *, is_declared: bool) -> None:
         del obj[name]
-        if self.unknown is not None and not known and not (path is None and name in META_FIELDS):
+        if (
+            self.unknown is not None
+            and not is_declared
+            and not (path is None and name in META_FIELDS)
+        ):
             self.unknown.append(fieldpaths.text((path, name)))
 
     def _empty(self, items: list[Any], path: Path) -> None:

@@ -230,8 +230,8 @@ def _is_date_time(text: str) -> bool:
     date, *rest = text.lower().split("t")
     if not rest or not _is_date(date):
         return False
-    found = _clock.match(rest[0])
-    return found is not None and found[1] <= "23" and found[2] <= "59" and found[3] <= "59"
+    clock = _clock.match(rest[0])
+    return clock is not None and clock[1] <= "23" and clock[2] <= "59" and clock[3] <= "59"
 
 
 _go_duration = _matching(r"[-+]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)")
@@ -250,7 +250,7 @@ def _is_duration(text: str) -> bool:
         return True
     if not _words(text):
         return False
-    units = (found[1].lower() for found in _word.finditer(text))
+    units = (unit[1].lower() for unit in _word.finditer(text))
     return any(unit in _UNITS or unit.startswith(_UNIT_STARTS) for unit in units)
 
 

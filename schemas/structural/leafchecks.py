@@ -60,10 +60,10 @@ def type_steps(node: Node, kind: type) -> list[Step]:
 
 def type_fails(node: Node, value: Any) -> bool:
     """Whether the value does not have one of the types."""
-    found = Sink()
+    errors = Sink()
     for step in type_steps(node, type(value)):
-        step(value, None, found)
-    return bool(found)
+        step(value, None, errors)
+    return bool(errors)
 
 
 def _always_wrong(expected: str, type_name: str) -> Step:
@@ -186,11 +186,11 @@ def number_steps(node: Node, kind: type, *, ranges_fractions: bool = True) -> li
         if not always_fits and not numbers.fits(value, declared, form):
             errors.append(placeless(range_text + fieldpaths.text(path)))
         for bound in bounds:
-            for text, shown in bound(value):
-                if shown is None:
+            for text, bad_value in bound(value):
+                if bad_value is None:
                     errors.append(placeless(text + fieldpaths.text(path)))
                 else:
-                    add_invalid(path, shown, text, errors)
+                    add_invalid(path, bad_value, text, errors)
 
     return [check_number]
 
@@ -203,12 +203,12 @@ def enum_steps(node: Node, kind: type) -> list[Step]:
     choices = node.enum
     if not choices:
         return []
-    told = supported(enums.choice_texts(choices))
+    detail = supported(enums.choice_texts(choices))
     texts = frozenset(choice for choice in choices if isinstance(choice, str))
     right = tuple(choice for choice in choices if isinstance(choice, str))
 
     def refuse(value: Any, path: Path, errors: Sink) -> None:
-        errors.append(FieldError(Type.NOT_SUPPORTED, field(path), value, told, "", right))
+        errors.append(FieldError(Type.NOT_SUPPORTED, field(path), value, detail, "", right))
 
     def check_text(value: Any, path: Path, errors: Sink) -> None:
         if value not in texts:

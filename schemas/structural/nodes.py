@@ -76,8 +76,8 @@ class Node:
     @cached_property
     def typed_lists(self) -> tuple[tuple[str, "Node"], ...]:
         """The declared fields with list types at or below them."""
-        found = ((name, self.children[name]) for name in self.raw.get("properties") or {})
-        return tuple((name, node) for name, node in found if node and node.holds_list_types)
+        fields = ((name, self.children[name]) for name in self.raw.get("properties") or {})
+        return tuple((name, node) for name, node in fields if node and node.holds_list_types)
 
     @cached_property
     def typed_values(self) -> bool:
@@ -120,17 +120,17 @@ class Node:
 
     def branches(self, keyword: str) -> list["Node"]:
         """The schemas under allOf, anyOf or oneOf; the same Nodes every time."""
-        found = self._branches.get(keyword)
-        if found is None:
-            found = self._branches[keyword] = [Node(raw) for raw in self.raw.get(keyword) or ()]
-        return found
+        nodes = self._branches.get(keyword)
+        if nodes is None:
+            nodes = self._branches[keyword] = [Node(raw) for raw in self.raw.get(keyword) or ()]
+        return nodes
 
     def holds(self, keyword: str) -> bool:
         """Whether this node or a node below it has the keyword, without nodes in combinators."""
-        found = self._held.get(keyword)
-        if found is None:
-            found = self._held[keyword] = _mentions(self.raw, keyword)
-        return found
+        is_held = self._held.get(keyword)
+        if is_held is None:
+            is_held = self._held[keyword] = _mentions(self.raw, keyword)
+        return is_held
 
     @cached_property
     def _held(self) -> dict[str, bool]:

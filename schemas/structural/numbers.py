@@ -89,8 +89,8 @@ def _guarded(
 
     def problems(value: Number) -> list[Problem]:
         text = check(float(value) if unfit else value)
-        found: list[Problem] = [(unfit, None)] if unfit else []
-        return [*found, (text, value)] if text else found
+        bound_problems: list[Problem] = [(unfit, None)] if unfit else []
+        return [*bound_problems, (text, value)] if text else bound_problems
 
     return problems
 

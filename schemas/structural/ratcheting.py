@@ -31,12 +31,12 @@ class RatchetSink(Sink):
 
     def forgive(self, path: Path, start: int) -> None:
         """Drop the errors from index `start` on if the value at `path` did not change."""
-        found: Correlation | None = self._correlation
+        correlation: Correlation | None = self._correlation
         if path is not None and path[0] is None and path[1] in _NEVER:
             return
         for segment in fieldpaths.segments(path):
-            found = found.child(segment) if found is not None else None
-        if found is not None and found.equal:
+            correlation = correlation.child(segment) if correlation is not None else None
+        if correlation is not None and correlation.equal:
             del self[start:]
 
 

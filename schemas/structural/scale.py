@@ -44,12 +44,12 @@ def _replicas(obj: Object, path: str) -> list[FieldError]:
     return []
 
 
-def _trouble(obj: Object, path: str, wanted: type) -> str:
+def _trouble(obj: Object, path: str, expected_type: type) -> str:
     """The error for a value with another type at the path; "" if it has the type or is missing."""
     value, place, inside = _find(obj, path)
-    if value is _ABSENT or (not inside and type(value) is wanted):
+    if value is _ABSENT or (not inside and type(value) is expected_type):
         return ""
-    expected = "map[string]interface{}" if inside else _GO_TYPES[wanted]
+    expected = "map[string]interface{}" if inside else _GO_TYPES[expected_type]
     kind = gotext.type_name(value)
     return (
         f"{place} accessor error: {gotext.plain(value)} is of the type {kind}, expected {expected}"

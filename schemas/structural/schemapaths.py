@@ -24,7 +24,7 @@ def resolve(path: str, schema: Object, *, arrays: bool = True) -> tuple[str, Obj
     If `arrays` is false, brackets in the path are refused.
     """
     tokens = iter(_TOKEN.findall(path))
-    found = ""
+    prefix = ""
     for part in tokens:
         if part == ".":
             name = _next(tokens)
@@ -34,10 +34,10 @@ def resolve(path: str, schema: Object, *, arrays: bool = True) -> tuple[str, Obj
             name = _quoted(_next(tokens))
         else:
             raise InvalidPath(f"expected [ or . but got: {part}")
-        found, schema = _step(name, found, schema)
+        prefix, schema = _step(name, prefix, schema)
         if part == "[" and (closing := _next(tokens)) != "]":
             raise InvalidPath(f"expected ] but got {closing}")
-    return found, schema
+    return prefix, schema
 
 
 def _next(tokens: Any) -> str:
@@ -62,13 +62,13 @@ def _unescape(match: re.Match[str]) -> str:
     raise InvalidPath(f"invalid string literal: invalid escape char {match[0]}")
 
 
-def _step(name: str, found: str, schema: Object) -> tuple[str, Object]:
+def _step(name: str, prefix: str, schema: Object) -> tuple[str, Object]:
     properties = schema.get("properties")
     if properties is not None:
         if name not in properties:
             raise InvalidPath("does not refer to a valid field")
-        return (f"{found}.{name}" if found else name), properties[name]
+        return (f"{prefix}.{name}" if prefix else name), properties[name]
     additional = schema.get("additionalProperties")
     if additional is None:
         raise InvalidPath("does not refer to a valid field")
-    return f"{found}[{name}]", additional if isinstance(additional, dict) else {}
+    return f"{prefix}[{name}]", additional if isinstance(additional, dict) else {}
