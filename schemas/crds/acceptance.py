@@ -44,11 +44,11 @@ def next_status(crd: Object, others: Iterable[Object], now: str) -> Object | Non
     taken.add(status.get("acceptedNames") or {})
     if (approved := approval.condition(crd)) is not None:
         conditions.put(status, approved, now)
-    accepted, why_not = _accept(crd["spec"]["names"], status.get("acceptedNames") or {}, taken)
+    accepted, conflict = _accept(crd["spec"]["names"], status.get("acceptedNames") or {}, taken)
     status["acceptedNames"] = accepted
-    conditions.put(status, why_not or _NO_CONFLICTS, now)
+    conditions.put(status, conflict or _NO_CONFLICTS, now)
     if not conditions.is_true(status, conditions.ESTABLISHED):
-        missing = _NOT_ACCEPTED if why_not else _untrusted(crd["spec"])
+        missing = _NOT_ACCEPTED if conflict else _untrusted(crd["spec"])
         conditions.put(status, missing or _ESTABLISHED, now)
     return None if status == old else status
 

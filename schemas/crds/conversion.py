@@ -54,8 +54,8 @@ def client_errors(config: Object, path: str) -> Iterator[FieldError]:
 def _url(text: str, path: str) -> Iterator[FieldError]:
     try:
         url = gourl.parse(text)
-    except ValueError as why:
-        yield required(path, f"url must be a valid URL: {why}{_FORM}")
+    except ValueError as error:
+        yield required(path, f"url must be a valid URL: {error}{_FORM}")
         return
     if url.scheme != "https":
         yield invalid(path, url.scheme, f"'https' is the only allowed URL scheme{_FORM}")

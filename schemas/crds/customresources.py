@@ -56,7 +56,7 @@ class CustomServed(Served):
         group, version = split_api_version(api_version)
         if group != self.gvk.group or obj.get("kind", self.kind) != self.kind:
             self.schema.type_and_default(obj, unknown)
-        elif any(known.name == version for known in self.definition.versions):
+        elif any(declared.name == version for declared in self.definition.versions):
             self.schema.prune_and_default(obj, unknown)
         else:
             self.schema.drop_all(obj, unknown)
@@ -73,10 +73,10 @@ class CustomServed(Served):
         return obj
 
     def converted(self, obj: Object) -> Object:
-        made: Object = orjson.loads(orjson.dumps(obj))
-        made["apiVersion"] = self.api_version
-        self.prune(made)
-        return made
+        converted: Object = orjson.loads(orjson.dumps(obj))
+        converted["apiVersion"] = self.api_version
+        self.prune(converted)
+        return converted
 
     def prune(self, obj: Object) -> None:
         self.schema.prune(obj)
@@ -206,17 +206,17 @@ class CustomStrategy(Strategy):
             errors = part.validate(obj, old)
         return errors if subresource else self._ruled(errors, obj, old)
 
-    def _ruled(self, found: list[FieldError], obj: Object, old: Object | None) -> list[FieldError]:
-        """The errors in `found`, and the errors of the kind's own rules for other fields.
+    def _ruled(self, errors: list[FieldError], obj: Object, old: Object | None) -> list[FieldError]:
+        """The given errors, and the errors of the kind's own rules for other fields.
 
         A kind with rules omits upstream's errors without a field if other errors have fields.
         """
         if self.rules is None:
-            return found
-        named = [error for error in found if error.field != _NOWHERE]
-        found = named or [error._replace(field="") for error in found]
-        known = {error.field for error in found}
-        return found + [error for error in self.rules(obj, old) if error.field not in known]
+            return errors
+        named = [error for error in errors if error.field != _NOWHERE]
+        errors = named or [error._replace(field="") for error in errors]
+        fields = {error.field for error in errors}
+        return errors + [error for error in self.rules(obj, old) if error.field not in fields]
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
         return objectmeta.finalizer_warnings(obj["metadata"], None, self.finalizers)
@@ -231,13 +231,13 @@ class CustomStrategy(Strategy):
 
 
 def _rule_errors(
-    context: Context, obj: Object, old: Object | None, found: list[FieldError]
+    context: Context, obj: Object, old: Object | None, earlier: list[FieldError]
 ) -> list[FieldError]:
     """The errors of the CEL rules, which receive the earlier errors; sends their warnings."""
     rules = context.served.rules
     if rules is None:
         return []
-    errors, warnings = rules.judge(found, obj, old)
+    errors, warnings = rules.judge(earlier, obj, old)
     for warning in warnings:
         context.warn(warning)
     return errors
@@ -272,9 +272,9 @@ def _only_status(obj: Object, old: Object) -> None:
     """Restore all members except status and managedFields from the old object, in place."""
     status, present = obj.get("status"), "status" in obj
     managed = obj["metadata"].get("managedFields")
-    kept = orjson.loads(orjson.dumps(old))
+    restored = orjson.loads(orjson.dumps(old))
     obj.clear()
-    obj.update(kept)
+    obj.update(restored)
     if managed is not None:
         obj["metadata"]["managedFields"] = managed
     if present:

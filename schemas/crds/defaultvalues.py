@@ -129,9 +129,9 @@ def _value_errors(node: Object, path: str, minor: int) -> Iterator[FieldError]:
     schema = CompiledSchema(node, resource_root=False, minor=minor)
     if isinstance(value, dict | list) and _pruned(node, value) != value:
         yield invalid(path, value, "must not have unknown fields")
-    found = _in_resource(schema, value)
-    if found:
-        yield from (_moved(error, path) for error in found)
+    errors = _in_resource(schema, value)
+    if errors:
+        yield from (_moved(error, path) for error in errors)
     else:
         yield from _keywords(schema, value, path, minor)
 
@@ -145,9 +145,9 @@ def _pruned(node: Object, value: Any) -> Any:
 
 
 def _keywords(schema: CompiledSchema, value: Any, path: str, minor: int) -> Iterator[FieldError]:
-    found = schema.schema_errors(value)
-    if found:
-        yield from (_moved(error, path) for error in found)
+    errors = schema.schema_errors(value)
+    if errors:
+        yield from (_moved(error, path) for error in errors)
     elif may_mention(schema.schema, rules.KEY):
         yield from cel.run_on_default(dict(schema.schema), value, path, minor)
 
@@ -157,11 +157,11 @@ def _inside_metadata(node: Object, path: str, position: _Position) -> Iterator[F
     value: Any = copy.deepcopy(node["default"])
     for step in reversed(position.way):
         value = [value] if step == 0 else {step: value}
-    found = _in_resource(
+    errors = _in_resource(
         CompiledSchema(position.resource, resource_root=False), {**_VALIDATION, **value}
     )
-    if found:
-        texts = within_limits(found)[1]
+    if errors:
+        texts = within_limits(errors)[1]
         joined = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
         yield invalid(path, node["default"], f"must result in valid metadata: {joined}")
         return

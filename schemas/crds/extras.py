@@ -55,9 +55,9 @@ def validate_subresources(subresources: Object | None, path: str) -> Iterator[Fi
 
 
 def _path_under(text: str, path: str, parents: tuple[str, ...]) -> Iterator[FieldError]:
-    found = list(_simple_path(text, path))
-    yield from found
-    if not found and not text.startswith(tuple(f"{parent}." for parent in parents)):
+    errors = list(_simple_path(text, path))
+    yield from errors
+    if not errors and not text.startswith(tuple(f"{parent}." for parent in parents)):
         where = parents[0] if len(parents) == 1 else f"either {' or '.join(parents)}"
         yield invalid(path, text, f"should be a json path under {where}")
 
@@ -78,17 +78,17 @@ def validate_selectable(
             yield required(at)
             continue
         try:
-            found, leaf = schemapaths.resolve(json_path, schema, arrays=False)
-        except schemapaths.InvalidPath as why:
-            yield invalid(at, json_path, f"is an invalid path: {why}")
+            field_path, leaf = schemapaths.resolve(json_path, schema, arrays=False)
+        except schemapaths.InvalidPath as error:
+            yield invalid(at, json_path, f"is an invalid path: {error}")
             continue
-        if found.partition(".")[0] == "metadata":
+        if field_path.partition(".")[0] == "metadata":
             yield invalid(at, json_path, "must not point to fields in metadata")
         if leaf.get("type") not in ("string", "boolean", "integer"):
             yield invalid(at, json_path, _NOT_SELECTABLE)
-        if found in seen:
+        if field_path in seen:
             yield duplicate(at, json_path)
-        seen.add(found)
+        seen.add(field_path)
     if len(seen) > _MAX_SELECTABLE_FIELDS:
         yield too_many(path, len(seen), _MAX_SELECTABLE_FIELDS)
 

@@ -14,28 +14,28 @@ FORMATS_WARN = 36
 
 def warnings(crd: Object) -> list[str]:
     """Texts for Warning headers, sorted, without duplicates."""
-    found: set[str] = set()
+    formats: set[str] = set()
     if not may_mention(crd["spec"], "format"):
         return []
     for version in crd["spec"].get("versions") or ():
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
         if schema is not None:
-            _gather(schema, found)
-    return [f"unrecognized format {gotext.quote(name)}" for name in sorted(found)]
+            _gather(schema, formats)
+    return [f"unrecognized format {gotext.quote(name)}" for name in sorted(formats)]
 
 
-def _gather(node: Object, found: set[str]) -> None:
-    """Add the unknown formats of a schema node, and of the nodes below it, to `found`."""
+def _gather(node: Object, formats: set[str]) -> None:
+    """Add the unknown formats of a schema node, and of the nodes below it, to `formats`."""
     if "format" in node and not Node(node).format:
-        found.add(node["format"])
+        formats.add(node["format"])
     for child in node.get("properties", _NOTHING).values():
         if not child.keys() <= SIMPLE or "format" in child:
-            _gather(child, found)
+            _gather(child, formats)
     for key in node.keys() & _BELOW:
         below = node[key]
         for child in below if isinstance(below, list) else (below,):
             if isinstance(child, dict):
-                _gather(child, found)
+                _gather(child, formats)
 
 
 _NOTHING: Object = {}

@@ -44,17 +44,17 @@ create that follows a dry run, and with every server of the process."""
 def _errors(
     schema: Object, path: str, *, has_status: bool, unchanged: bool, minor: int
 ) -> Iterator[FieldError]:
-    found = list(_root(schema, path, has_status=has_status))
+    errors = list(_root(schema, path, has_status=has_status))
     unconvertible: list[FieldError] = []
     broken: list[FieldError] = []
     try:
         broken = schemastructure.validate(schema, path)
         broken = broken or defaultvalues.validate(schema, path, minor)
-    except schemastructure.Unconvertible as why:
-        unconvertible = [invalid(path, "", str(why))]
+    except schemastructure.Unconvertible as error:
+        unconvertible = [invalid(path, "", str(error))]
     misused = keywords.validate(schema, path)
-    found += broken + misused
-    yield from found or unconvertible
+    errors += broken + misused
+    yield from errors or unconvertible
     if not broken and not unconvertible and may_mention(schema, rules.KEY):
         yield from cel.validate_rules(schema, path, misused, unchanged=unchanged, minor=minor)
 

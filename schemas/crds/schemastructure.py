@@ -70,8 +70,8 @@ class Unconvertible(Exception):
 
 def validate(schema: Object, path: str) -> list[FieldError]:
     """Every reason why the schema is not structural, sorted. Raises Unconvertible."""
-    found = [*_invariants(schema, _ROOT, path), *_completeness(schema, schema, path, path)]
-    return sorted(found, key=FieldError.text)
+    errors = [*_invariants(schema, _ROOT, path), *_completeness(schema, schema, path, path)]
+    return sorted(errors, key=FieldError.text)
 
 
 def _invariants(node: Object, level: str, path: str) -> Iterator[FieldError]:
@@ -146,11 +146,11 @@ def _extensions(node: Object, path: str) -> Iterator[FieldError]:
 
 def _type_meta(node: Object, level: str, path: str) -> Iterator[FieldError]:
     properties = node.get("properties", _NOTHING)
-    for name, wanted in (("kind", "string"), ("apiVersion", "string"), ("metadata", "object")):
-        found = properties.get(name)
-        if found is not None and found.get("type", "") != wanted:
+    for name, expected in (("kind", "string"), ("apiVersion", "string"), ("metadata", "object")):
+        declared = properties.get(name)
+        if declared is not None and declared.get("type", "") != expected:
             at = f"{path}.properties[{name}].type"
-            yield invalid(at, found.get("type", ""), f"must be {wanted}")
+            yield invalid(at, declared.get("type", ""), f"must be {expected}")
 
 
 def _root_metadata(node: Object, path: str) -> Iterator[FieldError]:
@@ -185,9 +185,9 @@ def _value_validation(node: Object, path: str, spared: list[Any]) -> Iterator[Fi
     if "not" in node:
         yield from _nested(node["not"], f"{path}.not", [])
     if "pattern" in node:
-        why = regexp.error(node["pattern"])
-        if why:
-            detail = f"must be a valid regular expression, but isn't: {why}"
+        problem = regexp.error(node["pattern"])
+        if problem:
+            detail = f"must be a valid regular expression, but isn't: {problem}"
             yield invalid(f"{path}.pattern", node["pattern"], detail)
 
 

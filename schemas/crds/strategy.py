@@ -89,9 +89,9 @@ def finish_delete(crd: Object, now: str) -> None:
     """Set the last condition and remove the finalizer; called if no instances remain."""
     established = conditions.is_true(crd["status"], conditions.ESTABLISHED)
     conditions.put(crd["status"], _INSTANCES_GONE if established else _NEVER_ESTABLISHED, now)
-    kept = [name for name in crd["metadata"].get("finalizers") or () if name != FINALIZER]
-    if kept:
-        crd["metadata"]["finalizers"] = kept
+    remaining = [name for name in crd["metadata"].get("finalizers") or () if name != FINALIZER]
+    if remaining:
+        crd["metadata"]["finalizers"] = remaining
     else:
         crd["metadata"].pop("finalizers", None)
 

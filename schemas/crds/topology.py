@@ -101,11 +101,11 @@ def _key(key: str, keys: list[str], items: Object, path: str) -> Iterator[FieldE
 def _key_properties(keys: list[str], items: Object, path: str) -> Iterator[FieldError]:
     always = items.get("required", ())
     for key in keys:
-        found = items.get("properties", {}).get(key)
-        if found is None:
+        key_schema = items.get("properties", {}).get(key)
+        if key_schema is None:
             continue
         at, this = f"{path}.properties[{key}]", f"this property is in {MAP_KEYS}, so it"
-        if key not in always and "default" not in found:
+        if key not in always and "default" not in key_schema:
             yield required(f"{at}.default", f"{this} must have a default or be a required property")
-        if found.get("nullable"):
+        if key_schema.get("nullable"):
             yield forbidden(f"{at}.nullable", f"{this} cannot be nullable")

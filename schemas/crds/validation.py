@@ -141,8 +141,8 @@ def _versions(spec: internal.Spec, unchanged: set[str], minor: int) -> Iterator[
         yield invalid("spec.versions", printing.versions(spec.versions), detail)
     if sum(version["storage"] for version in spec.versions) != 1:
         detail = "must have exactly one version marked as storage version"
-        given = None if spec.spec.get("versions") is None else spec.versions
-        yield invalid("spec.versions", printing.versions(given), detail)
+        value = None if spec.spec.get("versions") is None else spec.versions
+        yield invalid("spec.versions", printing.versions(value), detail)
     if spec.version and (problems := names.dns1035_label(spec.version)):
         yield invalid("spec.version", spec.version, ",".join(problems))
 
@@ -204,10 +204,10 @@ def _immutable(spec: Object, old: Object) -> Iterator[FieldError]:
     if conditions.is_true(old["status"], conditions.ESTABLISHED):
         fields = [("scope",), ("names", "kind"), *fields]
     for keys in fields:
-        new, kept = spec, before
+        new, old_value = spec, before
         for key in keys:
-            new, kept = new[key], kept[key]
-        if new != kept:
+            new, old_value = new[key], old_value[key]
+        if new != old_value:
             yield invalid(".".join(("spec", *keys)), new, "field is immutable")
 
 
