@@ -19,8 +19,8 @@ def paths_of(index: Any, prefix: str) -> dict[str, str]:
     `prefix` is `/apis/GROUP/VERSION`.
     """
     paths = index.get("paths") if isinstance(index, dict) else None
-    found = paths.get(prefix.lstrip("/")) if isinstance(paths, dict) else None
-    url = found.get("serverRelativeURL") if isinstance(found, dict) else None
+    entry = paths.get(prefix.lstrip("/")) if isinstance(paths, dict) else None
+    url = entry.get("serverRelativeURL") if isinstance(entry, dict) else None
     return {prefix.lstrip("/"): url} if isinstance(url, str) and url else {}
 
 
@@ -33,15 +33,15 @@ def of_group(document: Object, prefix: str) -> Object:
         if path.rstrip("/") == prefix or path.startswith(f"{prefix}/")
     }
     definitions = _members(document, "definitions")
-    found: Object = {}
-    wanted = list(_references(paths))
-    while wanted:
-        name = wanted.pop()
-        if name in found or name not in definitions:
+    referenced: Object = {}
+    pending = list(_references(paths))
+    while pending:
+        name = pending.pop()
+        if name in referenced or name not in definitions:
             continue
-        found[name] = definitions[name]
-        wanted += _references(definitions[name])
-    return {"paths": paths, "definitions": found}
+        referenced[name] = definitions[name]
+        pending += _references(definitions[name])
+    return {"paths": paths, "definitions": referenced}
 
 
 def join(document: Object, other: Object) -> Object:
@@ -74,12 +74,12 @@ def _renamed(node: Any, names: dict[str, str]) -> Any:
         return [_renamed(child, names) for child in node]
     if not isinstance(node, dict):
         return node
-    found = {key: _renamed(child, names) for key, child in node.items()}
-    target = found.get("$ref")
+    renamed = {key: _renamed(child, names) for key, child in node.items()}
+    target = renamed.get("$ref")
     if isinstance(target, str):
         name = target.removeprefix(_DEFINITIONS)
-        found["$ref"] = _DEFINITIONS + names.get(name, name)
-    return found
+        renamed["$ref"] = _DEFINITIONS + names.get(name, name)
+    return renamed
 
 
 def _references(node: Any) -> Iterator[str]:
@@ -96,5 +96,5 @@ def _references(node: Any) -> Iterator[str]:
 
 
 def _members(document: Object, name: str) -> Object:
-    found = document.get(name)
-    return found if isinstance(found, dict) else {}
+    members = document.get(name)
+    return members if isinstance(members, dict) else {}

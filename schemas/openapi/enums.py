@@ -36,10 +36,10 @@ def apply(node: Object, texts: Texts) -> None:
 
 @caches.of_values(1)
 def _fields() -> dict[str, dict[str, Texts]]:
-    found: dict[str, dict[str, Texts]] = {}
+    fields: dict[str, dict[str, Texts]] = {}
     content = orjson.loads(Path(__file__).with_name("enums.json").read_bytes())
     for enum in content.values():
         for place in enum["fields"]:
             name, _, field = place.rpartition(".")
-            found.setdefault(_PREFIX + name, {})[field] = enum["values"]
-    return found
+            fields.setdefault(_PREFIX + name, {})[field] = enum["values"]
+    return fields

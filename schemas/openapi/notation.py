@@ -64,16 +64,16 @@ def custom(definition: Definition, version: str) -> bytes:
 def _complete(schema: Schema, definition: Definition, version: str) -> Schema:
     """Return a schema with the members of every kind."""
     served = definition.version(version)
-    made: Schema = {"type": "object", PRESERVE: True}
+    completed: Schema = {"type": "object", PRESERVE: True}
     if schema:
-        made = {**schema}
-    made["properties"] = {**made.get("properties", {}), **_type_meta()}
-    made[GVK_MARK] = [gvk_of(definition, version)]
+        completed = {**schema}
+    completed["properties"] = {**completed.get("properties", {}), **_type_meta()}
+    completed[GVK_MARK] = [gvk_of(definition, version)]
     fields = served.selectable_fields if served is not None else ()
     own = [field.label for field in fields if not field.label.startswith("metadata.")]
     if own:
-        made["x-kubernetes-selectable-fields"] = [{"fieldPath": path} for path in own]
-    return made
+        completed["x-kubernetes-selectable-fields"] = [{"fieldPath": path} for path in own]
+    return completed
 
 
 def list_of(definition: Definition, version: str, name: str) -> Schema:
@@ -111,25 +111,25 @@ def _type_meta() -> Schema:
 def _published(node: Schema) -> Schema:
     """Return a structural schema as it is published: references for the metadata of embedded
     objects."""
-    made = {key: value for key, value in node.items() if key not in _DROPPED}
+    published = {key: value for key, value in node.items() if key not in _DROPPED}
     if node.get("properties"):
-        made["properties"] = {k: _published(v) for k, v in node["properties"].items()}
+        published["properties"] = {k: _published(v) for k, v in node["properties"].items()}
     for key in ("items", "additionalProperties"):
         if isinstance(node.get(key), dict):
-            made[key] = _published(node[key])
+            published[key] = _published(node[key])
     if node.get(_INT_OR_STRING) and not node.get("anyOf") and not node.get("allOf"):
-        made["anyOf"] = [{"type": "integer"}, {"type": "string"}]
+        published["anyOf"] = [{"type": "integer"}, {"type": "string"}]
     if node.get("x-kubernetes-embedded-resource"):
-        made["properties"] = {**made.get("properties", {}), **_type_meta()}
-        needed = made.get("required", [])
-        made["required"] = [*needed, *(k for k in ("kind", "apiVersion") if k not in needed)]
-    return made
+        published["properties"] = {**published.get("properties", {}), **_type_meta()}
+        needed = published.get("required", [])
+        published["required"] = [*needed, *(k for k in ("kind", "apiVersion") if k not in needed)]
+    return published
 
 
 def type_to_v2(name: str, node: Schema) -> Schema:
     """Return a type in the notation of version 2, which does not have alternatives."""
-    made = to_v2(node)
-    return {**made, "type": "string"} if name in (INT_OR_STRING, QUANTITY) else made
+    schema = to_v2(node)
+    return {**schema, "type": "string"} if name in (INT_OR_STRING, QUANTITY) else schema
 
 
 def to_v2(node: Schema) -> Schema:
@@ -139,21 +139,21 @@ def to_v2(node: Schema) -> Schema:
         return node
     if "$ref" in node:
         return {"$ref": _moved(node["$ref"])}
-    made = {key: value for key, value in node.items() if key not in _NOT_IN_V2}
+    schema = {key: value for key, value in node.items() if key not in _NOT_IN_V2}
     branches = node.get("allOf")
     if branches and len(branches) == 1 and "$ref" in branches[0]:
-        made["$ref"] = _moved(branches[0]["$ref"])
+        schema["$ref"] = _moved(branches[0]["$ref"])
     if node.get("nullable") or node.get(_INT_OR_STRING):
-        made.pop("type", None)
+        schema.pop("type", None)
     if node.get(PRESERVE):
         for key in ("properties", "items", "type"):
-            made.pop(key, None)
+            schema.pop(key, None)
     for key in ("items", "additionalProperties"):
-        if isinstance(made.get(key), dict):
-            made[key] = to_v2(made[key])
-    if made.get("properties"):
-        made["properties"] = {key: to_v2(child) for key, child in made["properties"].items()}
-    return made
+        if isinstance(schema.get(key), dict):
+            schema[key] = to_v2(schema[key])
+    if schema.get("properties"):
+        schema["properties"] = {key: to_v2(child) for key, child in schema["properties"].items()}
+    return schema
 
 
 def _moved(target: str) -> str:

@@ -83,27 +83,27 @@ def paths(definition: Definition, version: str) -> Object:
     collection = inner or f"{root}/{plural}"
     wording = wordings.of(definition)
     name = wording.schema_of(definition, version)
-    shown = _PathKind(definition, version, name, gvk_of(definition, version))
-    found: Object = {}
-    _put(found, collection, shown, _of(verbs, "deletecollection", "list", "create"))
+    scope = _RequestScope(definition, version, name, gvk_of(definition, version))
+    items: Object = {}
+    _put(items, collection, scope, _of(verbs, "deletecollection", "list", "create"))
     if inner:
-        _put(found, f"{root}/{plural}", shown, _of(verbs, "list"))
+        _put(items, f"{root}/{plural}", scope, _of(verbs, "list"))
     if "get" in verbs:
-        _put(found, f"{collection}/{{name}}", shown, _of(verbs, "delete", "get", "patch", "update"))
+        _put(items, f"{collection}/{{name}}", scope, _of(verbs, "delete", "get", "patch", "update"))
     if wording.documents_watches and "watch" in verbs:
         watched = collection.replace(root, f"{root}/watch", 1)
         for path in dict.fromkeys((f"{root}/watch/{plural}", watched)):
-            _put(found, path, shown, ["watchlist"])
-        _put(found, f"{watched}/{{name}}", shown, ["watch"])
+            _put(items, path, scope, ["watchlist"])
+        _put(items, f"{watched}/{{name}}", scope, ["watch"])
     served = definition.version(version)
     for part in served.subresources if served is not None else ():
         schema, gvk = wording.part_of(definition, version, part)
-        sub = _PathKind(definition, version, schema, gvk._asdict(), part.name)
+        sub = _RequestScope(definition, version, schema, gvk._asdict(), part.name)
         path = f"{collection}/{{name}}/{part.name}"
-        _put(found, path, sub, part.verbs)
+        _put(items, path, sub, part.verbs)
         if part.name == "proxy":
-            _put(found, f"{path}/{{path}}", sub, part.verbs)
-    return found
+            _put(items, f"{path}/{{path}}", sub, part.verbs)
+    return items
 
 
 class Texts:
@@ -115,7 +115,7 @@ class Texts:
 
     def __init__(self, version: str) -> None:
         self.version = version
-        self._known: dict[Hashable, bytes] = {}
+        self._encoded: dict[Hashable, bytes] = {}
 
     def of(self, definition: Definition) -> bytes:
         """Return the members of the object of `paths` as JSON, without its braces."""
@@ -126,13 +126,13 @@ class Texts:
             served.subresources,
             _vowel(names.kind),
         )
-        if sort not in self._known:
+        if sort not in self._encoded:
             stand_in = Names(_PLURAL, f"{names.kind[0]}{_KIND}")
-            made = paths(replace(definition, names=stand_in), self.version)
-            self._known[sort] = orjson.dumps(made)[1:-1].replace(
+            items = paths(replace(definition, names=stand_in), self.version)
+            self._encoded[sort] = orjson.dumps(items)[1:-1].replace(
                 stand_in.kind.encode(), _KIND.encode()
             )
-        text = self._known[sort].replace(_KIND.encode(), names.kind.encode())
+        text = self._encoded[sort].replace(_KIND.encode(), names.kind.encode())
         return text.replace(_PLURAL.encode(), names.plural.encode())
 
 
@@ -147,11 +147,11 @@ def _facts(kind: type[Definition]) -> tuple[str, ...]:
     return tuple(each.name for each in fields(kind) if each.name not in _VARYING)
 
 
-def _of(verbs: Iterable[str], *wanted: str) -> list[str]:
-    return [verb for verb in wanted if verb in verbs]
+def _of(verbs: Iterable[str], *order: str) -> list[str]:
+    return [verb for verb in order if verb in verbs]
 
 
-class _PathKind(NamedTuple):
+class _RequestScope(NamedTuple):
     """The kind and the form of the operations of one path."""
 
     definition: Definition
@@ -174,29 +174,29 @@ class _PathKind(NamedTuple):
         return self.sub in _OPTIONS and self.sub != "log"
 
 
-def _put(found: Object, path: str, shown: _PathKind, verbs: Sequence[str]) -> None:
+def _put(items: Object, path: str, scope: _RequestScope, verbs: Sequence[str]) -> None:
     if not verbs:
         return
-    make = _connection if shown.connects else _operation
-    operations = {_METHODS[verb]: make(path, shown, verb) for verb in verbs}
+    make = _connection if scope.connects else _operation
+    operations = {_METHODS[verb]: make(path, scope, verb) for verb in verbs}
     lists = [operation["parameters"] for operation in operations.values()]
     shared = [each for each in lists[0] if all(each in other for other in lists)]
     for operation in operations.values():
         own = [each for each in operation.pop("parameters") if each not in shared]
         if own:
             operation["parameters"] = own
-    found[path] = operations
+    items[path] = operations
     if shared:
-        found[path]["parameters"] = shared
+        items[path]["parameters"] = shared
 
 
-def _parameters(path: str, shown: _PathKind, names: Iterable[str]) -> list[Object]:
+def _parameters(path: str, scope: _RequestScope, names: Iterable[str]) -> list[Object]:
     """Return the parameters of the path, `pretty` and `names`, sorted by name."""
-    found = [_parameter(name) for name in names]
-    if not shown.connects:
-        found.append(_parameter("pretty"))
+    parameters = [_parameter(name) for name in names]
+    if not scope.connects:
+        parameters.append(_parameter("pretty"))
     texts = {
-        "name": f"name of the {shown.gvk['kind']}",
+        "name": f"name of the {scope.gvk['kind']}",
         "namespace": "object name and auth scope, such as for teams and projects",
         "path": "path to the resource",
     }
@@ -204,15 +204,15 @@ def _parameters(path: str, shown: _PathKind, names: Iterable[str]) -> list[Objec
         if f"{{{name}}}" in path:
             schema = {"type": "string", "uniqueItems": True}
             where = {"name": name, "in": "path", "required": True}
-            found.append({**where, "description": text, "schema": schema})
-    return sorted(found, key=lambda each: (each["name"], each["in"]))
+            parameters.append({**where, "description": text, "schema": schema})
+    return sorted(parameters, key=lambda each: (each["name"], each["in"]))
 
 
 @caches.of_values(1)
 def _texts() -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]]
-    found = orjson.loads(Path(__file__).with_name("parameters.json").read_bytes())
-    return found
+    texts: dict[str, dict[str, str]]
+    texts = orjson.loads(Path(__file__).with_name("parameters.json").read_bytes())
+    return texts
 
 
 def _parameter(name: str) -> Object:
@@ -225,28 +225,28 @@ def _parameter(name: str) -> Object:
     }
 
 
-def _operation(path: str, shown: _PathKind, verb: str) -> Object:
-    names = _OPTIONS["log"] if shown.sub == "log" else _PARAMETERS[verb]
-    made: Object = {
-        "tags": [tag(shown.definition, shown.version)],
-        "description": _phrase(shown, verb),
-        "operationId": _operation_id(path, shown, verb),
-        "parameters": _parameters(path, shown, names),
-        "responses": _responses(shown, verb),
+def _operation(path: str, scope: _RequestScope, verb: str) -> Object:
+    names = _OPTIONS["log"] if scope.sub == "log" else _PARAMETERS[verb]
+    operation: Object = {
+        "tags": [tag(scope.definition, scope.version)],
+        "description": _phrase(scope, verb),
+        "operationId": _operation_id(path, scope, verb),
+        "parameters": _parameters(path, scope, names),
+        "responses": _responses(scope, verb),
         "x-kubernetes-action": _ACTIONS.get(verb, verb),
-        "x-kubernetes-group-version-kind": shown.gvk,
+        "x-kubernetes-group-version-kind": scope.gvk,
     }
-    body = _body(shown, verb)
+    body = _body(scope, verb)
     if body:
-        made["requestBody"] = body
-    return made
+        operation["requestBody"] = body
+    return operation
 
 
-def _phrase(shown: _PathKind, verb: str) -> str:
-    if verb == "list" and shown.wording.documents_watches and "watch" in shown.definition.verbs:
-        return f"list or watch objects of kind {shown.kind}"
-    text = _PHRASES[verb].format(f"{shown.sub} of " if shown.sub else "", shown.kind)
-    return text.replace(f" a {shown.kind}", f" an {shown.kind}") if _vowel(shown.kind) else text
+def _phrase(scope: _RequestScope, verb: str) -> str:
+    if verb == "list" and scope.wording.documents_watches and "watch" in scope.definition.verbs:
+        return f"list or watch objects of kind {scope.kind}"
+    text = _PHRASES[verb].format(f"{scope.sub} of " if scope.sub else "", scope.kind)
+    return text.replace(f" a {scope.kind}", f" an {scope.kind}") if _vowel(scope.kind) else text
 
 
 def _vowel(kind: str) -> bool:
@@ -254,54 +254,54 @@ def _vowel(kind: str) -> bool:
     return kind[:1].lower() in "aeio"
 
 
-def _connection(path: str, shown: _PathKind, verb: str) -> Object:
+def _connection(path: str, scope: _RequestScope, verb: str) -> Object:
     """Return a forwarded operation, whose response is that of the other server."""
     method = _METHODS[verb]
     word = method.upper()
     ending = "WithPath" if "{path}" in path else ""
-    group, kind = _group(shown.definition), shown.kind
+    group, kind = _group(scope.definition), scope.kind
     inside = "Namespaced" if "{namespace}" in path else ""
-    start = f"connect{group}{shown.version.title()}{word.title()}{inside}{kind}"
+    start = f"connect{group}{scope.version.title()}{word.title()}{inside}{kind}"
     content = {"*/*": {"schema": {"type": "string"}}}
     return {
-        "tags": [tag(shown.definition, shown.version)],
-        "description": f"connect {word} requests to {shown.sub} of {kind}",
-        "operationId": f"{start}{_camel(shown.sub)}{ending}",
-        "parameters": _parameters(path, shown, _OPTIONS[shown.sub]),
+        "tags": [tag(scope.definition, scope.version)],
+        "description": f"connect {word} requests to {scope.sub} of {kind}",
+        "operationId": f"{start}{_camel(scope.sub)}{ending}",
+        "parameters": _parameters(path, scope, _OPTIONS[scope.sub]),
         "responses": {
             "200": {"description": "OK", "content": content},
             "401": {"description": "Unauthorized"},
         },
         "x-kubernetes-action": "connect",
-        "x-kubernetes-group-version-kind": shown.gvk,
+        "x-kubernetes-group-version-kind": scope.gvk,
     }
 
 
-def _responses(shown: _PathKind, verb: str) -> Object:
+def _responses(scope: _RequestScope, verb: str) -> Object:
     """Return the responses, by status code."""
-    schema, media = _answered(shown, verb), shown.wording.media
+    schema, media = _response_schema(scope, verb), scope.wording.media
     if verb in ("list", "watch", "watchlist"):
-        media = shown.wording.list_media(shown.definition)
-    if shown.sub == "log":
+        media = scope.wording.list_media(scope.definition)
+    if scope.sub == "log":
         media, schema = ("text/plain", *MEDIA), ""
-    found = {"200": answer("OK", schema, media)}
+    responses = {"200": answer("OK", schema, media)}
     if verb in ("create", "update", "patch"):
-        found["201"] = answer("Created", schema, media)
+        responses["201"] = answer("Created", schema, media)
     if verb in ("create", "delete"):
-        found["202"] = answer("Accepted", schema, media)
-    found["401"] = {"description": "Unauthorized"}
-    return found
+        responses["202"] = answer("Accepted", schema, media)
+    responses["401"] = {"description": "Unauthorized"}
+    return responses
 
 
-def _answered(shown: _PathKind, verb: str) -> str:
-    definition = shown.definition
-    if verb == "delete" and not shown.sub and definition.returns_deleted:
-        return shown.schema
+def _response_schema(scope: _RequestScope, verb: str) -> str:
+    definition = scope.definition
+    if verb == "delete" and not scope.sub and definition.returns_deleted:
+        return scope.schema
     if verb in ("delete", "deletecollection"):
         return f"{META}.Status"
     if verb in ("watch", "watchlist"):
         return f"{META}.WatchEvent"
-    return f"{shown.schema}List" if verb == "list" and shown.schema else shown.schema
+    return f"{scope.schema}List" if verb == "list" and scope.schema else scope.schema
 
 
 def answer(text: str, schema: str, media: Iterable[str] = MEDIA) -> Object:
@@ -310,15 +310,15 @@ def answer(text: str, schema: str, media: Iterable[str] = MEDIA) -> Object:
     return {"description": text, "content": {name: {"schema": content} for name in media}}
 
 
-def _body(shown: _PathKind, verb: str) -> Object | None:
+def _body(scope: _RequestScope, verb: str) -> Object | None:
     if verb == "patch":
         schema = reference(f"{META}.Patch")
-        content = {name: {"schema": schema} for name in shown.wording.patch_media}
+        content = {name: {"schema": schema} for name in scope.wording.patch_media}
         return {"required": True, "content": content}
     if verb in ("delete", "deletecollection"):
         return {"content": {"*/*": {"schema": reference(f"{META}.DeleteOptions")}}}
-    if verb in ("create", "update") and shown.schema:
-        return {"required": True, "content": {"*/*": {"schema": reference(shown.schema)}}}
+    if verb in ("create", "update") and scope.schema:
+        return {"required": True, "content": {"*/*": {"schema": reference(scope.schema)}}}
     return None
 
 
@@ -334,17 +334,17 @@ def _group(definition: Definition) -> str:
     return _camel(wordings.of(definition).group_word(definition.group)) or "Core"
 
 
-def _operation_id(path: str, shown: _PathKind, verb: str) -> str:
+def _operation_id(path: str, scope: _RequestScope, verb: str) -> str:
     """Return an id such as `readStableExampleComV1NamespacedWidgetStatus`."""
-    group, version, kind = _group(shown.definition), shown.version.title(), shown.kind
+    group, version, kind = _group(scope.definition), scope.version.title(), scope.kind
     inside = "Namespaced" if "{namespace}" in path else ""
-    everywhere = "ForAllNamespaces" * (shown.definition.namespaced and not inside)
+    everywhere = "ForAllNamespaces" * (scope.definition.namespaced and not inside)
     if verb in ("watch", "watchlist"):
         listed = "List" * (verb == "watchlist")
         return f"watch{group}{version}{inside}{kind}{listed}{everywhere}"
     middle = "Collection" * (verb == "deletecollection")
     word = "delete" if middle else _WORDS[verb]
-    return f"{word}{group}{version}{middle}{inside}{kind}{_camel(shown.sub)}{everywhere}"
+    return f"{word}{group}{version}{middle}{inside}{kind}{_camel(scope.sub)}{everywhere}"
 
 
 def _camel(text: str) -> str:
@@ -356,15 +356,15 @@ def of_version(definitions: Sequence[Definition], version: str) -> Object:
     group = definitions[0].group
     path = f"/apis/{group}/{version}/" if group else f"/api/{version}/"
     name = f"get{_group(definitions[0])}{version.title()}APIResources"
-    made = plain("get available resources", name, f"{META}.APIResourceList")
-    return {path: {"get": {**made, "tags": [tag(definitions[0], version)]}}}
+    operation = plain("get available resources", name, f"{META}.APIResourceList")
+    return {path: {"get": {**operation, "tags": [tag(definitions[0], version)]}}}
 
 
 def of_group(definition: Definition) -> Object:
     """Return the path item of a built-in group."""
     name = f"get{_group(definition)}APIGroup"
-    made = plain("get information of a group", name, f"{META}.APIGroup")
-    return {f"/apis/{definition.group}/": {"get": {**made, "tags": [tag(definition)]}}}
+    operation = plain("get information of a group", name, f"{META}.APIGroup")
+    return {f"/apis/{definition.group}/": {"get": {**operation, "tags": [tag(definition)]}}}
 
 
 def plain(text: str, name: str, schema: str, media: Iterable[str] = MEDIA) -> Object:
@@ -375,9 +375,9 @@ def plain(text: str, name: str, schema: str, media: Iterable[str] = MEDIA) -> Ob
 
 def to_v2(item: Object) -> Object:
     """Return a path item in the notation of version 2."""
-    made: Object = {}
+    item_v2: Object = {}
     if "parameters" in item:
-        made["parameters"] = [_parameter_v2(each) for each in item["parameters"]]
+        item_v2["parameters"] = [_parameter_v2(each) for each in item["parameters"]]
     for method, operation in item.items():
         if method == "parameters":
             continue
@@ -394,8 +394,8 @@ def to_v2(item: Object) -> Object:
         copy["responses"] = {
             code: _answer_v2(each) for code, each in operation["responses"].items()
         }
-        made[method] = copy
-    return made
+        item_v2[method] = copy
+    return item_v2
 
 
 def _parameter_v2(parameter: Object) -> Object:
@@ -404,11 +404,11 @@ def _parameter_v2(parameter: Object) -> Object:
 
 
 def _answer_v2(answer: Object) -> Object:
-    made: Object = {"description": answer["description"]}
+    response: Object = {"description": answer["description"]}
     content = answer.get("content")
     if content:
-        made["schema"] = _schema_v2(next(iter(content.values()))["schema"])
-    return made
+        response["schema"] = _schema_v2(next(iter(content.values()))["schema"])
+    return response
 
 
 def _schema_v2(schema: Object) -> Object:

@@ -82,14 +82,14 @@ class PerVersion(Generic[T]):
     """A value for each version of each kind, kept as long as the definition of the kind."""
 
     def __init__(self) -> None:
-        self._known: WeakKeyDictionary[Definition, dict[str, T]] = WeakKeyDictionary()
+        self._values: WeakKeyDictionary[Definition, dict[str, T]] = WeakKeyDictionary()
 
     def of(self, definition: Definition, version: str, make: Callable[[], T]) -> T:
         """Return the value, made at the first call."""
-        known = self._known.setdefault(definition, {})
-        if version not in known:
-            known[version] = make()
-        return known[version]
+        values = self._values.setdefault(definition, {})
+        if version not in values:
+            values[version] = make()
+        return values[version]
 
 
 def text(definitions: Sequence[Definition], version: str, parts: PerVersion[Part]) -> bytes:
@@ -124,7 +124,7 @@ def root_documents(minor: int) -> dict[str, Object]:
     """Return the documents for paths outside groups, by their paths."""
     plain = openapipaths.plain
     json = ("application/json",)
-    found = {
+    operations = {
         "api": (
             plain("get available API versions", "getCoreAPIVersions", f"{META}.APIVersions"),
             "core",
@@ -158,23 +158,23 @@ def root_documents(minor: int) -> dict[str, Object]:
     }  # fmt: skip
     return {
         path: _kubernetes({f"/{path}/": {"get": {**operation, "tags": [tag]}}}, (), minor)
-        for path, (operation, tag) in found.items()
+        for path, (operation, tag) in operations.items()
     }
 
 
 def _kubernetes(paths: Object, groups: Iterable[tuple[str, str]], minor: int) -> Object:
     """Return a document of built-in paths, with the schemas that these use."""
     names = sorted(set(_references(paths)) - {f"{META}.Patch"})
-    known = table.table(minor).types
-    found = table.components((name for name in names if name in known), minor=minor)
-    _mark(found, groups, minor)
-    if f"{META}.DeleteOptions" in found:
-        found[f"{META}.Patch"] = notation.PATCH
+    types = table.table(minor).types
+    schemas = table.components((name for name in names if name in types), minor=minor)
+    _mark(schemas, groups, minor)
+    if f"{META}.DeleteOptions" in schemas:
+        schemas[f"{META}.Patch"] = notation.PATCH
     return {
         "openapi": "3.0.0",
         "info": {"title": "Kubernetes", "version": f"1.{minor}"},
         "paths": paths,
-        "components": {"schemas": dict(sorted(found.items())), "securitySchemes": _SECURITY},
+        "components": {"schemas": dict(sorted(schemas.items())), "securitySchemes": _SECURITY},
     }
 
 
@@ -193,11 +193,11 @@ def _references(node: Any) -> Iterator[str]:
 def components(definitions: Sequence[Definition], version: str) -> Object:
     """Return the schemas of the kinds, of their lists and of all types to which they refer, by
     name."""
-    found = _types(definitions, version)
+    schemas = _types(definitions, version)
     for definition in definitions:
         own = _own_schemas(definition, version)
-        found |= {name: orjson.loads(schema) for name, schema in own.items()}
-    return dict(sorted(found.items()))
+        schemas |= {name: orjson.loads(schema) for name, schema in own.items()}
+    return dict(sorted(schemas.items()))
 
 
 def _own_schemas(definition: Definition, version: str) -> dict[str, bytes]:
@@ -216,47 +216,47 @@ def _own_schemas(definition: Definition, version: str) -> dict[str, bytes]:
 def _types(definitions: Sequence[Definition], version: str) -> Object:
     """Return the Go types of the kinds, and all types to which the kinds and these refer, by
     name."""
-    wanted = set(_ALWAYS)
+    names = set(_ALWAYS)
     for definition in definitions:
         wording = wordings.of(definition)
         name = wording.schema_of(definition, version)
-        wanted |= {name, f"{name}List"}
+        names |= {name, f"{name}List"}
         served = definition.version(version)
         parts = served.subresources if served is not None else ()
-        wanted |= {wording.part_of(definition, version, part)[0] for part in parts}
+        names |= {wording.part_of(definition, version, part)[0] for part in parts}
     minor = definitions[0].minor
-    known = table.table(minor).types
-    found = table.components((n for n in sorted(wanted) if n in known), minor=minor)
+    types = table.table(minor).types
+    schemas = table.components((n for n in sorted(names) if n in types), minor=minor)
     groups = {(d.group, version) for d in definitions}
-    _mark(found, groups, minor)
-    found[f"{META}.Patch"] = notation.PATCH
-    return found
+    _mark(schemas, groups, minor)
+    schemas[f"{META}.Patch"] = notation.PATCH
+    return schemas
 
 
-def _mark(found: Object, groups: Iterable[tuple[str, str]], minor: int) -> None:
+def _mark(schemas: Object, groups: Iterable[tuple[str, str]], minor: int) -> None:
     """Mark the types that are kinds, with DeleteOptions and WatchEvent in every group. Replace the
     schemas of types with their own JSON encoding."""
     for name, shape in _WRITTEN.items():
-        if name in found:
-            text = {"description": found[name].get("description", "")}
-            found[name] = {key: value for key, value in (text | shape).items() if value}
-    for name in found:
+        if name in schemas:
+            text = {"description": schemas[name].get("description", "")}
+            schemas[name] = {key: value for key, value in (text | shape).items() if value}
+    for name in schemas:
         for field, texts in enums.of_type(name).items():
-            if field in found[name]["properties"]:
-                enums.apply(found[name]["properties"][field], texts)
+            if field in schemas[name]["properties"]:
+                enums.apply(schemas[name]["properties"][field], texts)
     for key, name in table.table(minor).kinds.items():
-        if name in found:
+        if name in schemas:
             group, version, kind = key.split("/")
             mark = {"group": group, "kind": kind, "version": version}
-            found[name].setdefault("x-kubernetes-group-version-kind", []).append(mark)
+            schemas[name].setdefault("x-kubernetes-group-version-kind", []).append(mark)
     places = sorted({("", "v1"), *groups})
     for kind in ("DeleteOptions", "WatchEvent"):
-        if f"{META}.{kind}" in found:
+        if f"{META}.{kind}" in schemas:
             marks = [{"group": group, "kind": kind, "version": v} for group, v in places]
-            found[f"{META}.{kind}"]["x-kubernetes-group-version-kind"] = marks
-    if f"{META}.Status" in found:
+            schemas[f"{META}.{kind}"]["x-kubernetes-group-version-kind"] = marks
+    if f"{META}.Status" in schemas:
         status = {"group": "", "kind": "Status", "version": "v1"}
-        found[f"{META}.Status"]["x-kubernetes-group-version-kind"] = [status]
+        schemas[f"{META}.Status"]["x-kubernetes-group-version-kind"] = [status]
 
 
 def merged(documents: Iterable[Object]) -> Object:
