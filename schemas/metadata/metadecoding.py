@@ -49,7 +49,7 @@ def _usual(value: Object) -> Object | None:
     """Decode the metadata that most clients send without Go types: texts, maps of texts, and the
     members that a server sets. This takes a quarter of the time. Returns None for other
     metadata."""
-    made: Object = {}
+    decoded: Object = {}
     for name in sorted(value):
         item = value[name]
         if name in _TEXTS:
@@ -72,8 +72,8 @@ def _usual(value: Object) -> Object | None:
         else:
             return None
         if item:
-            made[name] = item
-    return made
+            decoded[name] = item
+    return decoded
 
 
 def _is_usual_entry(entry: Any) -> bool:
@@ -102,14 +102,14 @@ def _is_written(time: Any) -> bool:
 
 def _readable(value: Object) -> Object:
     """Return the members that can be decoded."""
-    found = {}
+    readable = {}
     for name in sorted(value):
         try:
             decoding.decode(types.of(_TYPE), {name: value[name]})
         except DecodeError:
             continue
-        found[name] = value[name]
-    return found
+        readable[name] = value[name]
+    return readable
 
 
 def _sorted(value: Any) -> Any:

@@ -48,8 +48,8 @@ def regex_error(text: str, pattern: str, *examples: str) -> str:
     """validation.RegexError: return the rule with its examples."""
     if not examples:
         return f"{text} (regex used for validation is '{pattern}')"
-    shown = " or ".join(f"'{example}', " for example in examples)
-    return f"{text} (e.g. {shown}regex used for validation is '{pattern}')"
+    quoted_examples = " or ".join(f"'{example}', " for example in examples)
+    return f"{text} (e.g. {quoted_examples}regex used for validation is '{pattern}')"
 
 
 def max_length_error(limit: int, unit: str = "characters") -> str:

@@ -35,39 +35,39 @@ def validate(
     meta: Meta, *, namespaced: bool, name_check: names.Check, path: str = "metadata"
 ) -> list[FieldError]:
     """ValidateObjectMeta: the checks of metadata that do not need the old object."""
-    found = _name_errors(meta, name_check, path) + _namespace_errors(meta, namespaced, path)
+    errors = _name_errors(meta, name_check, path) + _namespace_errors(meta, namespaced, path)
     generation = meta.get("generation") or 0
     if generation < 0:
         text = "must be greater than or equal to 0"
-        found.append(invalid(f"{path}.generation", generation, text))
-    found += _marks(meta, path)
+        errors.append(invalid(f"{path}.generation", generation, text))
+    errors += _marks(meta, path)
     if finalizers := meta.get("finalizers"):
-        found.extend(_finalizer_errors(finalizers, f"{path}.finalizers"))
+        errors.extend(_finalizer_errors(finalizers, f"{path}.finalizers"))
     if entries := meta.get("managedFields"):
-        found.extend(_managed_errors(entries, f"{path}.managedFields"))
-    return found
+        errors.extend(_managed_errors(entries, f"{path}.managedFields"))
+    return errors
 
 
 def validate_changes(meta: Meta, old: Meta, *, path: str = "metadata") -> list[FieldError]:
     """ValidateObjectMetaUpdate: the checks of immutable members, and repeated checks."""
-    found: list[FieldError] = []
+    errors: list[FieldError] = []
     if old.get("deletionTimestamp"):
-        found += _new_finalizers(meta, old, path)
+        errors += _new_finalizers(meta, old, path)
     if not meta.get("resourceVersion"):
-        found.append(invalid(f"{path}.resourceVersion", "", "must be specified for an update"))
+        errors.append(invalid(f"{path}.resourceVersion", "", "must be specified for an update"))
     if (meta.get("generation") or 0) < (old.get("generation") or 0):
-        found.append(invalid(f"{path}.generation", meta.get("generation") or 0,
+        errors.append(invalid(f"{path}.generation", meta.get("generation") or 0,
                              "must not be decremented"))  # fmt: skip
     for name in ("name", "namespace", "uid"):
         if (meta.get(name) or "") != (old.get(name) or ""):
-            found.append(invalid(f"{path}.{name}", meta.get(name) or "", _IMMUTABLE))
+            errors.append(invalid(f"{path}.{name}", meta.get(name) or "", _IMMUTABLE))
     for name in ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"):
         if meta.get(name) != old.get(name):
-            found.append(invalid(f"{path}.{name}", meta.get(name), _IMMUTABLE))
-    found += _marks(meta, path)
+            errors.append(invalid(f"{path}.{name}", meta.get(name), _IMMUTABLE))
+    errors += _marks(meta, path)
     if entries := meta.get("managedFields"):
-        found.extend(_managed_errors(entries, f"{path}.managedFields"))
-    return found
+        errors.extend(_managed_errors(entries, f"{path}.managedFields"))
+    return errors
 
 
 def validate_update(meta: Meta, old: Meta, *, namespaced: bool) -> list[FieldError]:
@@ -82,8 +82,8 @@ def finalizer_warnings(meta: Meta, old: Meta | None = None, own: Iterable[str] =
     after the domain. `own` are the kind's own finalizers."""
     if not meta.get("finalizers"):
         return []
-    known = {*((old or {}).get("finalizers") or ()), ORPHAN, FOREGROUND, *own}
-    added = sorted({*meta["finalizers"]} - known)
+    expected = {*((old or {}).get("finalizers") or ()), ORPHAN, FOREGROUND, *own}
+    added = sorted({*meta["finalizers"]} - expected)
     return [
         f"metadata.finalizers: {gotext.quote(name)}: prefer a domain-qualified finalizer name "
         f"{'including a path (/) ' if '.' in name else ''}"
@@ -98,12 +98,12 @@ def finalizer_warnings(meta: Meta, old: Meta | None = None, own: Iterable[str] =
 
 def _name_errors(meta: Meta, check: names.Check, path: str) -> list[FieldError]:
     base, name = meta.get("generateName"), meta.get("name") or ""
-    found: list[FieldError] = []
+    errors: list[FieldError] = []
     if base:
-        found = [invalid(f"{path}.generateName", base, text) for text in check(base, True)]
+        errors = [invalid(f"{path}.generateName", base, text) for text in check(base, True)]
     if not name:
-        return [*found, required(f"{path}.name", "name or generateName is required")]
-    return found + [invalid(f"{path}.name", name, text) for text in check(name, False)]
+        return [*errors, required(f"{path}.name", "name or generateName is required")]
+    return errors + [invalid(f"{path}.name", name, text) for text in check(name, False)]
 
 
 def _namespace_errors(meta: Meta, namespaced: bool, path: str) -> list[FieldError]:
@@ -124,14 +124,14 @@ def _namespace_errors(meta: Meta, namespaced: bool, path: str) -> list[FieldErro
 
 def _marks(meta: Meta, path: str) -> list[FieldError]:
     """Check labels, annotations and owners."""
-    found: list[FieldError] = []
+    errors: list[FieldError] = []
     if labels := meta.get("labels"):
-        found.extend(label_errors(labels, f"{path}.labels"))
+        errors.extend(label_errors(labels, f"{path}.labels"))
     if annotations := meta.get("annotations"):
-        found.extend(annotation_errors(annotations, f"{path}.annotations"))
+        errors.extend(annotation_errors(annotations, f"{path}.annotations"))
     if owners := meta.get("ownerReferences"):
-        found.extend(_owner_errors(owners, f"{path}.ownerReferences"))
-    return found
+        errors.extend(_owner_errors(owners, f"{path}.ownerReferences"))
+    return errors
 
 
 def label_errors(labels: Mapping[str, str], path: str) -> Iterator[FieldError]:
@@ -157,18 +157,18 @@ def annotation_errors(annotations: Mapping[str, str], path: str) -> Iterator[Fie
 
 
 def _owner_errors(owners: Sequence[Meta], path: str) -> Iterator[FieldError]:
-    controller, shown = "", None
+    controller, printed = "", None
     for owner in owners:
         yield from _one_owner(owner, path)
         if owner.get("controller"):
             current = f"{owner.get('kind', '')}/{owner.get('name', '')}"
             if controller:
-                shown = shown or _all_owners(owners)
+                printed = printed or _all_owners(owners)
                 text = (
                     'Only one reference can have Controller set to true. Found "true" in '
                     f"references for {controller} and {current}"
                 )
-                yield invalid(path, shown, text)
+                yield invalid(path, printed, text)
             controller = controller or current
 
 
@@ -227,13 +227,13 @@ def _finalizer_errors(finalizers: Sequence[str], path: str) -> Iterator[FieldErr
 
 
 def _new_finalizers(meta: Meta, old: Meta, path: str) -> Iterator[FieldError]:
-    known = {*(old.get("finalizers") or ())}
-    added = [name for name in meta.get("finalizers") or () if name not in known]
+    present = {*(old.get("finalizers") or ())}
+    added = [name for name in meta.get("finalizers") or () if name not in present]
     if added:
-        shown = gotext.go_strings(sorted(set(added)))
+        printed = gotext.go_strings(sorted(set(added)))
         text = (
             "no new finalizers can be added if the object is being deleted, "
-            f"found new finalizers {shown}"
+            f"found new finalizers {printed}"
         )
         yield forbidden(f"{path}.finalizers", text)
 
