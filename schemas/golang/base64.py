@@ -23,8 +23,8 @@ def canonical(text: str) -> str:
 def _place(text: bytes) -> int:
     """Return the offset at which Go's decoder stops. It reads four digits at a time."""
     at = 0
-    while found := _QUANTUM.match(text, at):
-        at = found.end()
+    while match := _QUANTUM.match(text, at):
+        at = match.end()
     digits = _DIGITS.match(text, at)
     assert digits is not None, "it matches the empty text"
     count = len(_BREAKS.sub(b"", digits[0]))
@@ -46,5 +46,5 @@ def _place(text: bytes) -> int:
 
 
 def _after_breaks(text: bytes, at: int) -> int:
-    found = _BREAKS.match(text, at)
-    return found.end() if found else at
+    match = _BREAKS.match(text, at)
+    return match.end() if match else at

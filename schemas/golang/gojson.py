@@ -314,14 +314,14 @@ class _Scanner:
             self._at += 1
 
     def _number(self) -> None:
-        found = _NUMBER.match(self._body, self._at)
-        if not found:  # a lone minus
+        match = _NUMBER.match(self._body, self._at)
+        if not match:  # a lone minus
             raise _SyntaxError(self._at + 1, "in numeric literal")
-        self._at = found.end()
+        self._at = match.end()
         rest = self._body[self._at : self._at + 2]
-        if rest[:1] == b"." and b"." not in found[0] and b"e" not in found[0].lower():
+        if rest[:1] == b"." and b"." not in match[0] and b"e" not in match[0].lower():
             raise _SyntaxError(self._at + 1, "after decimal point in numeric literal")
-        if rest[:1] in {b"e", b"E"} and b"e" not in found[0].lower():
+        if rest[:1] in {b"e", b"E"} and b"e" not in match[0].lower():
             sign = rest[1:] in {b"+", b"-"}
             raise _SyntaxError(self._at + 1 + sign, "in exponent of numeric literal")
 
@@ -335,5 +335,5 @@ class _Scanner:
 
 
 def _skip(pattern: "re.Pattern[bytes]", body: bytes, at: int) -> int:
-    found = pattern.match(body, at)
-    return found.end() if found else at
+    match = pattern.match(body, at)
+    return match.end() if match else at

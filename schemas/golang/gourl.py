@@ -68,10 +68,10 @@ class URL:
 
     def values(self) -> dict[str, list[str]]:
         """Query: values by key; pairs with a semicolon or a broken escape are left out."""
-        found: dict[str, list[str]] = {}
+        values: dict[str, list[str]] = {}
         for name, text in urlquery.pairs(self.query):
-            found.setdefault(name, []).append(text)
-        return found
+            values.setdefault(name, []).append(text)
+        return values
 
 
 def parse(text: str) -> URL:
@@ -105,8 +105,8 @@ def _parts(url: URL) -> tuple[str, str, str | None, str, str, str, bool, str]:
     )  # fmt: skip
 
 
-def _failed(text: str, why: ValueError) -> ValueError:
-    return ValueError(f"parse {gotext.quote(text)}: {why}")
+def _failed(text: str, error: ValueError) -> ValueError:
+    return ValueError(f"parse {gotext.quote(text)}: {error}")
 
 
 def _parsed(text: str, *, via_request: bool) -> URL:
@@ -139,8 +139,8 @@ def _parsed(text: str, *, via_request: bool) -> URL:
 def _scheme(text: str) -> tuple[str, str]:
     if text.startswith(":"):
         raise ValueError("missing protocol scheme")
-    found = _SCHEME.match(text)
-    return (found[1].lower(), text[found.end() :]) if found else ("", text)
+    match = _SCHEME.match(text)
+    return (match[1].lower(), text[match.end() :]) if match else ("", text)
 
 
 def _authority(text: str) -> tuple[str | None, str]:

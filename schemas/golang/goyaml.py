@@ -184,8 +184,8 @@ class _Builder:
             return
         key = _key_text(frame.key)
         if key in frame.value:
-            shown = gotext.quote(key) if isinstance(frame.key, str) else key
-            self.duplicates.append(f"line {frame.line}: key {shown} already set in map")
+            printed_key = gotext.quote(key) if isinstance(frame.key, str) else key
+            self.duplicates.append(f"line {frame.line}: key {printed_key} already set in map")
         frame.value[key] = value
 
 
@@ -267,13 +267,13 @@ _ODD_NAMES: dict[str, Callable[[str], str]] = {
 }
 
 
-def _integer(found: "re.Match[str]") -> int | float | str:
+def _integer(match: "re.Match[str]") -> int | float | str:
     """Return an int64, or a uint64 as a float. Larger numbers stay texts, unless they have the form
     of a float."""
-    text = found[0]
+    text = match[0]
     if len(text) <= _LONGEST:
-        digits, base = next((found[n + 2], b) for n, b in enumerate(_BASES) if found[n + 2])
-        value = int(digits, base) * (-1 if found[1] == "-" else 1)
+        digits, base = next((match[n + 2], b) for n, b in enumerate(_BASES) if match[n + 2])
+        value = int(digits, base) * (-1 if match[1] == "-" else 1)
         if -(2**63) <= value < 2**64:
             return value if value < 2**63 else float(value)
     return _finite(text) if _FLOAT.match(text) else text

@@ -130,10 +130,10 @@ class _Parser:
             depth += (char == "(") - (char == ")")
 
     def _skip(self, pattern: "re.Pattern[str]") -> str:
-        found = pattern.match(self._text, self._at)
-        assert found is not None  # the patterns match the empty text
-        self._at = found.end()
-        return found[0]
+        match = pattern.match(self._text, self._at)
+        assert match is not None  # the patterns match the empty text
+        self._at = match.end()
+        return match[0]
 
     def _domain_literal(self) -> None:
         end = self._text.find("]", self._at)

@@ -111,35 +111,35 @@ def parse_addr(text: str) -> Addr:
         if char == ":":
             return _ipv6(text)
         if char == "%":
-            raise _wrong(text, "missing IPv6 address")
-    raise _wrong(text, "unable to parse IP")
+            raise _parse_error(text, "missing IPv6 address")
+    raise _parse_error(text, "unable to parse IP")
 
 
 def parse_prefix(text: str) -> Prefix:
     """Parse a CIDR (`netip.ParsePrefix`)."""
     address, slash, bits = text.rpartition("/")
     if not slash:
-        raise _wrong_prefix(text, "no '/'")
+        raise _prefix_error(text, "no '/'")
     try:
         addr = parse_addr(address)
     except ValueError as error:
-        raise _wrong_prefix(text, str(error)) from None
+        raise _prefix_error(text, str(error)) from None
     if addr.zone:
-        raise _wrong_prefix(text, "IPv6 zones cannot be present in a prefix")
+        raise _prefix_error(text, "IPv6 zones cannot be present in a prefix")
     if not re.fullmatch(r"0|[1-9][0-9]{0,18}", bits, re.ASCII):
-        raise _wrong_prefix(text, f"bad bits after slash: {gotext.quote(bits)}")
+        raise _prefix_error(text, f"bad bits after slash: {gotext.quote(bits)}")
     if int(bits) > addr.bits:
-        raise _wrong_prefix(text, "prefix length out of range")
+        raise _prefix_error(text, "prefix length out of range")
     return Prefix(addr, int(bits))
 
 
-def _wrong(text: str, why: str, at: str = "") -> ValueError:
+def _parse_error(text: str, message: str, at: str = "") -> ValueError:
     where = f" (at {gotext.quote(at)})" if at else ""
-    return ValueError(f"ParseAddr({gotext.quote(text)}): {why}{where}")
+    return ValueError(f"ParseAddr({gotext.quote(text)}): {message}{where}")
 
 
-def _wrong_prefix(text: str, why: str) -> ValueError:
-    return ValueError(f"netip.ParsePrefix({gotext.quote(text)}): {why}")
+def _prefix_error(text: str, message: str) -> ValueError:
+    return ValueError(f"netip.ParsePrefix({gotext.quote(text)}): {message}")
 
 
 def _ipv4(text: str, part: str) -> int:
@@ -149,28 +149,28 @@ def _ipv4(text: str, part: str) -> int:
     for index, char in enumerate(part):
         if "0" <= char <= "9":
             if digits == 1 and value == 0:
-                raise _wrong(text, "IPv4 field has octet with leading zero")
+                raise _parse_error(text, "IPv4 field has octet with leading zero")
             value, digits = value * 10 + int(char), digits + 1
             if value > 255:
-                raise _wrong(text, "IPv4 field has value >255")
+                raise _parse_error(text, "IPv4 field has value >255")
         elif char == ".":
             if index in (0, len(part) - 1) or part[index - 1] == ".":
-                raise _wrong(text, "IPv4 field must have at least one digit", part[index:])
+                raise _parse_error(text, "IPv4 field must have at least one digit", part[index:])
             if len(fields) == 3:
-                raise _wrong(text, "IPv4 address too long")
+                raise _parse_error(text, "IPv4 address too long")
             fields.append(value)
             value = digits = 0
         else:
-            raise _wrong(text, "unexpected character", part[index:])
+            raise _parse_error(text, "unexpected character", part[index:])
     if len(fields) < 3:
-        raise _wrong(text, "IPv4 address too short")
+        raise _parse_error(text, "IPv4 address too short")
     return int.from_bytes(bytes([*fields, value]))
 
 
 def _ipv6(text: str) -> Addr:
     rest, percent, zone = text.partition("%")
     if percent and not zone:
-        raise _wrong(text, "zone must be a non-empty string")
+        raise _parse_error(text, "zone must be a non-empty string")
     groups: list[int] = []
     ellipsis = None
     if rest.startswith("::"):
@@ -190,33 +190,33 @@ def _ipv6(text: str) -> Addr:
         rest = _after_colon(text, rest)
         if rest.startswith(":"):
             if ellipsis is not None:
-                raise _wrong(text, "multiple :: in address", rest)
+                raise _parse_error(text, "multiple :: in address", rest)
             ellipsis, rest = len(groups), rest[1:]
             if not rest:
                 break
     if rest:
-        raise _wrong(text, "trailing garbage after address", rest)
+        raise _parse_error(text, "trailing garbage after address", rest)
     return Addr(_expanded(text, groups, ellipsis), 128, zone)
 
 
 def _group(text: str, rest: str) -> str:
-    found = _HEX.match(rest)
-    digits = found[0] if found else ""
+    match = _HEX.match(rest)
+    digits = match[0] if match else ""
     if len(digits) > 4:
-        raise _wrong(text, "each group must have 4 or fewer digits", rest)
+        raise _parse_error(text, "each group must have 4 or fewer digits", rest)
     if not digits:
-        raise _wrong(text, "each colon-separated field must have at least one digit", rest)
+        raise _parse_error(text, "each colon-separated field must have at least one digit", rest)
     return digits
 
 
 def _embedded(text: str, rest: str, *, groups: int, elided: bool) -> list[int]:
     """Return the two groups for an IPv4 address at the end of an IPv6 address."""
     if not elided and groups != 6:
-        raise _wrong(
+        raise _parse_error(
             text, "embedded IPv4 address must replace the final 2 fields of the address", rest
         )
     if groups > 6:
-        raise _wrong(
+        raise _parse_error(
             text,
             "too many hex fields to fit an embedded IPv4 at the end of the address",
             rest,
@@ -227,18 +227,18 @@ def _embedded(text: str, rest: str, *, groups: int, elided: bool) -> list[int]:
 
 def _after_colon(text: str, rest: str) -> str:
     if rest[0] != ":":
-        raise _wrong(text, "unexpected character, want colon", rest)
+        raise _parse_error(text, "unexpected character, want colon", rest)
     if len(rest) == 1:
-        raise _wrong(text, "colon must be followed by more characters", rest)
+        raise _parse_error(text, "colon must be followed by more characters", rest)
     return rest[1:]
 
 
 def _expanded(text: str, groups: list[int], ellipsis: int | None) -> int:
     missing = 8 - len(groups)
     if missing and ellipsis is None:
-        raise _wrong(text, "address string too short")
+        raise _parse_error(text, "address string too short")
     if not missing and ellipsis is not None:
-        raise _wrong(text, "the :: must expand to at least one field of zeros")
+        raise _parse_error(text, "the :: must expand to at least one field of zeros")
     if ellipsis is not None:
         groups = groups[:ellipsis] + [0] * missing + groups[ellipsis:]
     value = 0

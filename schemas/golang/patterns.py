@@ -74,10 +74,10 @@ def _freedom(tree: Any) -> tuple[int, int]:
         if op is ops.SUBPATTERN:
             more = _freedom(value[3])
         elif op is ops.BRANCH:
-            found = [_freedom(branch) for branch in value[1]]
+            branches = [_freedom(branch) for branch in value[1]]
             more = (
-                max(r for r, _ in found),
-                max(o for _, o in found) + (len(found) - 1).bit_length(),
+                max(r for r, _ in branches),
+                max(o for _, o in branches) + (len(branches) - 1).bit_length(),
             )
         elif op is ops.MAX_REPEAT:
             more = _freedom_of_repeat(value)

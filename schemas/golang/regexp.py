@@ -83,17 +83,17 @@ class Pattern:
         Unlike in Python, an empty match directly after another match does not count.
         """
         data = self._bounded(text)
-        found: list[str] = []
+        matches: list[str] = []
         position, previous = 0, -1
-        while len(found) != limit and position <= len(data):
+        while len(matches) != limit and position <= len(data):
             start, end = self._match(_UNANCHORED, data, position, len(data))[0]
             if start < 0:
                 break
             if end > position or start != previous:
-                found.append(data[start:end].decode("utf-8", "surrogatepass"))
+                matches.append(data[start:end].decode("utf-8", "surrogatepass"))
             position = end if end > position else _next_character(data, position)
             previous = end
-        return found
+        return matches
 
     def _bounded(self, text: str) -> bytes:
         data = text.encode("utf-8", "surrogatepass")
@@ -119,8 +119,8 @@ def error(text: str) -> str | None:
     """Return the error of a pattern, or None."""
     try:
         compile(text)
-    except RegexError as why:
-        return str(why)
+    except RegexError as error:
+        return str(error)
     return None
 
 

@@ -51,11 +51,11 @@ def nanoseconds(text: str) -> int:
 
     Raises ValueError with Go's text.
     """
-    found = _RFC3339.match(text)
-    if found is None:
+    match = _RFC3339.match(text)
+    if match is None:
         raise _mismatch(text)
-    year, month, day, hour, minute = (int(found[group]) for group in (1, 3, 5, 7, 9))
-    second = int(found[11][:2])
+    year, month, day, hour, minute = (int(match[group]) for group in (1, 3, 5, 7, 9))
+    second = int(match[11][:2])
     for (name, least, most), number in zip(
         _RANGES, (month, day, hour, minute, second), strict=True
     ):
@@ -65,8 +65,8 @@ def nanoseconds(text: str) -> int:
         days = _ordinal(year, month, day) - _EPOCH_DAY
     except ValueError:
         raise _out_of_range(text, "day") from None
-    seconds = days * _DAY_SECONDS + hour * 3600 + minute * 60 + second - _offset(text, found[12])
-    return seconds * _SECOND + int(found[11][3:12].ljust(9, "0"))
+    seconds = days * _DAY_SECONDS + hour * 3600 + minute * 60 + second - _offset(text, match[12])
+    return seconds * _SECOND + int(match[11][3:12].ljust(9, "0"))
 
 
 def write(ns: int) -> str:
@@ -82,11 +82,11 @@ def write(ns: int) -> str:
 def _mismatch(text: str) -> ValueError:
     rest = text
     for name, pattern in _PATTERNS:
-        found = pattern.match(rest)
-        if not found:
+        match = pattern.match(rest)
+        if not match:
             return _unparsed(text, f" as {gotext.quote(_LAYOUT)}: cannot parse "
                              f"{gotext.quote(rest)} as {gotext.quote(name)}")  # fmt: skip
-        rest = rest[found.end() :]
+        rest = rest[match.end() :]
     return _unparsed(text, f": extra text: {gotext.quote(rest)}")
 
 
@@ -94,8 +94,8 @@ def _out_of_range(text: str, name: str) -> ValueError:
     return _unparsed(text, f": {name} out of range")
 
 
-def _unparsed(text: str, why: str) -> ValueError:
-    return ValueError(f"parsing time {gotext.quote(text)}{why}")
+def _unparsed(text: str, message: str) -> ValueError:
+    return ValueError(f"parsing time {gotext.quote(text)}{message}")
 
 
 def _ordinal(year: int, month: int, day: int) -> int:

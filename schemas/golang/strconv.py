@@ -53,9 +53,9 @@ def parse_bool(text: str) -> bool:
     raise failed("ParseBool", text, "invalid syntax")
 
 
-def failed(function: str, text: str, why: str) -> ValueError:
+def failed(function: str, text: str, error: str) -> ValueError:
     """The error of a strconv function (`strconv.NumError`)."""
-    return ValueError(f"strconv.{function}: parsing {gotext.quote(text)}: {why}")
+    return ValueError(f"strconv.{function}: parsing {gotext.quote(text)}: {error}")
 
 
 def _bounded(text: str) -> int:
