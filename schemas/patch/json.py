@@ -31,23 +31,23 @@ def apply_json_patch(obj: Object, operations: Any) -> tuple[Object, list[str]]:
     Raises StatusError: 400 if `operations` is not a list of operations, 413 for more than
     MAX_OPERATIONS, 422 for one that fails.
     """
-    found = _checked(operations)
-    if len(found) > MAX_OPERATIONS:
+    checked = _checked(operations)
+    if len(checked) > MAX_OPERATIONS:
         raise status.too_large(
             "Request entity too large: The allowed maximum operations in a JSON patch is "
-            f"{MAX_OPERATIONS}, got {len(found)}"
+            f"{MAX_OPERATIONS}, got {len(checked)}"
         )
     document = orjson.loads(orjson.dumps(obj))
     copied = 0
-    for operation in found:
+    for operation in checked:
         copied += _carry_out(document, operation)
         if copied > MAX_COPIED:
-            why = (
+            message = (
                 f"unable to copy, the accumulated size increase of copy is {copied}, exceeding "
                 f"the limit {MAX_COPIED}"
             )
-            raise JSONPatchFailure(why)
-    return document, _unknown_members(found)
+            raise JSONPatchFailure(message)
+    return document, _unknown_members(checked)
 
 
 class JSONPatchFailure(status.StatusError):
@@ -104,8 +104,10 @@ def _carry_out(document: Object, operation: Object) -> int:
     if op not in _OPERATIONS:
         raise JSONPatchFailure(f"Unexpected kind: {op}")
     if not isinstance(path, str):
-        why = f"{op} operation failed to decode path: operation missing path field: missing value"
-        raise JSONPatchFailure(why)
+        message = (
+            f"{op} operation failed to decode path: operation missing path field: missing value"
+        )
+        raise JSONPatchFailure(message)
     try:
         return _OPERATIONS[op](document, path, operation)
     except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException) as error:
@@ -161,8 +163,8 @@ def _copy(document: Object, path: str, operation: Object) -> int:
 
 def _test(document: Object, path: str, operation: Object) -> int:
     place = _reach(document, path, f"test operation does not apply: is missing path: {path}")
-    found = _value(place, f"error in test for path: '{path}'")
-    if not same(found, operation.get("value")):
+    value = _value(place, f"error in test for path: '{path}'")
+    if not same(value, operation.get("value")):
         raise JSONPatchFailure(f"testing value {path} failed: test failed")
     return 0
 
@@ -206,12 +208,12 @@ def _index(container: list[Any], key: str, prefix: str, *, bare: bool = False) -
     """The index of an existing item, counted from the start. Raises JSONPatchFailure."""
     missing = f"{prefix}: missing value"
     if not key.removeprefix("-").isdecimal():
-        why = f"{prefix}: strconv.Atoi: parsing {gotext.quote(key)}: invalid syntax"
-        raise JSONPatchFailure(missing if bare else why)
+        message = f"{prefix}: strconv.Atoi: parsing {gotext.quote(key)}: invalid syntax"
+        raise JSONPatchFailure(missing if bare else message)
     index = int(key) + (len(container) if key.startswith("-") else 0)
     if not 0 <= index < len(container):
-        why = f"{prefix}: Unable to access invalid index: {key}: invalid index referenced"
-        raise JSONPatchFailure(missing if bare else why)
+        message = f"{prefix}: Unable to access invalid index: {key}: invalid index referenced"
+        raise JSONPatchFailure(missing if bare else message)
     return index
 
 
@@ -228,8 +230,8 @@ def _take(place: _Position, complaint: str) -> None:
     if isinstance(container, list):
         place = container, str(_index(container, key, complaint))
     elif key not in container:
-        why = f"{complaint}: Unable to remove nonexistent key: {key}: missing value"
-        raise JSONPatchFailure(why)
+        message = f"{complaint}: Unable to remove nonexistent key: {key}: missing value"
+        raise JSONPatchFailure(message)
     _standard("remove", place, None)
 
 
@@ -238,14 +240,16 @@ def _insert(place: _Position, value: Any, complaint: str) -> None:
     container, key = place
     if isinstance(container, list) and key != "-":
         if not key.removeprefix("-").isdecimal():
-            why = f"{complaint}: value was not a proper array index: '{key}'"
+            message = f"{complaint}: value was not a proper array index: '{key}'"
             raise JSONPatchFailure(
-                f"{why}: strconv.Atoi: parsing {gotext.quote(key)}: invalid syntax"
+                f"{message}: strconv.Atoi: parsing {gotext.quote(key)}: invalid syntax"
             )
         index = int(key) + (len(container) + 1 if key.startswith("-") else 0)
         if not 0 <= index <= len(container):
-            why = f"{complaint}: Unable to access invalid index: {key}: invalid index referenced"
-            raise JSONPatchFailure(why)
+            message = (
+                f"{complaint}: Unable to access invalid index: {key}: invalid index referenced"
+            )
+            raise JSONPatchFailure(message)
         place = container, str(index)
     _standard("add", place, value)
 

@@ -51,13 +51,13 @@ def _sorted(items: list[_Keyed], places: dict[Any, int]) -> list[_Keyed]:
     done: list[_Keyed] = []
     for item in items:
         at = len(done)
-        while at > 0 and _goes_before(item[0], done[at - 1][0], places):
+        while at > 0 and _precedes(item[0], done[at - 1][0], places):
             at -= 1
         done.insert(at, item)
     return done
 
 
-def _goes_before(left: Any, right: Any, places: dict[Any, int]) -> bool:
+def _precedes(left: Any, right: Any, places: dict[Any, int]) -> bool:
     if left in places and right in places:
         return places[left] < places[right]
     return True

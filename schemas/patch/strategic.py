@@ -98,11 +98,11 @@ def _field_of(key: str, prefix: str, complaint: str) -> str:
 
 def _take(original: Object, name: str, value: Any) -> None:
     """Set the value of the patch, without its nulls and without values that are only directives."""
-    kept = _without_directives(_without_nulls(value))
-    if kept is None:
+    new = _without_directives(_without_nulls(value))
+    if new is None:
         original.pop(name, None)
     else:
-        original[name] = kept
+        original[name] = new
 
 
 def _without_nulls(value: Any) -> Any:
@@ -118,8 +118,8 @@ def _without_directives(value: Any) -> Any:
     if isinstance(value, dict):
         if _MARK in value:
             return None
-        kept = {k: _without_directives(v) for k, v in value.items()}
-        return {k: v for k, v in kept.items() if v is not None or value[k] is None}
+        members = {k: _without_directives(v) for k, v in value.items()}
+        return {k: v for k, v in members.items() if v is not None or value[k] is None}
     if isinstance(value, list):
         return [_without_directives(item) for item in value if not _is_marked(item)]
     return value
@@ -131,9 +131,9 @@ def _is_marked(item: Any) -> bool:
 
 def _field(schema: Schema, name: str) -> Schema:
     """The schema of a member of a struct or map. Raises StatusError 500 for an unknown member."""
-    found = schema.get("properties", {}).get(name, schema.get("additionalProperties"))
-    if isinstance(found, dict):
-        return found
+    field_schema = schema.get("properties", {}).get(name, schema.get("additionalProperties"))
+    if isinstance(field_schema, dict):
+        return field_schema
     if schema.get("x-kubernetes-preserve-unknown-fields"):
         return schema
     raise status.unknown(f'unable to find api field in struct for the json field "{name}"')
@@ -167,16 +167,16 @@ def _merged_list(
 
 def _item_type(*lists: list[Any]) -> type:
     """The type of all items. Raises StatusError 422 for nested lists, 500 for different types."""
-    found: type | None = None
+    item_type: type | None = None
     for item in (item for items in lists for item in items):
-        if found is None:
-            found = type(item)
-            if found is list:
+        if item_type is None:
+            item_type = type(item)
+            if item_type is list:
                 raise status.StatusError(422, status.Reason.INVALID, _REJECTED, details={})
-        elif type(item) is not found:
-            shown = gotext.plain([items for items in lists if items])
-            raise status.unknown(f"list element types are not identical: {shown}")
-    return found or dict
+        elif type(item) is not item_type:
+            printed = gotext.plain([items for items in lists if items])
+            raise status.unknown(f"list element types are not identical: {printed}")
+    return item_type or dict
 
 
 _REJECTED = "the server rejected our request due to an error in our request"
@@ -281,8 +281,8 @@ def _contents(
     present: list[Any] | None, change: list[Any] | None, schema: Schema
 ) -> list[Any] | None:
     if change is None or present is None:
-        kept: list[Any] | None = present if change is None else _without_directives(change)
-        return kept
+        contents: list[Any] | None = present if change is None else _without_directives(change)
+        return contents
     return _merged_list(present, change, schema)
 
 
