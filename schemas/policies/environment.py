@@ -41,8 +41,8 @@ def record(name: str, members: Mapping[str, Shape]) -> Shape:
 
 
 def _moment() -> Shape:
-    known = FORMATS["date-time"]
-    return Shape(known.type, convert=known.convert)
+    date_time = FORMATS["date-time"]
+    return Shape(date_time.type, convert=date_time.convert)
 
 
 def _request() -> Shape:
@@ -127,7 +127,9 @@ class Scope:
 
     def declare(self, name: str, type: Type, runtime_type: Type | None = None) -> None:
         """Declare a variable of this type for later expressions; they run with the runtime type."""
-        self._variables[name] = Field(name, Shape.of(_known(type)), runtime_type=runtime_type)
+        self._variables[name] = Field(
+            name, Shape.of(_variable_type(type)), runtime_type=runtime_type
+        )
 
     def environment(self, *, authorizer: bool = True, variables: bool = True) -> Environment:
         """The environment of an expression: without authorizer for messages, and without variables
@@ -153,10 +155,10 @@ def any_params() -> Shape:
     return _DYN
 
 
-def _known(type: Type) -> Type:
+def _variable_type(type: Type) -> Type:
     """The type of a variable for other expressions: dyn for objects and opaque values."""
     if type in _SCALARS:
         return type
     if type.kind in _CONTAINERS:
-        return Type(type.kind, type.name, tuple(_known(part) for part in type.params))
+        return Type(type.kind, type.name, tuple(_variable_type(part) for part in type.params))
     return types.DYN

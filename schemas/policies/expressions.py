@@ -76,13 +76,13 @@ class Expression:
         """The value of the expression. Raises CelError with the text of upstream's evaluator."""
         program = self.program
         try:
-            found, cost = program.run(0, CALL_LIMIT, *[values[name] for name in program.variables])
+            result, cost = program.run(0, CALL_LIMIT, *[values[name] for name in program.variables])
         except CelError as error:
             if isinstance(error, EvalError):
                 budget.spend(error.cost)
             raise
         budget.spend(cost)
-        return found
+        return result
 
 
 def all_hold(conditions: Sequence[Expression], values: Mapping[str, Any], *, ignores: bool) -> bool:
@@ -114,25 +114,25 @@ def resulted(expression: Expression, error: CelError) -> str:
     return f"expression '{expression.text}' resulted in error: {error}"
 
 
-def compiled(text: str, environment: Environment, wanted: tuple[Type, ...]) -> Expression:
+def compiled(text: str, environment: Environment, accepted: tuple[Type, ...]) -> Expression:
     """Compile an expression that has one of the wanted types. Raises ExpressionError."""
     try:
         expression = checked(text, environment)
     except CompileError as error:
         raise ExpressionError(f"compilation failed: {error}") from error
-    _check_type(expression, wanted)
+    _check_type(expression, accepted)
     try:
         return Expression(text, Program(expression, environment))
     except ProgramError as error:
         raise ExpressionError(f"program instantiation failed: {error}") from error
 
 
-def _check_type(expression: Checked, wanted: tuple[Type, ...]) -> None:
-    if not wanted or expression.type in wanted:
+def _check_type(expression: Checked, accepted: tuple[Type, ...]) -> None:
+    if not accepted or expression.type in accepted:
         return
-    names = [_name(choice) for choice in wanted]
-    shown = names[0] if len(names) == 1 else f"one of [{' '.join(names)}]"
-    raise ExpressionError(f"must evaluate to {shown} but got {_name(expression.type)}")
+    names = [_name(choice) for choice in accepted]
+    expected = names[0] if len(names) == 1 else f"one of [{' '.join(names)}]"
+    raise ExpressionError(f"must evaluate to {expected} but got {_name(expression.type)}")
 
 
 def _name(type: Type) -> str:

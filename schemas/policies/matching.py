@@ -46,9 +46,10 @@ def _selected(constraints: Object, target: Target) -> bool:
     labels = target.namespace_labels
     if selector and labels is not None and not selectors.selects(selector, labels):
         return False
-    wanted = constraints.get("objectSelector")
-    return not wanted or any(
-        selectors.selects(wanted, obj["metadata"].get("labels") or {}) for obj in target.objects
+    object_selector = constraints.get("objectSelector")
+    return not object_selector or any(
+        selectors.selects(object_selector, obj["metadata"].get("labels") or {})
+        for obj in target.objects
     )
 
 

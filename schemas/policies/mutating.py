@@ -38,13 +38,13 @@ class MutatingPolicy(CompiledPolicy):
     def _mutations(self) -> list[tuple[str, Expression]]:
         _ = self.variables
         environment = self.scope.environment()
-        found = []
+        mutations = []
         for mutation in self.spec.get("mutations") or []:
             kind = mutation["patchType"]
-            wanted = OBJECT if kind == "ApplyConfiguration" else PATCHES
+            result_types = OBJECT if kind == "ApplyConfiguration" else PATCHES
             text = mutation[KINDS[kind]]["expression"]
-            found.append((kind, compiled(text, environment, wanted)))
-        return found
+            mutations.append((kind, compiled(text, environment, result_types)))
+        return mutations
 
     def change(self, values: Mapping[str, Any], typed: TypedSchema) -> Object:
         """The changed object; each mutation receives the result of the mutations before it.
@@ -67,10 +67,10 @@ class MutatingPolicy(CompiledPolicy):
                     _check_typed(obj, typed)
                 obj = _changed(kind, expression.evaluate(now, budget), (obj, typed))
             except CelError as error:
-                failures.append(_told(expression, error))
+                failures.append(_failure_message(expression, error))
             except (JSONPatchFailure, MutationError, UntypableError) as error:
                 if not self.ignores_failures:
-                    raise MutationError(_told(expression, error)) from error
+                    raise MutationError(_failure_message(expression, error)) from error
         if failures and not self.ignores_failures:
             raise MutationError(*failures)
         return obj
@@ -81,12 +81,12 @@ def _check_typed(obj: Object, typed: TypedSchema) -> None:
     metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
     problems = typed.problems({**obj, "metadata": metadata}, duplicates=False)
     if problems:
-        shown = "; ".join(f"{problem.path}: {problem.message}" for problem in problems[:1])
-        why = "failed to convert original object to typed object"
-        raise MutationError(f"error applying patch: {why}: {shown}")
+        problem_text = "; ".join(f"{problem.path}: {problem.message}" for problem in problems[:1])
+        message = "failed to convert original object to typed object"
+        raise MutationError(f"error applying patch: {message}: {problem_text}")
 
 
-def _told(expression: Expression, error: Exception) -> str:
+def _failure_message(expression: Expression, error: Exception) -> str:
     if isinstance(error, JSONPatchFailure):
         return f"JSON Patch: {error.why}"
     if not isinstance(error, CelError):
@@ -94,12 +94,12 @@ def _told(expression: Expression, error: Exception) -> str:
     return f"expression '{expression.text}' resulted in error: {error}"
 
 
-def _changed(kind: str, found: Any, known: tuple[Object, TypedSchema]) -> Object:
-    obj, typed = known
+def _changed(kind: str, result: Any, current: tuple[Object, TypedSchema]) -> Object:
+    obj, typed = current
     if kind == "JSONPatch":
-        return _patched(obj, found)
+        return _patched(obj, result)
     identity = {"apiVersion": obj["apiVersion"], "kind": obj["kind"]}
-    applied = {**identity, **found}
+    applied = {**identity, **result}
     problems = typed.problems(applied)
     if problems:
         raise MutationError(

@@ -43,10 +43,10 @@ def _scope(variables: Iterable[Object], target: Shape, params: Shape | None) -> 
     scope = Scope(target=target, params=params)
     for variable in variables:
         try:
-            found = checked(variable["expression"], scope.environment()).type
+            result_type = checked(variable["expression"], scope.environment()).type
         except CompileError:
-            found = types.DYN
-        scope.declare(variable["name"], found)
+            result_type = types.DYN
+        scope.declare(variable["name"], result_type)
     return scope
 
 

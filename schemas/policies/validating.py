@@ -68,13 +68,13 @@ class Variables(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         if name not in self._failures:
             try:
-                found = self._expressions[name].evaluate(self._values, self._budget)
+                value = self._expressions[name].evaluate(self._values, self._budget)
             except CelError as error:
                 text = f'composited variable "{name}" fails to evaluate: {error}'
                 self._failures[name] = text
             else:
-                self[name] = found
-                return found
+                self[name] = value
+                return value
         raise EvalError(self._failures[name])
 
 
@@ -105,13 +105,13 @@ class CompiledPolicy:
     @cached_property
     def variables(self) -> dict[str, Expression]:
         """The policy's variables; the first access declares them in `scope`."""
-        found = {}
+        expressions = {}
         for variable in self.spec.get("variables") or []:
             environment = self.scope.environment()
             expression = compiled(variable["expression"], environment, ANYTHING)
-            found[variable["name"]] = expression
+            expressions[variable["name"]] = expression
             self.scope.declare(variable["name"], expression.type, expression.runtime_type)
-        return found
+        return expressions
 
     @cached_property
     def _conditions(self) -> list[Expression]:
@@ -125,7 +125,7 @@ class CompiledPolicy:
     def _validations(self) -> list[_Validation]:
         _ = self.variables  # declares them
         full, plain = self.scope.environment(), self.scope.environment(authorizer=False)
-        found = []
+        validations = []
         for validation in self.spec.get("validations") or []:
             text = validation.get("messageExpression", "")
             expression = compiled(text, plain, MESSAGE) if text else None
@@ -133,8 +133,8 @@ class CompiledPolicy:
             message = validation.get("message", "").strip()
             message = message or f"failed expression: {validation['expression'].strip()}"
             reason = validation.get("reason") or "Invalid"
-            found.append(_Validation(condition, expression, message, reason))
-        return found
+            validations.append(_Validation(condition, expression, message, reason))
+        return validations
 
     @cached_property
     def _annotations(self) -> list[tuple[str, Expression]]:
@@ -154,12 +154,12 @@ class CompiledPolicy:
             return self._failure(str(error))
         budget = Budget()
         full = {**values, "variables": Variables(self.variables, values)}
-        found = [
+        denials = [
             replace(denial, index=index)
             for index, validation in enumerate(self._validations)
             for denial in self._judged(validation, full, budget)
         ]
-        return [*found, *self._annotated(full, annotate)]
+        return [*denials, *self._annotated(full, annotate)]
 
     def applies(self, values: Values) -> bool:
         """Whether every match condition is true; a false one has priority over errors of others."""
@@ -182,12 +182,12 @@ class CompiledPolicy:
         budget = Budget()
         for key, annotation in self._annotations:
             try:
-                found = annotation.evaluate(values, budget)
+                result = annotation.evaluate(values, budget)
             except CelError as error:
                 if not self.ignores_failures:
                     yield Denial(resulted(annotation, error), always=True)
                 continue
-            text = found.strip() if isinstance(found, str) else ""
+            text = result.strip() if isinstance(result, str) else ""
             if text and annotate is not None:
                 annotate(key, text[:_MOST_ANNOTATED])
 
@@ -200,11 +200,11 @@ def _message(validation: _Validation, values: Values, budget: Budget) -> str:
     if validation.message_expression is None:
         return validation.message
     try:
-        found = validation.message_expression.evaluate(values, budget)
+        result = validation.message_expression.evaluate(values, budget)
     except OutOfBudgetError:
         raise
     except CelError:
         return validation.message
-    text = found.strip() if isinstance(found, str) else ""
-    shown = text and "\n" not in text and len(text.encode()) <= _LONGEST
-    return text if shown else validation.message
+    text = result.strip() if isinstance(result, str) else ""
+    is_usable = text and "\n" not in text and len(text.encode()) <= _LONGEST
+    return text if is_usable else validation.message
