@@ -132,7 +132,7 @@ class KindModule(Generic[R]):
             versions=tuple(
                 replace(each, subresources=each.subresources + own) for each in declared.versions
             ),
-            late_ownership=all(part.name for part in self.parts),
+            defers_ownership=all(part.name for part in self.parts),
             **{name: getattr(self, name) for name in flags},
         )
 

@@ -83,7 +83,7 @@ def unrecognized(body: bytes, kind: str, text: str) -> status.StatusError:
     error = status.bad_request(
         f"the object provided is unrecognized (must be of type {kind}): {text} ({_summary(body)})"
     )
-    error.why = text
+    error.bare_message = text
     return error
 
 
@@ -112,9 +112,9 @@ def yaml_error(duplicates: Iterable[str]) -> str:
 
 def _unreadable(body: bytes, media: Media, kind: str, text: str) -> status.StatusError:
     if text.startswith("json: cannot unmarshal number"):
-        found = _KIND.search(body)
+        match = _KIND.search(body)
         version = _VERSION.search(body)
-        sent = found[1].decode("utf-8", "replace") if found else kind
+        sent = match[1].decode("utf-8", "replace") if match else kind
         api_version = version[1].decode("utf-8", "replace") if version else ""
         return cannot_handle(api_version, sent, kind, text)
     if media == "json":
@@ -159,9 +159,9 @@ def duplicate_fields(body: bytes, value: Any) -> list[str]:
         pairs = json.loads(body, object_pairs_hook=_Pairs)
     except (ValueError, RecursionError):
         return []  # other parsers can read such a body, but real clients do not send one
-    found: dict[str, None] = {}
-    _collect(pairs, "", found)
-    return [f'duplicate field "{path}"' for path in list(found)[:_MOST_DUPLICATES]]
+    duplicates: dict[str, None] = {}
+    _collect(pairs, "", duplicates)
+    return [f'duplicate field "{path}"' for path in list(duplicates)[:_MOST_DUPLICATES]]
 
 
 def sorted_keys(value: Any) -> Any:
@@ -228,15 +228,15 @@ class _Pairs(list[tuple[str, Any]]):
     __slots__ = ()
 
 
-def _collect(value: Any, path: str, found: dict[str, None]) -> None:
+def _collect(value: Any, path: str, duplicates: dict[str, None]) -> None:
     if isinstance(value, _Pairs):
         seen = set()
         for name, item in value:
             below = f"{path}.{name}" if path else name
             if name in seen:
-                found[below] = None
+                duplicates[below] = None
             seen.add(name)
-            _collect(item, below, found)
+            _collect(item, below, duplicates)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            _collect(item, f"{path}[{index}]", found)
+            _collect(item, f"{path}[{index}]", duplicates)

@@ -71,12 +71,12 @@ def of_texts(
 
         def missed(*args: Hashable) -> Any:
             nonlocal spent
-            made = make(*args)
-            spent += sum(len(text) for text in (*args, made) if isinstance(text, str))
+            result = make(*args)
+            spent += sum(len(text) for text in (*args, result) if isinstance(text, str))
             if spent > characters:
                 cached.cache_clear()
                 spent = 0
-            return made
+            return result
 
         cached = functools.lru_cache(maxsize=entries, typed=typed)(missed)
         return cast("Function", _declared(make, functools.update_wrapper(cached, make), entries))
@@ -102,12 +102,12 @@ class Table(dict[K, T]):
         self.bound = bound
         _DECLARED.append(Cache(_name(module, name), bound, self.__len__, self.clear))
 
-    def keep(self, key: K, made: T) -> T:
+    def keep(self, key: K, result: T) -> T:
         """Store a result and return it; a full table is emptied first."""
         if len(self) >= self.bound and key not in self:
             self.clear()
-        self[key] = made
-        return made
+        self[key] = result
+        return result
 
 
 class Weighed(Table[K, T]):
@@ -118,13 +118,13 @@ class Weighed(Table[K, T]):
         self.most = most
         self.weight = 0
 
-    def weigh(self, key: K, made: T, weight: int) -> T:
+    def weigh(self, key: K, result: T, weight: int) -> T:
         """Store a result with its weight in bytes, and return it."""
         if self.weight + weight > self.most:
             self.clear()
-        self.keep(key, made)
+        self.keep(key, result)
         self.weight += weight
-        return made
+        return result
 
     def clear(self) -> None:
         """Remove all results."""
@@ -138,9 +138,11 @@ class Memo(Generic[T]):
 
     def __init__(self, module: str, name: str, bound: int) -> None:
         self.bound = bound
-        self._made: dict[bytes, T] = {}
+        self._results: dict[bytes, T] = {}
         self._lock = threading.Lock()  # servers may run in several threads
-        _DECLARED.append(Cache(_name(module, name), bound, self._made.__len__, self._made.clear))
+        _DECLARED.append(
+            Cache(_name(module, name), bound, self._results.__len__, self._results.clear)
+        )
 
     @staticmethod
     def key(value: Any, *beside: object) -> bytes:
@@ -155,11 +157,11 @@ class Memo(Generic[T]):
 
     def get(self, key: bytes) -> T | None:
         """The stored result, or None."""
-        return self._made.get(key)
+        return self._results.get(key)
 
     def put(self, key: bytes, result: T) -> None:
         """Store a result."""
         with self._lock:
-            self._made[key] = result
-            while len(self._made) > self.bound:
-                del self._made[next(iter(self._made))]
+            self._results[key] = result
+            while len(self._results) > self.bound:
+                del self._results[next(iter(self._results))]

@@ -70,10 +70,10 @@ class Subresource(NamedTuple):
 
 def subresources(*, status: bool, scale: Scale | None) -> tuple[Subresource, ...]:
     """The subresources of a kind that is not built in."""
-    found = [Subresource("status")] if status else []
+    subresources = [Subresource("status")] if status else []
     if scale is not None:
-        found.append(Subresource("scale", "Scale", "autoscaling", "v1"))
-    return tuple(found)
+        subresources.append(Subresource("scale", "Scale", "autoscaling", "v1"))
+    return tuple(subresources)
 
 
 class Column(NamedTuple):
@@ -212,7 +212,7 @@ class Definition:
     allocates: bool = False
     """Whether the server assigns unique values (addresses, ports) to objects. A write that loses a
     race for such a value restarts."""
-    late_ownership: bool = False
+    defers_ownership: bool = False
     """Whether the preparation of a new object does not change the fields that its creator will own.
     The field owners can then be computed after the validation."""
     malformed: Callable[[str, list[FieldError]], StatusError] | None = None

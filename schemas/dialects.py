@@ -64,8 +64,10 @@ class Dialect:
         before, errors = fielderrors.joined(error.field_errors), self.errors(error.field_errors)
         if error.message.endswith(before):
             error.message = error.message.removesuffix(before) + fielderrors.joined(errors)
-        for cause, found in zip((error.details or {}).get("causes", ()), errors, strict=False):
-            cause["message"] = found.message()
+        for cause, field_error in zip(
+            (error.details or {}).get("causes", ()), errors, strict=False
+        ):
+            cause["message"] = field_error.message()
         error.field_errors = errors
         return error
 
@@ -99,8 +101,8 @@ class Dialect:
         return error._replace(value=value, detail=self._text(detail, error.field))
 
     def _difference(self, detail: internal.Difference) -> str:
-        tell = gocmp.diff if self._prints_go else internal.diff
-        return detail.lead + tell(detail.name, detail.old, detail.new, self.minor)
+        print_difference = gocmp.diff if self._prints_go else internal.diff
+        return detail.lead + print_difference(detail.name, detail.old, detail.new, self.minor)
 
     def _value(self, value: Any, field: str, detail: str) -> Any:
         if self._prints_go:
@@ -126,8 +128,8 @@ class Dialect:
             return None
         for name, fields in _go_types():
             is_one = isinstance(value, str) and name.startswith("[]") and name != "[]byte"
-            known = value != "" if name.endswith("time") else self._is_builtin
-            if fields.fullmatch(field) and known and not is_one:
+            has_type = value != "" if name.endswith("time") else self._is_builtin
+            if fields.fullmatch(field) and has_type and not is_one:
                 if isinstance(value, str) and field.endswith(f"[{value}]"):
                     return Verbatim(value)
                 return Verbatim(gosource.of_type(name, value))
@@ -158,16 +160,16 @@ def _go_types() -> list[tuple[str, re.Pattern[str]]]:
 
 
 def _changes(minor: int, *, is_builtin: bool) -> list[_Change]:
-    found: list[_Change] = []
+    changes: list[_Change] = []
     applies = False
     text = Path(__file__).with_name("dialects.txt").read_text(encoding="utf-8")
     for line in text.splitlines():
         if line.startswith("  ") and applies:
-            found.append(_change(line.strip()))
+            changes.append(_change(line.strip()))
         elif line and not line.startswith((" ", "#")):
             span, _, kinds = line.partition(" ")
             applies = line != "go" and releases.holds(span, minor) and (is_builtin or not kinds)
-    return found
+    return changes
 
 
 def _change(line: str) -> _Change:

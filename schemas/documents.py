@@ -46,9 +46,9 @@ class Document:
 
 def split(file: str, body: bytes) -> list[Document]:
     """The documents of a file, YAML or JSON, empty ones left out."""
-    found = _split_json(body) if body.lstrip()[:1] == b"{" else None
-    media: Literal["json", "yaml"] = "yaml" if found is None else "json"
-    parts = found or _split_yaml(body)
+    json_parts = _split_json(body) if body.lstrip()[:1] == b"{" else None
+    media: Literal["json", "yaml"] = "yaml" if json_parts is None else "json"
+    parts = json_parts or _split_yaml(body)
     return [
         Document(file, number, line, part, media) for number, (line, part) in enumerate(parts, 1)
     ]
@@ -58,24 +58,24 @@ def _split_json(body: bytes) -> list[tuple[int, bytes]] | None:
     """Split consecutive JSON values; None if the text is not JSON (for example, flow YAML)."""
     try:
         text = body.decode()
-        decoder, position, found = json.JSONDecoder(), 0, []
+        decoder, position, parts = json.JSONDecoder(), 0, []
         while (start := len(text) - len(text[position:].lstrip())) < len(text):
             _, position = decoder.raw_decode(text, start)
-            found.append((text.count("\n", 0, start) + 1, text[start:position].encode()))
+            parts.append((text.count("\n", 0, start) + 1, text[start:position].encode()))
     except (ValueError, RecursionError):
         return None
-    return found
+    return parts
 
 
 def _split_yaml(body: bytes) -> list[tuple[int, bytes]]:
     """Split at `---`; text after it on the same line belongs to the new document."""
     starts = [0, *(match.start() for match in _SEPARATOR.finditer(body))]
-    found = []
+    parts = []
     for start, end in zip(starts, [*starts[1:], len(body)], strict=True):
         part = _SEPARATOR.sub(b"   ", body[start:end], count=1)
         if not _NOTHING.fullmatch(part):
-            found.append((body.count(b"\n", 0, start) + 1, part))
-    return found
+            parts.append((body.count(b"\n", 0, start) + 1, part))
+    return parts
 
 
 def _find(node: "yaml.Node", path: str, line: int) -> int:

@@ -36,9 +36,9 @@ class Unfilled(datetime):
 
     def __new__(cls) -> Self:
         """The year 1, so that calculations with it give visibly wrong results."""
-        made = super().__new__(cls, 1, 1, 1, tzinfo=UTC)
-        made._began = []
-        return made
+        age = super().__new__(cls, 1, 1, 1, tzinfo=UTC)
+        age._began = []
+        return age
 
     def mark(self, since: str) -> str:
         """The placeholder for the age of the time `since`."""

@@ -17,21 +17,21 @@ Restored = list[tuple[Any, str | int, bool]]
 
 def show(obj: Object, empties: Iterable[Empty]) -> Restored:
     """Restore empty lists and maps at their places; returns the restored places for `hide`."""
-    shown: Restored = []
+    restored: Restored = []
     for (*path, member), value in empties:
         holder: Any = obj
         with contextlib.suppress(KeyError, IndexError):  # admission may have removed the parent
             for key in path:
                 holder = holder[key]
             if holder.get(member) is None:
-                shown.append((holder, member, member in holder))
+                restored.append((holder, member, member in holder))
                 holder[member] = value
-    return shown
+    return restored
 
 
-def hide(shown: Restored) -> None:
+def hide(restored: Restored) -> None:
     """Remove the restored lists and maps that are still empty."""
-    for holder, member, was_null in shown:
+    for holder, member, was_null in restored:
         if was_null:
             holder[member] = holder.get(member) or None
         elif not holder.get(member):

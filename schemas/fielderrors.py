@@ -71,9 +71,9 @@ class Sourced(Verbatim):
 
 def sourced(text: str, go: str) -> Sourced:
     """A value with the current text and `go`, the text before 1.34."""
-    made = Sourced(text)
-    made.go = go
-    return made
+    sourced = Sourced(text)
+    sourced.go = go
+    return sourced
 
 
 class FieldError(NamedTuple):
@@ -182,9 +182,9 @@ class Reworded(str):
 
 def reworded(text: str, before: str) -> Reworded:
     """A detail with the current text and the text before 1.34."""
-    made = Reworded(text)
-    made.before = before
-    return made
+    reworded = Reworded(text)
+    reworded.before = before
+    return reworded
 
 
 def required(field: str, detail: str = "", *, before: str = "") -> FieldError:

@@ -38,12 +38,12 @@ class MappedField:
 
     def plain(self) -> Object:
         """The field as JSON."""
-        found: Object = {"path": self.path, "type": self.type, "required": self.required}
+        members: Object = {"path": self.path, "type": self.type, "required": self.required}
         if self.read_only:
-            found["readOnly"] = True
+            members["readOnly"] = True
         if self.description:
-            found["description"] = self.description
-        return found | self.limits
+            members["description"] = self.description
+        return members | self.limits
 
 
 def fields(schema: Object) -> list[MappedField]:
@@ -55,9 +55,9 @@ def fields(schema: Object) -> list[MappedField]:
     )
     required = schema.get("required") or ()
     return [
-        found
+        field
         for name in names
-        for found in _walk(name, properties[name], required=name in required)
+        for field in _walk(name, properties[name], required=name in required)
     ]
 
 
@@ -69,7 +69,7 @@ def as_json(definition: Definition, version: Version) -> Object:
         "kind": definition.names.kind,
         "plural": definition.names.plural,
         "namespaced": definition.namespaced,
-        "fields": [found.plain() for found in fields(version.schema)],
+        "fields": [field.plain() for field in fields(version.schema)],
     }
 
 
@@ -85,7 +85,7 @@ def as_markdown(definition: Definition, version: Version) -> str:
     if version.schema.get("description"):
         lines += [_line(version.schema["description"]), ""]
     lines += ["| field | type | required | notes |", "| --- | --- | --- | --- |"]
-    lines += [_row(found) for found in fields(version.schema)]
+    lines += [_row(field) for field in fields(version.schema)]
     return "\n".join([*lines, ""])
 
 
@@ -102,9 +102,9 @@ def _walk(path: str, schema: Object, *, required: bool) -> Iterator[MappedField]
 
 def _below(path: str, schema: Object) -> Iterator[MappedField]:
     """The fields below a path: members, and items of lists and maps that have a schema."""
-    wanted = schema.get("required") or ()
+    required = schema.get("required") or ()
     for name, child in (schema.get("properties") or {}).items():
-        yield from _walk(f"{path}.{name}", child, required=name in wanted)
+        yield from _walk(f"{path}.{name}", child, required=name in required)
     for mark, keyword in (("[]", "items"), ("{}", "additionalProperties")):
         child = schema.get(keyword)
         if isinstance(child, dict) and child:
@@ -120,11 +120,11 @@ def _type(schema: Object) -> str:
     return kind
 
 
-def _row(found: MappedField) -> str:
-    limits = "; ".join(f"{name}: {_value(value)}" for name, value in found.limits.items())
-    required = "yes" if found.required else ""
-    text = " ".join(part for part in (found.description, limits) if part).replace("|", "\\|")
-    return f"| `{found.path}` | {found.type} | {required} | {text} |"
+def _row(field: MappedField) -> str:
+    limits = "; ".join(f"{name}: {_value(value)}" for name, value in field.limits.items())
+    required = "yes" if field.required else ""
+    text = " ".join(part for part in (field.description, limits) if part).replace("|", "\\|")
+    return f"| `{field.path}` | {field.type} | {required} | {text} |"
 
 
 def _value(value: Any) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from inkube.schemas import caches
 
 Step = Callable[[Any], Iterator[Any]]
-MAX_FOUND = 10_000  # limits the memory for `..` over a large object
+MAX_MATCHES = 10_000  # limits the memory for `..` over a large object
 
 _TOKEN = r"""
     (?P<recursive>\.\.)
@@ -31,10 +31,10 @@ def parse(path: str) -> Callable[[Any], list[Any]]:
     steps = tuple(_steps(path.strip()))
 
     def find(value: Any) -> list[Any]:
-        found = [value]
+        matches = [value]
         for step in steps:
-            found = [each for one in found for each in step(one)][:MAX_FOUND]
-        return found
+            matches = [each for one in matches for each in step(one)][:MAX_MATCHES]
+        return matches
 
     return find
 
@@ -85,7 +85,7 @@ def _all(value: Any) -> Iterator[Any]:
 def _everything(value: Any) -> Iterator[Any]:
     """The value and all values below it, without recursion; stops after MAX_FOUND values."""
     waiting = [value]
-    for _ in range(MAX_FOUND):
+    for _ in range(MAX_MATCHES):
         if not waiting:
             return
         current = waiting.pop()
@@ -99,7 +99,7 @@ def _index(text: str) -> Step:
     if text[:1] in "'\"" and text:
         names = [part.strip()[1:-1] for part in text.split(",")]
         members = [_member(name) for name in names]
-        return lambda value: (found for member in members for found in member(value))
+        return lambda value: (item for member in members for item in member(value))
     if re.fullmatch(r"-?\d*(:-?\d*){1,2}", text):
         bounds = [int(part) if part else None for part in text.split(":")]
         return lambda value: iter(_sliced(value, slice(*bounds)))
@@ -127,11 +127,11 @@ def _filter(text: str) -> Step:
 
     def step(value: Any) -> Iterator[Any]:
         for item in value if isinstance(value, list) else ():
-            found = left(item)
+            operand = left(item)
             if right is None:
-                if found:
+                if operand:
                     yield item
-            elif found and _holds(found[0], operator, right(item)):
+            elif operand and _holds(operand[0], operator, right(item)):
                 yield item
 
     return step

@@ -49,9 +49,9 @@ def exports(package: str) -> Callable[[str], Any]:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module, original = homes[name]
-        found = _found(module, original)
-        setattr(sys.modules[package], name, found)
-        return found
+        value = _import_name(module, original)
+        setattr(sys.modules[package], name, value)
+        return value
 
     return find
 
@@ -62,12 +62,12 @@ def described(find: Callable[[str], Any]) -> Callable[[str], Any]:
     """
 
     def find_described(name: str) -> Any:
-        found = find(name)
-        if isinstance(found, type) and {"__dataclass_fields__", "_fields"} & vars(found).keys():
-            text = vars(found).get("__doc__")
+        value = find(name)
+        if isinstance(value, type) and {"__dataclass_fields__", "_fields"} & vars(value).keys():
+            text = vars(value).get("__doc__")
             if isinstance(text, str):
-                found.__doc__ = _MembersDoc(text)  # type: ignore[assignment] # gives a str
-        return found
+                value.__doc__ = _MembersDoc(text)  # type: ignore[assignment] # gives a str
+        return value
 
     return find_described
 
@@ -108,7 +108,7 @@ def named(module: str, name: str) -> Any:
     return getattr(import_module(module), name)
 
 
-def _found(module: str, name: str) -> Any:
+def _import_name(module: str, name: str) -> Any:
     loaded = import_module(module)
     if name in vars(loaded):
         return getattr(loaded, name)

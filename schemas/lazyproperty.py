@@ -30,5 +30,5 @@ class cached_property(Generic[T]):  # noqa: N801 # it stands where functools' st
     def __get__(self, instance: Any, owner: type) -> Any:
         if instance is None:
             return self
-        made = instance.__dict__[self._name] = self._make(instance)
-        return made
+        value = instance.__dict__[self._name] = self._make(instance)
+        return value

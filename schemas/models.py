@@ -244,8 +244,8 @@ def _hide(typed: BaseModel, path: str) -> None:
     """Remove the member at the path, or all members of its parent if the model does not have it."""
     name, _, rest = path.partition(".")
     name, _, item = name.partition("[")
-    known = type(typed).model_fields.items()
-    attribute = next((each for each, info in known if name == (info.alias or each)), None)
+    model_fields = type(typed).model_fields.items()
+    attribute = next((each for each, info in model_fields if name == (info.alias or each)), None)
     if attribute is None:
         typed.__dict__.clear()
         return
@@ -257,27 +257,27 @@ def _hide(typed: BaseModel, path: str) -> None:
 
 
 def _read(model: type[M], members: Object) -> M:
-    made = model.model_construct()
+    typed = model.model_construct()
     for attribute, info in model.model_fields.items():
         name = info.alias or attribute
         if name not in members:
             continue
         value, inner = members[name], _model_in(info.annotation)
         try:
-            made.__pydantic_validator__.validate_assignment(made, attribute, value)
+            typed.__pydantic_validator__.validate_assignment(typed, attribute, value)
         except ValidationError:
-            made.__dict__.pop(attribute, None)
+            typed.__dict__.pop(attribute, None)
             if inner is not None and isinstance(value, dict):
-                made.__dict__[attribute] = _read(inner, value)
-                made.__pydantic_fields_set__.add(attribute)
-    return made
+                typed.__dict__[attribute] = _read(inner, value)
+                typed.__pydantic_fields_set__.add(attribute)
+    return typed
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
     """The model of a member with the type of a model or a union with one; None for other types."""
-    for found in (annotation, *get_args(annotation)):
-        if isinstance(found, type) and issubclass(found, BaseModel):
-            return found
+    for member_type in (annotation, *get_args(annotation)):
+        if isinstance(member_type, type) and issubclass(member_type, BaseModel):
+            return member_type
     return None
 
 
@@ -309,44 +309,48 @@ def to_crd(definition: Definition) -> Object:
 
 
 def _crd_version(version: Version) -> Object:
-    found: Object = {"name": version.name, "served": version.served, "storage": version.storage}
-    found["schema"] = {"openAPIV3Schema": version.schema}
+    crd_version: Object = {
+        "name": version.name,
+        "served": version.served,
+        "storage": version.storage,
+    }
+    crd_version["schema"] = {"openAPIV3Schema": version.schema}
     subresources: Object = {"status": {}} if version.status else {}
     if version.scale:
         subresources["scale"] = _crd_scale(version.scale)
     if subresources:
-        found["subresources"] = subresources
+        crd_version["subresources"] = subresources
     if version.columns:
-        shown = [
+        columns = [
             _crd_column(column)
             for column in version.columns
             if not column.counts and not column.tells_presence
         ]
-        found["additionalPrinterColumns"] = shown
+        crd_version["additionalPrinterColumns"] = columns
     own = [
         field for field in version.selectable_fields if not field.of_metadata and not field.is_map
     ]
     if own:
-        found["selectableFields"] = [{"jsonPath": f".{field.path}"} for field in own]
-    return found
+        crd_version["selectableFields"] = [{"jsonPath": f".{field.path}"} for field in own]
+    return crd_version
 
 
 def _crd_scale(scale: Scale) -> Object:
-    found = {
+    crd_scale = {
         "specReplicasPath": scale.spec_replicas,
         "statusReplicasPath": scale.status_replicas,
     }
     if scale.label_selector:
-        found["labelSelectorPath"] = scale.label_selector
-    return found
+        crd_scale["labelSelectorPath"] = scale.label_selector
+    return crd_scale
 
 
 def _crd_column(column: Column) -> Object:
-    found: Object = {"name": column.name, "type": column.type, "jsonPath": column.json_path}
+    crd_column: Object = {"name": column.name, "type": column.type, "jsonPath": column.json_path}
     for member in ("format", "description", "priority"):
         if getattr(column, member):
-            found[member] = getattr(column, member)
-    return found
+            crd_column[member] = getattr(column, member)
+    return crd_column
 
 
 def _definition(
@@ -388,7 +392,7 @@ def _definition(
         names=names,
         namespaced=namespaced,
         origin=Origin.PYTHON,
-        late_ownership=True,
+        defers_ownership=True,
         verbs=tuple(verbs),
         instead=instead,
         versions=tuple(

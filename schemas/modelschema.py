@@ -12,7 +12,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 Schema = dict[str, Any]
 
-_KEPT = (
+_KEYWORDS = (
     "type", "format", "description", "enum", "pattern", "minLength", "maxLength", "minimum",
     "maximum", "multipleOf", "minItems", "maxItems", "uniqueItems", "minProperties",
     "maxProperties",
@@ -27,8 +27,8 @@ def structural(model: type[BaseModel]) -> Schema:
     generated = model.model_json_schema(by_alias=True, schema_generator=_Generator)
     definitions = generated.get("$defs", {})
     properties = {
-        name: found
-        for name, found in generated.get("properties", {}).items()
+        name: member
+        for name, member in generated.get("properties", {}).items()
         if name not in ("apiVersion", "kind", "metadata")
     }
     root = {**generated, "properties": properties}
@@ -55,19 +55,21 @@ def _convert(schema: Schema, definitions: Schema, inside: tuple[str, ...]) -> Sc
         return _convert({**schema["allOf"][0], **rest}, definitions, inside)
     if "anyOf" in schema or "oneOf" in schema:
         return _choice(schema, definitions, inside)
-    found = {key: schema[key] for key in _KEPT if key in schema}
+    converted = {key: schema[key] for key in _KEYWORDS if key in schema}
     if "const" in schema:
-        found["enum"] = [schema["const"]]
-    if found.get("format", "") not in _FORMATS:
-        found.pop("format", None)
-    _bounds(schema, found)
-    _children(schema, found, definitions=definitions, inside=inside)
+        converted["enum"] = [schema["const"]]
+    if converted.get("format", "") not in _FORMATS:
+        converted.pop("format", None)
+    _bounds(schema, converted)
+    _children(schema, converted, definitions=definitions, inside=inside)
     if schema.get("default"):
-        found["default"] = schema["default"]
-    found.update({key: value for key, value in schema.items() if key.startswith("x-kubernetes-")})
-    if "type" not in found and "x-kubernetes-int-or-string" not in found:
-        found["x-kubernetes-preserve-unknown-fields"] = True
-    return found
+        converted["default"] = schema["default"]
+    converted.update(
+        {key: value for key, value in schema.items() if key.startswith("x-kubernetes-")}
+    )
+    if "type" not in converted and "x-kubernetes-int-or-string" not in converted:
+        converted["x-kubernetes-preserve-unknown-fields"] = True
+    return converted
 
 
 def _referred(schema: Schema, definitions: Schema, inside: tuple[str, ...]) -> Schema:
@@ -90,29 +92,29 @@ def _choice(schema: Schema, definitions: Schema, inside: tuple[str, ...]) -> Sch
     return _convert(rest, definitions, inside)
 
 
-def _bounds(schema: Schema, found: Schema) -> None:
+def _bounds(schema: Schema, converted: Schema) -> None:
     """Copy the numeric exclusive bounds of JSON Schema in the notation of OpenAPI 3.0."""
     for bound in ("minimum", "maximum"):
         exclusive = f"exclusive{bound.capitalize()}"
         if exclusive in schema:
-            found[bound] = schema[exclusive]
-            found[exclusive] = True
+            converted[bound] = schema[exclusive]
+            converted[exclusive] = True
 
 
 def _children(
-    schema: Schema, found: Schema, *, definitions: Schema, inside: tuple[str, ...]
+    schema: Schema, converted: Schema, *, definitions: Schema, inside: tuple[str, ...]
 ) -> None:
     if "properties" in schema:
-        found["properties"] = {
+        converted["properties"] = {
             name: _convert(child, definitions, inside)
             for name, child in schema["properties"].items()
         }
     if schema.get("required"):
-        found["required"] = list(schema["required"])
+        converted["required"] = list(schema["required"])
     if "items" in schema:
-        found["items"] = _convert(schema["items"], definitions, inside)
+        converted["items"] = _convert(schema["items"], definitions, inside)
     additional = schema.get("additionalProperties")
     if isinstance(additional, dict):
-        found["additionalProperties"] = _convert(additional, definitions, inside)
+        converted["additionalProperties"] = _convert(additional, definitions, inside)
     elif additional is True and "properties" not in schema:
-        found["x-kubernetes-preserve-unknown-fields"] = True
+        converted["x-kubernetes-preserve-unknown-fields"] = True

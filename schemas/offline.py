@@ -127,8 +127,10 @@ class Kinds:
     @classmethod
     def builtin(cls, minor: int = releases.NEWEST.minor) -> "Kinds":
         """The built-in kinds of a minor of Kubernetes."""
-        known = builtin.definitions(minor)
-        return cls({(found.group, found.names.kind): found for found in known})
+        definitions = builtin.definitions(minor)
+        return cls(
+            {(definition.group, definition.names.kind): definition for definition in definitions}
+        )
 
     def define(self, documents: Iterable[Document]) -> Iterator[Finding]:
         """Add the kinds that CRDs among the documents define; yields the errors of these CRDs."""
@@ -148,11 +150,11 @@ class Kinds:
 
     def check(self, documents: Iterable[Document]) -> Iterator[Finding]:
         """Yields all findings about the objects; first adds the kinds of CRDs among them."""
-        found = list(_objects(documents))
-        for read in found:
+        objects = list(_objects(documents))
+        for read in objects:
             if isinstance(read, _Read) and read.group_kind == CRD:
                 yield from self._define(read)
-        for read in found:
+        for read in objects:
             if isinstance(read, Finding):
                 yield read
             elif read.group_kind != CRD:
@@ -184,8 +186,8 @@ class Kinds:
         gvk = GVK.of(read.value.get("apiVersion") or "", read.value["kind"])
         custom = self.defined.get((gvk.group, gvk.kind))
         own = None if custom is not None else self._declared(gvk)
-        known = self.definitions.get((gvk.group, gvk.kind)) if own is None else own.definition
-        definition = custom or known
+        supported = self.definitions.get((gvk.group, gvk.kind)) if own is None else own.definition
+        definition = custom or supported
         version = definition.version(gvk.version) if definition is not None else None
         if definition is None or version is None:
             text = f'no matches for kind "{gvk.kind}" in version "{gvk.api_version}"'
@@ -231,9 +233,9 @@ class Kinds:
                 mutate(obj, old)
                 served.schema.default(obj)
             yield from _strict(read, unknown)
-            shown = empties.show(obj, sent)
+            restored = empties.show(obj, sent)
             errors, warnings = _judged(context, strategy, obj, old)
-            empties.hide(shown)
+            empties.hide(restored)
         except DecodeError as error:
             yield _finding(read, UNREADABLE, str(error))
             return
@@ -375,8 +377,8 @@ _UNKNOWN = re.compile(r'unknown field "(.*)"', re.DOTALL)
 def _strict(read: _Read, texts: Iterable[str]) -> Iterator[Finding]:
     for text in texts:
         match = _UNKNOWN.fullmatch(text)
-        found = _finding(read, UNREADABLE, text, match[1] if match else "")
-        yield replace(found, warns=True)
+        finding = _finding(read, UNREADABLE, text, match[1] if match else "")
+        yield replace(finding, warns=True)
 
 
 def _finding(

@@ -125,14 +125,14 @@ def parse(text: str) -> Quantity:
     """`ParseQuantity`. Raises ValueError with the text of upstream."""
     if text == "0":
         return ZERO
-    found = _shape().fullmatch(text)
-    if not text or found is None:
+    match = _shape().fullmatch(text)
+    if not text or match is None:
         raise ValueError(FORMAT_WRONG)
     if len(text) > _DIGITS_MAX:
         raise ValueError(NUMERIC_WRONG)
-    negative = found[1] == "-"
-    whole, fraction = found[3] or "0", found[4] or ""
-    base, exponent, notation = _interpret(found[5])
+    negative = match[1] == "-"
+    whole, fraction = match[3] or "0", match[4] or ""
+    base, exponent, notation = _interpret(match[5])
     small = _small(whole, fraction, (exponent, notation))
     if small is not None:
         value, scale = small

@@ -7,7 +7,7 @@ a minor, so code that serves a request does not look up the minor.
 import re
 from typing import NamedTuple
 
-_ASKED = re.compile(r"v?1\.(\d+)(?:\.(\d+))?", re.ASCII)
+_RELEASE = re.compile(r"v?1\.(\d+)(?:\.(\d+))?", re.ASCII)
 _RANGE = re.compile(r"(?:1\.(\d+))?\.\.(?:1\.(\d+))?", re.ASCII)
 
 
@@ -41,18 +41,18 @@ def parse(text: str) -> Release:
     """
     if not text:
         return NEWEST
-    asked = _ASKED.fullmatch(text)
-    found = {each.minor: each for each in RECORDED}.get(int(asked[1])) if asked else None
-    if asked is None or found is None:
-        known = ", ".join(f"1.{each.minor}" for each in RECORDED)
-        raise ValueError(f"{text!r} is not a supported version of Kubernetes; use one of {known}")
-    return found if asked[2] is None else Release(found.minor, int(asked[2]))
+    match = _RELEASE.fullmatch(text)
+    release = {each.minor: each for each in RECORDED}.get(int(match[1])) if match else None
+    if match is None or release is None:
+        minors = ", ".join(f"1.{each.minor}" for each in RECORDED)
+        raise ValueError(f"{text!r} is not a supported version of Kubernetes; use one of {minors}")
+    return release if match[2] is None else Release(release.minor, int(match[2]))
 
 
 def holds(span: str, minor: int) -> bool:
     """Whether a minor is in a range: `1.33..`, `..1.34` or `1.33..1.34`. Raises ValueError."""
-    found = _RANGE.fullmatch(span)
-    if found is None:
+    match = _RANGE.fullmatch(span)
+    if match is None:
         raise ValueError(f"{span!r} is not a range of versions such as 1.33..1.35")
-    first, last = found.groups()
+    first, last = match.groups()
     return int(first or 0) <= minor <= int(last or minor)

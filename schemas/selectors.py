@@ -76,7 +76,7 @@ class _Parser:
         return token
 
     def parse(self) -> tuple[Requirement, ...]:
-        found = []
+        requirements = []
         while True:
             token = self._peek()
             if token in _SYMBOLS - {"!"}:
@@ -85,7 +85,7 @@ class _Parser:
                 )
             if not token:
                 break
-            found.append(self._requirement())
+            requirements.append(self._requirement())
             token = self._take()
             if not token:
                 break
@@ -94,7 +94,7 @@ class _Parser:
             after = self._peek()
             if after in _SYMBOLS - {"!"} or not after:
                 raise status.bad_request(f"found '{after}', expected: identifier after ','")
-        return tuple(sorted(found, key=lambda requirement: requirement.key))
+        return tuple(sorted(requirements, key=lambda requirement: requirement.key))
 
     def _requirement(self) -> Requirement:
         negated = self._peek() == "!"
@@ -163,15 +163,15 @@ class _Parser:
                     values.append("")
                 expect_value = True
             elif not token or token in _SYMBOLS or not expect_value:
-                wanted = "',', ')' or identifier" if expect_value else "',' or ')'"
-                raise _unparsed(f"found '{token}', expected: {wanted}")
+                expected = "',', ')' or identifier" if expect_value else "',' or ')'"
+                raise _unparsed(f"found '{token}', expected: {expected}")
             else:
                 values.append(token)
                 expect_value = False
 
 
-def _unparsed(why: str) -> status.StatusError:
-    return status.bad_request(f"unable to parse requirement: {why}")
+def _unparsed(message: str) -> status.StatusError:
+    return status.bad_request(f"unable to parse requirement: {message}")
 
 
 class FieldTerm(NamedTuple):
@@ -319,8 +319,8 @@ def _field_matcher(term: FieldTerm, field: SelectableField) -> Matcher:
     paths, zero = tuple(field.path.split("|")), field.zero
 
     def matches(obj: Object) -> bool:
-        found = next((text for path in paths if (text := field_value(obj, path))), zero)
-        return (found == term.value) is not term.negated
+        value = next((text for path in paths if (text := field_value(obj, path))), zero)
+        return (value == term.value) is not term.negated
 
     return matches
 

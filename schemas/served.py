@@ -41,9 +41,11 @@ class Served:
     @cached_property
     def schema(self) -> "structural.CompiledSchema":
         """Pruning, defaulting and validation, loaded with the first custom object."""
-        made = structural.CompiledSchema(self.version.schema, minor=self.definition.minor)
-        self.is_costly = made.node.holds("x-kubernetes-validations") and _loops(self.version.schema)
-        return made
+        schema = structural.CompiledSchema(self.version.schema, minor=self.definition.minor)
+        self.is_costly = schema.node.holds("x-kubernetes-validations") and _loops(
+            self.version.schema
+        )
+        return schema
 
     @cached_property
     def rules(self) -> "cel.RuleSet | None":

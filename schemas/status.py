@@ -58,7 +58,7 @@ class StatusError(Exception):
         self.message = message
         self.details = details
         self.headers: dict[str, str] = {}
-        self.why = ""
+        self.bare_message = ""
         """The cause without the fixed text around it, if the message has such a text."""
         self.metadata: Object = {}
         """ListMeta of the Status: the continue token of an expired list."""
@@ -151,15 +151,15 @@ def conflict(group: str, resource: str, name: str, reason_text: str = STALE) -> 
 
 
 def wrong_uid(
-    group: str, resource: str, name: str, key: str, wanted: str, found: str
+    group: str, resource: str, name: str, key: str, expected: str, actual: str
 ) -> StatusError:
     """409 with the text of the store: the object at a key has another uid."""
-    why = (
+    message = (
         f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, "
-        f"AdditionalErrorMsg: Precondition failed: UID in precondition: {wanted}, "
-        f"UID in object meta: {found}"
+        f"AdditionalErrorMsg: Precondition failed: UID in precondition: {expected}, "
+        f"UID in object meta: {actual}"
     )
-    return conflict(group, resource, name, why)
+    return conflict(group, resource, name, message)
 
 
 def apply_conflict(causes: Sequence[Object], message: str) -> StatusError:
@@ -201,10 +201,10 @@ def _of_errors(
     return error
 
 
-def add(refusal: StatusError, found: Sequence[FieldError]) -> None:
+def add(refusal: StatusError, added: Sequence[FieldError]) -> None:
     """Add field errors to the message and causes of an error (see `fielderrors.within_limits`)."""
-    before, errors = joined(refusal.field_errors), [*refusal.field_errors, *found]
-    if found and refusal.details is not None and refusal.message.endswith(before):
+    before, errors = joined(refusal.field_errors), [*refusal.field_errors, *added]
+    if added and refusal.details is not None and refusal.message.endswith(before):
         causes, _, _ = within_limits(errors)
         refusal.message = refusal.message.removesuffix(before) + joined(errors)
         refusal.details["causes"] = causes

@@ -31,8 +31,8 @@ class User(NamedTuple):
         """authentication/v1 UserInfo, without empty members."""
         extra = {key: list(values) for key, values in self.extra}
         groups = list(self.groups)
-        found = {"username": self.name, "uid": self.uid, "groups": groups, "extra": extra}
-        return {key: value for key, value in found.items() if value}
+        info = {"username": self.name, "uid": self.uid, "groups": groups, "extra": extra}
+        return {key: value for key, value in info.items() if value}
 
 
 _NOBODY = User("")

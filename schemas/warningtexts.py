@@ -18,19 +18,19 @@ def limited(texts: Iterable[str]) -> list[str]:
     If they exceed MAX_TOTAL together, each is cut to MAX_SHORTENED characters, and warnings after
     the limit are dropped.
     """
-    found, least = [], 0
+    usable, least = [], 0
     for text in dict.fromkeys(texts):
         if text and not _CONTROL.search(text):
-            found.append(text)
+            usable.append(text)
             least += min(len(text), MAX_SHORTENED)
             if least > MAX_TOTAL:  # later texts are not sent, and there can be many
                 break
-    if sum(map(len, found)) <= MAX_TOTAL:
-        return found
-    shown, written = [], 0
-    for text in found:
+    if sum(map(len, usable)) <= MAX_TOTAL:
+        return usable
+    shortened, written = [], 0
+    for text in usable:
         if written >= MAX_TOTAL:
             break
-        shown.append(text[:MAX_SHORTENED])
-        written += len(shown[-1])
-    return shown
+        shortened.append(text[:MAX_SHORTENED])
+        written += len(shortened[-1])
+    return shortened

@@ -69,7 +69,7 @@ class Wording:
     """Whether objects have a protobuf form."""
     is_routed: ClassVar[bool] = False
     """Whether a router checks paths and Accept headers before the kind's handlers."""
-    tells_empty_continue: ClassVar[bool] = True
+    writes_empty_continue: ClassVar[bool] = True
     """Whether the metadata of the last page of a list has `continue: ""`."""
     items_have_type: ClassVar[bool] = True
     """Whether items of a list have apiVersion and kind."""
@@ -139,10 +139,10 @@ class Wording:
         """Check that a patched object has the type of the path. Raises StatusError 400 or 422."""
         self.check_version(served, obj)
         if obj.get("kind") != served.kind:
-            found, metadata = _text(obj, "kind"), obj.get("metadata")
-            error = fielderrors.invalid("kind", found, f"must be {served.kind}")
+            kind, metadata = _text(obj, "kind"), obj.get("metadata")
+            error = fielderrors.invalid("kind", kind, f"must be {served.kind}")
             name = _text(metadata, "name") if isinstance(metadata, dict) else ""
-            raise status.invalid(served.gvk.group, found, name, [error])
+            raise status.invalid(served.gvk.group, kind, name, [error])
 
     def refusal(self, error: StatusError) -> StatusError:
         """The error with the texts of this wording; may change it in place."""
@@ -196,8 +196,8 @@ class Wording:
 
     def scale_selector(self, gvr: GVR, obj: Object, paths: Scale) -> str:
         """The selector of an object's Scale, "" without one."""
-        found = read_path(obj, paths.label_selector) if paths.label_selector else None
-        return found if isinstance(found, str) else ""
+        selector = read_path(obj, paths.label_selector) if paths.label_selector else None
+        return selector if isinstance(selector, str) else ""
 
     def negative_replicas(self, served: Served, name: str, replicas: int) -> StatusError:
         """422 of a Scale with negative replicas."""
@@ -240,9 +240,9 @@ class _Python(Wording):
             _name_the_taken(error.details)
         causes: Sequence[Object] = (error.details or {}).get("causes", ())
         room = fielderrors.LONGEST
-        for cause, found in zip_longest(causes, error.field_errors[: len(causes)]):
-            if found is not None:
-                item = found.item()
+        for cause, field_error in zip_longest(causes, error.field_errors[: len(causes)]):
+            if field_error is not None:
+                item = field_error.item()
                 item.pop("field", None)
                 room -= len(gotext.compact_json(item.get("badValue")))
                 if room < 0:
@@ -264,7 +264,7 @@ class _Kubernetes(Wording):
     any_application = False
     has_messages = True
     is_routed = True
-    tells_empty_continue = False
+    writes_empty_continue = False
     items_have_type = False
     columns_have_name = True
     scale_needs_replicas = False
@@ -334,8 +334,8 @@ class _Kubernetes(Wording):
         )
 
     def schema_of(self, definition: Definition, version: str) -> str:
-        known = table.table(definition.minor).of(definition.gvk(version))
-        return known or super().schema_of(definition, version)
+        name = table.table(definition.minor).of(definition.gvk(version))
+        return name or super().schema_of(definition, version)
 
     def part_of(self, definition: Definition, version: str, part: Subresource) -> tuple[str, GVK]:
         group = part.group if part.version else definition.group
@@ -370,8 +370,8 @@ def _name_the_taken(details: Object) -> None:
 
 def name_taken(name: str) -> FieldError:
     """The field error for an existing name, with the text documented for kinds with live checks."""
-    why = f"resource with name '{name}' already exists"
-    return fielderrors.duplicate("metadata.name", name, why)
+    message = f"resource with name '{name}' already exists"
+    return fielderrors.duplicate("metadata.name", name, message)
 
 
 EXTENSIONS, PYTHON, KUBERNETES = Wording(), _Python(), _Kubernetes()

@@ -155,10 +155,10 @@ async def read_delete_options(request: web.BaseRequest, worker: Worker) -> Objec
     try:
         value = await worker.run(len(body), decode_kind, body, media, "DeleteOptions")
     except status.StatusError as error:
-        if not error.why:
+        if not error.bare_message:
             raise
         # other requests add a prefix to the decoder's text, deletions do not
-        raise status.bad_request(error.why) from error
+        raise status.bad_request(error.bare_message) from error
     kind, version = value.get("kind"), value.get("apiVersion") or ""
     if kind and kind != "DeleteOptions":
         raise status.bad_request(
@@ -212,5 +212,5 @@ def decode_protobuf(data: bytes, gvk: GVK) -> Object:
         return protobuf.envelopes.decode(data, gvk)
     except protobuf.wire.WireError as error:
         refusal = bodies.cannot_handle(gvk.api_version, gvk.kind, gvk.kind, str(error))
-        refusal.why = str(error)
+        refusal.bare_message = str(error)
         raise refusal from error

@@ -62,7 +62,7 @@ class Page(NamedTuple):
         """Return the ListMeta. Custom resources include an empty continue, built-in kinds omit
         it."""
         meta: Object = {}
-        if self.token or call.resource.wording.tells_empty_continue:
+        if self.token or call.resource.wording.writes_empty_continue:
             meta["continue"] = self.token
         if self.remaining is not None:
             meta["remainingItemCount"] = self.remaining

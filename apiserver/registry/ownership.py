@@ -71,7 +71,7 @@ def may_wait(write: WriteRequest, chain: Chain) -> bool:
     return (
         write.old is None
         and obj is not None
-        and write.call.resource.definition.late_ownership
+        and write.call.resource.definition.defers_ownership
         and _NEVER_FIRST.isdisjoint(obj["metadata"])
         and chain.only_refuses(write)
     )

@@ -173,7 +173,7 @@ def _apply_patch(obj: Object, operations: list[Any]) -> Object:
     try:
         return patches.apply_json_patch(obj, operations)[0]
     except patches.JSONPatchFailure as error:
-        raise status.internal_error(error.why) from error
+        raise status.internal_error(error.bare_message) from error
     except status.StatusError as error:
         raise status.internal_error(error.message) from error
 

@@ -27,7 +27,7 @@ def to_definition(crd: Object) -> Definition:
         versions=tuple(_version(version, spec) for version in spec["versions"]),
         namespaced=spec["scope"] == "Namespaced",
         origin=Origin.CUSTOM,
-        late_ownership=True,
+        defers_ownership=True,
         webhook=(spec.get("conversion") or {}).get("webhook"),
         terminating=conditions.is_true(status, conditions.TERMINATING),
     )

@@ -51,13 +51,13 @@ def apply_json_patch(obj: Object, operations: Any) -> tuple[Object, list[str]]:
 
 
 class JSONPatchFailure(status.StatusError):
-    """A 422 for an operation that fails; `why` is the text of evanphx, which only patches of
-    webhooks show."""
+    """A 422 for an operation that fails; `bare_message` is the text of evanphx, which only patches
+    of webhooks show."""
 
-    def __init__(self, why: str) -> None:
+    def __init__(self, bare_message: str) -> None:
         message = "the server rejected our request due to an error in our request"
         super().__init__(422, status.Reason.INVALID, message, details={})
-        self.why = why
+        self.bare_message = bare_message
 
 
 def _checked(operations: Any) -> list[Object]:

@@ -88,7 +88,7 @@ def _check_typed(obj: Object, typed: TypedSchema) -> None:
 
 def _failure_message(expression: Expression, error: Exception) -> str:
     if isinstance(error, JSONPatchFailure):
-        return f"JSON Patch: {error.why}"
+        return f"JSON Patch: {error.bare_message}"
     if not isinstance(error, CelError):
         return str(error)
     return f"expression '{expression.text}' resulted in error: {error}"

@@ -270,6 +270,6 @@ def _kind(
         (Version(version, schema=schema, columns=(*columns, age)),),
         namespaced=namespaced,
         origin=Origin.PYTHON,
-        late_ownership=True,
+        defers_ownership=True,
     )
     return SchemaKind(definition, lambda obj, old: check(obj))

@@ -155,4 +155,4 @@ def test_unknown_members_are_told():
 def test_a_failure_tells_why_in_the_words_of_evanphx(operation, why):
     with pytest.raises(JSONPatchFailure) as failure:
         patch.apply_json_patch({"n": 1, **LIST}, [operation])
-    assert failure.value.why == why
+    assert failure.value.bare_message == why
