@@ -212,8 +212,8 @@ def compile(  # noqa: A001 # as re.compile
         return None
 
     def matches(obj: Object) -> bool:
-        found = obj["metadata"].get("labels") or {}
-        return all(requirement.matches(found) for requirement in requirements) and all(
+        object_labels = obj["metadata"].get("labels") or {}
+        return all(requirement.matches(object_labels) for requirement in requirements) and all(
             condition(obj) for condition in conditions
         )
 

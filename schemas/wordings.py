@@ -407,5 +407,5 @@ def _another_version(actual: str, served: Served) -> StatusError:
 
 def _text(obj: Object, member: str) -> str:
     """A member as unstructured's GetName and GetKind return it: "" if it is not a string."""
-    found = obj.get(member)
-    return found if isinstance(found, str) else ""
+    text = obj.get(member)
+    return text if isinstance(text, str) else ""

@@ -76,7 +76,7 @@ class Compactor:
                 pass
             try:
                 await self.look()
-            except Exception as error:  # noqa: BLE001 - told, and tried again
+            except Exception as error:  # noqa: BLE001 - logged, and retried
                 await asyncio.sleep(failures.failed(error))
             else:
                 failures.worked()

@@ -136,9 +136,9 @@ class EntryCodec:
     def value(self, data: bytes) -> Value:
         """Return the object that these bytes encode, which is the same object as long as it is
         cached. Later calls return a new object."""
-        known = self._decoded.get(id(data))
-        if known is not None:
-            return known
+        cached = self._decoded.get(id(data))
+        if cached is not None:
+            return cached
         value = self._decoded[id(data)] = self.decode(data)
         self._order.append(data)
         self._bytes += len(data)

@@ -182,9 +182,9 @@ class BaseStore(ABC):
         revision = revision or self.revision
         await self._check_revision(revision)
         keys = Range(prefix, after, limit)
-        found = self._cache.page(keys, revision)
-        if found is not None:
-            return Page(*found, revision)
+        cached = self._cache.page(keys, revision)
+        if cached is not None:
+            return Page(*cached, revision)
         entries = self._entries(await self._log.at(keys, revision))
         if not limit:
             return Page(entries, 0, revision)
@@ -428,7 +428,7 @@ class Store(BaseStore):
                 unknown = newest > self.revision  # notifications include the writes of this process
                 if (unknown or self.failure) and await self._writer.catch_up(newest):
                     changed_at = clock()
-            except Exception as error:  # noqa: BLE001 - told, and tried again
+            except Exception as error:  # noqa: BLE001 - logged, and retried
                 self._lost = str(error)
                 await asyncio.sleep(failures.failed(error))
             else:
@@ -439,9 +439,9 @@ class Store(BaseStore):
 async def read(log: Log) -> Snapshot:
     """Return everything that an open log contains, up to the newest revision. Raises LogError."""
     while True:
-        found = await _read(log, (await log.horizon()).newest)
-        if found is not None:
-            return found
+        snapshot = await _read(log, (await log.horizon()).newest)
+        if snapshot is not None:
+            return snapshot
 
 
 async def _read(log: Log, until: int) -> Snapshot | None:
@@ -450,12 +450,12 @@ async def _read(log: Log, until: int) -> Snapshot | None:
     size = SNAPSHOT_PAGE if log.shared else sys.maxsize
     begun = None
     while True:
-        found = await log.missed(records[-1].revision if records else 0, size)
-        if begun is not None and found.compacted != begun:
+        missed = await log.missed(records[-1].revision if records else 0, size)
+        if begun is not None and missed.compacted != begun:
             return None
-        begun = found.compacted
-        records += found.records
-        if len(found.records) < size or records[-1].revision >= until:
+        begun = missed.compacted
+        records += missed.records
+        if len(missed.records) < size or records[-1].revision >= until:
             last = bisect_right(records, max(until, begun), key=attrgetter("revision"))
             return Snapshot(tuple(records[:last]), begun)
 

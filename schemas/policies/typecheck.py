@@ -23,15 +23,15 @@ def doubts(
         (name, _scope(spec.get("variables") or (), _shape(schema, "object"), shape))
         for name, schema in kinds
     ]
-    found = []
+    warnings = []
     for index, validation in enumerate(spec.get("validations") or ()):
         for member in ("expression", "messageExpression"):
             text = validation.get(member)
             problems = [_problem(text, name, scope) for name, scope in scopes] if text else []
             if any(problems):
                 place = f"spec.validations[{index}].{member}"
-                found.append({"fieldRef": place, "warning": "".join(problems)})
-    return found
+                warnings.append({"fieldRef": place, "warning": "".join(problems)})
+    return warnings
 
 
 def _shape(schema: Object, name: str) -> Shape:

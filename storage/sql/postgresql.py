@@ -85,9 +85,9 @@ class PostgresqlDatabase:
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
         self.name = f"postgresql://{parts.hostname or 'localhost'}{parts.path}"
-        kept = [pair for pair in parse_qsl(parts.query) if pair[0] != CACHE_SIZE]
+        parameters = [pair for pair in parse_qsl(parts.query) if pair[0] != CACHE_SIZE]
         scheme = parts.scheme.removesuffix("+asyncpg")
-        self._url = urlunsplit(parts._replace(scheme=scheme, query=urlencode(kept)))
+        self._url = urlunsplit(parts._replace(scheme=scheme, query=urlencode(parameters)))
         # 0 for poolers that use another connection for each transaction
         self._prepared = int(dict(parse_qsl(parts.query)).get(CACHE_SIZE, 100))
         self._ear = Lane(self, self._connect_ear)

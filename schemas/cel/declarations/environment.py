@@ -20,8 +20,8 @@ def functions(*libraries: Iterable[Overload]) -> dict[str, tuple[Overload, ...]]
 
 
 _NAMED_TYPES = {
-    known.name: known
-    for known in (
+    declared_type.name: declared_type
+    for declared_type in (
         types.BOOL, types.INT, types.UINT, types.DOUBLE, types.STRING, types.BYTES, types.NULL,
         types.TIMESTAMP, types.DURATION, types.TYPE, types.optional_of(types.DYN),
         types.LIST_DYN, types.map_of(types.DYN, types.DYN), types.IP, types.CIDR,

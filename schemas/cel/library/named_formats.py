@@ -108,9 +108,14 @@ def _constant(format: FormatValue) -> Impl:
 OVERLOADS: Final[tuple[Overload, ...]] = (
     *(
         Overload(
-            f"format.{name}", f"format.{name}", (), types.FORMAT, _constant(known), fails=False
+            f"format.{name}",
+            f"format.{name}",
+            (),
+            types.FORMAT,
+            _constant(format_value),
+            fails=False,
         )
-        for name, known in _FORMATS.items()
+        for name, format_value in _FORMATS.items()
     ),
     Overload(
         "format.named", "format-named", (STRING,), optional_of(types.FORMAT), named, fails=False
