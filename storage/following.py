@@ -23,9 +23,9 @@ def _ignore(_: object = None) -> None:
 class Following:
     """Calls `on_changes` with every new change under a prefix, before the response to its writer.
 
-    `anew` is called if changes were missed: after the store was read again, and after `on_changes`
-    has failed. If `anew` fails too, it replaces `on_changes` until it succeeds. Neither function
-    may block.
+    `on_relist` is called if changes were missed: after the store was read again, and after
+    `on_changes` has failed. If `on_relist` fails too, it replaces `on_changes` until it succeeds.
+    Neither function may block.
     """
 
     def __init__(
@@ -33,24 +33,24 @@ class Following:
         subscribe: Callable[[str], Subscription],
         prefix: str,
         on_changes: Deliver,
-        anew: Callable[[], None],
+        on_relist: Callable[[], None],
     ) -> None:
         self._subscribe = subscribe
         self._prefix = prefix
         self._on_changes = on_changes
-        self._anew = anew
+        self._on_relist = on_relist
         self._missed = False
         self._subscription = self._begin()
 
     @property
-    def over(self) -> bool:
+    def is_closed(self) -> bool:
         """Whether it receives no more changes, because it or the store was closed."""
         return self._subscription.is_closed
 
     def close(self) -> None:
         """Stop receiving changes. Can be called twice."""
         self._subscription.close()
-        self._on_changes = self._anew = _ignore
+        self._on_changes = self._on_relist = _ignore
 
     def _begin(self) -> Subscription:
         subscription = self._subscribe(self._prefix)
@@ -76,7 +76,7 @@ class Following:
     def _look(self) -> None:
         self._missed = True
         try:
-            self._anew()
+            self._on_relist()
         except Exception:
             logger.exception("who follows %s failed at all there is", self._prefix)
         else:

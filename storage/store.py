@@ -365,10 +365,12 @@ class Store(BaseStore):
                 raise
         return subscription
 
-    def follow(self, prefix: str, on_changes: Deliver, *, anew: Callable[[], None]) -> Following:
+    def follow(
+        self, prefix: str, on_changes: Deliver, *, on_relist: Callable[[], None]
+    ) -> Following:
         """Call `on_changes` with every change under a prefix from now on; see Following. Raises
         Closed."""
-        return Following(self.subscribe, prefix, on_changes, anew)
+        return Following(self.subscribe, prefix, on_changes, on_relist)
 
     @property
     def shared(self) -> bool:

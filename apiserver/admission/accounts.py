@@ -94,7 +94,7 @@ class ServiceAccounts(Plugin):
 
     async def _appears(self, key: str) -> None:
         there = asyncio.Event()
-        following = self._store.follow(key, lambda changes: there.set(), anew=there.set)
+        following = self._store.follow(key, lambda changes: there.set(), on_relist=there.set)
         with closing(following):
             try:
                 async with asyncio.timeout(PATIENCE):

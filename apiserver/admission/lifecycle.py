@@ -22,7 +22,7 @@ class NamespaceLifecycle(Plugin):
         self._store = store
         self._alive: set[str] = set()
         """Namespaces that were checked successfully since the last change of any namespace."""
-        store.follow(_PREFIX, self._forget, anew=self._forget)
+        store.follow(_PREFIX, self._forget, on_relist=self._forget)
 
     def _forget(self, changes: object = None) -> None:
         self._alive.clear()

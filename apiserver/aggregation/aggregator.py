@@ -53,7 +53,7 @@ class Aggregator:
 
     def start(self) -> None:
         """Start to follow APIServices. Requests are forwarded after this returns."""
-        self._subscription = self._store.follow(PREFIX, self._deliver, anew=self._read)
+        self._subscription = self._store.follow(PREFIX, self._deliver, on_relist=self._read)
         self._read()
 
     async def close(self) -> None:

@@ -27,7 +27,7 @@ class Faults:
         self.rules: faults.rules.Rules | None = None
         if store.count(_PREFIX):
             self._read()
-        self._subscription = store.follow(_PREFIX, self._on_changes, anew=self._read)
+        self._subscription = store.follow(_PREFIX, self._on_changes, on_relist=self._read)
 
     def close(self) -> None:
         """Stop following the store."""

@@ -59,7 +59,7 @@ class Selections:
         for name, value, wanted in _terms(labels, fields):
             place = (call.resource, call.served, name)
             index = self._indexes.pop(place, None)
-            if index is not None and index.over:
+            if index is not None and index.is_closed:
                 index = None
             if index is None and self._is_often(place):
                 index = _Index(self._store, prefix, self._reader(call, value))
@@ -122,13 +122,13 @@ class _Index:
         self._keys: dict[str, dict[str, None]] = {}
         self.complete = False
         # From here on every change arrives; existing objects are read in slices.
-        self._following = store.follow(prefix, self._hear, anew=self.close)
+        self._following = store.follow(prefix, self._hear, on_relist=self.close)
         self._filling = asyncio.create_task(self._fill(store.list(prefix)))
 
     @property
-    def over(self) -> bool:
+    def is_closed(self) -> bool:
         """Whether changes no longer arrive. Such an index must be replaced."""
-        return self._following.over
+        return self._following.is_closed
 
     def close(self) -> None:
         """Stop following the store."""

@@ -21,7 +21,7 @@ class StoreCache(Generic[T]):
         """Contains the value; empty if the value must be computed again."""
         self._listeners: tuple[Callable[[], None], ...] = ()
         for prefix in prefixes:
-            store.follow(prefix, self._changed, anew=self._changed)
+            store.follow(prefix, self._changed, on_relist=self._changed)
 
     @property
     def value(self) -> T:

@@ -60,7 +60,7 @@ def services_of(store: Store, cidr: str, minor: int) -> Strategy:
             is_deleted = change.type == "DELETED"
             allocator.change(previous, None if is_deleted else change.entry.value)
 
-    store.follow(prefix, on_changes, anew=load)
+    store.follow(prefix, on_changes, on_relist=load)
     load()
     return strategies.services.Services(builtin.by_name(minor)["", "services"], allocator)
 

@@ -78,7 +78,9 @@ class LiveCatalog:
             self._send_stored(follower)
         self._followers.append(entry)
         if self._subscription is None:
-            self._subscription = self._store.follow(keys.ROOT, self._deliver, anew=self._begin_anew)
+            self._subscription = self._store.follow(
+                keys.ROOT, self._deliver, on_relist=self._begin_anew
+            )
             # an item contains the usual version of its kind
             self._unsubscribe = self._resources.subscribe(self._items.clear)
         return lambda: self._end(entry)

@@ -29,4 +29,4 @@ def serve_stored(
                 serve({**change.entry.value})
 
     # the controller then lists again, and serves the definitions that it finds
-    return store.follow(_PREFIX, on_changes, anew=forget)
+    return store.follow(_PREFIX, on_changes, on_relist=forget)

@@ -67,7 +67,7 @@ class OtherServers:
         self._store = store
         self._manager = manager
         self._stored_revision = self._served_revision = 0  # revisions of the newest definition
-        self._subscription = store.follow(DEFINITIONS, self._on_changes, anew=self._on_reset)
+        self._subscription = store.follow(DEFINITIONS, self._on_changes, on_relist=self._on_reset)
         self._has_queried = False  # in this turn
         self._is_current = False  # as the first of this turn found it
 

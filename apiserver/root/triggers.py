@@ -37,7 +37,7 @@ class Triggers:
     def start(self) -> None:
         """Check the stored objects, and follow the store."""
         self._subscription = self._store.follow(
-            keys.ROOT, self._on_changes, anew=self._check_stored
+            keys.ROOT, self._on_changes, on_relist=self._check_stored
         )
         self._check_stored()
 

@@ -276,7 +276,7 @@ async def _start(server: APIServer, plan: Plan, log: TestLog) -> Following:
     except BaseException:
         await server.stop()
         raise
-    return server.store.follow(keys.ROOT, log.hear_changes, anew=log.miss_changes)
+    return server.store.follow(keys.ROOT, log.hear_changes, on_relist=log.miss_changes)
 
 
 async def _stop(server: APIServer, subscription: Following) -> None:

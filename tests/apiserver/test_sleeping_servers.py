@@ -159,7 +159,9 @@ async def test_all_who_follow_the_store_look_anew_and_go_on(
             async with aiohttp.ClientSession() as web:
                 await web.get(f"{here.url}{MAPS}?labelSelector=a%3Db")
         await here.client.create(SERVICE)
-        mine = [each for each in made if not each.over and each._subscribe == here.store.subscribe]
+        mine = [
+            each for each in made if not each.is_closed and each._subscribe == here.store.subscribe
+        ]
         lasting = {place for place in places("follow") if place[0] not in WAIT_FOR_ONE}
         assert {made[each] for each in mine} >= lasting
         async with asleep(here.store, there.store):
@@ -167,7 +169,7 @@ async def test_all_who_follow_the_store_look_anew_and_go_on(
         assert set(told) >= set(mine), "each is told once that it missed something"
         assert len(told) == len(set(told))
         assert log.gaps == 1
-        lost = {made[each][0] for each in mine if each.over}
+        lost = {made[each][0] for each in mine if each.is_closed}
         assert lost == {"selections.py"}, "an index is made again when it is asked for"
 
 

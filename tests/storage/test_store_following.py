@@ -20,7 +20,7 @@ class Keeper:
         self.keys: set[str] = set()
         self.fails_at = ""
         self.looks = 0
-        self.following = store.follow("/r/", self.hear, anew=self.look)
+        self.following = store.follow("/r/", self.hear, on_relist=self.look)
         self.look()
 
     def hear(self, changes: Sequence[Change]) -> None:
@@ -58,12 +58,12 @@ async def test_who_closes_hears_no_more(store: Store, keeper: Keeper):
     keeper.following.close()
     await store.create("/r/a", {})
     assert keeper.keys == set()
-    assert keeper.following.over
+    assert keeper.following.is_closed
 
 
 async def test_the_end_of_the_store_is_the_end(store: Store, keeper: Keeper):
     await store.close()
-    assert keeper.following.over
+    assert keeper.following.is_closed
     assert keeper.looks == 1
 
 
@@ -114,4 +114,4 @@ async def test_a_store_that_ends_while_it_reads_anew_still_writes_what_waits(sha
     await closing
     (entry,) = await waiting
     assert entry.revision == last.revision + 1
-    assert keeper.following.over
+    assert keeper.following.is_closed
