@@ -189,7 +189,9 @@ class Elector:
                 deadline = self._timing.deadline
                 logger.warning("the lease was not renewed for %g s: this server rests", deadline)
             else:
-                logger.warning("this server leads no more; %s does", self.holder or "nobody known")
+                logger.warning(
+                    "this server no longer leads; the leader is %s", self.holder or "unknown"
+                )
             await on_stopped_leading()
         if term != self._term and term is not None:
             logger.debug("this server leads: %s", term.holder)

@@ -138,7 +138,9 @@ class _RunningController:
         try:
             keys = list(watch.keys(change))
         except Exception:  # a single malformed object must not stop the informer
-            logger.exception("%s cannot tell whom a change concerns", self.controller.name)
+            logger.exception(
+                "%s cannot find the objects that a change concerns", self.controller.name
+            )
             return
         if self.controller.gives_time and _is_new(change):
             own = Key.of(change.object)

@@ -58,7 +58,7 @@ class Following:
         return subscription
 
     def _resubscribe(self, error: StorageError) -> None:
-        logger.debug("what happened under %s was missed: %s", self._prefix, error)
+        logger.debug("changes under %s were missed: %s", self._prefix, error)
         with contextlib.suppress(Closed):  # a store that is being closed needs no new subscription
             self._subscription = self._begin()
             self._look()
@@ -68,7 +68,7 @@ class Following:
             try:
                 self._on_changes(changes)
             except Exception:
-                logger.exception("who follows %s failed at a change", self._prefix)
+                logger.exception("a follower of %s failed to process changes", self._prefix)
             else:
                 return
         self._look()
@@ -78,6 +78,6 @@ class Following:
         try:
             self._on_relist()
         except Exception:
-            logger.exception("who follows %s failed at all there is", self._prefix)
+            logger.exception("a follower of %s failed to process its relist", self._prefix)
         else:
             self._missed = False

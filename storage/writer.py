@@ -319,7 +319,7 @@ class Writer:
                 raise _Behind
             if page.newest < self._cache.revision:
                 logger.error(
-                    "the log went back from revision %d to %d: what lay between is lost, and "
+                    "the log went back from revision %d to %d: the changes between are lost, and "
                     "everything is read anew", self._cache.revision, page.newest,
                 )  # fmt: skip
                 raise _Behind

@@ -40,8 +40,8 @@ class Mutator(BoundPolicies):
         invoked = attributes.rounds_of("MutatingAdmissionPolicy")
         served = call.resource.versions[version]
         for params in await self.params(policy, binding, call):
-            whom = policy.name, binding["metadata"]["name"], _params_key(params)
-            if not invoked.needs_call(whom):
+            mutation = policy.name, binding["metadata"]["name"], _params_key(params)
+            if not invoked.needs_call(mutation):
                 continue
             values = {**await self.values(attributes, version), "params": params}
             before = values["object"]
@@ -55,7 +55,7 @@ class Mutator(BoundPolicies):
                 obj.update(fresh)
                 invoked.mark_changed()
             if policy.reinvoked:
-                invoked.mark_called(whom)
+                invoked.mark_called(mutation)
 
 
 def _params_key(params: Object | None) -> tuple[str, str]:

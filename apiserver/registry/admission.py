@@ -49,13 +49,13 @@ class PluginRounds:
         """End the plugin's part of a round. `obj` is the object that it returns."""
         self._output = orjson.dumps(obj)
 
-    def needs_call(self, whom: Hashable) -> bool:
+    def needs_call(self, hook: Hashable) -> bool:
         """Return whether the plugin calls this hook in this round."""
-        return not self._rounds.is_reinvocation or whom in self._due
+        return not self._rounds.is_reinvocation or hook in self._due
 
-    def mark_called(self, whom: Hashable) -> None:
+    def mark_called(self, hook: Hashable) -> None:
         """Note the call of a hook with `reinvocationPolicy: IfNeeded`."""
-        self._called.add(whom)
+        self._called.add(hook)
 
     def mark_changed(self) -> None:
         """Note that a hook changed the object: request a second round for the hooks before it."""

@@ -108,7 +108,7 @@ class LiveCatalog:
                 if each.includes_stored:
                     self._send_stored(each.follower)
             except Exception:  # as below
-                logger.exception("a follower of all changes failed at all there is")
+                logger.exception("a follower of all changes failed to process its relist")
 
     def _deliver(self, changes: Sequence[Change]) -> None:
         for change in changes:
@@ -118,7 +118,10 @@ class LiveCatalog:
                     try:
                         each.follower(step)
                     except Exception:  # an error of one controller must not affect the others
-                        logger.exception("a follower of all changes failed at %s", step.item.key)
+                        logger.exception(
+                            "a follower of all changes failed to process the change of %s",
+                            step.item.key,
+                        )
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
         return self._resources.subscribe(listener)

@@ -428,7 +428,7 @@ class _Stream:
         try:
             self._tell_changes(changes, shared_frames)
         except Exception:
-            logger.exception("a change cannot be told and its watch ends")
+            logger.exception("a change cannot be sent, so its watch ends")
             self.stop()
             return
         if not self._ended and self._sink.get_write_buffer_size() > HIGH_WATER:

@@ -115,7 +115,7 @@ async def test_a_change_that_cannot_be_told_ends_that_watch_alone(
     await server.client.create(config_map("b"))
     assert await table.read() == b""
     assert await names(other, 2) == ["a", "b"]
-    assert "a change cannot be told" in caplog.text
+    assert "a change cannot be sent" in caplog.text
     caplog.clear()  # expected
 
 
