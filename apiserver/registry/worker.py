@@ -95,9 +95,9 @@ class Worker:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _yields(self, write: Write) -> bool:
-        """Return whether it is the turn of other writes: another task ran the last computation. A
-        task that runs alone does not wait. The id of a task that has ended can be that of a new
-        one, which then does not wait either."""
+        """Note the task of a computation. Returns whether other writes come first, because another
+        task ran the last computation: a task that runs alone does not wait. The id of a task that
+        has ended can be that of a new one, which then does not wait either."""
         if not (self._interleaves and write.takes_turns):
             return False
         if self._loop is None:
