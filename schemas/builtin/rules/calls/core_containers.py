@@ -13,7 +13,8 @@ from inkube.schemas.objects import Object
 
 APP_ARMOR_KEY = "container.apparmor.security.beta.kubernetes.io/"
 """The prefix of the annotations with a container's AppArmor profile."""
-_PROFILES = {"runtime/default": "RuntimeDefault", "unconfined": "Unconfined"}
+APP_ARMOR_PROFILES = {"runtime/default": "RuntimeDefault", "unconfined": "Unconfined"}
+"""Values of such annotations → types of profiles."""
 _PORTS = "must be between 1 and 65535, inclusive"
 _SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
 _ONE_SOURCE = (
@@ -539,8 +540,8 @@ def app_armor(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 def app_armor_of(annotation: str) -> Object | None:
     """Return the profile that an annotation names, or None."""
-    if annotation in _PROFILES:
-        return {"type": _PROFILES[annotation]}
+    if annotation in APP_ARMOR_PROFILES:
+        return {"type": APP_ARMOR_PROFILES[annotation]}
     local = annotation.removeprefix("localhost/")
     if local in ("", annotation):
         return None

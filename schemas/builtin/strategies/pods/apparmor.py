@@ -11,7 +11,7 @@ from inkube.schemas.objects import Object
 
 KEY = core_containers.APP_ARMOR_KEY
 _LISTS = ("initContainers", "containers", "ephemeralContainers")
-_TEXTS = {"RuntimeDefault": "runtime/default", "Unconfined": "unconfined"}
+_TEXTS = {kind: text for text, kind in core_containers.APP_ARMOR_PROFILES.items()}
 
 
 def settle(obj: Object, *, annotates: bool) -> Iterator[str]:
