@@ -19,7 +19,6 @@ from yarl import URL
 from inkube.apiserver.http.cors import Origins
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-SHORT_BODY = 16 * 1024  # bytes, far below the size at which aiohttp pauses reading
 
 
 class Request(BaseRequest):
@@ -96,37 +95,17 @@ class Request(BaseRequest):
         if not self._has_continued and hdrs.EXPECT in self.headers:
             self._send_continue()
         if self._body is None:
-            self._body = self.content.read_nowait() if self._is_buffered else await self._read_all()
+            self._body = await self._read_all()
         self.received_body = self._body
         return self._body
 
-    @property
-    def _is_buffered(self) -> bool:
-        """Whether the body arrived together with the head, as short ones do. To take it at once
-        needs a twentieth of the time of a wait for pieces. False for a longer body, of which
-        aiohttp's parser can hold back a part."""
-        content = self.content
-        if not content.is_eof() or not self.body_exists:  # an empty body's reader has no size
-            return content.is_eof()
-        return content.total_bytes <= SHORT_BODY and content.exception() is None
-
     async def _read_all(self) -> bytes:
         try:
-            return await (self._read_large() if self.largest else self._read())
+            return await (self._read_large() if self.largest else super().read())
         except RuntimeError as error:  # aiohttp's error for a client that has disconnected
             if self.transport is not None:
                 raise
             raise ConnectionResetError("the client has gone") from error
-
-    async def _read(self) -> bytes:
-        """Read a body within aiohttp's limit. Raises HTTPRequestEntityTooLarge."""
-        content = self.content
-        if not content.is_eof():
-            return await super().read()
-        whole = content.read_nowait()
-        if len(whole) > self.client_max_size:
-            raise web.HTTPRequestEntityTooLarge(self.client_max_size, len(whole))
-        return whole
 
     async def _read_large(self) -> bytes:
         """Read a body of at most `largest` bytes. Raises HTTPRequestEntityTooLarge."""

@@ -43,15 +43,13 @@ class Server(web.Server):
 class Connection(web.RequestHandler):
     """A connection that counts in the budget of its server while its transport is full."""
 
-    __slots__ = ("_is_reading_paused", "budget", "pinned_bytes")
+    __slots__ = ("budget", "pinned_bytes")
 
     def __init__(self, manager: web.Server, budget: Budget, **settings: Any) -> None:
         super().__init__(manager, **settings)
         self.budget = budget
         self.pinned_bytes = 0
         """Bytes that the current response keeps in addition to those of the transport."""
-        self._is_reading_paused = False
-        """Whether reading from the client is paused."""
 
     @property
     def unread(self) -> int:
@@ -72,19 +70,6 @@ class Connection(web.RequestHandler):
         connection = transport.get_extra_info("socket")
         if _UNSENT_OPTION is not None and connection.family in _INTERNET:
             connection.setsockopt(socket.IPPROTO_TCP, _UNSENT_OPTION, UNSENT)
-
-    def pause_reading(self) -> None:
-        """Pause reading. aiohttp calls it if a body arrives faster than it is read."""
-        self._is_reading_paused = True
-        super().pause_reading()
-
-    def resume_reading(self, *args: Any, **options: Any) -> None:
-        """Resume reading. aiohttp calls it after every read, and its parser then searches for bytes
-        that were held back. Unless reading was paused, that finds nothing, and takes a
-        fiftieth of the time of a create."""
-        if self._is_reading_paused:
-            self._is_reading_paused = False
-            super().resume_reading(*args, **options)
 
     def pause_writing(self) -> None:
         """Count the client as a slow reader."""
