@@ -23,7 +23,7 @@ FILES = {
     "apiserver/_testing.pyi": "testing.pyi",
     "apiserver/py.typed": "py.typed",
 }
-BUILT = {"node_modules", "__pycache__"}
+BUILT = {"lib", "node_modules", "__pycache__"}
 FOLDERS = ("apiserver", "storage", "controllers", "schemas")
 
 

@@ -64,11 +64,6 @@ class Reservation:
         self._releases: tuple[Callable[[], None], ...] = ()
         self._undos: tuple[Undo, ...] = ()
 
-    @property
-    def has_written(self) -> bool:
-        """Whether the write has effects to undo."""
-        return bool(self._undos)
-
     def hold(self, release: Callable[[], None]) -> None:
         """Register a function to call at the end of the write, stored or refused."""
         self._releases = (*self._releases, release)

@@ -311,10 +311,6 @@ class _Kubernetes(Wording):
         """Restore the apiVersion and kind of the path, because a patch cannot change them."""
         obj["apiVersion"], obj["kind"] = served.api_version, served.kind
 
-    def warnings(self, texts: Sequence[str]) -> Sequence[str]:
-        """Warnings as the kind's clients read them."""
-        return texts if self._dialect is None else self._dialect.warnings(texts)
-
     def check_admitted_type(self, served: Served, obj: Object) -> None:
         """Decoding has given it the type already."""
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import boats
 import pytest
 from patience import SECONDS
 from served import Served
@@ -15,43 +16,14 @@ ROOT = Path(__file__).parents[1]
 BINARY = ROOT / "dist" / ("inkube.exe" if sys.platform == "win32" else "inkube")
 NOTHING = {name: os.environ[name] for name in ("SYSTEMROOT", "TEMP") if name in os.environ}
 """An environment without PATH, so without Python. Windows itself needs two variables."""
-CRD = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "boats.example.com"},
-    "spec": {
-        "group": "example.com",
-        "scope": "Namespaced",
-        "names": {"plural": "boats", "kind": "Boat"},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "properties": {
-                            "spec": {
-                                "type": "object",
-                                "properties": {
-                                    "seats": {"type": "integer"},
-                                    "sails": {"type": "integer", "default": 1},
-                                },
-                                "x-kubernetes-validations": [
-                                    {
-                                        "rule": "self.seats >= self.sails",
-                                        "message": "a sail takes a sailor",
-                                    }
-                                ],
-                            }
-                        },
-                    }
-                },
-            }
-        ],
-    },
+SPEC = {
+    "type": "object",
+    "properties": {"seats": {"type": "integer"}, "sails": {"type": "integer", "default": 1}},
+    "x-kubernetes-validations": [
+        {"rule": "self.seats >= self.sails", "message": "a sail takes a sailor"}
+    ],
 }
+CRD = boats.definition({"type": "object", "properties": {"spec": SPEC}})
 BOATS = "/apis/example.com/v1/namespaces/default/boats"
 POD = {
     "apiVersion": "v1",

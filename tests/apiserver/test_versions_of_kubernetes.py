@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import aiohttp
+import boats
 import pytest
 from click.testing import CliRunner
 from patience import SECONDS
@@ -233,18 +234,7 @@ async def test_rules_name_fields_like_reserved_words_since_a_minor(version, word
         "properties": {"namespace": {"type": "integer"}},
         "x-kubernetes-validations": [{"rule": "self.namespace > 0"}],
     }
-    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
-    definition = {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "cats.example.com"},
-        "spec": {
-            "group": "example.com",
-            "names": {"kind": "Cat", "plural": "cats"},
-            "scope": "Namespaced",
-            "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
-        },
-    }
+    definition = boats.definition({"type": "object", "properties": {"spec": spec}}, "Cat")
     async with APIServer(kubernetes_version=version) as server:
         if words:
             await server.client.create(definition)

@@ -7,14 +7,14 @@ import shutil
 from pathlib import Path
 
 import pytest
+import typescript
 from patience import SECONDS
 
 from inkube import APIServer
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "howto" / "control.md"
-TSC = ROOT / "examples" / "frontend" / "node_modules" / ".bin" / "tsc"
-TYPES = TSC.parents[1] / "@types"
+TYPES = typescript.TSC.parents[1] / "@types"
 COMPILED = ("--target", "es2022", "--module", "nodenext", "--strict", "--types", "node")
 
 
@@ -41,14 +41,12 @@ async def run(folder, *command, **environment):
     return told.decode()
 
 
-@pytest.mark.skipif(
-    not (shutil.which("node") and TSC.exists()), reason="node or TypeScript is not installed"
-)
+@typescript.needed
 async def test_typescript(tmp_path):
     write(tmp_path, "ts")
     (tmp_path / "package.json").write_text('{"type": "module"}')
     sources = sorted(path.name for path in tmp_path.glob("*.ts"))
-    await run(tmp_path, str(TSC), *COMPILED, "--typeRoots", str(TYPES), *sources)
+    await run(tmp_path, str(typescript.TSC), *COMPILED, "--typeRoots", str(TYPES), *sources)
     async with APIServer() as server:
         told = await run(tmp_path, "node", "--test", SERVER=server.url)
     assert re.search(r"^# pass 4$", told, re.MULTILINE), told

@@ -10,6 +10,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import typescript
 from patience import SECONDS
 from worlds import KEY, pem
 
@@ -118,7 +119,8 @@ async def run(command, *arguments, stdin=""):
 async def block(server, name, draft=None):
     """The output of a TypeScript block."""
     extra = [] if draft is None else [json.dumps(draft)]
-    code, told = await run("node", DOCUMENTS / "blocks.mjs", server.url, name, *extra)
+    program = typescript.compiled(DOCUMENTS) / "blocks.mjs"
+    code, told = await run("node", program, server.url, name, *extra)
     assert code == 0, told
     return json.loads(told)
 

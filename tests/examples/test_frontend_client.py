@@ -7,11 +7,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+import typescript
 from patience import SECONDS, within
 
 from inkube import APIServer
 
-PACKAGE = Path(__file__).parents[2] / "examples" / "frontend"
 PROGRAM = Path(__file__).parent / "frontend" / "useresource.mjs"
 HOST = {
     "apiVersion": "world.inkube.dev/v1",
@@ -40,9 +40,7 @@ pytestmark = pytest.mark.skipif(
 def installed(tmp_path_factory):
     """A folder with a program and the package, installed from its folder only."""
     folder = tmp_path_factory.mktemp("page")
-    package = folder / "package"
-    kept = shutil.ignore_patterns("node_modules", "src")
-    shutil.copytree(PACKAGE, package, ignore=kept)
+    typescript.frontend(folder)
     (folder / "package.json").write_text('{"name": "page", "private": true, "type": "module"}')
     shutil.copy(PROGRAM, folder)
     return folder
@@ -52,7 +50,8 @@ def installed(tmp_path_factory):
 async def page(installed):
     """`await page(*arguments)`: start the program; `next_line` parses its lines as JSON."""
     if not (installed / "node_modules").exists():
-        await run(installed, "npm", "install", "--offline", "--no-audit", "--no-fund", "./package")
+        options = ("--offline", "--ignore-scripts", "--no-audit", "--no-fund")
+        await run(installed, "npm", "install", *options, "./frontend")
     started = []
 
     async def start(*arguments):

@@ -1,23 +1,21 @@
 """The page of the front-end example in a real browser, with a server of another origin."""
 
-from pathlib import Path
-
 import browsers
 import pytest
+import typescript
 
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.testing.kube import Plan, running
 from inkube.apiserver.testing.scripted import ScriptedWorld
 from inkube.apiserver.testing.thread import LoopThread
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "frontend"
 HOST, PATH = "git.example", "team/dashboards"
 
 
 @pytest.fixture
-def origin():
+def origin(tmp_path):
     """The origin that serves the files of the example."""
-    with browsers.serving(EXAMPLE) as found:
+    with browsers.serving(typescript.frontend(tmp_path)) as found:
         yield found
 
 

@@ -1,25 +1,29 @@
-"""The custom kind that most tests use: Boat of example.com."""
+"""Custom kinds of tests; most of them use Boat of example.com."""
+
+from typing import Any
 
 
-def definition(schema, *, scope="Namespaced", names=None, **version):
-    """The CRD of boats with one version. `version` contains its other members, such as
-    subresources."""
+def definition(
+    schema: Any,
+    kind: str = "Boat",
+    *,
+    group: str = "example.com",
+    scope: str = "Namespaced",
+    names: dict[str, Any] | None = None,
+    **version: Any,
+) -> dict[str, Any]:
+    """The CRD of a kind with one version. `version` contains its other members, such as
+    subresources. The plural name is the kind with an s, unless `names` has another."""
+    names = {"plural": f"{kind.lower()}s", "kind": kind, **(names or {})}
+    version = {"name": "v1", "served": True, "storage": True, **version}
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": "boats.example.com"},
+        "metadata": {"name": f"{names['plural']}.{group}"},
         "spec": {
-            "group": "example.com",
+            "group": group,
             "scope": scope,
-            "names": {"plural": "boats", "kind": "Boat", **(names or {})},
-            "versions": [
-                {
-                    "name": "v1",
-                    "served": True,
-                    "storage": True,
-                    **version,
-                    "schema": {"openAPIV3Schema": schema},
-                }
-            ],
+            "names": names,
+            "versions": [{**version, "schema": {"openAPIV3Schema": schema}}],
         },
     }

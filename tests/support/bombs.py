@@ -5,6 +5,8 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import boats
+
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 PODS = "/api/v1/namespaces/default/pods"
@@ -24,17 +26,10 @@ class Bomb(NamedTuple):
     media: str = JSON
 
 
-def definition(plural: str, spec: Object) -> Object:
+def definition(plural: str, spec: Object) -> Any:
     """A CRD of `plural` in x.io."""
     schema = {"type": "object", "properties": {"spec": spec}}
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-    names = {"plural": plural, "kind": plural[:-1].capitalize()}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.x.io"},
-        "spec": {"group": "x.io", "scope": "Namespaced", "names": names, "versions": [version]},
-    }
+    return boats.definition(schema, plural[:-1].capitalize(), group="x.io")
 
 
 def resource(plural: str, spec: Object) -> bytes:

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import boats
 import pytest
 from patience import SECONDS
 
@@ -25,25 +26,14 @@ def crd(kind, plural):
         "description": f"A {kind} of the sea.",
         "properties": {"spec": size, "status": preserved},
     }
-    version = {
-        "name": "v1",
-        "served": True,
-        "storage": True,
-        "subresources": {"status": {}},
-        "schema": {"openAPIV3Schema": schema},
-        "additionalPrinterColumns": [{"name": "Size", "type": "integer", "jsonPath": ".spec.size"}],
-    }
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{GROUP}"},
-        "spec": {
-            "group": GROUP,
-            "scope": "Namespaced",
-            "names": {"kind": kind, "plural": plural, "singular": kind.lower()},
-            "versions": [version],
-        },
-    }
+    return boats.definition(
+        schema,
+        kind,
+        group=GROUP,
+        names={"plural": plural, "singular": kind.lower()},
+        subresources={"status": {}},
+        additionalPrinterColumns=[{"name": "Size", "type": "integer", "jsonPath": ".spec.size"}],
+    )
 
 
 @pytest.fixture(scope="package")

@@ -1,46 +1,23 @@
 """A tour of old and new kubectl: built-in objects, a CRD and its objects, waiting."""
 
+import boats as custom
 import pytest
 from patience import KUBECTL
 
 VERSIONS = ("1.27", "1.30", "1.33")
-BOATS = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "boats.tour.example.com"},
-    "spec": {
-        "group": "tour.example.com",
-        "scope": "Namespaced",
-        "names": {"plural": "boats", "kind": "Boat", "singular": "boat", "shortNames": ["bt"]},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "subresources": {"status": {}},
-                "additionalPrinterColumns": [
-                    {"name": "Masts", "type": "integer", "jsonPath": ".spec.masts"}
-                ],
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "properties": {
-                            "spec": {
-                                "type": "object",
-                                "description": "What the boat has.",
-                                "properties": {"masts": {"type": "integer", "minimum": 1}},
-                            },
-                            "status": {
-                                "type": "object",
-                                "x-kubernetes-preserve-unknown-fields": True,
-                            },
-                        },
-                    }
-                },
-            }
-        ],
-    },
+SPEC = {
+    "type": "object",
+    "description": "What the boat has.",
+    "properties": {"masts": {"type": "integer", "minimum": 1}},
 }
+STATUS = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+BOATS = custom.definition(
+    {"type": "object", "properties": {"spec": SPEC, "status": STATUS}},
+    group="tour.example.com",
+    names={"singular": "boat", "shortNames": ["bt"]},
+    subresources={"status": {}},
+    additionalPrinterColumns=[{"name": "Masts", "type": "integer", "jsonPath": ".spec.masts"}],
+)
 BOAT = {
     "apiVersion": "tour.example.com/v1",
     "kind": "Boat",

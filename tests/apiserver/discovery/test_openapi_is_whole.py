@@ -7,6 +7,7 @@ table of messages, generated from 1.36.2, contains every field of every type.
 from collections.abc import Iterator
 from typing import Any
 
+import boats
 import pytest
 import pytest_asyncio
 
@@ -127,35 +128,14 @@ async def test_every_enumeration_is_told_with_its_values(document: Any) -> None:
 
 
 async def test_selectable_fields_and_zero_defaults_of_definitions_are_told(web: Any) -> None:
-    crd = {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "jugs.example.com"},
-        "spec": {
-            "group": "example.com",
-            "scope": "Cluster",
-            "names": {"plural": "jugs", "kind": "Jug"},
-            "versions": [
-                {
-                    "name": "v1",
-                    "served": True,
-                    "storage": True,
-                    "selectableFields": [{"jsonPath": ".spec.size"}],
-                    "schema": {
-                        "openAPIV3Schema": {
-                            "type": "object",
-                            "properties": {
-                                "spec": {
-                                    "type": "object",
-                                    "properties": {"size": {"type": "integer", "default": 0}},
-                                }
-                            },
-                        }
-                    },
-                }
-            ],
-        },
-    }
+    size = {"type": "integer", "default": 0}
+    spec = {"type": "object", "properties": {"size": size}}
+    crd = boats.definition(
+        {"type": "object", "properties": {"spec": spec}},
+        "Jug",
+        scope="Cluster",
+        selectableFields=[{"jsonPath": ".spec.size"}],
+    )
     await web.server.client.create(crd)
     await web.server.settled()
     found = (await web.ask("GET", "/openapi/v3/apis/example.com/v1")).json

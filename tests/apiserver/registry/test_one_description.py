@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 import aiohttp
+import boats
 import pytest
 from patience import within
 
@@ -178,25 +179,7 @@ def add_custom(server: APIServer, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def crd(kind: str) -> dict[str, Any]:
-    plural = f"{kind.lower()}s"
-    version = {
-        "name": "v1",
-        "served": True,
-        "storage": True,
-        "schema": {"openAPIV3Schema": {"type": "object"}},
-    }
-    names = {"kind": kind, "plural": plural}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.example.com"},
-        "spec": {
-            "group": "example.com",
-            "scope": "Namespaced",
-            "names": names,
-            "versions": [version],
-        },
-    }
+    return boats.definition({"type": "object"}, kind)
 
 
 def declared_kinds() -> list[KindModule[Any]]:

@@ -2,6 +2,7 @@
 
 import asyncio
 
+import boats
 import patience
 import pytest
 
@@ -22,18 +23,9 @@ async def server(running):
 
 
 def crd(plural, kind, **names):
-    version = {"name": "v1", "served": True, "storage": True}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.example.com"},
-        "spec": {
-            "group": "example.com",
-            "scope": "Cluster",
-            "names": {"plural": plural, "kind": kind, **names},
-            "versions": [{**version, "schema": {"openAPIV3Schema": {"type": "object"}}}],
-        },
-    }
+    return boats.definition(
+        {"type": "object"}, kind, scope="Cluster", names={"plural": plural, **names}
+    )
 
 
 def boat(name, **metadata):

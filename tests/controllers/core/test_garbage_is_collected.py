@@ -2,6 +2,7 @@
 
 import random
 
+import boats
 import pytest
 
 from inkube import APIServer
@@ -36,21 +37,8 @@ async def delete(server, name, policy=None, resource=MAPS):
     return await server.client.delete(resource, name, "default", options=options)
 
 
-def crd(kind="Boat", group="example.com"):
-    plural = f"{kind.lower()}s"
-    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{group}"},
-        "spec": {
-            "group": group,
-            "scope": "Namespaced",
-            "names": {"kind": kind, "plural": plural},
-            "versions": [version],
-        },
-    }
+def crd():
+    return boats.definition({"type": "object", "x-kubernetes-preserve-unknown-fields": True})
 
 
 async def test_dependents_of_dependents_go_in_the_background():
