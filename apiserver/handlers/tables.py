@@ -181,9 +181,9 @@ def cell(column: Column, obj: Object, now: datetime) -> Any:
 
 
 def _integer(value: Any, now: datetime) -> Any:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return int(value)
-    return None
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    return int(value) if -(2**63) <= value < 2**63 else -(2**63)  # as Go converts on amd64
 
 
 def _number(value: Any, now: datetime) -> Any:

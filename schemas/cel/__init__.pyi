@@ -18,6 +18,7 @@ from inkube.schemas.cel.language.source import Issue as Issue
 from inkube.schemas.cel.library import authorizer as authorizer
 from inkube.schemas.cel.library.authorizer import AUTHORIZER as AUTHORIZER
 from inkube.schemas.cel.library.authorizer import RESOURCE_CHECK as RESOURCE_CHECK
+from inkube.schemas.cel.library.json_results import as_json as as_json
 from inkube.schemas.cel.library.quantity import QuantityValue as QuantityValue
 from inkube.schemas.cel.rules.evaluation import NOT_CHECKED as NOT_CHECKED
 from inkube.schemas.cel.rules.evaluation import RuleSet as RuleSet
@@ -31,3 +32,4 @@ from inkube.schemas.cel.running.program import Checked as Checked
 from inkube.schemas.cel.running.program import Program as Program
 from inkube.schemas.cel.running.program import ProgramError as ProgramError
 from inkube.schemas.cel.running.program import checked as checked
+from inkube.schemas.cel.running.program import log_defect as log_defect

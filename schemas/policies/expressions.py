@@ -15,6 +15,7 @@ from inkube.schemas.cel import (
     ProgramError,
     Type,
     checked,
+    log_defect,
     types,
 )
 
@@ -79,6 +80,7 @@ class Expression:
             result, cost = program.run(0, CALL_LIMIT, *[values[name] for name in program.variables])
         except CelError as error:
             if isinstance(error, EvalError):
+                log_defect(error, self.text)
                 budget.spend(error.cost)
             raise
         budget.spend(cost)

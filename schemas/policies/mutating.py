@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from inkube.schemas.cel import CelError, types
+from inkube.schemas.cel import CelError, as_json, types
 from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.objects import Object
 from inkube.schemas.ownership import Type, TypedSchema, UntypableError
@@ -97,9 +97,9 @@ def _failure_message(expression: Expression, error: Exception) -> str:
 def _changed(kind: str, result: Any, current: tuple[Object, TypedSchema]) -> Object:
     obj, typed = current
     if kind == "JSONPatch":
-        return _patched(obj, result)
+        return _patched(obj, [as_json(operation) for operation in result])
     identity = {"apiVersion": obj["apiVersion"], "kind": obj["kind"]}
-    applied = {**identity, **result}
+    applied = {**identity, **as_json(result)}
     problems = typed.problems(applied)
     if problems:
         raise MutationError(

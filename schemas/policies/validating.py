@@ -206,5 +206,5 @@ def _message(validation: _Validation, values: Values, budget: Budget) -> str:
     except CelError:
         return validation.message
     text = result.strip() if isinstance(result, str) else ""
-    is_usable = text and "\n" not in text and len(text.encode()) <= _LONGEST
+    is_usable = text and "\n" not in text and len(text.encode("utf-8", "surrogatepass")) <= _LONGEST
     return text if is_usable else validation.message

@@ -19,7 +19,8 @@ from inkube.schemas.cel.rules.map_lists import MapList
 from inkube.schemas.cel.rules.ratcheting import Correlation, Ratchet
 from inkube.schemas.cel.rules.rule import Rule, RuleError
 from inkube.schemas.cel.running.json_values import Adapter, adapter
-from inkube.schemas.cel.running.program import CALL_LIMIT
+from inkube.schemas.cel.running.operators import MISSING
+from inkube.schemas.cel.running.program import CALL_LIMIT, log_defect
 from inkube.schemas.fielderrors import FieldError, Type
 from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.structural import schemapaths
@@ -118,6 +119,11 @@ class _Plan:
         return self._rules
 
     @cached_property
+    def sees_old(self) -> bool:
+        """Whether messages can use oldSelf, because one of the rules uses it."""
+        return any(rule.uses_old_self for rule in self.rules if not rule.error)
+
+    @cached_property
     def adapt(self) -> Adapter | None:
         """The conversion of a JSON value to the value for rules, None if both are the same."""
         shape = self._shape
@@ -158,6 +164,11 @@ def _plan(schema: Any, *, is_root: bool) -> _Plan | None:
 
 def _child(schema: Any) -> _Plan | None:
     return _plan(schema, is_root=isinstance(schema, dict) and bool(schema.get(_EMBEDDED)))
+
+
+def _misfit(plan: _Plan, new: Any, old: Any) -> str:
+    """The value within the new or the old one that does not have the type of its schema, or ""."""
+    return misfits.within(plan.schema, new) or misfits.within(plan.schema, old)
 
 
 class _Stopped(Exception):
@@ -217,13 +228,7 @@ class _Run:
             if misfit:
                 self._report(path, plan.type, messages.failed(EvalError(misfit), rule.name))
                 continue
-            try:
-                self._evaluate(plan, path, new, old, rule, ratchet)
-            except (TypeError, AttributeError, LookupError):
-                met = misfits.within(plan.schema, new) or misfits.within(plan.schema, old)
-                if not met:
-                    raise
-                self._report(path, plan.type, messages.failed(EvalError(met), rule.name))
+            self._evaluate(plan, path, new, old, rule, ratchet)
 
     def _evaluate(
         self, plan: _Plan, path: str, new: Any, old: Any, rule: Rule, ratchet: Ratchet
@@ -240,7 +245,12 @@ class _Run:
             holds, cost = program.run(0, CALL_LIMIT, new, seen)
         except EvalError as error:
             self._pay(plan, path, error.cost)
-            self._report(path, plan.type, messages.failed(error, rule.name))
+            met = _misfit(plan, new, old) if error.__cause__ is not None else ""
+            if not met:
+                log_defect(error, rule.text)
+            self._report(
+                path, plan.type, messages.failed(EvalError(met) if met else error, rule.name)
+            )
             return
         except CostExceededError as error:
             self._stop(plan, path, messages.too_dear(error, rule.name))
@@ -260,7 +270,8 @@ class _Run:
         place = path
         if rule.field_path:
             place = f"{path}.{rule.field_path}" if path else rule.field_path
-        message = messages.evaluated(rule, new, old, self._budget)
+        seen = old if old is not None and plan.sees_old else MISSING
+        message = messages.evaluated(rule, new, seen, self._budget)
         if message.failure and rule.name not in self._logged:
             self._logged.add(rule.name)
             messages.log_failure(rule, message.failure)

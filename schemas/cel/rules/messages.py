@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from inkube.schemas.cel.declarations.functions import CostExceededError, EvalError
 from inkube.schemas.cel.rules.rule import Rule, RuleError
-from inkube.schemas.cel.running.operators import NO_OVERLOAD
+from inkube.schemas.cel.running.operators import MISSING, NO_OVERLOAD
 from inkube.schemas.cel.running.program import CALL_LIMIT
 from inkube.schemas.fielderrors import OMITTED, FieldError, Type
 from inkube.schemas.golang import gotext
@@ -69,14 +69,16 @@ class Message(NamedTuple):
 def evaluated(rule: Rule, new: Any, old: Any, budget: int) -> Message:
     """The message of a failed rule. The run ends if messageExpression costs more than `budget`.
 
-    A messageExpression gets the old value itself, not the optional that a rule can get, so oldSelf
-    always fails in combination with optionalOldSelf. `message` replaces a messageExpression that
-    fails, or that returns an empty text or several lines.
+    `old` is MISSING if there is no old value, or if no rule of the same schema uses it. A
+    messageExpression gets the old value itself, not the optional that a rule can get, so a use of
+    oldSelf always fails in combination with optionalOldSelf. `message` replaces a messageExpression
+    that fails, or that returns an empty text or several lines.
     """
     expression = rule.message_expression
-    if expression is None or (rule.has_optional_old_self and rule.message_uses_old_self):
-        failure = "" if expression is None else "it names oldSelf beside optionalOldSelf"
-        return Message(rule.message, failure=failure)
+    if expression is None:
+        return Message(rule.message)
+    if rule.has_optional_old_self:
+        old = MISSING
     try:
         text, cost = expression.program.run(0, CALL_LIMIT, new, old)
     except EvalError as error:
@@ -99,7 +101,7 @@ def _unusable(text: str) -> str:
         return "it evaluated to an empty text"
     if "\n" in text or "\r" in text:
         return "it evaluated to several lines"
-    length = len(text.encode())
+    length = len(text.encode("utf-8", "surrogatepass"))
     return f"it evaluated to {length} bytes, more than {_LONGEST}" if length > _LONGEST else ""
 
 

@@ -34,6 +34,8 @@ class Expression:
     result: Type
     label: str
     """The prefix of the compiler's texts: "" or `messageExpression `."""
+    missing: tuple[str, ...] = ()
+    """Variables that may have no value."""
 
     @cached_property
     def checked(self) -> Checked:
@@ -52,7 +54,7 @@ class Expression:
     def program(self) -> Program:
         """The program. Raises RuleError."""
         try:
-            return Program(self.checked, self.environment)
+            return Program(self.checked, self.environment, self.missing)
         except ProgramError as error:
             prefix = f"{self.label}instantiation failed" if self.label else None
             raise RuleError(f"{prefix or 'program instantiation failed'}: {error}") from error
@@ -109,21 +111,22 @@ class Rule:
         text = self.spec.get("messageExpression")
         if not text:
             return None
-        return Expression(str(text), self._environment, types.STRING, "messageExpression ")
+        label = "messageExpression "
+        return Expression(str(text), self._environment, types.STRING, label, (OLD_SELF,))
+
+    @cached_property
+    def error(self) -> str:
+        """The reason why the rule cannot be used; "" if it can."""
+        try:
+            _ = self.expression.checked
+        except RuleError as error:
+            return str(error)
+        return ""
 
     @cached_property
     def uses_old_self(self) -> bool:
         """Whether the rule uses oldSelf, so that it is a transition rule. Raises RuleError."""
         return self.expression.checked.uses(OLD_SELF)
-
-    @cached_property
-    def message_uses_old_self(self) -> bool:
-        """Whether messageExpression names oldSelf."""
-        try:
-            expression = self.message_expression
-            return expression is not None and expression.checked.uses(OLD_SELF)
-        except RuleError:
-            return False
 
     @cached_property
     def name(self) -> str:

@@ -76,9 +76,9 @@ def _equality(w: FunctionWriter, node: Call) -> Code:
     one, two = node.args[0].runtime_type, node.args[1].runtime_type
     if Kind.NULL in (one.kind, two.kind):
         return _null_check(w, operator, left, right, fails)
-    if one == two and one.kind in (Kind.LIST, Kind.MAP) and _is_plain(one):
+    if one == two and one.kind in (Kind.LIST, Kind.MAP) and _has_plain_items(one):
         general = _plain_equal if operator == "==" else _plain_unequal
-    elif one == two and (_is_plain(one) or one.kind is Kind.DOUBLE):
+    elif one == two and (one.kind in _PLAIN or one.kind is Kind.DOUBLE):
         return Code(f"({left.text} {operator} {right.text})", fails)
     return Code(f"{w.constant(general)}({left.text}, {right.text})", fails)
 
@@ -99,10 +99,9 @@ def _null_check(w: FunctionWriter, operator: str, left: Code, right: Code, fails
     return Code(f"({left.text} {identity} {right.text})", fails)
 
 
-def _is_plain(type: Type) -> bool:
-    if type.kind in (Kind.LIST, Kind.MAP):
-        return all(map(_is_plain, type.params))
-    return type.kind in _PLAIN
+def _has_plain_items(type: Type) -> bool:
+    """Whether no item of a list or map has an equality of its own, as an inner set has."""
+    return all(part.kind in _PLAIN for part in type.params)
 
 
 def _pay_comparison(w: FunctionWriter, node: Call, left: Code, right: Code) -> tuple[Code, Code]:
@@ -153,7 +152,7 @@ def _membership(w: FunctionWriter, node: Call) -> Code:
         w.pay(1)
     fails = any(code.fails for code in codes)
     parts = container.runtime_type.params
-    plain = bool(parts) and _is_plain(element.runtime_type) and element.runtime_type == parts[0]
+    plain = element.runtime_type.kind in _PLAIN and parts[:1] == (element.runtime_type,)
     if plain and (not is_map or element.runtime_type.kind is Kind.STRING):
         return Code(f"({codes[0].text} in {codes[1].text})", fails)
     contains = w.constant(operators.contains)
@@ -163,7 +162,7 @@ def _membership(w: FunctionWriter, node: Call) -> Code:
 def _constant_membership(w: FunctionWriter, element: Node, constant: list[Any]) -> Code:
     """cel-go looks constants up in a set, and counts no cost for it."""
     code = w.value(element)
-    if _is_plain(element.runtime_type):
+    if element.runtime_type.kind in _PLAIN:
         return Code(f"({code.text} in {w.constant(frozenset(constant))})", code.fails)
     contains = w.constant(operators.contains)
     return Code(f"{contains}({code.text}, {w.constant(constant)})", code.fails)

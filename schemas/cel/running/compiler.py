@@ -5,7 +5,7 @@ cel-go interpreter/runtimecost.go: 1 for each name and selection, 10 for each li
 each map literal, 0 for constants. As in Kubernetes, has() is free.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 from inkube.schemas.cel.declarations.functions import EvalError
@@ -15,7 +15,7 @@ from inkube.schemas.cel.language import ast
 from inkube.schemas.cel.language.ast import Node
 from inkube.schemas.cel.running import calls, control_flow, operators
 from inkube.schemas.cel.running.folding import MISSING, fold
-from inkube.schemas.cel.running.writer import DEEPEST, Code, FunctionWriter, Variable
+from inkube.schemas.cel.running.writer import DEEPEST, Code, FunctionWriter, Scope, Variable
 
 MAP_COST = 30
 STRUCT_COST = 40
@@ -75,7 +75,10 @@ def _ident(w: FunctionWriter, node: ast.Ident) -> Code:
         return literal(w, node.type_value)
     variable = w.scope[node.name.removeprefix(".") if node.name not in w.scope else node.name]
     w.pay(1)
-    return Code(variable.name, False, variable.shape)
+    if not variable.missing:
+        return Code(variable.name, False, variable.shape)
+    text = f"{w.constant(operators.resolved)}({variable.name}, {w.constant(variable.missing)})"
+    return w.hold(Code(text, True, variable.shape))
 
 
 def _select(w: FunctionWriter, node: ast.Select) -> Code:
@@ -217,6 +220,10 @@ def _built_map(rows: list[tuple[Any, Any, bool]]) -> dict[Any, Any]:
     return built
 
 
-def shape_scope(names: Sequence[tuple[str, Shape]]) -> dict[str, Variable]:
-    """The scope at the top of a rule: variables by position."""
-    return {name: Variable(f"v{place}", shape) for place, (name, shape) in enumerate(names)}
+def shape_scope(names: Sequence[tuple[str, Shape]], missing: Container[str]) -> Scope:
+    """The scope at the top of a rule: variables by position. Those in `missing` may have no
+    value."""
+    return {
+        name: Variable(f"v{place}", shape, name if name in missing else "")
+        for place, (name, shape) in enumerate(names)
+    }

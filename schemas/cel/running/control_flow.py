@@ -250,7 +250,7 @@ _MACROS = {
 def outlined(w: FunctionWriter, node: Node) -> Code:
     """The node as a separate function, called with the cost so far and all variables."""
     scope = {
-        name: Variable(f"v{place}", variable.shape)
+        name: variable._replace(name=f"v{place}")
         for place, (name, variable) in enumerate(w.scope.items())
     }
     inner = FunctionWriter(w.module, scope, w.translate)
@@ -270,8 +270,15 @@ def outlined(w: FunctionWriter, node: Node) -> Code:
     return Code(target)
 
 
-def function_text(name: str, variables: list[str], body: FunctionWriter, result: Code) -> str:
-    """A function that returns the value and the cost so far; its errors have the cost."""
+def function_text(
+    name: str, variables: list[str], body: FunctionWriter, result: Code, *, is_outer: bool = False
+) -> str:
+    """A function that returns the value and the cost so far; its errors have the cost.
+
+    The outer function also turns exceptions that are no errors of CEL into errors, as cel-go
+    recovers from a panic (cel/program.go `Eval`).
+    """
+    recovery = ["    except exceeded: raise", "    except Exception as x: raise recovered(x, c)"]
     lines = [
         f"def {name}({', '.join(['c', 'limit', *variables])}):",
         "    try:",
@@ -279,6 +286,7 @@ def function_text(name: str, variables: list[str], body: FunctionWriter, result:
         f"        r = {result.text}",
         "    except errors as x:",
         "        raise failed(x, c) from None",
+        *(recovery if is_outer else ()),
         f"    {_CHECK}",
         "    return r, c",
     ]

@@ -6,7 +6,7 @@ EvalErrors with cel-go's texts (common/types).
 
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from inkube.schemas.cel.declarations.functions import EvalError
 from inkube.schemas.cel.declarations.values import (
@@ -23,8 +23,17 @@ from inkube.schemas.cel.declarations.values import (
 )
 
 NO_OVERLOAD = "no such overload"
+MISSING: Final = object()
+"""Stands for a variable without a value."""
 _TIMESTAMP_MIN = -62135596800 * 10**9
 _TIMESTAMP_MAX = 253402300799 * 10**9 + 999_999_999
+
+
+def resolved(value: Any, name: str) -> Any:
+    """The value of a variable. Raises EvalError if it has none."""
+    if value is MISSING:
+        raise EvalError(f"no such attribute(s): {name}")
+    return value
 
 
 def checked_int(value: int) -> int:

@@ -1,6 +1,7 @@
 """Programs: expressions ready to run, any number of times, on plain JSON values."""
 
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Callable, Container, Mapping
 from typing import Any
 
 from inkube.schemas.cel.checking.checker import check
@@ -13,8 +14,10 @@ from inkube.schemas.cel.language.parser import parse
 from inkube.schemas.cel.language.source import Source
 from inkube.schemas.cel.running import compiler, control_flow, runtime_types
 from inkube.schemas.cel.running.writer import FunctionWriter, Module
+from inkube.schemas.golang import gotext
 from inkube.schemas.lazyproperty import cached_property
 
+logger = logging.getLogger(__name__)
 CALL_LIMIT = 1_000_000
 """The cost limit of one evaluation (Kubernetes' PerCallLimit)."""
 
@@ -48,11 +51,15 @@ class Program:
     """A compiled expression: its Python source is created with it, and compiled at its first run.
 
     Raises ProgramError if it cannot be prepared. Checking only this does not run the compiler of
-    Python.
+    Python. Variables in `missing` can have the value MISSING: an evaluation that uses such a
+    variable fails.
     """
 
-    def __init__(self, expression: Checked, environment: Environment) -> None:
+    def __init__(
+        self, expression: Checked, environment: Environment, missing: Container[str] = ()
+    ) -> None:
         self.expression = expression
+        self._missing = missing
         self.variables = tuple(environment.variables)
         self._module = Module()
         self.python = self._written(environment)
@@ -75,7 +82,7 @@ class Program:
         return self.run(0, limit, *values)[0]
 
     def _written(self, environment: Environment) -> str:
-        scope = compiler.shape_scope(list(environment.variables.items()))
+        scope = compiler.shape_scope(list(environment.variables.items()), self._missing)
         writer = FunctionWriter(self._module, scope, compiler.translate)
         try:
             runtime_types.annotate(self.expression.root)
@@ -86,8 +93,22 @@ class Program:
         except RecursionError:
             raise ProgramError("expression recursion limit exceeded: 250") from None
         names = [variable.name for variable in scope.values()]
-        text = control_flow.function_text("run", names, writer, result)
+        text = control_flow.function_text("run", names, writer, result, is_outer=True)
         return "\n\n\n".join([*self._module.functions, text])
+
+
+def log_defect(error: EvalError, text: str) -> None:
+    """Log the exception of Python behind an error, if there is one."""
+    if error.__cause__ is not None:
+        logger.error("the expression %s broke", gotext.quote(text), exc_info=error.__cause__)
+
+
+def _recovered(error: Exception, cost: int) -> EvalError:
+    """Return the EvalError for a defect of a function: any other exception of Python."""
+    recovered = EvalError(f"internal error: {type(error).__name__}: {error}")
+    recovered.cost = cost
+    recovered.__cause__ = error
+    return recovered
 
 
 def _failed(error: Exception, cost: int) -> EvalError:
@@ -101,9 +122,10 @@ def _failed(error: Exception, cost: int) -> EvalError:
 
 
 _NAMES: dict[str, Any] = {
-    "__builtins__": {"len": len, "enumerate": enumerate},
+    "__builtins__": {"len": len, "enumerate": enumerate, "Exception": Exception},
     "errors": (EvalError, KeyError, RecursionError),
     "EvalError": EvalError,
     "exceeded": CostExceededError,
     "failed": _failed,
+    "recovered": _recovered,
 }

@@ -47,10 +47,18 @@ class _Block:
 
 
 class Variable(NamedTuple):
-    """A CEL variable in scope: its Python name, and its shape if known."""
+    """A CEL variable in scope: its Python name, and its shape if known.
+
+    `missing` is the CEL name of a variable that may have no value (`MISSING`) when it is used.
+    """
 
     name: str
     shape: Shape | None
+    missing: str = ""
+
+
+Scope = dict[str, Variable]
+"""Variables by their CEL names."""
 
 
 @dataclass(slots=True, eq=False)
@@ -82,7 +90,7 @@ class FunctionWriter:
     def __init__(
         self,
         module: Module,
-        scope: dict[str, Variable],
+        scope: Scope,
         translate: Callable[["FunctionWriter", Node], Code],
     ) -> None:
         self.module = module
