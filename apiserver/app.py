@@ -171,7 +171,10 @@ class App:
         sent = request.received_body
         if heard.call is not None and request.method not in _READS and response.status < 400:
             sent = await request.read()
-        if heard.user is None:
+        heard.impersonation = request.impersonation
+        if request.impersonation is not None:
+            heard.user = request.impersonation.user
+        elif heard.user is None:
             with contextlib.suppress(status.StatusError):  # 401: the user is unknown
                 heard.user = self._parts.access.identify(request)
         body = getattr(response, "body", None)

@@ -8,7 +8,7 @@ from aiohttp import hdrs, web
 from inkube.apiserver.auth import attributes, impersonation
 from inkube.apiserver.auth.authenticators import Authenticator
 from inkube.apiserver.auth.authorizer import Authorizer, require
-from inkube.apiserver.http import RequestInfo, requests
+from inkube.apiserver.http import Request, RequestInfo, httprequest, requests
 from inkube.apiserver.registry import ADMIN, User
 from inkube.schemas.status import StatusError, internal_in_plain
 
@@ -48,12 +48,15 @@ class GuardedAccess:
         if impersonation.is_requested(request.headers):
             impersonated = self._impersonated_user(request)
             if impersonated is not None:
-                user = impersonation.become(
+                authenticated = user
+                user, verb = impersonation.become(
                     impersonated,
                     action,
                     self.authorizer,
                     constrained=self.constrained_impersonation,
                 )
+                if isinstance(request, Request):
+                    request.impersonation = httprequest.Impersonation(authenticated, user, verb)
                 action = attributes.of_request(user, info)
         require(self.authorizer, action)
         return user
@@ -86,7 +89,7 @@ class OpenAccess:
         headers = request.headers
         if (
             hdrs.AUTHORIZATION in headers
-            or impersonation.USER in headers
+            or impersonation.is_requested(headers)
             or hdrs.SEC_WEBSOCKET_PROTOCOL in headers
         ):
             return self.guarded.admit(request, info)

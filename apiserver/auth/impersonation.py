@@ -26,6 +26,8 @@ from inkube.schemas import status
 from inkube.schemas.golang import quote
 
 USER = istr("Impersonate-User")  # found in half the time of a str
+PLAIN = "impersonate"
+"""The verb of impersonation that is not constrained."""
 _GROUP = "Impersonate-Group"
 _UID = "Impersonate-Uid"
 _EXTRA = "impersonate-extra-"
@@ -66,8 +68,9 @@ def _extra(headers: Headers) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 def become(
     target: User, attributes: Attributes, authorizer: Authorizer, *, constrained: bool = True
-) -> User:
-    """Return the user as whom the request continues. Raises StatusError 403.
+) -> tuple[User, str]:
+    """Return the user as whom the request continues, and the verb of the permission for it. Raises
+    StatusError 403.
 
     With `constrained` (the feature gate ConstrainedImpersonation), permissions for one mode of
     impersonation are sufficient, besides the permission to impersonate in general.
@@ -84,7 +87,7 @@ def become(
             None,
         )
         if denied is None:
-            return _as_user(target, mode)
+            return _as_user(target, mode), mode.verb
         if first is None:
             first, reason = denied
     if first is None:
@@ -97,13 +100,17 @@ class _Mode(NamedTuple):
 
     name: str = ""
 
+    @property
+    def verb(self) -> str:
+        """The verb of the permission for the impersonated user."""
+        return f"{PLAIN}:{self.name}" if self.name else PLAIN
+
     def required_permissions(self, target: User, attributes: Attributes) -> Iterator[Attributes]:
         """Yield the necessary permissions, in the order of their checks."""
         if self.name:
             yield attributes._replace(verb=f"impersonate-on:{self.name}:{attributes.verb}")
         group = _GROUP_OF_MODES if self.name else ""
-        verb = f"impersonate:{self.name}" if self.name else "impersonate"
-        base = Attributes(attributes.user, verb, group=group, version="v1")
+        base = Attributes(attributes.user, self.verb, group=group, version="v1")
         account = serviceaccounts.split_username(target.name)
         if self.name == _NODE_MODE:
             yield base._replace(resource="nodes", name=target.name.removeprefix(_NODE))

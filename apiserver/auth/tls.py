@@ -10,6 +10,10 @@ from typing import NamedTuple
 
 from inkube.apiserver import http
 
+CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
+"""The suites of TLS 1.2: those of Go's crypto/tls defaults, which kube-apiserver uses, without its
+CBC suites with SHA-1. The suites of TLS 1.3 are always on."""
+
 
 class Authority(NamedTuple):
     """A certificate authority: its certificate and its private key, in PEM."""
@@ -50,6 +54,7 @@ def context(certificate: Certificate, client_authority: Path | None = None) -> s
     """
     ssl_context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     ssl_context.minimum_version = ssl.TLSVersion.TLSv1_2
+    ssl_context.set_ciphers(CIPHERS)
     with tempfile.TemporaryDirectory() as folder:  # mode 0700; ssl reads keys from files only
         chain, key = Path(folder, "chain.pem"), Path(folder, "key.pem")
         chain.write_bytes(certificate.chain)

@@ -105,9 +105,9 @@ def _next(url: str, kubeconfig: Path, authority: Path | None, *, has_token: bool
     yield _assign("URL", url, windows=windows)
     curl = "curl.exe" if windows else "curl"
     if authority is not None:
-        curl += f' --cacert "{authority.absolute()}"'
+        curl += f" --cacert {_quoted(str(authority.absolute()), windows=windows)}"
     if has_token:
-        token = r"$(sed -n 's/^ *token: //p' $KUBECONFIG)"
+        token = r"""$(sed -n 's/^ *token: "\{0,1\}\([^"]*\)"\{0,1\}$/\1/p' "$KUBECONFIG")"""
         if windows:
             token = "$(kubectl config view --raw -o 'jsonpath={.users[0].user.token}')"
         curl += f' -H "Authorization: Bearer {token}"'
@@ -118,6 +118,14 @@ def _next(url: str, kubeconfig: Path, authority: Path | None, *, has_token: bool
 
 def _assign(name: str, value: str, *, windows: bool) -> str:
     """Return an assignment to an environment variable, in PowerShell or in a Unix shell."""
+    quoted = _quoted(value, windows=windows)
     return (
-        f'$env:{name} = "{value}"; ${name} = $env:{name}' if windows else f'export {name}="{value}"'
+        f"$env:{name} = {quoted}; ${name} = $env:{name}" if windows else f"export {name}={quoted}"
     )
+
+
+def _quoted(value: str, *, windows: bool) -> str:
+    """Return a text as one word of PowerShell or of a Unix shell."""
+    special = '"$`' if windows else '"$`\\'
+    escape = "`" if windows else "\\"
+    return '"' + "".join(escape + each if each in special else each for each in value) + '"'

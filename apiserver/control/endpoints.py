@@ -1,6 +1,7 @@
 """`/inkube/v1/…`: wait until idle, move the clock, reset, take and restore snapshots, fork.
 
-Every change is a POST with a JSON object, which can be omitted if it has no required members.
+Every change is a POST with a JSON object, which can be omitted if it has no required members. Its
+Content-Type must be JSON.
 Errors are Statuses.
 """
 
@@ -187,8 +188,9 @@ class Control:
 
 
 async def _read(request: web.BaseRequest) -> Object:
-    """Return the parameters in a body. Raises StatusError 400, 413."""
+    """Return the parameters in a body. Raises StatusError 400, 413, 415."""
     body = await bodies.read(request)
+    bodies.require_json(request, body)
     if len(body) > LARGEST:
         raise status.too_large(f"parameters have at most {LARGEST} bytes")
     try:

@@ -14,6 +14,7 @@ from typing import IO, Any, Literal, NamedTuple, cast
 
 import orjson
 
+from inkube.apiserver.http.httprequest import Impersonation
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry import Call, User
 from inkube.schemas import golang
@@ -29,10 +30,13 @@ _KIND = ("audit.k8s.io/v1", "Policy")
 
 @dataclass(slots=True)
 class RequestContext:
-    """The user and the call of a finished request; both None if authentication failed."""
+    """The authenticated user and the call of a finished request; both None if authentication
+    failed."""
 
     user: User | None = None
     call: Call | None = None
+    impersonation: Impersonation | None = None
+    """The user as whom the request continued; None if it is `user`."""
 
 
 class FinishedRequest(NamedTuple):
@@ -181,6 +185,11 @@ def event(request: FinishedRequest, context: RequestContext, level: Level) -> Ob
         "sourceIPs": [request.address] if request.address else [],
         "userAgent": request.agent,
     }
+    if context.impersonation is not None:
+        result["impersonatedUser"] = context.impersonation.impersonated.info()
+        if ":" in context.impersonation.verb:  # a constrained one
+            constraint = {"impersonationConstraint": context.impersonation.verb}
+            result["authenticationMetadata"] = constraint
     if info.is_resource:
         reference = {
             "resource": info.resource,

@@ -15,6 +15,7 @@ from inkube.schemas.wordings import Wording
 MAX_BODY = 3 * 1024 * 1024  # apiserver/pkg/server/config.go: MaxRequestBodyBytes
 JSON = "application/json"
 _MEDIA = {JSON: "json", "application/yaml": "yaml"}
+_BYTES = "application/octet-stream"
 _PROTOBUF = "application/vnd.kubernetes.protobuf"
 PROTOBUF = "protobuf"
 _PATCHES = {
@@ -74,6 +75,21 @@ def media_type(request: web.BaseRequest) -> str:
         return PROTOBUF
     media_types = f"{JSON}, application/yaml, {_PROTOBUF}"
     raise status.unsupported_media_type(wordings.UNKNOWN_FORMAT + media_types)
+
+
+def require_json(request: web.BaseRequest, body: bytes) -> None:
+    """Accept only JSON for parameters of inkube's own endpoints, and no Content-Type as JSON.
+
+    Web pages can send other media types, such as `text/plain`, to every server without a preflight
+    request. Without a body, clients can send the type of arbitrary bytes, for which pages need one.
+    Raises StatusError 415.
+    """
+    header = request.headers.get(hdrs.CONTENT_TYPE, JSON)
+    media = header.partition(";")[0].strip().lower()
+    if media != JSON and (body or media != _BYTES):
+        raise status.unsupported_media_type(
+            f"parameters have the Content-Type {JSON}, not {media or 'an empty one'}"
+        )
 
 
 def read_object(call: Call, body: bytes, media: str) -> Object:

@@ -6,7 +6,7 @@ is refused before that never transfers its body.
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from aiohttp import hdrs, web
 from aiohttp.abc import AbstractStreamWriter
@@ -17,8 +17,19 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
 from inkube.apiserver.http.cors import Origins
+from inkube.apiserver.registry import User
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+"""The methods that the server accepts: those for which kube-apiserver registers routes."""
+
+
+class Impersonation(NamedTuple):
+    """A user that acts as another one, with the verb of the permission for it."""
+
+    user: User
+    impersonated: User
+    verb: str
 
 
 class Request(BaseRequest):
@@ -30,6 +41,8 @@ class Request(BaseRequest):
     """The origins whose web pages can read the response; None without such origins."""
     largest = 0
     """The limit of the body in bytes; 0 for the server's general limit."""
+    impersonation: "Impersonation | None" = None
+    """The authenticated and the impersonated user; None if the user acts as itself."""
     flow: tuple[str, str] | None = None
     """The uids of its flow schema and priority level; None until they are found."""
     faults: tuple[str, ...] = ()
@@ -158,9 +171,11 @@ def allow(request: web.BaseRequest, largest: int) -> None:
 
 
 def refusal(request: Request) -> web.Response | None:
-    """Return 417 for an unknown `Expect`, 505 for an unsupported HTTP version, else None.
+    """Return 417 for an unknown `Expect`, 505 for an unsupported HTTP version, 405 for a method
+    that is not in METHODS, else None. The connection ends: after `CONNECT`, the client could send
+    anything.
 
-    The texts are those of Go's net/http: server.go (`expectationFailed`,
+    The texts of 417 and 505 are those of Go's net/http: server.go (`expectationFailed`,
     `http1ServerSupportsRequest`).
     """
     expected = request.headers.get(hdrs.EXPECT)
@@ -170,6 +185,10 @@ def refusal(request: Request) -> web.Response | None:
         return _closing_response(
             505, "505 HTTP Version Not Supported: unsupported protocol version"
         )
+    if request.method not in METHODS:
+        response = _closing_response(405, "405 Method Not Allowed")
+        response.headers[hdrs.ALLOW] = ", ".join(sorted(METHODS))
+        return response
     return None
 
 

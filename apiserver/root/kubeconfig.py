@@ -18,9 +18,9 @@ _WORD = re.compile(r"[a-zA-Z](?:[\w./-]|:(?=[\w/]))*", re.ASCII)
 _OTHERS = frozenset({"false", "n", "no", "null", "off", "on", "true", "y", "yes"})
 """Words that YAML 1.1 reads as booleans or null."""
 _SERVER = re.compile(r"^    server: (\S+)$", re.MULTILINE)
-_ANYBODY = "anybody"
-"""The token for an open server. Without credentials to send over TLS, kubectl prompts for a user
-name and a password. An open server accepts every token as an anonymous user's."""
+ANYBODY = "anybody"
+"""The token for an open server, which accepts it as no token. Without credentials to send over TLS,
+kubectl prompts for a user name and a password."""
 
 
 class Access(NamedTuple):
@@ -46,7 +46,7 @@ def render(access: Access) -> str:
         cluster.append("insecure-skip-tls-verify: true")
     token = access.token
     if not token and access.url.startswith("https:"):
-        token = _ANYBODY
+        token = ANYBODY
     credentials = [f"token: {_text(token)}"] if token else []
     if access.certificate:
         for name, text in (("certificate", access.certificate), ("key", access.key)):

@@ -318,3 +318,28 @@ async def test_openapi_tells_of_every_action(web):
         assert "post" in paths[f"{ROOT}/{action}"]
     _, merged = await web.ask("GET", "/openapi/v2")
     assert not [path for path in merged["paths"] if path.startswith("/inkube")]
+
+
+SIMPLE = ("text/plain", "text/plain;charset=utf-8", "application/x-www-form-urlencoded",
+          "multipart/form-data; boundary=a", "application/yaml", "")  # fmt: skip
+"""Media types that web pages can send without a preflight request, and others."""
+
+
+@pytest.mark.parametrize("media", SIMPLE)
+@pytest.mark.parametrize(
+    ("action", "body"), [("reset", b""), ("reset", b"{}"), ("snapshot", b'{"name": "a"}')]
+)
+async def test_parameters_are_json_by_their_type(server, action, body, media):
+    async with aiohttp.ClientSession(server.url) as session:
+        url, headers = f"{ROOT}/{action}", {"Content-Type": media}
+        async with session.post(url, data=body, headers=headers) as answer:
+            assert answer.status == 415, await answer.text()
+            assert "application/json" in (await answer.json())["message"]
+        assert not server_snapshots(await (await session.get(f"{ROOT}/snapshot")).json())
+        headers = {"Content-Type": "application/json; charset=utf-8"}
+        async with session.post(url, data=body, headers=headers) as answer:
+            assert answer.status == 200, await answer.text()
+
+
+def server_snapshots(body):
+    return [each["name"] for each in body["snapshots"]]

@@ -1,5 +1,6 @@
 """The addresses that a server may listen on, TLS, and the web pages that may send requests."""
 
+import asyncio
 import ssl
 
 import aiohttp
@@ -11,6 +12,7 @@ from inkube.apiserver.configuration import BadOption, Options
 from inkube.apiserver.http.guards import is_loopback
 from inkube.apiserver.root import kubeconfig
 from inkube.apiserver.server import APIServer
+from inkube.controllers.clock import FakeClock
 
 WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 REVIEW = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
@@ -235,3 +237,57 @@ async def test_a_server_with_users_and_no_rules_knows_no_nobody(token_file) -> N
         good = {"Authorization": "Bearer user-token"}
         async with session.get(f"{server.url}/api/v1/secrets", headers=good) as answer:
             assert answer.status == 200
+
+
+@pytest.mark.parametrize("mode", ["AlwaysAllow", "RBAC"])
+async def test_an_open_server_judges_tokens_of_service_accounts(mode: str) -> None:
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "bot"}}
+    request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    accounts = "/api/v1/namespaces/default/serviceaccounts"
+    clock = FakeClock(ticking=True)
+    async with (
+        APIServer(authorization_mode=mode, clock=clock) as server,
+        aiohttp.ClientSession(server.url) as session,
+    ):
+        async with session.post(accounts, json=account) as answer:
+            assert answer.status == 201
+        async with session.post(f"{accounts}/bot/token", json=request) as answer:
+            token = (await answer.json())["status"]["token"]
+
+        async def code(sent: str) -> int:
+            headers = {"Authorization": f"Bearer {sent}"}
+            async with session.post(WHO, json=REVIEW, headers=headers) as answer:
+                return answer.status
+
+        assert await code(token) == await code(kubeconfig.ANYBODY) == 201
+        signed, _, _ = token.rpartition(".")
+        for bad in ("a.b.c", token[:-2], signed, signed + ".", token[:40]):
+            assert await code(bad) == 401, bad
+        clock.advance(4000)
+        assert await code(token) == 401, "it has expired"
+
+
+async def test_the_suites_of_tls_are_those_of_go(tmp_path) -> None:
+    every = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    every.set_ciphers("ALL:@SECLEVEL=0")
+    names = {each["name"] for each in every.get_ciphers() if each["protocol"] == "TLSv1.2"}
+    async with APIServer(tls=True) as server:
+        authority = server.security.certificate.authority.decode()
+
+        async def handshakes(suite: str) -> bool:
+            client = ssl.create_default_context(cadata=authority)
+            client.maximum_version = ssl.TLSVersion.TLSv1_2
+            client.set_ciphers(f"{suite}:@SECLEVEL=0")
+            try:
+                _, writer = await asyncio.open_connection("127.0.0.1", server.port, ssl=client)
+            except OSError:
+                return False
+            writer.close()
+            return True
+
+        taken = {name for name in names if "PSK" not in name and await handshakes(name)}
+    assert taken == {
+        "ECDHE-ECDSA-AES128-GCM-SHA256",
+        "ECDHE-ECDSA-AES256-GCM-SHA384",
+        "ECDHE-ECDSA-CHACHA20-POLY1305",
+    }

@@ -128,3 +128,25 @@ async def test_policies_leave_annotations(tmp_path, web_of):
         "expressionIndex": 0,
         "validationActions": ["Audit"],
     }
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("mode", ["AlwaysAllow", "RBAC"])
+async def test_a_user_that_acts_as_another_is_named_beside_it(tmp_path, web_of, mode):
+    log, tokens = tmp_path / "audit.log", tmp_path / "tokens.csv"
+    tokens.write_text('a,ann,1,"system:masters"\nb,ben,2,\n')
+    options = {"audit_log": log, "token_auth_file": tokens, "authorization_mode": mode}
+    async with APIServer(**options) as server, web_of(server) as web:
+        for token in ("a", "b"):
+            headers = {"Authorization": f"Bearer {token}", "Impersonate_User": "bob"}
+            await web.ask("GET", MAPS, **headers)
+            await web.ask("GET", MAPS, Authorization=f"Bearer {token}")
+    as_bob, ann, *others = [json.loads(line) for line in log.read_text().splitlines()]
+    assert as_bob["user"]["username"] == ann["user"]["username"] == "ann"
+    bob = {"username": "bob", "groups": ["system:authenticated"]}
+    assert as_bob["impersonatedUser"] == bob, "although bob may not read them under RBAC"
+    constraint = {"impersonationConstraint": "impersonate:user-info"}
+    assert as_bob["authenticationMetadata"] == constraint
+    assert "impersonatedUser" not in ann
+    assert [each["user"]["username"] for each in others] == ["ben", "ben"]
+    assert ("impersonatedUser" in others[0]) is (mode == "AlwaysAllow"), "not if it is refused"

@@ -300,3 +300,19 @@ async def test_a_client_that_has_gone_is_known_to_have_gone():
     with pytest.raises(ConnectionResetError):
         await request.read()
     await task
+
+
+@pytest.mark.parametrize("method", ["CONNECT", "TRACE", "TRACK", "PROPFIND", "FOO", "get"])
+@pytest.mark.parametrize("target", ["/version", MAPS, "/healthz", "127.0.0.1:22"])
+async def test_other_methods_are_refused_and_end_the_connection(web, method, target):
+    reader, writer = await asyncio.open_connection("127.0.0.1", web.server.port)
+    try:
+        writer.write(f"{method} {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        answer = await reader.read()  # to the end of the connection
+    finally:
+        writer.close()
+    if method not in ("CONNECT", "TRACE", "PROPFIND") or not target.startswith("/"):
+        assert answer.split(b" ", 2)[1] in (b"405", b"400"), "the parser knows no such request"
+    else:
+        assert answer.startswith(b"HTTP/1.1 405 ")
+        assert b"\r\nAllow: DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT\r\n" in answer
