@@ -62,7 +62,7 @@ class Options:
     the newest."""
     http: Literal["fast", "plain"] = "fast"
     """The loop for connections: a fast one, if it was tested with the installed version of
-    aiohttp, or aiohttp's own (`plain`)."""
+    aiohttp, or aiohttp's own (`plain`). Responses are the same."""
     data: Path | None = None
     """The SQLite file; None keeps everything in memory."""
     database: str = ""
@@ -174,13 +174,10 @@ class Options:
     """Admission plugins to disable, by the names of Kubernetes."""
     pipelined_writes: bool = True
     """Whether a write may use the uncommitted result of the previous write of the same object, so
-    that both share a commit. Responses do not change; without it, concurrent writes are retried."""
+    that both share a commit. Responses are the same; without it, concurrent writes are retried."""
     patch_cache: bool = True
     """Whether the server remembers patches that changed nothing, and answers them at once if a
-    client repeats them. Responses do not change."""
-    interleaved_writes: bool = True
-    """Whether concurrent writes take turns at each of their computations, which costs less because
-    of the processor's caches. Responses do not change."""
+    client repeats them. Responses are the same."""
     audit_log: Path | None = None
     """The file for audit events, one line of JSON each."""
     audit_policy_file: Path | None = None

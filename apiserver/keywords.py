@@ -71,7 +71,6 @@ class OptionValues(TypedDict, total=False):
     disable_admission_plugins: Sequence[str]
     pipelined_writes: bool
     patch_cache: bool
-    interleaved_writes: bool
     audit_log: Path | None
     audit_policy_file: Path | None
     allow_origins: Sequence[str]

@@ -57,7 +57,6 @@ class Route:
             info.name,
             info.subresource,
             user,
-            takes_turns=True,
         )
 
 

@@ -105,8 +105,7 @@ class Handlers:
         if version not in ("", "0") and exchange.query.get("resourceVersionMatch") == "Exact":
             entry = await listing.exactly(self._registry, exchange.call, version)
             return await self._object_response(exchange.call, entry, exchange.form)
-        store, is_current = self._registry.store, exchange.call.is_current
-        await listing.settle(store, version, listing.known_version, is_current=is_current)
+        await listing.settle(self._registry.store, version, listing.known_version)
         if exchange.injection is not None and exchange.injection.stale_changes:
             entry = await listing.past(
                 self._registry, exchange.call, exchange.injection.stale_changes

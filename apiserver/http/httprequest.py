@@ -49,8 +49,6 @@ class Request(BaseRequest):
     """The names of the faults injected into it."""
     user = ""
     """The name of the user; "" until authentication."""
-    is_current = False
-    """Whether the store contains every write committed before the request arrived."""
     channel: Any = None
     """The part of a connection that receives the events of a watch (`watching.shared`). The request
     shares the connection with others, so only this part may write its response."""

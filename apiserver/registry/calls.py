@@ -71,17 +71,11 @@ class Call:
     """Whether the request deletes a collection: admission then receives no name."""
     timeout: float = math.inf
     """The client's limit for the request in seconds; infinite without one."""
-    is_current: bool = False
-    """Whether the store already contains every write committed before the request arrived. The
-    registry then skips the check for newer writes, which takes 4 µs."""
     empties: Sequence[Empty] = ()
     """Empty lists and maps of the body. They are not stored, but validation sees them."""
     weight: int = 0
     """Bytes of the request's body or of the stored object, whichever is larger. Large ones are
     processed outside the event loop."""
-
-    takes_turns: bool = False
-    """Whether the computations of a write run in turn with those of other writes (`Worker`)."""
 
     @property
     def key(self) -> str:

@@ -95,7 +95,7 @@ async def find(registry: Registry, call: Call, options: ListOptions) -> Page:
     matches = matcher(call, options)
     if options.token or options.limit > 0 or options.match == "Exact":
         return await _page(registry, call, options, matches)
-    await settle(store, options.resource_version, _version, is_current=call.is_current)
+    await settle(store, options.resource_version, _version)
     name = single_name(call, options)
     if name:
         entry = store.get(call.resource.key(call.namespace, name))
@@ -270,17 +270,14 @@ async def exactly(registry: Registry, call: Call, version: str) -> Entry:
     return page.entries[0]
 
 
-async def settle(
-    store: Store, version: str, parse: Callable[[str], int], *, is_current: bool = False
-) -> None:
+async def settle(store: Store, version: str, parse: Callable[[str], int]) -> None:
     """Wait until the store contains the version that a read needs.
 
-    "" is the newest version (no wait with `Call.is_current`), "0" any version, and a number at
+    "" is the newest version, "0" any version, and a number at
     least that version. Raises StatusError 504, the errors of `parse`, and LogError.
     """
     if version == "":
-        if not is_current:
-            await store.current()
+        await store.current()
     elif version != "0":
         await wait_for(store, parse(version))
 

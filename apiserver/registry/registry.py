@@ -36,8 +36,7 @@ MAX_RETRIES = 100  # each lost race means that another write won
 class Registry:
     """The registry of all kinds. The Call contains the kind.
 
-    `attempts` describes the option `pipelined`, `repeats` the option `patch_cache`, and `worker`
-    the option `interleaved`.
+    `attempts` describes the option `pipelined`, and `repeats` the option `patch_cache`.
     """
 
     def __init__(
@@ -48,14 +47,13 @@ class Registry:
         *,
         pipelined: bool = True,
         patch_cache: bool = True,
-        interleaved: bool = True,
     ) -> None:
         self.store = store
         self.chain = chain
         self.system_fields = system_fields
         self.selections = Selections(store)
         self.repeats = Repeats(store, chain, is_disabled=not patch_cache)
-        self.worker = Worker(interleaves=interleaved)
+        self.worker = Worker()
         """Runs the computations of writes. The owner of the registry closes it."""
         self._parts = Parts(chain, system_fields, self.worker)
         self._attempts = Pipelined(store, chain) if pipelined else Attempts(store)
@@ -81,8 +79,7 @@ class Registry:
 
     async def create(self, call: Call, obj: Object) -> Outcome:
         """Store a new object. Sets its name, namespace, uid and times. Raises StatusError."""
-        if not call.is_current:
-            await self.store.current()
+        await self.store.current()
         if call.resource.definition.allocates:
             return await self._allocate(call, obj)
         store = self._attempts_of(call.options).store
@@ -106,8 +103,7 @@ class Registry:
 
     async def update(self, call: Call, change: Update) -> Outcome:
         """Replace the stored object with the result of `change`. Raises StatusError."""
-        if not call.is_current:
-            await self.store.current()
+        await self.store.current()
         told = len(call.warnings)
         for _ in range(MAX_RETRIES):
             call.take_back(told)  # warnings of the last attempt
@@ -155,8 +151,7 @@ class Registry:
         `is_admitted` means that admission has accepted it already (an eviction). Raises
         StatusError.
         """
-        if not call.is_current:
-            await self.store.current()
+        await self.store.current()
         attempts = self._attempts_of(options)
 
         async def work(entry: Entry | None, commit: Commit) -> Outcome:

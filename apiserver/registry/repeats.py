@@ -49,8 +49,7 @@ class Repeats:
         found = _of(call.resource).get(call.key)
         if found is None:
             return None
-        if not call.is_current:
-            await self._store.current()
+        await self._store.current()
         entry = self._store.get(call.key)
         if entry is None or entry.revision != found.revision or not self._repeats(call.resource):
             return None

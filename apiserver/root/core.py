@@ -86,7 +86,6 @@ def build(options: Options, listener: Listener, base: Foundation) -> Core:
         system_fields,
         pipelined=options.pipelined_writes,
         patch_cache=options.patch_cache,
-        interleaved=options.interleaved_writes,
     )
     client, faults = InProcessClient(registry, resources), Faults(store)
     return Core(

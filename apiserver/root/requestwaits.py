@@ -28,13 +28,12 @@ async def _with_timeout(seconds: float, work: Awaitable[None]) -> None:
             await work
 
 
-def of_controllers(manager: Manager) -> Callable[[], Awaitable[bool]]:
+def of_controllers(manager: Manager) -> Callable[[], Awaitable[None]]:
     """Wait until the controllers are idle. A request of a webhook that a controller waits for does
     not wait."""
 
-    async def wait() -> bool:
+    async def wait() -> None:
         await _with_timeout(CONTROLLERS_SECONDS, manager.settled())
-        return False  # the store was not compared with the log
 
     return wait
 
@@ -68,8 +67,7 @@ class OtherServers:
         self._manager = manager
         self._stored_revision = self._served_revision = 0  # revisions of the newest definition
         self._subscription = store.follow(DEFINITIONS, self._on_changes, on_relist=self._on_reset)
-        self._has_queried = False  # in this turn
-        self._is_current = False  # as the first of this turn found it
+        self._has_queried = False  # in this turn, without a wait
 
     def close(self) -> None:
         """Stop following the store."""
@@ -84,30 +82,22 @@ class OtherServers:
     def _on_reset(self) -> None:
         self._stored_revision = self._store.revision
 
-    async def caught_up(self) -> bool:
+    async def caught_up(self) -> None:
         """Wait until this server has read all stored changes, and at most INSTALL_SECONDS for the
-        installation of definitions. Returns whether its store contains the newest revision."""
-        is_current = self._has_queried and self._is_current
-        if not is_current:
-            if not self._has_queried:
-                self._has_queried = True
-                asyncio.get_running_loop().call_soon(self._end_turn)
-            is_current = await self._query()
+        installation of definitions."""
+        if not self._has_queried:
+            await self._query()
         if self._stored_revision > self._served_revision:
             target = self._stored_revision
             await _with_timeout(INSTALL_SECONDS, self._manager.wait_processed(crds.NAME, target))
             self._served_revision = max(self._served_revision, target)
-        return is_current
+
+    async def _query(self) -> None:
+        revision = self._store.revision
+        with contextlib.suppress(StorageError):  # code that needs the newest state raises it
+            if await self._store.look() and revision == self._store.revision:  # without a wait
+                self._has_queried = True
+                asyncio.get_running_loop().call_soon(self._end_turn)
 
     def _end_turn(self) -> None:
         self._has_queried = False
-
-    async def _query(self) -> bool:
-        self._is_current = False
-        revision = self._store.revision
-        try:
-            changed = await self._store.look()
-        except StorageError:  # code that needs the newest state raises it
-            return False
-        self._is_current = changed and revision == self._store.revision  # no wait was needed
-        return changed

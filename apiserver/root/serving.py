@@ -134,7 +134,7 @@ def _application(
 
 def _before_request(
     parts: Parts, others: requestwaits.OtherServers | None
-) -> Callable[[], Awaitable[bool]] | None:
+) -> Callable[[], Awaitable[None]] | None:
     """Return the function that each request awaits before it is processed, or None."""
     if parts.core.options.seed is not None:
         return requestwaits.of_controllers(parts.core.manager)
