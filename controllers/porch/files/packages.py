@@ -1,7 +1,7 @@
 """The files of a new package: init and clone, and the rules for files. Pure."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
 from inkube.controllers.porch.files import documents, kptfile
@@ -12,6 +12,10 @@ from inkube.schemas.objects import Object
 CONTEXT = "package-context.yaml"
 IDENTIFIER = "internal.kpt.dev/upstream-identifier"
 LOCAL = {"config.kubernetes.io/local-config": "true"}
+_GIT = frozenset({".git", "git~1"})
+"""Names of git's own directory, also as Windows and macOS read them."""
+_LONGEST = 255
+"""The most bytes of a name in a file system (NAME_MAX)."""
 _METADATA = re.compile(r"^metadata:[ \t]*$", re.MULTILINE)
 _MERGE_COMMENT = re.compile(r"^metadata:[ \t]*#[ \t]*kpt-merge:[ \t]*(\S*)", re.MULTILINE)
 
@@ -142,11 +146,18 @@ def unmarked(value: Any) -> Any:
     return {**value, "metadata": metadata}
 
 
-def wrong_with(files: Files) -> Iterator[tuple[str, str]]:
-    """The reasons why files are not a valid package: file names and texts."""
+def wrong_with(
+    files: Files, stored: Container[str] = (), hidden: Iterable[str] = ()
+) -> Iterator[tuple[str, str]]:
+    """The reasons why files are not a valid package: file names and texts.
+
+    `stored` are the names of the files until now, and `hidden` those of links and of other entries
+    that clients do not see. Both stay next to the files.
+    """
     for name in sorted(files):
         if why := wrong_with_name(name):
             yield name, why
+    yield from _conflicts(files, stored, hidden)
     try:
         Kptfile.of(files)
     except Unreadable as error:
@@ -169,8 +180,36 @@ def wrong_with_name(name: str) -> str:
         return "file names must not have empty segments"
     if ".." in segments or "." in segments:
         return "file names must not lead out of the package by . or .."
-    if ".git" in segments:
+    if any(segment.lower().rstrip(". ") in _GIT for segment in segments):
         return "file names must not lie in .git"
-    if "\\" in name or any(ord(letter) < ord(" ") for letter in name):
+    if "\\" in name or any(not letter.isprintable() and letter != "\u00a0" for letter in name):
         return "file names must not hold backslashes or control characters"
+    if any(len(segment.encode()) > _LONGEST for segment in segments):
+        return f"each part of a file name has at most {_LONGEST} bytes"
     return ""
+
+
+def _conflicts(
+    files: Files, stored: Container[str], hidden: Iterable[str]
+) -> Iterator[tuple[str, str]]:
+    """The names that cannot be next to another one in a directory, with the reason."""
+    links = set(hidden)
+    folded = {name.casefold(): name for name in sorted(files, reverse=True)}
+    for name in sorted(files):
+        first = folded[name.casefold()]
+        if name in links or (link := _above(name, links)):
+            yield name, f"{name if name in links else link} is a link in git, which stays as it is"
+        elif parent := _above(name, files):
+            yield name, f"{parent} is a file, and cannot be a directory too"
+        elif first != name and (name not in stored or first not in stored):
+            yield name, f"it differs from {first} only in its case: some file systems keep one"
+    for link in sorted(links):
+        if parent := _above(link, files):
+            yield parent, f"it is a directory with the link {link} in git"
+
+
+def _above(name: str, names: Container[str]) -> str:
+    """The name that is a directory of another name; "" without one."""
+    parts = name.split("/")
+    paths = ("/".join(parts[:count]) for count in range(1, len(parts)))
+    return next((path for path in paths if path in names), "")

@@ -7,11 +7,14 @@ from inkube.controllers.porch.files.documents import Files
 from inkube.controllers.porch.git.depots import Depot
 
 
-def commit_new(depot: Depot, main: str, package: str, files: Files, *, text: str, user: str) -> str:
+def commit_new(
+    depot: Depot, main: str, package: str, files: Files, *, source: str, text: str, user: str
+) -> str:
     """Commit the files of a new revision on top of the main branch; `main` is "" if the branch is
-    empty."""
+    empty. `source` is the commit whose package the files are based on, or ""."""
+    base = _directory(depot, source, package) if source else None
     return _commit_package(
-        depot, main, package, depot.store.write(files, None), text=text, user=user
+        depot, main, package, depot.store.write(files, base), text=text, user=user
     )
 
 

@@ -166,19 +166,24 @@ class Store:
         found: dict[str, str] = {}
         size = 0
         for name, entry in self.walk(tree).items():
-            if entry.is_file:
+            if _is_shown(name, entry):
                 found[name] = self.text(entry)
                 size += len(found[name])
                 if size > MAX_BYTES:
                     raise TooMuch
         return found
 
+    def hidden(self, tree: bytes) -> list[str]:
+        """The entries that `files` does not show: links, submodules, names that are not UTF-8.
+        Raises TooMuch."""
+        return [name for name, entry in self.walk(tree).items() if not _is_shown(name, entry)]
+
     def write(self, files: Mapping[str, str], base: bytes | None) -> bytes:
         """Create a tree of these files. Files that are unchanged from `base` stay, and so do its
-        entries that are not regular files."""
+        hidden entries, whose names must not conflict with those of the files."""
         before = self.walk(base) if base is not None else {}
         wanted: dict[str, Entry] = {
-            name: entry for name, entry in before.items() if not entry.is_file
+            name: entry for name, entry in before.items() if not _is_shown(name, entry)
         }
         for name, text in files.items():
             old = before.get(name)
@@ -247,7 +252,7 @@ class Store:
     def _plain_tree(self, entries: Mapping[str, Entry]) -> bytes:
         tree = Tree()
         for name, entry in entries.items():
-            tree.add(name.encode(), entry.mode, ObjectID(entry.sha))
+            tree.add(name.encode(errors="surrogateescape"), entry.mode, ObjectID(entry.sha))
         return self._add(tree)
 
     def _entries(self, tree: bytes) -> Mapping[str, Entry]:
@@ -277,6 +282,11 @@ class Store:
         """Whether the commit is available locally."""
         with self.lock:
             return ObjectID(commit.encode()) in self.repo.object_store
+
+
+def _is_shown(name: str, entry: Entry) -> bool:
+    """Whether clients see an entry of a directory as a file."""
+    return entry.is_file and not any("\udc80" <= letter <= "\udcff" for letter in name)
 
 
 def _matches(name: str, prefixes: Sequence[str]) -> bool:

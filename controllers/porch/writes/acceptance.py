@@ -1,5 +1,7 @@
 """Checks the files that result from a write: a well-formed package (S2) that renders (S3)."""
 
+from collections.abc import Container, Iterable
+
 from inkube.controllers.porch import refusals
 from inkube.controllers.porch.files import packages, render
 from inkube.controllers.porch.files.documents import Files, Unreadable
@@ -26,18 +28,27 @@ class Acceptance:
         self._skips_unknown = options.functions == "skip"
 
     async def render(self, name: str, files: Files) -> RenderResult:
-        """Render the files of a PackageRevision. Raises StatusError 422."""
-        done = await self.try_render(name, files)
+        """Render the files of a PackageRevision, which come from git. Raises StatusError 422."""
+        done = await self.try_render(name, files, stored=files)
         if done.error:
             raise self.failure(name, done.error)
         return done
 
-    async def try_render(self, name: str, files: Files, kind: str = refusals.KIND) -> RenderResult:
+    async def try_render(
+        self,
+        name: str,
+        files: Files,
+        kind: str = refusals.KIND,
+        *,
+        stored: Container[str] = (),
+        hidden: Iterable[str] = (),
+    ) -> RenderResult:
         """Render well-formed files. The result can contain the error of a function. Raises
-        StatusError 422 for files that are not a package."""
+        StatusError 422 for files that are not a package; for `stored` and `hidden`, see
+        `packages.wrong_with`."""
         errors = [
             fielderrors.invalid(f"spec.resources[{file}]", file, why)
-            for file, why in packages.wrong_with(files)
+            for file, why in packages.wrong_with(files, stored, hidden)
         ]
         if errors:
             raise self._refusals.invalid(name, *errors, kind=kind)

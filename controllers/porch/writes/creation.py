@@ -59,10 +59,12 @@ class Creation:
             )
             await self._check(write, env, spec, siblings)
             await write.confirm()
-            made = await self._files(write, env, obj, depot)
+            tasks = Tasks(env.client, self.depots, self.refusals)
+            made = await self._files(write, tasks, obj, depot)
+            source = await tasks.local_source(obj)
             rendered = await self.acceptance.render(write.name, made)
             main = refs.get(depot.layout.main, "")
-            async with self._new_branch(write, depot, obj, rendered.files, main):
+            async with self._new_branch(write, depot, obj, rendered.files, (main, source)):
                 write.records += await storedobjects.summary_record(
                     env.client, write.namespace, spec["repository"], spec["packageName"],
                     [*siblings, obj],
@@ -83,10 +85,10 @@ class Creation:
             )
         if kind == "clone" and siblings:  # C1
             raise self.refusals.invalid(write.name, only_new(spec, 0))
-        if kind in ("init", "clone"):
-            if siblings:  # P1
-                why = f'package "{package}" already exists in repository "{repository}"'
-                raise self.refusals.conflict(write.name, why)
+        if kind in ("init", "clone") and siblings:  # P1
+            why = f'package "{package}" already exists in repository "{repository}"'
+            raise self.refusals.conflict(write.name, why)
+        if not siblings:
             await self._check_nesting(write, env, package, repository)
         parent = (spec.get("parent") or {}).get("name")
         if parent and await storedobjects.revision(env.client, parent, write.namespace) is None:
@@ -106,11 +108,10 @@ class Creation:
                 )
                 raise self.refusals.conflict(write.name, why)
 
-    async def _files(self, write: Write, env: Environment, obj: Object, depot: Depot) -> Files:
+    async def _files(self, write: Write, tasks: Tasks, obj: Object, depot: Depot) -> Files:
         """The files that the task produces, with packageMetadata and readinessGates of the request
         in the Kptfile."""
         spec = obj["spec"]
-        tasks = Tasks(env.client, self.depots, self.refusals)
         try:
             files = await tasks.run(obj, depot)
         except troubles.REQUEST_ERRORS as error:
@@ -124,9 +125,12 @@ class Creation:
 
     @asynccontextmanager
     async def _new_branch(
-        self, write: Write, depot: Depot, obj: Object, files: Files, main: str
+        self, write: Write, depot: Depot, obj: Object, files: Files, commits_below: tuple[str, str]
     ) -> AsyncIterator[None]:
-        """Commit the files on top of main and push them as the branch of the revision."""
+        """Commit the files on top of main and push them as the branch of the revision.
+
+        `commits_below` are the head of main and the commit on which the files are based, or ""."""
+        main, source = commits_below
         spec = obj["spec"]
         package, workspace, task = spec["packageName"], spec["workspaceName"], spec["tasks"][0]
         branch = depot.layout.draft_branch(spec["lifecycle"], package, workspace)
@@ -134,9 +138,11 @@ class Creation:
         if not write.dry_run:
             text = layout.message(LINES[task["type"]], package, workspace, 0, [task])
             make = partial(
-                commits.commit_new, depot, main, package, files, text=text, user=write.user
-            )
-            await self.depots.run(depot.url, lambda: depot.store.fetch([main] if main else []))
+                commits.commit_new, depot, main, package, files,
+                source=source, text=text, user=write.user,
+            )  # fmt: skip
+            needed = [commit for commit in (main, source) if commit]
+            await self.depots.run(depot.url, lambda: depot.store.fetch(needed))
             commit = await self.depots.run(depot.url, make)
         obj["status"] = {"deployment": depot.deployment}
         revisions.describe(obj, depot, files, depot.layout.ref_name(branch), commit)

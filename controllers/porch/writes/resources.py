@@ -22,7 +22,7 @@ from inkube.controllers.porch.types import PUSH_ON_FAILURE
 from inkube.controllers.porch.writes.acceptance import Acceptance
 from inkube.controllers.porch.writes.origin import Origin
 from inkube.controllers.porch.writes.readiness import Readiness
-from inkube.controllers.porch.writes.tasks import read
+from inkube.controllers.porch.writes.tasks import read, read_all
 from inkube.controllers.provisioning import TooMuch
 from inkube.controllers.transactions import Write
 from inkube.schemas import fielderrors, status
@@ -58,8 +58,11 @@ class Resources:
             await write.confirm()
             depot = await self.origin.open(write, repository)
             sent = dict(obj["spec"].get("resources") or {})
-            files = await self._with_comments(depot, old, sent)
-            rendered = await self.acceptance.try_render(write.name, files, RESOURCES_KIND)
+            stored, hidden = await self._stored(depot, old)
+            files = await self.depots.work(partial(comments.restore, sent, stored))
+            rendered = await self.acceptance.try_render(
+                write.name, files, RESOURCES_KIND, stored=stored, hidden=hidden
+            )
             failure = self._failure(write, old, rendered.error)
             head = revisions.commit_of(old)
             commit = await self.origin.save(write, depot, old, rendered.files, head)
@@ -77,11 +80,10 @@ class Resources:
             if failure is not None:
                 raise failure
 
-    async def _with_comments(self, depot: Depot, old: Object, sent: Files) -> Files:
-        """The sent files, with the comments restored that clients dropped."""
+    async def _stored(self, depot: Depot, old: Object) -> tuple[Files, list[str]]:
+        """The files until now, and the names of the entries that clients do not see."""
         commit, path = revisions.commit_of(old), depot.layout.path(old["spec"]["packageName"])
-        stored = await self.depots.run(depot.url, partial(read, depot.store, commit, path))
-        return await self.depots.work(partial(comments.restore, sent, stored or {}))
+        return await self.depots.run(depot.url, partial(read_all, depot.store, commit, path))
 
     def _check(self, write: Write, old: Object) -> None:
         """Check that the revision is a Draft (rule S1). Raises StatusError."""

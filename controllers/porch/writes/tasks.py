@@ -24,6 +24,7 @@ from inkube.controllers.porch.files.kptfile import (
 )
 from inkube.controllers.porch.git.content import HEADS, TAGS, Store
 from inkube.controllers.porch.git.depots import Depot, Depots, SecretMissing, SecretUnfit
+from inkube.controllers.porch.git.layout import PUBLISHED
 from inkube.controllers.porch.refusals import Refusals
 from inkube.controllers.provisioning import NotAuthorized, RepositoryNotFound, TooMuch
 from inkube.schemas import fielderrors
@@ -159,12 +160,7 @@ class Tasks:
         if not name:
             raise self._refusals.bad("sourceRef.name is required")
         found = await self._get_revision(obj, name, field)
-        spec, other = obj["spec"], found["spec"]
-        same = all(spec[m] == other[m] for m in ("repository", "packageName"))
-        if not same:
-            package = f"{spec['repository']}/{spec['packageName']}"
-            why = f"source revision must be from same package {package}"
-            raise self._invalid(obj, fielderrors.invalid(field, name, why))
+        self._check_package(obj, found, field)
         if revisions.is_placeholder(found):
             raise self._placeholder(obj, "source", found, field)
         if not revisions.is_published(found):
@@ -221,7 +217,9 @@ class Tasks:
             if revisions.is_placeholder(each) and member != members[0]:
                 kind = "target upstream" if member == members[1] else "source"
                 raise self._placeholder(obj, kind, each, field)
-            if not revisions.is_published(each):
+            if member == members[2]:
+                self._check_package(obj, each, field)
+            if not self._is_source(each):
                 why = (
                     "all source PackageRevisions of upgrade task must be published, "
                     f'"{name}" is not'
@@ -230,7 +228,36 @@ class Tasks:
             found.append(each)
         return found
 
+    def _is_source(self, revision: Object) -> bool:
+        """Whether an upgrade can use a revision. Upstream also uses one that is proposed for
+        deletion."""
+        lifecycle = revision["spec"].get("lifecycle")
+        return revisions.is_published(revision) and (
+            lifecycle == PUBLISHED or self._refusals.upstream
+        )
+
     # shared by the tasks
+
+    def _check_package(self, obj: Object, source: Object, field: str) -> None:
+        """Check that a source is a revision of the same package. Raises StatusError."""
+        spec, other = obj["spec"], source["spec"]
+        if all(spec[member] == other[member] for member in ("repository", "packageName")):
+            return
+        package = f"{spec['repository']}/{spec['packageName']}"
+        why = f"source revision must be from same package {package}"
+        name = source["metadata"]["name"]
+        raise self._invalid(obj, fielderrors.invalid(field, name, why))
+
+    async def local_source(self, obj: Object) -> str:
+        """The commit of the revision that an edit or an upgrade continues, "" for other tasks. The
+        entries of its package that clients do not see stay."""
+        task = obj["spec"]["tasks"][self._at]
+        member = {"edit": "sourceRef", "upgrade": "localPackageRevisionRef"}.get(task["type"])
+        if member is None:
+            return ""
+        name = task[task["type"]][member]["name"]
+        found = await storedobjects.revision(self._client, name, obj["metadata"]["namespace"])
+        return revisions.commit_of(found) if found is not None else ""
 
     async def _get_revision(self, obj: Object, name: str, field: str) -> Object:
         found = await storedobjects.revision(self._client, name, obj["metadata"]["namespace"])
@@ -283,6 +310,13 @@ def read(store: Store, commit: str, path: str) -> Files | None:
     store.fetch([commit])
     directory = store.directory(store.head(commit).tree, path)
     return None if directory is None else store.files(directory)
+
+
+def read_all(store: Store, commit: str, path: str) -> tuple[Files, list[str]]:
+    """The files of a directory at a commit, and the names of its hidden entries. Blocks."""
+    files = read(store, commit, path)
+    directory = store.directory(store.head(commit).tree, path)
+    return files or {}, [] if directory is None else store.hidden(directory)
 
 
 def _resolve(store: Store, directory: str, ref: str) -> tuple[str, str]:

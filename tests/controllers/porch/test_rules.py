@@ -153,6 +153,33 @@ async def test_u1_p1_c1_what_there_is_already(api):
     await is_clean(api, "blueprints.a.v1")
 
 
+@pytest.mark.parametrize("member", [0, 1, 2])
+async def test_g1_a_source_that_is_proposed_for_deletion(api, member):
+    await api.made("a")
+    await api.publish("blueprints.a.v1")
+    await api.made("a", "v2", task=edit("blueprints.a.v1"))
+    await api.publish("blueprints.a.v2")
+    await api.lifecycle("blueprints.a.v1", "DeletionProposed", approval=True)
+    names = ["blueprints.a.v2"] * 3
+    names[member] = "blueprints.a.v1"
+    answer = await api.create("a", "v3", task=upgrade(*names))
+    if api.mode == "document":
+        refused(api, 422, 500, answer, 'must be published, "blueprints.a.v1" is not')
+    else:
+        assert answer[0] == 201
+
+
+@pytest.mark.parametrize("package", ["a/b", "a/b/c/d"])
+async def test_p2_no_task_makes_a_nested_package(api, package):
+    """A package above or below another one cannot be made by an upgrade either."""
+    name = "blueprints.a.b.c.v1"
+    await api.made("a/b/c")
+    await api.publish(name)
+    code, _ = await api.create(package, task=upgrade(name, name, name))
+    assert code in (409, 422, 500)
+    await is_clean(api, "blueprints.a.b.c.main", name)
+
+
 @pytest.mark.parametrize(("first", "second"), [("a/b", "a"), ("a", "a/b/c"), ("a/b", "a/b/c")])
 async def test_p2_packages_cannot_be_nested(api, first, second):
     await api.made(first)
@@ -186,7 +213,9 @@ async def test_c2_e1_g2_the_placeholder_and_drafts_are_no_sources(api):
     refused(api, 422, 500, answer, f"source revision {sentence}")
     answer = await api.create("b", task=edit(name))
     refused(api, 422, 500, answer, "source revision must be from same package blueprints/b")
-    answer = await api.create("b", task=upgrade(name, name, name, strategy="odd"))
+    answer = await api.create("b", task=upgrade(name, name, name))
+    refused(api, 422, 500, answer, "source revision must be from same package blueprints/b")
+    answer = await api.create("a", "v2", task=upgrade(name, name, name, strategy="odd"))
     sentence = (
         'invalid strategy "odd"; must be one of: [resource-merge fast-forward '
         "force-delete-replace copy-merge]"
