@@ -1,8 +1,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+# Each is touched when the packages for it are installed: to serve, for `make test`, for all else.
 SERVING := $(VENV)/.serving
+TESTING := $(VENV)/.testing
+STAMP := $(VENV)/.installed
 JOBS ?= auto
 # What waits for events of other processes and threads, for revisions, for readers and leaders.
 WAITING := $(addprefix tests/,storage/test_store_watch.py storage/test_store_sharing.py \
@@ -16,12 +18,15 @@ ANSWERED := $(addprefix tests/,$(addprefix apiserver/,http watching faults subre
   $(addprefix conformance/test_floor.py::,test_the_recorded_conversations_hold \
   test_the_recorded_kubectl_sessions_hold))
 
-.PHONY: serve test test-all plain uncrowded crowded lint types exams rounds conformance bench docs dist binary
+.PHONY: help serve test test-all plain uncrowded crowded lint types exams rounds conformance bench docs dist binary
+
+help:  ## these lines
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-17s %s\n", $$1, $$2 }'
 
 serve: $(SERVING)  ## http://127.0.0.1:8001, data in ./inkube.db
 	$(BIN)/inkube serve $(ARGS)
 
-test: $(STAMP)  ## the tests that start no program, database or browser
+test: $(TESTING)  ## the tests that start no program, database or browser: 10 to 20 minutes of one core
 	$(BIN)/python -m pytest -n $(JOBS) -m "not (processes or database or browser)" $(ARGS)
 
 test-all: $(STAMP)  ## every test
@@ -43,7 +48,7 @@ lint: $(STAMP)  ## format check, lint, layers, words, types
 	$(BIN)/python tools/prose.py
 	$(MAKE) types
 
-types: $(STAMP)
+types: $(STAMP)  ## mypy, which `lint` runs as well
 	$(BIN)/mypy -p inkube
 	$(BIN)/mypy tests
 	$(BIN)/mypy benchmarks examples tools
@@ -69,16 +74,21 @@ docs: $(STAMP)  ## docs/ as a site, in site/; field-path maps and definitions fi
 	$(BIN)/inkube definitions export --docs docs/fields
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build $(ARGS)
 
-dist: $(STAMP)
+dist: $(STAMP)  ## the wheel, in dist/
 	$(BIN)/python -m pip wheel --quiet --no-deps -w dist .
 
 binary:  ## dist/inkube: one file that runs where no Python is
 	$(PYTHON) tools/binary.py
 
+# A virtual environment with more also has what needs less.
 $(SERVING): pyproject.toml hatch_build.py
 	$(PYTHON) tools/environment.py $(VENV) speed
 	touch $(SERVING)
 
+$(TESTING): pyproject.toml hatch_build.py
+	$(PYTHON) tools/environment.py $(VENV) speed test
+	touch $(SERVING) $(TESTING)
+
 $(STAMP): pyproject.toml hatch_build.py
 	$(PYTHON) tools/environment.py $(VENV) dev
-	touch $(SERVING) $(STAMP)
+	touch $(SERVING) $(TESTING) $(STAMP)

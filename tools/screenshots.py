@@ -23,6 +23,7 @@ from inkube.apiserver.testing.thread import LoopThread
 FOLDER = Path(__file__).parent.parent / "docs/images"
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 HOST = "git.example.com"
+SHOP = "object/apps/v1/deployments/default/shop"
 REPOSITORY = "object/provisioning.grafana.app/v0alpha1/repositories/default"
 
 
@@ -38,6 +39,8 @@ class Picture(NamedTuple):
     height: int = 760
     click: str = ""
     """The element to click before."""
+    edit: tuple[str, str] = ("", "")
+    """A text of the draft, and what replaces it before the draft is sent as a dry run."""
 
 
 PICTURES = {
@@ -45,12 +48,21 @@ PICTURES = {
     "console-object": Picture(
         f"{REPOSITORY}/dashboards", ".yaml .target", click=".problems button"
     ),
-    "console-editor": Picture(f"{REPOSITORY}/alerts?tab=edit", ".paper .marked", "dark"),
+    "console-deployment": Picture(
+        f"{SHOP}?tab=edit",
+        ".paper .marked",
+        height=720,
+        edit=("restartPolicy: Always", "restartPolicy: Never"),
+    ),
+    "console-editor": Picture(
+        f"{REPOSITORY}/alerts?tab=edit",
+        ".paper .marked",
+        "dark",
+        edit=("branch: main", "branch: relase"),
+    ),
     "console-table": Picture("kind/core/v1/pods", "tr.row"),
     "console-history": Picture("object/core/v1/configmaps/default/settings?tab=history", ".diff"),
-    "console-owners": Picture(
-        "object/apps/v1/deployments/default/shop?tab=related", "svg rect", "dark"
-    ),
+    "console-owners": Picture(f"{SHOP}?tab=related", "svg rect", "dark"),
     "console-narrow": Picture(f"{REPOSITORY}/dashboards", ".yaml .marked", "light", 400, 760),
 }
 
@@ -69,8 +81,8 @@ def main() -> None:
                 scheme: Any = picture.scheme
                 page = browser.new_page(viewport=size, color_scheme=scheme)
                 page.goto(f"{kube.url}/console/#/{picture.place}")
-                if "tab=edit" in picture.place:
-                    _edit(page)
+                if picture.edit[0]:
+                    _edit(page, *picture.edit)
                 if picture.click:
                     page.locator(picture.click).first.click()
                 page.locator(picture.sign).first.wait_for()
@@ -79,12 +91,11 @@ def main() -> None:
             browser.close()
 
 
-def _edit(page: Page) -> None:
-    """Send a request that both phases of validation refuse."""
+def _edit(page: Page, old: str, new: str) -> None:
+    """Write a mistake into the draft, and wait until a dry run refuses it."""
     draft = page.locator("#draft")
     draft.wait_for()
-    text = draft.input_value().replace("branch: main", "branch: relase")
-    draft.fill(text)
+    draft.fill(draft.input_value().replace(old, new))
     page.locator("[data-verdict=refused]").wait_for()
 
 

@@ -1,6 +1,8 @@
 """`inkube example`: writes the complete examples of the package to a folder."""
 
+import filecmp
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -16,7 +18,7 @@ _BUILT = shutil.ignore_patterns("node_modules", "__pycache__", ".*")
 def example_command(name: str | None, folder: Path | None) -> None:
     """Write the files of an example to FOLDER. Without NAME: list the examples.
 
-    FOLDER is ./NAME unless you give one. Files that exist are never overwritten.
+    FOLDER is ./NAME unless you give one. It must be empty, or contain the same files.
     """
     if name is None:
         titles = {each: title(each) for each in names()}
@@ -30,14 +32,33 @@ def example_command(name: str | None, folder: Path | None) -> None:
             param_hint="NAME",
         )
     target = folder or Path(name)
+    source = EXAMPLES / name
+    files = sorted(str(path.relative_to(source)) for path in _files(source))
     if target.exists() and any(target.iterdir()):
+        _require_same(source, target, files)
+    else:
+        shutil.copytree(source, target, ignore=_BUILT, dirs_exist_ok=True)
+    for file in files:
+        click.echo(target / file)
+
+
+def _require_same(source: Path, target: Path, files: list[str]) -> None:
+    """Raise ClickException if a file of the example is missing or different in `target`."""
+    _, different, missing = filecmp.cmpfiles(source, target, files, shallow=False)
+    if found := sorted(different + missing):
+        state = "missing" if found[0] in missing else "different"
         raise click.ClickException(
-            f"{target} is not empty\nchoose another folder: inkube example {name} FOLDER"
+            f"{target} is not empty, and {found[0]} is {state}\n"
+            f"choose another folder: inkube example {source.name} FOLDER"
         )
-    shutil.copytree(EXAMPLES / name, target, ignore=_BUILT, dirs_exist_ok=True)
-    for path in sorted(target.rglob("*")):
-        if path.is_file():
-            click.echo(path)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """The files of an example, without those that its programs create."""
+    children = {path.name: path for path in folder.iterdir()}
+    for name in children.keys() - _BUILT(str(folder), list(children)):
+        path = children[name]
+        yield from _files(path) if path.is_dir() else [path]
 
 
 def names() -> list[str]:

@@ -43,13 +43,37 @@ def test_it_writes_into_the_folder_that_is_given(folder: Path):
     assert (folder / "deep" / "tour" / "definition.yaml").exists()
 
 
-def test_it_overwrites_nothing(folder: Path):
+def test_it_succeeds_again_where_the_files_are_the_same(folder: Path):
+    first = run("chaos")
+    (folder / "chaos" / "__pycache__").mkdir()  # a run of the example's tests
+    (folder / "chaos" / "notes.txt").write_text("mine\n")
+    again = run("chaos")
+    assert again.exit_code == 0, again.stderr
+    assert again.stdout == first.stdout
+    assert (folder / "chaos" / "notes.txt").read_text() == "mine\n"
+
+
+@pytest.mark.parametrize("file", ["argo.yaml", "notes.txt"])
+def test_it_writes_nothing_next_to_other_files(folder: Path, file: str):
     (folder / "boats").mkdir()
-    (folder / "boats" / "argo.yaml").write_text("mine\n")
+    (folder / "boats" / file).write_text("mine\n")
     done = run("boats")
     assert done.exit_code == 1
-    assert done.stderr.startswith("Error: boats is not empty\nchoose another folder: ")
-    assert [path.name for path in (folder / "boats").iterdir()] == ["argo.yaml"]
+    assert done.stderr.startswith("Error: boats is not empty, and README.md is missing\n")
+    assert [path.name for path in (folder / "boats").iterdir()] == [file]
+
+
+def test_it_overwrites_no_change(folder: Path):
+    run("boats")
+    changed = folder / "boats" / "argo.yaml"
+    changed.write_text("mine\n")
+    done = run("boats")
+    assert done.exit_code == 1
+    assert done.stderr.splitlines() == [
+        "Error: boats is not empty, and argo.yaml is different",
+        "choose another folder: inkube example boats FOLDER",
+    ]
+    assert changed.read_text() == "mine\n"
 
 
 def test_an_unknown_name_gets_the_names_that_exist():
