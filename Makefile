@@ -6,6 +6,7 @@ SERVING := $(VENV)/.serving
 TESTING := $(VENV)/.testing
 STAMP := $(VENV)/.installed
 JOBS ?= auto
+SCHEMA := $(BIN)/check-jsonschema --quiet --builtin-schema vendor
 # What waits for events of other processes and threads, for revisions, for readers and leaders.
 WAITING := $(addprefix tests/,storage/test_store_watch.py storage/test_store_sharing.py \
   $(addprefix apiserver/,watching testing/test_fixture_markers.py testing/test_fixture_faults.py \
@@ -18,7 +19,7 @@ ANSWERED := $(addprefix tests/,$(addprefix apiserver/,http watching faults subre
   $(addprefix conformance/test_floor.py::,test_the_recorded_conversations_hold \
   test_the_recorded_kubectl_sessions_hold))
 
-.PHONY: help serve test test-all plain uncrowded crowded lint types exams rounds conformance bench docs dist binary
+.PHONY: help serve test test-all plain uncrowded crowded lint workflows types exams rounds conformance bench docs dist binary
 
 help:  ## these lines
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-17s %s\n", $$1, $$2 }'
@@ -41,12 +42,23 @@ uncrowded: $(STAMP)  ## every test that `crowded` leaves out
 crowded: $(STAMP)  ## the tests that wait, beside two busy loops per core
 	$(BIN)/python tests/support/crowd.py $(BIN)/python -m pytest -n $(JOBS) $(WAITING) $(ARGS)
 
-lint: $(STAMP)  ## format check, lint, layers, words, types
+lint: $(STAMP)  ## format check, lint, layers, words, workflows, types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 	$(BIN)/python tools/prose.py
-	$(MAKE) types
+	$(MAKE) workflows types
+
+workflows: $(STAMP)  ## actionlint, zizmor and schemas: what runs on GitHub and GitLab
+	$(BIN)/actionlint .github/workflows/*.yml examples/ci/github.yaml
+	$(BIN)/zizmor --offline --no-progress --quiet .
+	$(SCHEMA).github-workflows .github/workflows/*.yml examples/ci/github.yaml
+	$(SCHEMA).github-actions action.yml
+	$(SCHEMA).github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/feature.yml
+	$(SCHEMA).github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	$(SCHEMA).dependabot .github/dependabot.yml
+	$(SCHEMA).gitlab-ci --data-transform gitlab-ci examples/ci/gitlab.yaml
+	$(SCHEMA).compose-spec deploy/compose.yaml
 
 types: $(STAMP)  ## mypy, which `lint` runs as well
 	$(BIN)/mypy -p inkube

@@ -1,15 +1,36 @@
-"""Build hook: the four root folders become the package `inkube`.
+"""Hooks of the build: the four root folders become the package `inkube`, and its page gets links.
 
-A wheel renames them (pyproject's `sources`); this hook adds the files that `sources` cannot
-rename. An editable install cannot rename, so relative links are laid under `.editable/inkube/`.
+A wheel renames the folders (pyproject's `sources`); the build hook adds the files that `sources`
+cannot rename. An editable install cannot rename, so relative links are laid under
+`.editable/inkube/`.
+
+The address of the repository is that of the place of the build (`repository`), because a copy of
+the project can be anywhere. From it, the metadata hook creates the project's URLs and makes the
+links of README absolute, which a package index needs.
 """
 
 import contextlib
 import os
+import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
+
+ROOT = Path(__file__).parent
+PAGES = {
+    "Homepage": "",
+    "Documentation": "/blob/{tag}/docs/index.md",
+    "Changelog": "/blob/{tag}/CHANGELOG.md",
+    "Issues": "/issues",
+    "Source": "/tree/{tag}",
+}
+"""The project's URLs below the address of the repository."""
+_LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^]]*)\]\((?!https?://|#)(?P<place>[^)]+)\)")
+_SSH = re.compile(r"(?:ssh://)?git@([^:/]+)[:/](.+)")
+_PASSWORD = re.compile(r"(?<=://)[^/@]*@")
 
 FILES = {
     "apiserver/_client.py": "client.py",
@@ -40,6 +61,53 @@ class InkubeBuildHook(BuildHookInterface):  # type: ignore[type-arg] # hatchling
                 build_data["force_include"][str(root / source)] = f"inkube/{target}"
             return
         link(root)
+
+
+class InkubeMetadataHook(MetadataHookInterface):
+    """See the module's docstring."""
+
+    PLUGIN_NAME = "custom"
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Add README, and the project's URLs if the repository has an address."""
+        text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
+        if address := repository():
+            tag = f"v{metadata['version']}"
+            metadata["urls"] = {
+                name: address + place.format(tag=tag) for name, place in PAGES.items()
+            }
+            text = absolute(text, address, tag)
+        metadata["readme"] = {"content-type": "text/markdown", "text": text}
+
+
+def repository() -> str | None:
+    """Return the address of the repository's pages, or None without a remote with pages.
+
+    This is INKUBE_REPOSITORY, the repository of a GitHub action, or git's remote `origin`.
+    """
+    server, name = os.environ.get("GITHUB_SERVER_URL"), os.environ.get("GITHUB_REPOSITORY")
+    found = os.environ.get("INKUBE_REPOSITORY") or (f"{server}/{name}" if server and name else "")
+    if not found:
+        command = ["git", "-C", str(ROOT), "remote", "get-url", "origin"]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 # fixed
+        except OSError:  # git is not installed
+            return None
+        found = done.stdout.strip()
+    if ssh := _SSH.fullmatch(found):
+        found = f"https://{ssh[1]}/{ssh[2]}"
+    found = _PASSWORD.sub("", found).removesuffix(".git")
+    return found if found.startswith(("https://", "http://")) else None
+
+
+def absolute(text: str, address: str, tag: str) -> str:
+    """A page with the links and images that it has in the repository, at the state of a tag."""
+
+    def link(found: re.Match[str]) -> str:
+        view = "raw" if found["image"] else "blob"
+        return f"{found['image']}[{found['text']}]({address}/{view}/{tag}/{found['place']})"
+
+    return _LINK.sub(link, text)
 
 
 def examples(root: Path) -> dict[str, str]:

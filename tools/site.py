@@ -6,52 +6,34 @@ a link out of docs/, are errors with advice.
 """
 
 import html as markup
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
 import reference  # noqa: E402 # next to this file, which is not in a package
 from mkdocs.config.defaults import MkDocsConfig  # noqa: E402
 from mkdocs.exceptions import PluginError  # noqa: E402
 from mkdocs.structure.files import File, Files  # noqa: E402
 
+import hatch_build  # noqa: E402 # at the root, which is not a package
 import inkube  # noqa: E402
 
 _OUTSIDE = re.compile(r"\]\(((?:\.\./)+[^)#]*)")
 _HIGHLIGHTED = re.compile(r'<div class="highlight">(.*?)</div>', re.DOTALL)
 _PROMPT = '<span class="gp">$ </span>'
 _CODE = re.compile(r"`[^`\n]+`")
-_SSH = re.compile(r"(?:ssh://)?git@([^:/]+)[:/](.+)")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Show the version, and link to the repository if it is known."""
     config.copyright = f"inkube {inkube.__version__} · Apache License 2.0"
     config.extra["version_of_inkube"] = inkube.__version__
-    config.repo_url = repository()
+    config.repo_url = hatch_build.repository()
     return config
-
-
-def repository() -> str | None:
-    """Return the address of the repository's pages, or None without a remote with pages."""
-    server, name = os.environ.get("GITHUB_SERVER_URL"), os.environ.get("GITHUB_REPOSITORY")
-    found = os.environ.get("INKUBE_REPOSITORY") or (f"{server}/{name}" if server and name else "")
-    if not found:
-        command = ["git", "-C", str(ROOT), "remote", "get-url", "origin"]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-        except OSError:  # git is not installed
-            return None
-        found = done.stdout.strip()
-    if ssh := _SSH.fullmatch(found):
-        found = f"https://{ssh[1]}/{ssh[2]}"
-    return found.removesuffix(".git") if found.startswith(("https://", "http://")) else None
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:

@@ -37,7 +37,7 @@ def log_of(data: Path | None, database: str) -> Log:
         try:
             return root.postgresql_log(database)
         except ImportError as error:
-            why = "PostgreSQL needs a driver: pip install 'inkube[postgresql]'"
+            why = "PostgreSQL needs a driver: pip install asyncpg"
             raise click.ClickException(why) from error
     path = data or LOCAL
     if not path.exists():

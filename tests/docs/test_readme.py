@@ -1,106 +1,110 @@
-"""The commands of README.md work in an environment with only the wheel installed.
+"""A reader pastes the commands of README.md in a folder with nothing but a clone.
 
-`pip install` takes inkube from a wheel of this tree; its dependencies, and pytest, are those of the
-test environment. `go` runs if it is installed; otherwise another test uses the programs that
-envtest would start.
+The clone has the files that git has, or would add: of this tree, not only of its last commit. Pip
+and uv install from the package index that they are configured for; where it has no pytest, the
+commands that install are not run.
 """
 
 import os
 import re
+import shutil
+import signal
 import subprocess
 import sys
-import sysconfig
 import urllib.request
 from collections.abc import Mapping
-from importlib import util
 from pathlib import Path
 
 import pages
 import patience
 import pytest
-import yaml
 
 README = pages.ROOT / "README.md"
-SECONDS = 2 * patience.SECONDS
-PIP = """#!/bin/sh
-# pip install inkube [PACKAGE…]: inkube from the wheel, the other packages have to be here already
-test "$1" = install && test "$2" = inkube || exit 2
-shift 2
-for package; do python -c "import $package" || exit; done
-exec python -m pip install -q --no-index --no-deps --ignore-installed "$INKUBE_WHEEL"
-"""
-GO = "#!/bin/sh\nexec python -m pytest -q -p no:cacheprovider test_assets.py\n"
-ASSETS = """
-import os, subprocess
-from pathlib import Path
-
-def test_the_programs_start():
-    for name in ("kube-apiserver", "etcd"):
-        program = Path(os.environ["KUBEBUILDER_ASSETS"], name)
-        subprocess.run([program, "--version"], check=True)
+SECONDS = 4 * patience.SECONDS
+WEBSITE = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: website}
+spec:
+  selector: {matchLabels: {app: website}}
+  template:
+    metadata: {labels: {app: website}}
+    spec: {restartPolicy: Never, containers: [{name: website, image: website}]}
 """
 
 
-def starts() -> Mapping[str, list[str]]:
-    """Heading → the commands below it, for every section that starts something."""
-    found = {}
-    for section in re.split(r"^## ", README.read_text(), flags=re.MULTILINE)[1:]:
-        heading = section.partition("\n")[0]
-        if heading.startswith("Start "):
-            (block,) = [each for each in pages.blocks(section) if each.language == "console"]
-            found[heading] = [command for _, command, _ in pages.commands(block)]
-    return found
+def sections() -> Mapping[str, str]:
+    """The text below each heading."""
+    parts = re.split(r"^## (.+)\n", README.read_text(), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def typed(heading: str) -> list[str]:
+    """The commands of the consoles below a heading."""
+    found = pages.blocks(sections()[heading])
+    return [
+        command
+        for block in found
+        if block.language == "console"
+        for _, command, _ in pages.commands(block)
+    ]
+
+
+def tasks() -> Mapping[str, str]:
+    """What a reader wants → the command for it."""
+    rows = re.findall(
+        r"^\| (.+?) \| `(.+?)` \|", sections()["Use it in your project"], re.MULTILINE
+    )
+    return dict(rows)
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if util.find_spec("hatchling") is None or util.find_spec("pip") is None:
-        pytest.skip("hatchling or pip is not installed")
-    target = tmp_path_factory.mktemp("wheel")
-    arguments = [
-        "wheel",
-        "--no-deps",
-        "--no-build-isolation",
-        "-q",
-        "-w",
-        str(target),
-        str(pages.ROOT),
-    ]
-    subprocess.run([sys.executable, "-m", "pip", *arguments], check=True, timeout=SECONDS)
-    (found,) = target.glob("*.whl")
-    return found
-
-
-@pytest.fixture
-def newcomer(wheel: Path, tmp_path: Path) -> Mapping[str, str]:
-    """The environment variables of a shell without inkube installed."""
-    place = tmp_path / "environment"
-    subprocess.run(
-        [sys.executable, "-m", "venv", "--without-pip", place], check=True, timeout=SECONDS
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    """The variables of a shell with an empty home and this Python, but not its packages. The
+    caches of pip and uv remain, so that the index is not asked for the same files again."""
+    home = tmp_path_factory.mktemp("home")
+    python = Path(sys.executable).resolve()
+    (home / "python3").symlink_to(python)
+    outside = [each for each in os.environ["PATH"].split(os.pathsep) if sys.prefix not in each]
+    dropped = (
+        "VIRTUAL_ENV",
+        "KUBECONFIG",
+        "PYTEST",
+        "PYTHON",
+        "COVERAGE",
+        "INKUBE",
+        "MAKE",
+        "ARGS",
     )
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    libraries = place / "lib" / version / "site-packages"
-    # after this environment's own packages, so that inkube comes from the wheel
-    (libraries / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    for name, text in {
-        "pip": PIP,
-        "pytest": '#!/bin/sh\nexec python -m pytest -q "$@"\n',
-    }.items():
-        (place / "bin" / name).write_text(text)
-        (place / "bin" / name).chmod(0o755)
-    (tmp_path / "work").mkdir()
-    return {
-        **{name: os.environ[name] for name in ("LANG", "TMPDIR") if name in os.environ},
-        "HOME": str(tmp_path),
-        "PATH": os.pathsep.join([str(place / "bin"), os.environ["PATH"]]),
-        "PYTEST_ADDOPTS": "-p no:cacheprovider -p no:schemathesis "
-        "-o asyncio_default_fixture_loop_scope=function",
-        "INKUBE_WHEEL": str(wheel),
-    }
+    kept = {name: text for name, text in os.environ.items() if not name.startswith(dropped)}
+    cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    path = os.pathsep.join([str(home), *outside])
+    given = {**kept, "HOME": str(home), "PATH": path, "XDG_CACHE_HOME": cache}
+    download = ["-m", "pip", "download", "-q", "--no-deps", "-d", str(home / "probe"), "pytest"]
+    probe = [str(python), *download]
+    if subprocess.run(probe, env=given, capture_output=True, timeout=SECONDS).returncode:
+        pytest.skip("pip finds no pytest on a package index")
+    return given
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a clone of this tree."""
+    listing = ["git", "-C", str(pages.ROOT), "ls-files", "-z", "-co", "--exclude-standard"]
+    done = subprocess.run(listing, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip("this tree is not in a git repository")
+    place = tmp_path_factory.mktemp("reader")
+    for name in filter(None, done.stdout.split("\0")):
+        if (pages.ROOT / name).is_file():
+            target = place / "inkube" / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(pages.ROOT / name, target)
+    return place
 
 
 def paste(commands: list[str], environment: Mapping[str, str], folder: Path) -> str:
-    """Run the commands unchanged in one shell; return their output."""
+    """Type the commands unchanged in one shell; return their output."""
     done = subprocess.run(
         ["bash", "--noprofile", "--norc", "-e", "-c", "\n".join(commands)],
         cwd=folder, env=environment, text=True, timeout=SECONDS, stdin=subprocess.DEVNULL,
@@ -110,60 +114,70 @@ def paste(commands: list[str], environment: Mapping[str, str], folder: Path) -> 
     return done.stdout
 
 
-def test_there_are_three_starts_of_three_commands_at_most():
-    assert len(starts()) == 3
-    assert all(1 <= len(commands) <= 3 for commands in starts().values())
+def serves(command: str, environment: Mapping[str, str], folder: Path) -> None:
+    """Type the command of a server, and open its console."""
+    with subprocess.Popen(
+        ["bash", "--noprofile", "--norc", "-c", command], cwd=folder, env=environment, text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True,
+    ) as server:  # fmt: skip
+        assert server.stdout is not None
+        try:
+            lines = (line.rstrip("\n") for line in server.stdout)
+            address = next(line for line in lines if line.startswith("inkube serves on "))
+            with urllib.request.urlopen(f"{address.split()[-1]}/console/") as response:
+                assert b"inkube" in response.read()
+        finally:
+            os.killpg(server.pid, signal.SIGTERM)
 
 
-def test_it_fits_on_a_screen_and_shows_one_picture():
+def test_the_first_screen_starts_with_two_commands_in_a_clone() -> None:
+    assert next(iter(sections())) == "Start from a clone"
+    assert typed("Start from a clone") == ["make serve", "make test"]
+
+
+def test_four_readers_find_one_command_each() -> None:
+    assert len(tasks()) == 4
+
+
+def test_it_fits_on_a_screen_and_shows_one_picture() -> None:
     text = README.read_text()
     assert len(text.splitlines()) <= 80
     assert text.count("![") == 1
 
 
-def test_the_start_with_pytest(newcomer: Mapping[str, str], tmp_path: Path):
-    text = paste(starts()["Start in a pytest suite"], newcomer, tmp_path / "work")
-    assert re.search(r"^2 passed", text, re.MULTILINE), text
+def test_the_commands_for_a_clone(environment: Mapping[str, str], folder: Path) -> None:
+    """`make test` runs one file here; the targets themselves are as a reader types them."""
+    serve, test = typed("Start from a clone")
+    clone = folder / "inkube"
+    serves(serve, {**environment, "ARGS": "--port 0"}, clone)
+    assert not list(clone.glob(".venv/lib/*/site-packages/pytest"))
+    text = paste([test], {**environment, "ARGS": "tests/schemas/golang"}, clone)
+    assert re.search(r"^=+ \d+ passed", text, re.MULTILINE), text
+    for tool in ("mypy", "mkdocs", "playwright", "basedpyright"):
+        assert not list(clone.glob(f".venv/lib/*/site-packages/{tool}"))
 
 
-def test_the_start_with_serve(newcomer: Mapping[str, str], tmp_path: Path):
-    *before, serve = starts()["Start with `inkube serve`"]
-    folder = tmp_path / "work"
-    paste(before, newcomer, folder)
-    with subprocess.Popen(
-        ["bash", "-c", f"exec {serve} --port 0"], cwd=folder, env=newcomer, text=True,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-    ) as server:  # fmt: skip
-        assert server.stdout is not None
-        try:
-            url = server.stdout.readline().split()[-1]
-            with urllib.request.urlopen(f"{url}/apis/example.com/v1/boats") as answer:
-                assert answer.status == 200
-            config = yaml.safe_load((folder / "inkube.kubeconfig").read_text())
-            assert config["clusters"][0]["cluster"]["server"] == url
-        finally:
-            server.terminate()
+def test_the_commands_for_a_project(environment: Mapping[str, str], folder: Path) -> None:
+    paste(typed("Use it in your project"), environment, folder)
+    (folder / "manifests").mkdir()
+    (folder / "manifests" / "website.yaml").write_text(WEBSITE)
+    bin_folder = folder / "venv" / "bin"
+    environment = {**environment, "PATH": f"{bin_folder}{os.pathsep}{environment['PATH']}"}
+    suite, backend, check, envtest = tasks().values()
+    assert re.search(r"2 passed", paste([suite], environment, folder))
+    serves(f"{backend} --port 0", environment, folder)
+    assert "restartPolicy" in paste([f"{check} || true"], environment, folder)
+    programs = [f'"$KUBEBUILDER_ASSETS/{name}" --version' for name in ("kube-apiserver", "etcd")]
+    paste([envtest, *programs], environment, folder)
 
 
-def test_the_start_with_envtest(newcomer: Mapping[str, str], tmp_path: Path):
-    *before, suite = starts()["Start a Go or Java suite that uses envtest"]
-    assert suite == "go test ./..."
-    folder = tmp_path / "work"
-    go = tmp_path / "environment" / "bin" / "go"
-    go.write_text(GO)
-    go.chmod(0o755)
-    (folder / "test_assets.py").write_text(ASSETS)
-    text = paste([*before, suite], newcomer, folder)
-    assert re.search(r"^1 passed", text, re.MULTILINE), text
-
-
-def test_the_fixture_of_the_readme_works(tmp_path: Path):
+def test_the_fixture_of_the_readme_works(tmp_path: Path) -> None:
     """The Python block, which no section's commands contain."""
     with pages.Reader(tmp_path) as reader:
         (block,) = [each for each in pages.blocks(README.read_text()) if each.language == "python"]
         reader.read(f"```python\n{block.text}```\n")
 
 
-def test_links_lead_to_files():
+def test_links_lead_to_files() -> None:
     for link in re.findall(r"\]\(([^)#]+)[^)]*\)", README.read_text()):
         assert link.startswith("https://") or (pages.ROOT / link).exists(), link

@@ -4,7 +4,6 @@ navigation."""
 import html
 import os
 import re
-import runpy
 import shutil
 import subprocess
 import sys
@@ -98,25 +97,6 @@ def test_pages_link_to_the_repository(site: Path) -> None:
     assert link in (site / "index.html").read_text()
 
 
-@pytest.mark.parametrize(
-    ("address", "link"),
-    [
-        ("https://git.example/team/inkube.git", "https://git.example/team/inkube"),
-        ("git@git.example:team/inkube.git", "https://git.example/team/inkube"),
-        ("ssh://git@git.example/team/inkube", "https://git.example/team/inkube"),
-        ("/srv/git/inkube.git", None),
-    ],
-)
-def test_a_repository_has_pages_where_its_address_is_a_host(
-    monkeypatch: pytest.MonkeyPatch, address: str, link: str | None
-) -> None:
-    pytest.importorskip("mkdocs", reason="MkDocs Material is not installed (inkube[docs])")
-    monkeypatch.setenv("INKUBE_REPOSITORY", address)
-    monkeypatch.setattr(sys, "path", [*sys.path])  # the hook prepends its folder
-    hook = runpy.run_path(str(pages.ROOT / "tools" / "site.py"))
-    assert hook["repository"]() == link
-
-
 @pytest.mark.parametrize("word", ["cors", "allow-origin"])
 def test_search_finds_options_and_terms(site: Path, word: str) -> None:
     with browsers.launched() as browser, browsers.serving(site) as origin:
@@ -133,7 +113,7 @@ def copy(tmp_path: Path) -> Path:
     """A copy of the sources of the site, in which tests make errors."""
     for name in ("docs", "tools"):
         shutil.copytree(pages.ROOT / name, tmp_path / name)
-    for name in (CONFIG.name, "CHANGELOG.md"):
+    for name in (CONFIG.name, "CHANGELOG.md", "hatch_build.py"):
         shutil.copy(pages.ROOT / name, tmp_path)
     return tmp_path
 

@@ -166,5 +166,5 @@ def _postgresql(url: str) -> Log:
     try:
         create_log = root.postgresql_log
     except ImportError as error:
-        raise ValueError("PostgreSQL needs a driver: pip install 'inkube[postgresql]'") from error
+        raise ValueError("PostgreSQL needs a driver: pip install asyncpg") from error
     return create_log(url)
