@@ -148,7 +148,7 @@ class App:
                     "method": request.method,
                     "verb": info.verb,
                     "path": request.rel_url.raw_path,
-                    "query": request.rel_url.raw_query_string,
+                    "query": requests.without_secrets(request.rel_url.raw_query_string),
                     "resource": info.resource,
                     "code": response.status,
                     "milliseconds": round(elapsed * 1000, 3),
@@ -180,7 +180,7 @@ class App:
         finished = http.audit.FinishedRequest(
             id=request_id,
             info=info,
-            uri=str(request.rel_url),
+            uri=requests.loggable_target(request),
             address=request.remote or "",
             agent=request.headers.get(hdrs.USER_AGENT, ""),
             received=received,
@@ -442,7 +442,7 @@ def _record(
 ) -> RequestRecord:
     return RequestRecord(
         method=request.method,
-        path=str(request.rel_url),
+        path=requests.loggable_target(request),
         verb=info.verb,
         resource=info.resource,
         namespace=info.namespace,

@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 import click
 
 import inkube
+from inkube import storage
 from inkube.apiserver import commands, root, workers
 from inkube.apiserver.auth import new_token
 from inkube.apiserver.commands import Moment, terminal
@@ -585,7 +586,7 @@ def _write_access(server: "inkube.APIServer", target: Path) -> None:
     root.kubeconfig.write(target, server.kubeconfig())
     authority, certificate = _authority(server.options, target), server.security.certificate
     if authority != server.options.tls_cert_file and authority is not None:
-        authority.write_bytes(certificate.authority if certificate else b"")
+        storage.wholefiles.write(authority, certificate.authority if certificate else b"")
 
 
 def _authority(options: Options, target: Path) -> Path | None:

@@ -5,6 +5,7 @@ from inkube.storage import log as log
 from inkube.storage import past as past
 from inkube.storage import repair as repair
 from inkube.storage import store as store
+from inkube.storage import wholefiles as wholefiles
 from inkube.storage import writes as writes
 from inkube.storage.compaction import CompactionOptions as CompactionOptions
 from inkube.storage.durations import BUCKETS as BUCKETS

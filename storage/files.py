@@ -6,18 +6,12 @@ A data file contains Secrets, so only its owner can read it and the files that S
 
 import contextlib
 import errno
-import logging
 import os
-import stat
 import threading
 from pathlib import Path
 
+from inkube.storage import wholefiles
 from inkube.storage.errors import Unavailable
-
-logger = logging.getLogger(__name__)
-
-PRIVATE = 0o600
-BESIDE = ("-wal", "-shm", "-journal")
 
 _creating = threading.Lock()
 
@@ -33,32 +27,16 @@ def create(path: Path) -> None:
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
     with _creating, contextlib.suppress(FileExistsError):
-        os.close(os.open(os.path.realpath(path), flags, PRIVATE))
+        os.close(os.open(os.path.realpath(path), flags, wholefiles.PRIVATE))
+    wholefiles.check_regular(path)
     if not os.access(path, os.R_OK | os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 
 def make_private(path: Path) -> None:
-    """Remove the permissions of other users on a file of inkube, and log that."""
-    if os.name == "nt":
-        return  # on this system, permissions are not modes
-    for each in (path, *(path.with_name(path.name + end) for end in BESIDE)):
-        _make_private(each)
-
-
-def _make_private(path: Path) -> None:
-    try:
-        mode = stat.S_IMODE(path.stat().st_mode)
-    except FileNotFoundError:
-        return
-    if not mode & 0o077:
-        return
-    try:
-        path.chmod(PRIVATE)
-    except OSError as error:
-        logger.warning("%s may be read by others (%o) and stays so: %s", path, mode, error)
-    else:
-        logger.warning("%s could be read by others (%o) and is its owner's alone now", path, mode)
+    """Remove the permissions of other users on a data file, and log that."""
+    for each in (path, *wholefiles.beside(path)):
+        wholefiles.make_private(each)
 
 
 class Presence:

@@ -12,7 +12,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from inkube.storage import files
+from inkube.storage import files, wholefiles
 from inkube.storage.log import FIRST_REVISION
 
 Sound = Callable[[bytes, int], bool]
@@ -84,6 +84,7 @@ def copy(path: Path, target: Path) -> None:
 
     Raises sqlite3.Error or OSError.
     """
+    wholefiles.check_regular(path)
     files.create(target)
     with closing(_open(path, "ro")) as source, closing(_open(target, "rw")) as destination:
         source.backup(destination)
@@ -173,6 +174,7 @@ def _damaged(
 def _open(path: Path, mode: str) -> sqlite3.Connection:
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist")
+    wholefiles.check_regular(path)
     uri = f"{path.absolute().as_uri()}?mode={mode}"
     connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5)
     connection.text_factory = lambda text: text.decode("utf-8", "replace")

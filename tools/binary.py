@@ -30,7 +30,7 @@ def main() -> None:
         "--name=inkube",
         "--noconfirm",
         "--log-level=WARN",
-        f"--distpath={ROOT / 'dist'}",
+        f"--distpath={WORK / 'dist'}",
         f"--workpath={WORK}",
         f"--specpath={WORK}",
         "--collect-submodules=inkube",  # rooms load modules by name: no import statement tells
@@ -44,6 +44,9 @@ def main() -> None:
         options.append("--strip")  # every start unpacks the file, and symbols are half of it
     entry = ROOT / "apiserver" / "_main.py"
     subprocess.run([python, "-m", "PyInstaller", *options, entry], check=True)
+    (ROOT / "dist").mkdir(exist_ok=True)
+    for made in (WORK / "dist").iterdir():  # complete, or not at all
+        made.replace(ROOT / "dist" / made.name)
 
 
 def offered() -> set[str]:

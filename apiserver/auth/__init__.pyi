@@ -5,6 +5,7 @@ from cryptography.x509.oid import NameOID as NameOID
 from inkube.apiserver.auth import attributes as attributes
 from inkube.apiserver.auth import certificates as certificates
 from inkube.apiserver.auth import frontproxy as frontproxy
+from inkube.apiserver.auth import keyfiles as keyfiles
 from inkube.apiserver.auth import rules as rules
 from inkube.apiserver.auth import signers as signers
 from inkube.apiserver.auth import signing as signing

@@ -55,10 +55,18 @@ def new() -> bytes:
 
 def load(keys: Keys) -> Identity:
     """The stored identity, or a new one, which is then stored."""
-    pem = keys.load(KEY, new)
+    return parse(keys.load(KEY, new))
+
+
+def parse(pem: bytes) -> Identity:
+    """Read the stored form of an identity. Raises ValueError or ssl.SSLError if it is damaged."""
     first = _CERTIFICATE.match(pem)
-    assert first is not None, "made by `new`"
-    return Identity(first[0], pem[first.end() :])
+    if first is None:
+        raise ValueError("it does not begin with a certificate in PEM")
+    identity = Identity(first[0], pem[first.end() :])
+    context = ssl.create_default_context(cadata=identity.authority.decode("ascii"))
+    identity.configure(context)
+    return identity
 
 
 def config_map_data(identity: Identity) -> dict[str, str]:

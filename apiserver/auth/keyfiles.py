@@ -1,11 +1,14 @@
 """Secret keys in files next to the data, readable only by their owner."""
 
-import os
+import contextlib
 import secrets
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
+
+from inkube import storage
+from inkube.apiserver import auth
+from inkube.storage import errors
 
 
 class Keys(Protocol):
@@ -23,6 +26,30 @@ class Keys(Protocol):
     def existing(self) -> Mapping[str, bytes]:
         """The keys that exist so far."""
         ...
+
+    def check(self) -> None:
+        """Read every stored key. Raises ValueError for a damaged one, and OSError."""
+        ...
+
+
+CHECKS: Mapping[str, Callable[[bytes], object]] = {
+    "tokens.key": lambda key: auth.signing.Signer(key),  # noqa: PLW0108 # imported when it is called
+    "key": lambda key: auth.Fernet(key),  # noqa: PLW0108 # as above
+    "front-proxy.pem": lambda key: auth.frontproxy.parse(key),  # noqa: PLW0108 # as above
+}
+"""Functions that raise an exception for a damaged key."""
+
+
+def check(name: str, key: bytes, place: str) -> None:
+    """Check a stored key. Raises ValueError, which names its place and tells what to do."""
+    try:
+        CHECKS[name](key)
+    except Exception as error:  # those of several libraries
+        raise ValueError(
+            f"{place} is empty or damaged: {str(error) or type(error).__name__}. Restore it from a "
+            "backup. If there is none, remove it: a new key is created, and what was signed or "
+            "encrypted with the old one is invalid"
+        ) from error
 
 
 class KeyFiles:
@@ -54,6 +81,16 @@ class KeyFiles:
         """The keys that were read or created so far."""
         return dict(self._keys)
 
+    def check(self) -> None:
+        """Read every key file that exists. Raises ValueError for a damaged one, and OSError."""
+        if self._data is None:
+            return
+        for name in CHECKS:
+            path = _path(self._data, name)
+            if path.exists():
+                key = self._keys[name] = _read(path)
+                check(name, key, str(path))
+
 
 def new_token() -> str:
     """A random token that cannot be guessed."""
@@ -62,24 +99,28 @@ def new_token() -> str:
 
 def load(data: Path | None, suffix: str, default: bytes) -> bytes:
     """Return the key next to a data file, and store `default` if it does not exist. Without a
-    data file, return `default`.
+    data file, return `default`. Raises Unavailable (503) if the file can be neither read nor
+    created.
 
     The file appears complete or not at all, so several processes can start on one data file.
     """
     if data is None:
         return default
-    path = data.with_name(f"{data.name}.{suffix}")
-    if path.exists():
-        return path.read_bytes()
-    handle, draft = tempfile.mkstemp(prefix=path.name, dir=path.parent)
-    with os.fdopen(handle, "wb") as file:
-        file.write(default)
-        file.flush()
-        os.fsync(file.fileno())
+    path = _path(data, suffix)
     try:
-        os.link(draft, path)
-    except FileExistsError:
-        return path.read_bytes()
-    finally:
-        os.unlink(draft)
-    return default
+        if not path.exists():
+            with contextlib.suppress(FileExistsError):  # another process has created it
+                storage.wholefiles.create(path, default, mode=storage.wholefiles.PRIVATE)
+        return _read(path)
+    except OSError as error:
+        raise errors.Unavailable(f"the key {path} cannot be stored or read: {error}") from error
+
+
+def _path(data: Path, suffix: str) -> Path:
+    return data.with_name(f"{data.name}.{suffix}")
+
+
+def _read(path: Path) -> bytes:
+    storage.wholefiles.check_regular(path)
+    storage.wholefiles.make_private(path)
+    return path.read_bytes()

@@ -12,7 +12,7 @@ from inkube.apiserver.capture.chosen import Kind
 from inkube.apiserver.capture.cluster import Address, Cluster, ClusterError, Expired, ListPage
 from inkube.apiserver.capture.recorder import Recorder
 from inkube.apiserver.registry import JSONCodec
-from inkube.storage import Store, StoreOptions
+from inkube.storage import Store, StoreOptions, wholefiles
 
 logger = logging.getLogger(__name__)
 SHORTEST, LONGEST = 0.5, 30.0
@@ -49,19 +49,26 @@ async def capture(
     report: Report,
     until: asyncio.Event | None = None,
 ) -> None:
-    """Write the state of a cluster to a new file. With `until`, also write later changes until it
-    is set.
+    """Write the state of a cluster to a new file, which appears when it is complete. With `until`,
+    then also write later changes until it is set.
 
-    `report` is called with a line for each rejected kind. Raises ClusterError, LogError.
+    `report` is called with a line for each rejected kind. Raises ClusterError, LogError,
+    FileExistsError and other OSErrors.
     """
-    options = StoreOptions(compaction=None)
-    async with Store(root.sqlite_log(file), JSONCodec(), options) as store:
-        recorder = Recorder(store)
-        following = await _capture_lists(cluster, recorder, scope, report)
-        await recorder.mark("cluster")
-        report(f"{store.count('/registry/')} objects of {len(following)} lists are in {file}")
-        if until is not None:
-            await _capture_changes(cluster, recorder, following, until)
+    with wholefiles.new_database(file) as draft:
+        async with _store(draft) as store:
+            recorder = Recorder(store)
+            following = await _capture_lists(cluster, recorder, scope, report)
+            await recorder.mark("cluster")
+            objects = store.count("/registry/")
+    report(f"{objects} objects of {len(following)} lists are in {file}")
+    if until is not None:
+        async with _store(file) as store:
+            await _capture_changes(cluster, Recorder(store), following, until)
+
+
+def _store(file: Path) -> Store:
+    return Store(root.sqlite_log(file), JSONCodec(), StoreOptions(compaction=None))
 
 
 async def _capture_lists(

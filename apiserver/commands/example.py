@@ -1,11 +1,14 @@
 """`inkube example`: writes the complete examples of the package to a folder."""
 
 import filecmp
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
+
+from inkube import storage
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 """The folder with the examples. It is next to the other folders, in a clone and in the package."""
@@ -37,7 +40,7 @@ def example_command(name: str | None, folder: Path | None) -> None:
     if target.exists() and any(target.iterdir()):
         _require_same(source, target, files)
     else:
-        shutil.copytree(source, target, ignore=_BUILT, dirs_exist_ok=True)
+        shutil.copytree(source, target, ignore=_BUILT, copy_function=_copy, dirs_exist_ok=True)
     for file in files:
         click.echo(target / file)
 
@@ -59,6 +62,11 @@ def _files(folder: Path) -> Iterator[Path]:
     for name in children.keys() - _BUILT(str(folder), list(children)):
         path = children[name]
         yield from _files(path) if path.is_dir() else [path]
+
+
+def _copy(source: str, target: str) -> None:
+    mode = storage.wholefiles.PROGRAM if os.access(source, os.X_OK) else storage.wholefiles.PUBLIC
+    storage.wholefiles.write(target, Path(source).read_bytes(), mode=mode)
 
 
 def names() -> list[str]:

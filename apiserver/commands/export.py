@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from inkube import storage
 from inkube.apiserver import commands
 
 HOMES = (
@@ -35,5 +36,5 @@ def export(modules: tuple[str, ...], docs: Path | None) -> None:
     docs.mkdir(parents=True, exist_ok=True)
     for definition in found:
         for path, text in commands.exporting.pages(definition, docs):
-            path.write_text(text)
+            storage.wholefiles.write(path, text)
             click.echo(path)

@@ -7,7 +7,7 @@ import click
 
 from inkube.apiserver import root, testing
 from inkube.apiserver.configuration import LOCAL
-from inkube.storage import StorageError
+from inkube.storage import StorageError, wholefiles
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -56,7 +56,8 @@ def page(file: Path, html: Path) -> None:
     """
     try:
         found = asyncio.run(root.snapshots.load(file))
-        html.write_text(asyncio.run(testing.statepages.of_file(found, file.name)), "utf-8")
+        text = asyncio.run(testing.statepages.of_file(found, file.name))
+        wholefiles.write(html, text, mode=wholefiles.PRIVATE)
     except (OSError, StorageError, ValueError) as error:
         raise click.ClickException(str(error)) from error
     click.echo(html)

@@ -9,6 +9,8 @@ import shutil
 import sys
 from pathlib import Path
 
+from inkube import storage
+
 PROGRAMS = ("kube-apiserver", "etcd", "kubectl")
 _SCRIPT = """#!/bin/sh
 # written by inkube envtest-assets
@@ -88,7 +90,4 @@ def _package_file(name: str) -> str:
 
 def _put(path: Path, text: str) -> None:
     """Replace the file in one step, because a test may be starting it at this moment."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_text(text)
-    draft.chmod(0o755)
-    os.replace(draft, path)
+    storage.wholefiles.write(path, text, mode=storage.wholefiles.PROGRAM)

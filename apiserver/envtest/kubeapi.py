@@ -8,13 +8,13 @@ because envtest waits only five seconds for the namespace `default`.
 
 import asyncio
 import contextlib
-import os
 import signal
 import sys
 from pathlib import Path
 from typing import TextIO
 
 import inkube
+from inkube import storage
 from inkube.apiserver import auth, discovery, root, subresources
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.envtest import etcd, kubeflags
@@ -85,9 +85,8 @@ def _certificate(arguments: Arguments, host: str) -> tuple[Path, Path]:
         folder.mkdir(parents=True, exist_ok=True)
         advertised = arguments.last("advertise-address")
         pair = auth.certificates.make_server([each for each in (host, advertised) if each])
-        certificate.write_bytes(pair.chain + pair.authority)
-        with os.fdopen(os.open(key, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(pair.key)
+        storage.wholefiles.write(key, pair.key, mode=storage.wholefiles.PRIVATE)
+        storage.wholefiles.write(certificate, pair.chain + pair.authority)
     return certificate, key
 
 

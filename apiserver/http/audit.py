@@ -6,6 +6,7 @@ written. Follows apiserver/pkg/audit: policy/checker.go for the rules, request.g
 
 import gzip
 import logging
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from typing import IO, Any, Literal, NamedTuple, cast
 
 import orjson
 
+from inkube import storage
 from inkube.apiserver.http.httprequest import Impersonation
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry import Call, User
@@ -147,7 +149,8 @@ class AuditLog:
 
     def __init__(self, path: Path, policy: Mapping[str, Any] | None = None) -> None:
         self._policy = Policy(dict(policy or _DEFAULT))
-        self._file: IO[bytes] = path.open("ab", buffering=0)
+        storage.wholefiles.make_private(path)  # bodies of Secrets and tokens
+        self._file: IO[bytes] = open(path, "ab", buffering=0, opener=_private)  # noqa: SIM115 # closed below
 
     def close(self) -> None:
         """Close the file."""
@@ -168,6 +171,10 @@ class AuditLog:
             self._file.write(orjson.dumps(audit_event) + b"\n")
         except OSError as error:
             logger.error("the audit log cannot be written: %s", error)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, storage.wholefiles.PRIVATE)
 
 
 def event(request: FinishedRequest, context: RequestContext, level: Level) -> Object:

@@ -5,6 +5,7 @@ RequestInfo, so they cannot interpret a request differently. The functions take 
 depend on the served resources. Follows apiserver/pkg/endpoints/request/requestinfo.go.
 """
 
+import re
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -23,6 +24,8 @@ MAX_CACHED = 2048
 MAX_CACHED_LENGTH = 512
 _NO_QUERY: MultiDictProxy[str] = MultiDictProxy(MultiDict())
 _NAME_SELECTING_VERBS = frozenset({"list", "watch"})
+_SECRET = re.compile(r"token|password|secret|credential|api.?key", re.IGNORECASE)
+"""Names of query parameters whose values are not logged."""
 _DRY_RUN_IN_LABELS = 5
 _NAMESPACE_IN_SHAPE = 7  # the index in a shape of "has a namespace"
 _RESOURCE_AT = {"api": 2, "apis": 3}  # /api/VERSION/RESOURCE, /apis/GROUP/VERSION/RESOURCE
@@ -74,6 +77,13 @@ def _read(method: str, target: str) -> RequestInfo:
     return parse(method, path, query)
 
 
+def loggable_target(request: web.BaseRequest) -> str:
+    """The path and the query of a request for logs, as the client sent them (`without_secrets`)."""
+    url = request.rel_url
+    query = url.raw_query_string
+    return f"{url.raw_path}?{without_secrets(query)}" if query else url.raw_path
+
+
 def raw_target(request: web.BaseRequest) -> str:
     """The target of a request as its client sent it, for messages that repeat it."""
     return request.raw_path
@@ -100,6 +110,19 @@ def parse(method: str, raw_path: str, raw_query: str = "") -> RequestInfo:
     if labels and "dryRun" in query:  # other values than `All` are refused
         labels = (*labels[:_DRY_RUN_IN_LABELS], "All", *labels[_DRY_RUN_IN_LABELS + 1 :])
     return info._replace(query=query, selected_name=selected_name, labels=labels)
+
+
+def without_secrets(query: str) -> str:
+    """Return a raw query for logs: the values of parameters with tokens and passwords are left out.
+
+    kube-apiserver reads tokens from headers only, but servers behind its proxy read `access_token`.
+    """
+    return "&".join(map(_without_secret, query.split("&"))) if "=" in query else query
+
+
+def _without_secret(pair: str) -> str:
+    name, _, value = pair.partition("=")
+    return f"{name}=REDACTED" if value and _SECRET.search(unquote(name)) else pair
 
 
 def with_namespace(info: RequestInfo, namespace: str) -> RequestInfo:

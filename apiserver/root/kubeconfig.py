@@ -5,13 +5,12 @@ start.
 """
 
 import base64
-import contextlib
 import json
-import os
 import re
-import tempfile
 from pathlib import Path
 from typing import NamedTuple
+
+from inkube import storage
 
 NAME = "inkube"
 _WORD = re.compile(r"[a-zA-Z](?:[\w./-]|:(?=[\w/]))*", re.ASCII)
@@ -94,12 +93,4 @@ def server_of(path: Path) -> str:
 def write(path: Path, text: str) -> None:
     """Write the file, readable only for its owner, because it can contain a token. Raises
     OSError."""
-    handle, draft = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.absolute().parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(draft, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(draft)
-        raise
+    storage.wholefiles.write(path, text, mode=storage.wholefiles.PRIVATE)

@@ -5,7 +5,9 @@ addresses need a token file or a client certificate authority.
 """
 
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from inkube.apiserver import admission, auth
 from inkube.apiserver.auth import (
@@ -192,13 +194,25 @@ def _fallback(options: Options, *, is_open: bool) -> User | None:
     return ANONYMOUS if options.authorization_mode == "RBAC" else None
 
 
+def _key(path: Path, parse: Callable[[bytes], object]) -> bytes:
+    """Return a key file. Raises OSError, and ValueError if it contains no such key."""
+    key = path.read_bytes()
+    try:
+        parse(key)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path} holds no key for tokens of service accounts: {error}") from error
+    return key
+
+
 def _accounts(
     options: Options, store: BaseStore, system_fields: SystemFields, keys: Keys
 ) -> ServiceAccountTokens:
     signing_key = options.service_account_signing_key_file
-    # read at the start, so that a missing file is an error at once
-    private = signing_key.read_bytes() if signing_key is not None else b""
-    public = tuple(path.read_bytes() for path in options.service_account_key_file)
+    # read and checked at the start, so that a missing or damaged file is an error at once
+    private = _key(signing_key, auth.signing.Signer) if signing_key is not None else b""
+    public = tuple(
+        _key(path, auth.signing.public_keys) for path in options.service_account_key_file
+    )
 
     def load() -> SigningKeys:
         return SigningKeys(private or keys.load("tokens.key", auth.signing.new_key), public)

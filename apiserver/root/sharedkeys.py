@@ -45,6 +45,11 @@ class SharedKeys:
         """All keys."""
         return self._keys
 
+    def check(self) -> None:
+        """Check every key. Raises ValueError for a damaged one."""
+        for name in auth.keyfiles.CHECKS:
+            auth.keyfiles.check(name, self._keys[name], f"the key {PREFIX}/{name} in the database")
+
     @property
     def admin_token(self) -> str:
         """The token of the administrator that all servers share."""

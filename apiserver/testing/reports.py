@@ -12,7 +12,7 @@ from inkube.apiserver.testing import patience, statepages
 from inkube.apiserver.testing.kube import Kube
 from inkube.apiserver.testing.log import ObjectChange
 from inkube.schemas.objects import Object
-from inkube.storage import StorageError
+from inkube.storage import StorageError, wholefiles
 
 OBJECTS = 40
 """The maximum number of objects with conditions in a report: those that changed last."""
@@ -71,7 +71,9 @@ class Report:
             await taken.save(path)
             if as_page:
                 text = await statepages.page(taken, server.options, path.stem)
-                await asyncio.to_thread(path.with_suffix(".html").write_text, text, "utf-8")
+                page = path.with_suffix(".html")
+                private = wholefiles.PRIVATE  # it contains Secrets
+                await asyncio.to_thread(wholefiles.write, page, text, mode=private)
 
 
 def reasons(kube: Kube) -> Iterator[str]:

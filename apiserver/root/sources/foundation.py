@@ -66,6 +66,7 @@ async def open_foundation(
     if replay_player is not None:
         await stack.enter_async_context(replay_player)
     keys = await _keys(options, store, start_snapshot)
+    keys.check()
     shares = store.shared and options.at is None
     return Foundation(store, clock, system_fields, keys, start_snapshot, replay_player, shares)
 

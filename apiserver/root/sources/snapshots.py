@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 from inkube.apiserver import root
-from inkube.storage import StorageError, log, store
+from inkube.storage import StorageError, log, store, wholefiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +34,15 @@ class Snapshot:
         return self.log.newest
 
     async def save(self, path: Path | str) -> None:
-        """Write the snapshot to a new file. Raises FileExistsError, LogError."""
-        path = Path(path)
-        if path.exists():
-            raise FileExistsError(f"{path} is there already")
-        file = root.sqlite_log(path)
-        await file.open()
-        try:
-            await restore(self.log, file)
-        finally:
-            await file.close()
+        """Write the snapshot to a new file, which appears when it is complete. Raises
+        FileExistsError and other OSErrors, LogError."""
+        with wholefiles.new_database(Path(path)) as draft:
+            file = root.sqlite_log(draft)
+            await file.open()
+            try:
+                await restore(self.log, file)
+            finally:
+                await file.close()
 
 
 async def load(path: Path | str) -> Snapshot:

@@ -7,8 +7,10 @@ Input: a branch and edits. Output: trees; the head of a tree changes with its fi
     TooMuch         more files or bytes than the limits
 """
 
+import contextlib
 import hashlib
 import os
+import secrets
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
@@ -155,6 +157,20 @@ class LocalContents:
                 os.remove(path)
                 continue
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "wb") as opened:
-                opened.write(edit.data)
+            _put(path, edit.data)
         return self.tree().head
+
+
+def _put(path: str, data: bytes) -> None:
+    """Replace a file in one step. The draft has a hidden name, which trees leave out."""
+    folder, name = os.path.split(path)
+    draft = os.path.join(folder, f".{name[:200]}.{secrets.token_hex(4)}.draft")
+    try:
+        with open(draft, "xb") as opened:
+            opened.write(data)
+            opened.flush()
+            os.fsync(opened.fileno())
+        os.replace(draft, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(draft)

@@ -415,3 +415,23 @@ async def test_a_log_in_json_is_json_to_its_last_line(tmp_path):
         out, err = await process.communicate()
     lines = [json.loads(line) for line in (out + err).decode().splitlines()]
     assert "stopping" in {line["message"] for line in lines}
+
+
+FIFOS = (
+    ("check", "{}"), ("repair", "{}"), ("serve", "--port", "0", "--data", "{}"),
+    ("serve", "--port", "0", "--snapshot", "{}"), ("serve", "--port", "0", "--replay", "{}"),
+    ("snapshot", "save", "made.db", "--data", "{}"), ("snapshot", "page", "{}", "made.html"),
+    ("snapshot", "restore", "{}", "--data", "made"), ("log", "--data", "{}"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("words", FIFOS, ids=" ".join)
+def test_a_pipe_is_no_data_file(tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    done = CliRunner().invoke(main, [word.format(pipe) for word in words])
+    assert done.exit_code
+    assert "not a regular file" in done.output, done.output
+    assert "Traceback" not in done.output
+    assert [*tmp_path.iterdir()] == [pipe]

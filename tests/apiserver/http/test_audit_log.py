@@ -1,6 +1,7 @@
 """The events of a server's audit log."""
 
 import json
+from typing import Any
 
 import pytest
 import yaml
@@ -135,7 +136,7 @@ async def test_policies_leave_annotations(tmp_path, web_of):
 async def test_a_user_that_acts_as_another_is_named_beside_it(tmp_path, web_of, mode):
     log, tokens = tmp_path / "audit.log", tmp_path / "tokens.csv"
     tokens.write_text('a,ann,1,"system:masters"\nb,ben,2,\n')
-    options = {"audit_log": log, "token_auth_file": tokens, "authorization_mode": mode}
+    options: Any = {"audit_log": log, "token_auth_file": tokens, "authorization_mode": mode}
     async with APIServer(**options) as server, web_of(server) as web:
         for token in ("a", "b"):
             headers = {"Authorization": f"Bearer {token}", "Impersonate_User": "bob"}

@@ -5,6 +5,7 @@ import logging
 
 import aiohttp
 import pytest
+from yarl import URL
 
 from inkube import APIServer
 from inkube.apiserver.http.logs import TextFormatter
@@ -44,3 +45,30 @@ async def test_a_failure_of_the_store_is_one_line_in_words(monkeypatch, caplog, 
     assert "error the store failed: database or disk is full request_id=" in lines[0]
     assert "Traceback" not in told.getvalue()
     caplog.clear()  # expected
+
+
+SECRETS = (
+    "?access_token=hidden-1", "?a=b&access_token=hidden-2&c=d", "?access%5Ftoken=hidden-3",
+    "?TOKEN=hidden-4", "?x=1&client_secret=hidden-5", "?password=hidden-6&token=hidden-7",
+)  # fmt: skip
+
+
+async def test_tokens_in_the_query_are_in_no_log(tmp_path, told):
+    log, records = tmp_path / "audit.log", []
+    level = logging.getLogger("inkube.access").level
+    logging.getLogger("inkube.access").setLevel(logging.INFO)
+    try:
+        async with (
+            APIServer(audit_log=log, on_request=records.append) as server,
+            aiohttp.ClientSession() as session,
+        ):
+            for query in SECRETS:
+                for path in ("/version", "/api/v1/namespaces"):
+                    url = URL(f"{server.url}{path}{query}", encoded=True)
+                    async with session.get(url) as response:
+                        assert response.status == 200
+    finally:
+        logging.getLogger("inkube.access").setLevel(level)
+    for text in (told.getvalue(), log.read_text(), "".join(each.path for each in records)):
+        assert "hidden" not in text
+        assert "access_token=REDACTED&c=d" in text

@@ -1,0 +1,51 @@
+"""Files for users are written by `storage.wholefiles`: no other code writes files."""
+
+import ast
+from pathlib import Path
+
+import pytest
+import writers
+
+ROOT = Path(__file__).parents[1]
+OTHERS = {
+    "storage/wholefiles.py": "writes the drafts",
+    "storage/files.py": "creates an empty data file, which SQLite then fills in transactions",
+    "apiserver/auth/tls.py": "a key for OpenSSL, in a temporary folder of the owner",
+    "apiserver/auth/frontproxy.py": "as above",
+    "apiserver/http/audit.py": "appends lines to a log",
+    "controllers/workloads/kubelet/files.py": "packs an archive in memory",
+    "apiserver/commands/example.py": "copies each file with wholefiles.write",
+    "controllers/provisioning/outside/contents.py": "replaces a file in one step, without storage",
+}
+"""Modules with other writers, and the reasons."""
+
+
+def test_only_these_modules_write_files() -> None:
+    found = {}
+    for folder in ("apiserver", "controllers", "schemas", "storage"):
+        found |= writers.of_folder(ROOT / folder)
+    told = {name: calls for name, calls in found.items() if name not in OTHERS}
+    assert not told, "write files with storage.wholefiles"
+    assert not OTHERS.keys() - found.keys(), "these modules write no files any more"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "open(a, 'w')", "open(a, mode='ab')", "a.open('x')", "a.write_text(b)",
+        "a.parent.write_bytes(b)", "os.open(a, os.O_WRONLY)", "os.replace(a, b)",
+        "shutil.move(a, b)",
+        "tempfile.mkstemp()", "gzip.open(a, 'wt')", "os.link(a, b)", "shutil.copytree(a, b)",
+    ],
+)  # fmt: skip
+def test_writers_are_found(code: str) -> None:
+    assert list(writers.writers(ast.parse(code)))
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["open(a)", "open(a, 'rb')", "a.open('r')", "a.open()", "text.replace(a, b)",
+     "urllib.request.urlopen(a)", "copy.copy(a)", "a.read_text()"],
+)  # fmt: skip
+def test_readers_are_not(code: str) -> None:
+    assert not list(writers.writers(ast.parse(code)))
