@@ -11,6 +11,8 @@ from inkube.controllers.modules import ModuleParts as ModuleParts
 from inkube.controllers.modules import PodRunner as PodRunner
 from inkube.controllers.modules import SchemaKind as SchemaKind
 from inkube.controllers.modules import ServerAccess as ServerAccess
+from inkube.schemas.options import option as option
+from inkube.schemas.options import options_of as options_of
 
 # Models
 from inkube.schemas.definitions import Column as Column

@@ -20,31 +20,14 @@ import click
 
 import inkube
 from inkube import storage
-from inkube.apiserver import commands, root, workers
+from inkube.apiserver import commands, configuration, root, workers
 from inkube.apiserver.auth import new_token
-from inkube.apiserver.commands import Moment, terminal
+from inkube.apiserver.commands import serveoptions, terminal
 from inkube.apiserver.configuration import LOCAL, BadOption, Options
 from inkube.apiserver.http import logs
-from inkube.schemas import releases
 from inkube.storage import StorageError
 
 logger = logging.getLogger("inkube.apiserver.cli")  # also when it runs as __main__
-_OLDEST, _NEWEST = (f"1.{releases.RECORDED[index].minor}" for index in (0, -1))
-_FILE = click.Path(path_type=Path, dir_okay=False)
-_PATH = click.Path(path_type=Path)
-
-
-_OPTION_NAMES = {
-    "allow_hosts": "allow-host",
-    "allow_origins": "allow-origin",
-    "data": "data",
-    "event_ttl": "event-ttl",
-    "local_path_prefixes": "local-path-prefix",
-    "prune_definitions": "prune",
-    "service_addresses": "service-address",
-    "watch_definitions": "watch",
-}
-"""Options whose name on the command line is not derived from the name in `Options`."""
 
 
 class _Commands(click.Group):
@@ -80,31 +63,6 @@ class _Commands(click.Group):
         return found
 
 
-SERVE_GROUPS = {
-    "Address": "host port kubernetes_version http workers kubeconfig",
-    "Data": (
-        "data database in_memory snapshot no_fsync keep_history at replay speed definitions watch "
-        "prune reload"
-    ),
-    "Access": (
-        "token_auth_file client_ca_file tls tls_cert_file tls_private_key_file authorization_mode "
-        "enable_admission_plugins disable_admission_plugins allow_origin allow_host service_address"
-    ),
-    "Controllers and workloads": (
-        "no_controllers lease_duration workloads nodes stages pods system_pods bare_pods_run"
-    ),
-    "Modules and outside systems": (
-        "modules offline scenario recheck_healthy recheck_unhealthy allow_private_hosts "
-        "local_path_prefix max_repositories max_resources_per_repository min_sync_interval "
-        "job_history"
-    ),
-    "Log and audit": "log_format quiet verbose audit_log audit_policy_file",
-    "Other": "seed help",
-}
-"""Headings of `inkube serve --help`, and the names of the options below each."""
-OF_MODULES = "Options of modules"
-
-
 class _Serve(click.Command):
     """`inkube serve`, with the options of modules in installed packages.
 
@@ -119,38 +77,21 @@ class _Serve(click.Command):
         """Parse the arguments. Help and `--modules` first add the options of modules."""
         asked = ("-h", "--help", "--modules")
         if any(each.partition("=")[0] in asked for each in args):
-            self.of_modules += commands.moduleoptions.add(self)
+            self.of_modules += serveoptions.add_installed(self)
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write a heading for each group of options, in the order of SERVE_GROUPS."""
+        """Write a heading for each group of options."""
         rows: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
             row = param.get_help_record(ctx)
             if row is not None:
-                rows.setdefault(_group_of(param), []).append(row)
-        for title in (*SERVE_GROUPS, OF_MODULES):
+                group = getattr(param, "group", configuration.OTHER)
+                rows.setdefault(group, []).append(row)
+        for title in (*configuration.GROUPS, serveoptions.OF_MODULES):
             if title in rows:
                 with formatter.section(title):
                     formatter.write_dl(rows[title])
-
-
-def _group_of(param: click.Parameter) -> str:
-    """Return the heading of an option. Options of modules have their own heading."""
-    for title, names in SERVE_GROUPS.items():
-        if param.name in names.split():
-            return title
-    return OF_MODULES
-
-
-class _Workers(click.IntRange):
-    """A number of processes. 0 stands for `auto`."""
-
-    name = "number of processes, or auto"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number of processes; 0 for `auto`. Raises click.BadParameter."""
-        return 0 if value == "auto" else super().convert(value, param, ctx)
 
 
 @click.group(
@@ -168,164 +109,7 @@ def main() -> None:
     """A Kubernetes-style API server that lives inside a Python process."""
 
 
-@main.command(cls=_Serve)
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", default=8001, show_default=True, help="0 takes a free port.")
-@click.option(
-    "--kubernetes-version",
-    default="",
-    metavar="1.NN",
-    help=f"Kubernetes to serve, from {_OLDEST} on.  [default: {_NEWEST}]",
-)
-@click.option(
-    "--http",
-    type=click.Choice(["fast", "plain"]),
-    default="fast",
-    show_default=True,
-    help="Loop for connections: a fast one, or aiohttp's own.",
-)
-@click.option("--data", type=_FILE, help=f"SQLite file for all data.  [default: {LOCAL}]")
-@click.option("--database", metavar="URL", default="", help="postgresql://… that servers share.")
-@click.option("--in-memory", is_flag=True, help="Keep data in memory only.")
-@click.option(
-    "--workers",
-    type=_Workers(1, 64),
-    metavar="N|auto",
-    default="1",
-    show_default=True,
-    help="Number of processes; auto: one for each CPU core.",
-)
-@click.option("--snapshot", type=_FILE, help="Start with this state; keep changes in memory only.")
-@click.option("--no-fsync", is_flag=True, help="Faster writes; a power failure can lose them.")
-@click.option("--keep-history", is_flag=True, help="Store replaced and deleted states forever.")
-@click.option("--at", type=Moment(), help="Show the data at this revision or time; read-only.")
-@click.option("--replay", type=_FILE, help="Replay a file of inkube capture --follow, in memory.")
-@click.option(
-    "--speed", default=1.0, show_default=True, help="Speed of --replay; 10 is ten times as fast."
-)
-@click.option(
-    "--definitions", type=_PATH, multiple=True, help="CRDs and objects to load at the start."
-)
-@click.option("--watch", is_flag=True, help="Apply files of --definitions when they change.")
-@click.option("--prune", is_flag=True, help="With --watch, delete objects removed from files.")
-@click.option(
-    "--reload",
-    default="",
-    metavar="MODULE",
-    help="Serve the kinds of a Python module, and restart with the same data if its code changes.",
-)
-@click.option("--kubeconfig", type=_FILE, help="Write the kubeconfig to this file.")
-@click.option(
-    "--token-auth-file", type=_FILE, help="Users with tokens; CSV: token,user,uid,groups."
-)
-@click.option("--client-ca-file", type=_FILE, help="Accept client certificates of this authority.")
-@click.option("--tls", is_flag=True, help="Serve TLS with a new certificate.")
-@click.option("--tls-cert-file", type=_FILE, help="Serve TLS with this certificate.")
-@click.option("--tls-private-key-file", type=_FILE, help="Private key of the certificate.")
-@click.option(
-    "--authorization-mode",
-    type=click.Choice(["AlwaysAllow", "RBAC"]),
-    default="AlwaysAllow",
-    help="RBAC needs roles and bindings.",
-)
-@click.option(
-    "--enable-admission-plugins",
-    multiple=True,
-    metavar="NAME,…",
-    help="Add plugins: ServiceAccount; --workloads includes it.",
-)
-@click.option(
-    "--disable-admission-plugins", multiple=True, metavar="NAME,…", help="Remove plugins."
-)
-@click.option("--audit-log", type=_FILE, help="Append audit events to this file.")
-@click.option("--audit-policy-file", type=_FILE, help="Policy of the audit log.")
-@click.option("--allow-origin", multiple=True, help="Allow web pages of this origin (CORS).")
-@click.option(
-    "--allow-host",
-    multiple=True,
-    metavar="NAME",
-    help="Host name of an open server in addition to localhost, such as that of a proxy.",
-)
-@click.option(
-    "--service-address",
-    multiple=True,
-    metavar="NAMESPACE/NAME=HOST:PORT",
-    help="Address of a Service, for webhooks and API servers.",
-)
-@click.option(
-    "--workloads", is_flag=True, help="Run Deployments, Jobs and so on, on simulated nodes."
-)
-@click.option(
-    "--nodes", default=2, show_default=True, help="Number of simulated nodes of --workloads."
-)
-@click.option("--stages", multiple=True, help="Stages of --workloads: name of a set, or files.")
-@click.option(
-    "--pods", type=_FILE, multiple=True, help="Python files with functions for containers."
-)
-@click.option(
-    "--system-pods", is_flag=True, help="Simulate coredns, kube-proxy and metrics-server."
-)
-@click.option("--bare-pods-run", is_flag=True, help="Pods without owners do not end.")
-@click.option(
-    "--modules",
-    default="default",
-    show_default=True,
-    metavar="default|all|none|NAME,…",
-    help="Additional kinds: provisioning and world (the default), porch, and modules of installed "
-    "packages.",
-)
-@click.option(
-    "--porch-errors",
-    type=click.Choice(["document", "upstream"]),
-    default="document",
-    help="Status codes of Porch: by its documents, or by the real server.",
-)
-@click.option(
-    "--porch-functions",
-    type=click.Choice(["builtin", "skip"]),
-    default="builtin",
-    help="Unknown functions are errors, or are skipped.",
-)
-@click.option("--porch-enforce-readiness", is_flag=True, help="Publish only if all gates are True.")
-@click.option("--porch-sync-interval", default=0.0, help="Seconds; 0 means --recheck-healthy.")
-@click.option(
-    "--no-controllers", is_flag=True, help="Do not run the controllers of kube-controller-manager."
-)
-@click.option(
-    "--lease-duration",
-    default=15,
-    show_default=True,
-    help="Seconds until another server takes over the controllers.",
-)
-@click.option("--offline", is_flag=True, help="Use scripted outside systems only.")
-@click.option(
-    "--scenario",
-    default="",
-    metavar="NAME",
-    help="Start with this scenario; see inkube world list.",
-)
-@click.option(
-    "--recheck-healthy", default=300.0, show_default=True, help="Seconds between live checks."
-)
-@click.option("--recheck-unhealthy", default=60.0, show_default=True, help="Seconds, after errors.")
-@click.option("--allow-private-hosts", is_flag=True, help="Live checks can use private addresses.")
-@click.option(
-    "--local-path-prefix", type=_PATH, multiple=True, help="Allow local paths in this folder."
-)
-@click.option(
-    "--max-repositories", default=10, show_default=True, help="Limit per namespace; 0: none."
-)
-@click.option("--max-resources-per-repository", default=0, show_default=True, help="0: no limit.")
-@click.option(
-    "--min-sync-interval", default=10, show_default=True, help="Shortest sync, in seconds."
-)
-@click.option("--job-history", default=600.0, show_default=True, help="Seconds to keep jobs.")
-@click.option("--seed", type=int, help="Make uids, names and times repeatable.")
-@click.option(
-    "--log-format", type=click.Choice(["text", "json"]), default="text", help="Format of the log."
-)
-@click.option("-q", "--quiet", is_flag=True, help="Log warnings and errors only.")
-@click.option("-v", "--verbose", count=True, help="Log each request; -vv also logs controllers.")
+@main.command(cls=_Serve, params=serveoptions.every())
 def serve(**arguments: Any) -> None:
     """Run a server until you interrupt it."""
     style = _configure_logs(arguments)
@@ -334,12 +118,11 @@ def serve(**arguments: Any) -> None:
     code = _code(arguments.pop("reload"))
     given = _of_modules(arguments)
     try:
-        options = Options(**_option_names(arguments), module_options=given)
+        options = Options(**_values(arguments), module_options=given)
     except BadOption as error:
-        name = _OPTION_NAMES.get(error.name, error.name.replace("_", "-"))
-        raise click.BadParameter(error.why, param_hint=f"--{name}") from error
-    if options.scenario:
-        commands.world.scenario_named(options.scenario, "--scenario")
+        raise click.BadParameter(error.why, param_hint=serveoptions.flag(error.name)) from error
+    if scenario := options.value_of("scenario"):
+        commands.world.scenario_named(scenario, "--scenario")
     for danger in root.dangers.risks(options):
         logger.warning("%s", danger)
     try:
@@ -423,8 +206,8 @@ def _of_modules(arguments: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _option_names(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments with the names of `Options`."""
+def _values(arguments: dict[str, Any]) -> Any:
+    """Return the values of `Options` from the arguments of the command line."""
     in_memory, data = arguments.pop("in_memory"), arguments.pop("data")
     given = {
         "--in-memory": in_memory,
@@ -439,22 +222,11 @@ def _option_names(arguments: dict[str, Any]) -> dict[str, Any]:
     arguments["data"] = None if chosen and not data else data or LOCAL
     for member in ("enable_admission_plugins", "disable_admission_plugins"):
         arguments[member] = [name for given in arguments[member] for name in given.split(",")]
+    workloads = {name: arguments.pop(name) for name in serveoptions.OF_WORKLOADS}
     if arguments["workloads"]:
         arguments["enable_admission_plugins"].append("ServiceAccount")
-    workloads = {
-        name: arguments.pop(name)
-        for name in ("nodes", "stages", "pods", "system_pods", "bare_pods_run")
-    }
-    if arguments["workloads"]:
         arguments["workloads"] = inkube.Workloads(**workloads, kubelet_events=True)
-    arguments["controllers"] = not arguments.pop("no_controllers")
-    arguments["durable"] = not arguments.pop("no_fsync")
-    arguments["watch_definitions"] = arguments.pop("watch")
-    arguments["prune_definitions"] = arguments.pop("prune")
-    arguments["allow_origins"] = arguments.pop("allow_origin")
-    arguments["allow_hosts"] = arguments.pop("allow_host")
-    arguments["service_addresses"] = arguments.pop("service_address")
-    arguments["local_path_prefixes"] = arguments.pop("local_path_prefix")
+    serveoptions.turn_off(arguments)
     return arguments
 
 
@@ -648,9 +420,10 @@ def _world_of(options: Options) -> str:
     if "world" not in options.module_names:
         return ""
     who = "real and scripted systems (--offline: scripted ones only)"
-    if options.offline:
+    if options.value_of("offline"):
         who = "scripted systems only (--offline)"
-    how = f"scenario {options.scenario}" if options.scenario else "scenarios: inkube world list"
+    scenario = options.value_of("scenario")
+    how = f"scenario {scenario}" if scenario else "scenarios: inkube world list"
     return f"{who}; {how}"
 
 

@@ -1,6 +1,6 @@
-"""The options of `APIServer` as keyword arguments, for type checkers: see `configuration.Options`.
+"""The options of `APIServer` as keyword arguments, for type checkers.
 
-Tests compare both.
+Made by tools/generate_modules.py from `configuration.ServerOptions` and the options of modules.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -8,11 +8,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
-from inkube.apiserver import http
+from inkube.apiserver.http import RequestRecord
 
 
 class OptionValues(TypedDict, total=False):
-    """The names and types of `Options`."""
+    """The names and types of all options."""
 
     host: str
     port: int
@@ -37,24 +37,9 @@ class OptionValues(TypedDict, total=False):
     lease_duration: int
     workloads: Any
     event_ttl: float
-    offline: bool
-    scenario: str
     recheck_healthy: float
     recheck_unhealthy: float
-    outside_timeout: float
     retry_seconds: float
-    allow_private_hosts: bool
-    local_path_prefixes: Sequence[Path]
-    max_repositories: int
-    max_resources_per_repository: int
-    min_sync_interval: int
-    job_history: float
-    porch_errors: str
-    porch_functions: str
-    porch_enforce_readiness: bool
-    porch_sync_interval: float
-    github_api_url: str
-    bitbucket_api_url: str
     token_auth_file: Path | None
     client_ca_file: Path | None
     tls: bool
@@ -80,5 +65,20 @@ class OptionValues(TypedDict, total=False):
     seed: int | None
     services: dict[str, Any]
     worker: Any
-    on_request: "Callable[[http.RequestRecord], None] | None"
+    on_request: Callable[[RequestRecord], None] | None
     record_bodies: bool
+    offline: bool
+    allow_private_hosts: bool
+    local_path_prefixes: Sequence[Path]
+    outside_timeout: float
+    github_api_url: str
+    bitbucket_api_url: str
+    max_repositories: int
+    max_resources_per_repository: int
+    min_sync_interval: int
+    job_history: float
+    scenario: str
+    porch_errors: str
+    porch_functions: str
+    porch_enforce_readiness: bool
+    porch_sync_interval: float

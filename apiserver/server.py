@@ -208,10 +208,6 @@ def _options(options: Options | None, values: OptionValues) -> Options:
         if values:
             raise TypeError(f"give Options or single options, not both: {', '.join(values)}")
         return options
-    unknown = ", ".join(name for name in values if name not in Options.__dataclass_fields__)
-    if unknown:
-        names = ", ".join(sorted(Options.__dataclass_fields__))
-        raise TypeError(f"APIServer has no option {unknown}; the options are {names}")
     return Options(**values)
 
 

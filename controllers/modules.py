@@ -31,22 +31,10 @@ from inkube.schemas.clock import Clock
 from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
+from inkube.schemas.options import Option
 
-
-@dataclass(frozen=True, slots=True)
-class ModuleOption:
-    """An option of a module, with its name in Python: `greenhouse_frost`.
-
-    On the command line, it is `--greenhouse-frost`. `Options(module_options={…})` contains it by
-    its name. A module can also declare an option of the server (`offline`, `outside_timeout`); it
-    then receives the server's value. The type of `default` is the type of the values.
-    """
-
-    name: str
-    default: Any = None
-    help: str = ""
-    choices: Sequence[str] = ()
-    """The permitted texts. If empty, any value of the type is permitted."""
+ModuleOption = Option
+"""The public name of an option of a module."""
 
 
 class Counts(Protocol):
@@ -197,7 +185,7 @@ class Module(Protocol):
         ...
 
     @property
-    def options(self) -> Sequence[ModuleOption]:
+    def options(self) -> Sequence[Option]:
         """The options that the module has."""
         ...
 

@@ -9,8 +9,16 @@ from typing import Any
 
 from inkube.controllers import faults
 from inkube.controllers.kinds import KindModule
-from inkube.controllers.modules import ModuleHost, ModuleOption, ModuleParts
-from inkube.controllers.provisioning import OUTSIDE, GitHost, GitHubApp, Systems, heal, read
+from inkube.controllers.modules import ModuleHost, ModuleParts
+from inkube.controllers.provisioning import (
+    GitHost,
+    GitHubApp,
+    OutsideOptions,
+    Systems,
+    heal,
+    outside_options,
+)
+from inkube.schemas.options import Option, options_of
 
 
 class World:
@@ -18,7 +26,16 @@ class World:
 
     groups: Sequence[str] = ("world.inkube.dev",)
     needs: Sequence[str] = ()
-    options: Sequence[ModuleOption] = OUTSIDE
+    options: Sequence[Option] = (
+        *options_of(OutsideOptions),
+        Option(
+            "scenario",
+            "",
+            "Start with this scenario; see inkube world list.",
+            group="Modules and outside systems",
+            metavar="NAME",
+        ),
+    )
 
     def build(self, host: ModuleHost) -> ModuleParts:
         """Build the kinds GitHost, GitHubApp and Fault."""
@@ -29,5 +46,5 @@ class World:
         )
         if "remotes" in host.services:
             return ModuleParts(kinds)
-        systems = Systems(read(host.settings), client=host.client, clock=host.clock)
+        systems = Systems(outside_options(host.settings), client=host.client, clock=host.clock)
         return ModuleParts(kinds, services={"remotes": systems.remotes}, close=systems.close)

@@ -26,6 +26,8 @@ from typing import Any, Generic, TypeVar
 
 T_co = TypeVar("T_co", covariant=True)
 
+_FIELDS = ("__dataclass_fields__", "_fields")
+"""The attributes of dataclasses and named tuples."""
 _IMPORT = re.compile(r"^from (\S+) import (?:\(\s*)?(\w+) as (\w+)", re.MULTILINE)
 """One name of a stub, as ruff formats it. Parsing the syntax tree takes 20 times as long, which
 would slow down starts."""
@@ -63,7 +65,7 @@ def described(find: Callable[[str], Any]) -> Callable[[str], Any]:
 
     def find_described(name: str) -> Any:
         value = find(name)
-        if isinstance(value, type) and {"__dataclass_fields__", "_fields"} & vars(value).keys():
+        if isinstance(value, type) and any(hasattr(value, name) for name in _FIELDS):
             text = vars(value).get("__doc__")
             if isinstance(text, str):
                 value.__doc__ = _MembersDoc(text)  # type: ignore[assignment] # gives a str

@@ -1,13 +1,16 @@
 """Documentation of a class with its members, for `help`: read from the source of the class.
 
 A member of a dataclass or named tuple is described by the string below it, which Python does not
-keep. `lazy.described` uses this module for the documentation of a public class.
+keep, or by its help if it is an option (`options`). `lazy.described` uses this module for the
+documentation of a public class.
 """
 
 import ast
 import inspect
 import textwrap
 from collections.abc import Iterator
+
+from inkube.schemas.options import Option, options_of
 
 
 def described(cls: type, text: str) -> str:
@@ -22,10 +25,15 @@ def described(cls: type, text: str) -> str:
         return text
     (definition,) = ast.parse(textwrap.dedent(source)).body
     assert isinstance(definition, ast.ClassDef)
-    members = list(_members(definition))
+    members = [*map(_option, options_of(cls)), *_members(definition)]
     if not members:
         return text
     return "\n\n".join((text, "Members:", *(textwrap.indent(each, "    ") for each in members)))
+
+
+def _option(option: Option) -> str:
+    kind = inspect.formatannotation(option.type)
+    return f"{option.name}: {kind} = {option.default!r}\n{textwrap.indent(option.help, '    ')}"
 
 
 def _members(definition: ast.ClassDef) -> Iterator[str]:

@@ -6,14 +6,14 @@ an error, so that the code contains all descriptions.
 
 import ast
 import inspect
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
 import apireference
 import click
+import generate_modules
 
-from inkube.apiserver import configuration, pytest_plugin
+from inkube.apiserver import pytest_plugin
 from inkube.apiserver.cli import main
 from inkube.schemas import builtin
 from inkube.schemas.definitions import Definition
@@ -103,19 +103,10 @@ def options() -> Iterator[str]:
     yield "`kube_options(…)`; `inkube serve` has most of them"
     yield from ("[by the same names](cli.md#inkube-serve).", "")
     yield from ("| option | type | default | |", "| --- | --- | --- | --- |")
-    (body,) = ast.parse(textwrap.dedent(inspect.getsource(configuration.Options))).body
-    assert isinstance(body, ast.ClassDef)
-    for attribute, after in zip(body.body, [*body.body[1:], body], strict=True):
-        if not isinstance(attribute, ast.AnnAssign):
-            continue
-        name, default = ast.unparse(attribute.target), attribute.value
-        text = after.value if isinstance(after, ast.Expr) else None
-        if not isinstance(text, ast.Constant) or default is None:
-            raise ValueError(f"the option {name} says nothing of itself: give it a docstring")
-        shown = "{}" if "field(" in ast.unparse(default) else ast.unparse(default)
-        kind = ast.unparse(attribute.annotation)
-        about = " ".join(str(text.value).split()).replace("|", "\\|")
-        yield f"| `{name}` | `{kind}` | `{shown}` | {about} |"
+    for each in generate_modules.options():
+        kind = generate_modules.type_name(each)
+        about = each.help.replace("|", "\\|")
+        yield f"| `{each.name}` | `{kind}` | `{each.default!r}` | {about} |"
     yield ""
 
 

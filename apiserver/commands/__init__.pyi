@@ -1,8 +1,8 @@
 from inkube.apiserver.commands import exporting as exporting
-from inkube.apiserver.commands import moduleoptions as moduleoptions
 from inkube.apiserver.commands import ports as ports
 from inkube.apiserver.commands import problems as problems
 from inkube.apiserver.commands import reloading as reloading
+from inkube.apiserver.commands import serveoptions as serveoptions
 from inkube.apiserver.commands import terminal as terminal
 from inkube.apiserver.commands import world as world
 from inkube.apiserver.commands.capture import capture_command as capture_command

@@ -116,6 +116,6 @@ async def options_to_continue(options: Options, server: "inkube.APIServer") -> O
         options,
         snapshot=await server.snapshot(),
         definitions=options.definitions if options.watch_definitions else (),
-        scenario="",
+        module_options={**options.module_options, "scenario": ""},
         replay=None,
     )

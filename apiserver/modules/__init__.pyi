@@ -6,5 +6,6 @@ from inkube.apiserver.modules.selection import at_start as at_start
 from inkube.apiserver.modules.selection import built_in as built_in
 from inkube.apiserver.modules.selection import groups as groups
 from inkube.apiserver.modules.selection import options as options
+from inkube.apiserver.modules.selection import own_options as own_options
 from inkube.apiserver.modules.selection import roles as roles
 from inkube.apiserver.modules.selection import selected as selected

@@ -1,21 +1,15 @@
 """The kinds of inkube's own modules for discovery, without loading the modules.
 
 To load the modules, with pydantic, the models and their checks, takes longer than half of a start,
-and the first request of most clients is discovery. `outlines.json` contains the kinds.
-`tools/generate_outlines.py` creates it from the modules.
+and the first request of most clients is discovery. `builtin.json` contains the kinds.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
-
-import orjson
 
 from inkube.apiserver.modules.selection import built_in
 from inkube.schemas import caches
 from inkube.schemas.definitions import Definition, Names, Origin, Subresource, Version
-
-FILE = Path(__file__).with_name("outlines.json")
 
 
 def definitions(names: Sequence[str]) -> tuple[Definition, ...] | None:
@@ -23,13 +17,12 @@ def definitions(names: Sequence[str]) -> tuple[Definition, ...] | None:
     from a package."""
     if not all(name in built_in() for name in names):
         return None
-    return tuple(definition for name in names for definition in _read()[name])
+    return tuple(definition for name in names for definition in _definitions(name))
 
 
-@caches.of_values(1)
-def _read() -> dict[str, tuple[Definition, ...]]:
-    found = orjson.loads(FILE.read_bytes())
-    return {name: tuple(map(_definition, kinds)) for name, kinds in found.items()}
+@caches.of_texts(16)
+def _definitions(name: str) -> tuple[Definition, ...]:
+    return tuple(map(_definition, built_in()[name].kinds))
 
 
 def _definition(outline: dict[str, Any]) -> Definition:

@@ -1,7 +1,7 @@
 """The names of served modules with the modules that they require, and the groups of their kinds.
 
 `builtin.json` describes the modules of inkube, so a start does not load them.
-`tools/generate_outlines.py` creates it from their entry points in pyproject.toml.
+`tools/generate_modules.py` creates it from their entry points in pyproject.toml.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +14,7 @@ import orjson
 from inkube.apiserver import modules
 from inkube.schemas import caches
 from inkube.schemas.objects import Object
+from inkube.schemas.options import TYPES, Option
 
 FILE = Path(__file__).with_name("builtin.json")
 DEFAULT = ("provisioning", "world")
@@ -31,6 +32,10 @@ class BuiltIn:
     needs: Sequence[str]
     roles: Sequence[Object]
     builds_at_start: bool
+    options: Sequence[Option]
+    """Those that the server does not have itself."""
+    kinds: Sequence[Object]
+    """The kinds of a module that is built late (`outlines`)."""
 
 
 class DeclaredModule(Protocol):
@@ -48,16 +53,30 @@ class DeclaredModule(Protocol):
         ...
 
     @property
-    def options(self) -> Sequence[Any]:
-        """The options of the module, each with `name`, `default`, `help` and `choices`."""
+    def options(self) -> Sequence[Option]:
+        """The options of the module."""
         ...
 
 
 @caches.of_values(1)
 def built_in() -> Mapping[str, BuiltIn]:
     """Return the modules of inkube by name, in the order in which they are built."""
-    found = orjson.loads(FILE.read_bytes())
-    return {name: BuiltIn(**members) for name, members in found.items()}
+    return {
+        name: BuiltIn(**{**members, "options": tuple(map(_option, members["options"]))})
+        for name, members in orjson.loads(FILE.read_bytes()).items()
+    }
+
+
+def _option(members: Object) -> Option:
+    default, kind = members["default"], TYPES[members["type"]]
+    members |= {"default": tuple(default) if isinstance(default, list) else default, "type": kind}
+    return Option(**members)
+
+
+@caches.of_values(1)
+def own_options() -> Mapping[str, Option]:
+    """Return the options of inkube's modules by name. Several modules can have the same one."""
+    return {each.name: each for module in built_in().values() for each in module.options}
 
 
 def choices() -> Sequence[str]:
@@ -124,7 +143,7 @@ def at_start(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in names if getattr(_module(name), "builds_at_start", False))
 
 
-def options(names: Sequence[str]) -> Iterator[tuple[str, Any]]:
+def options(names: Sequence[str]) -> Iterator[tuple[str, Option]]:
     """Yield the name and the declaration of each option of those modules that come
     from packages."""
     for name in names:

@@ -209,7 +209,7 @@ def _options_of_a_fork(parts: Parts, snapshot: Snapshot) -> Options:
         definitions=(),
         watch_definitions=False,
         prune_definitions=False,
-        scenario="",
+        module_options={**parts.core.options.module_options, "scenario": ""},
         aggregated={},
         audit_log=None,
         audit_policy_file=None,

@@ -160,8 +160,8 @@ async def _install_options(
         )
         if options.watch_definitions:
             await _follow_files(server_parts, manifest_list, stack)
-    if options.scenario:
-        await root.scenarios.load(core.client, options.scenario)
+    if scenario := options.value_of("scenario"):
+        await root.scenarios.load(core.client, scenario)
 
 
 async def _follow_files(

@@ -1,14 +1,14 @@
 """The module for porch.kpt.dev and config.porch.kpt.dev: configuration packages in git."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from inkube.controllers.kinds import KindModule
-from inkube.controllers.modules import ModuleHost, ModuleOption, ModuleParts
+from inkube.controllers.modules import ModuleHost, ModuleParts
 from inkube.controllers.porch import health, repository
 from inkube.controllers.porch.git.depots import Depots
-from inkube.controllers.porch.options import ERRORS, FUNCTIONS, Options
+from inkube.controllers.porch.options import Options
 from inkube.controllers.porch.refusals import RESOURCES, RESOURCES_KIND, malformed
 from inkube.controllers.porch.types import (
     PackageRevision,
@@ -19,6 +19,7 @@ from inkube.controllers.porch.variants import sets as variantsets
 from inkube.controllers.porch.variants import variants
 from inkube.controllers.porch.writes.engine import Engine
 from inkube.controllers.transactions import Part, View
+from inkube.schemas.options import Option, options_of
 
 LARGEST_BODY = 6 * 2**20
 """The maximum size of a PackageRevisionResources, in bytes."""
@@ -29,18 +30,15 @@ class Porch:
 
     groups: Sequence[str] = ("porch.kpt.dev", "config.porch.kpt.dev")
     needs: Sequence[str] = ("world",)
-    options: Sequence[ModuleOption] = (
-        ModuleOption("porch_errors", ERRORS[0], choices=ERRORS),
-        ModuleOption("porch_functions", FUNCTIONS[0], choices=FUNCTIONS),
-        ModuleOption("porch_enforce_readiness", False),
-        ModuleOption("porch_sync_interval", 0.0),
-        ModuleOption("allow_private_hosts", False),
-        ModuleOption("local_path_prefixes", ()),
+    options: Sequence[Option] = (
+        *options_of(Options),
+        Option("allow_private_hosts", False),
+        Option("local_path_prefixes", ()),
     )
 
     def build(self, host: ModuleHost) -> ModuleParts:
         """Build the kinds of packages on the git hosts of the service `remotes`."""
-        options = _read(host.settings)
+        options = Options(**host.settings)
         clones = None if host.data is None else host.data.with_name(f"{host.data.name}.porch")
         depots = Depots(host.services["remotes"], host.client, clones=clones)
         engine = Engine(options, depots)
@@ -49,12 +47,6 @@ class Porch:
             depots.close()
 
         return ModuleParts(_kinds(options, engine), services={"porch": engine}, close=close)
-
-
-def _read(settings: Mapping[str, Any]) -> Options:
-    given = {name.removeprefix("porch_"): value for name, value in settings.items()}
-    given["local_path_prefixes"] = tuple(map(str, given["local_path_prefixes"]))
-    return Options(**given)
 
 
 def _kinds(options: Options, engine: Engine) -> tuple[KindModule[Any], ...]:

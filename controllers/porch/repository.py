@@ -86,7 +86,7 @@ def _validators(options: Options) -> Sequence[Rule[Repository]]:
             yield Required("the URL of the repository is needed")
         elif git.repo.startswith("file://"):
             why = urls.wrong_with_file_url(
-                git.repo, options.local_path_prefixes, anywhere=options.allow_private_hosts
+                git.repo, options.local_folders, anywhere=options.allow_private_hosts
             )
             if why:
                 yield Invalid(why)
@@ -204,7 +204,7 @@ async def _transaction(engine: Engine, write: Write, env: Environment) -> AsyncI
                 own = other["metadata"]
                 place = f"{own['namespace']}/{own['name']}"
                 sentence = f"Repository conflict with existing repository: {place}"
-                if engine.options.errors == "upstream":
+                if engine.options.porch_errors == "upstream":
                     raise statuses.bad_request(sentence)
                 raise statuses.conflict(CONFIG, "repositories", write.name, sentence)
         yield
@@ -348,7 +348,7 @@ class _Reconciler:
             obj = await self._env.client.patch(Repository.gvr, key.name, key.namespace, patch=patch)
         errors: list[FieldError] = []
         unreadable: list[tuple[str, str]] = []
-        delay = self._options.sync_interval or self._env.recheck.healthy
+        delay = self._options.porch_sync_interval or self._env.recheck.healthy
         async with self._engine.origin.locked(key.namespace, key.name):
             try:
                 depot = await self._engine.depots.open(obj)

@@ -39,7 +39,7 @@ class Rules:
     """The rules for writes of clients."""
 
     def __init__(self, options: Options) -> None:
-        self.refusals = Refusals(upstream=options.errors == "upstream")
+        self.refusals = Refusals(upstream=options.porch_errors == "upstream")
 
     @staticmethod
     def name_of(obj: Object) -> str:

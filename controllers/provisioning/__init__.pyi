@@ -1,7 +1,7 @@
 from inkube.controllers.provisioning import outside as outside
-from inkube.controllers.provisioning.module import OUTSIDE as OUTSIDE
 from inkube.controllers.provisioning.module import Provisioning as Provisioning
-from inkube.controllers.provisioning.module import read as read
+from inkube.controllers.provisioning.options import OutsideOptions as OutsideOptions
+from inkube.controllers.provisioning.options import outside_options as outside_options
 from inkube.controllers.provisioning.outside import allowances as allowances
 from inkube.controllers.provisioning.outside import urls as urls
 from inkube.controllers.provisioning.outside.contents import MAX_BYTES as MAX_BYTES

@@ -1,36 +1,72 @@
-"""The options of provisioning for `inkube serve`. The intervals of rechecks are in the
-environment."""
+"""The options of provisioning. The intervals of rechecks are in the environment."""
 
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from inkube.schemas.options import option
 
 GITHUB_API = "https://api.github.com"
 BITBUCKET_API = "https://api.bitbucket.org/2.0"
 TYPES = ("local", "github", "githubEnterprise", "git", "bitbucket", "gitlab")
+GROUP = "Modules and outside systems"
+"""The heading in the help of the command line."""
 
 
-class Options(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutsideOptions:
+    """The limits of requests to outside systems."""
+
+    offline: bool = option(False, "Use scripted outside systems only.", group=GROUP)
+    allow_private_hosts: bool = option(
+        False,
+        "Live checks can use private addresses. Hosts can then resolve to loopback or private "
+        "addresses, and `file://` URLs can have any path.",
+        group=GROUP,
+    )
+    local_path_prefixes: Sequence[Path] = option(
+        (),
+        "Allow local paths in this folder. It is for local repositories and `file://` URLs.",
+        group=GROUP,
+        flag="--local-path-prefix",
+    )
+    outside_timeout: float = option(
+        10.0, "Timeout of one request to an outside system, in seconds.", above=0
+    )
+    github_api_url: str = option(
+        GITHUB_API,
+        "The URL of GitHub's API, of an Enterprise server or of an emulator.",
+    )
+    bitbucket_api_url: str = option(BITBUCKET_API, "The URL of Bitbucket's API, or of an emulator.")
+
+    @property
+    def local_folders(self) -> tuple[str, ...]:
+        """The folders in `local_path_prefixes`, as text."""
+        return tuple(map(str, self.local_path_prefixes))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(OutsideOptions):
     """The limits and timeouts of checks (times in seconds)."""
 
-    offline: bool = False
-    """Use only the scripted world; other hosts are not reachable."""
-    allow_private_hosts: bool = False
-    """Allow hosts that resolve to loopback or private addresses, and `file://` URLs of any path."""
-    local_path_prefixes: tuple[str, ...] = ()
-    """The directories that can contain local repositories and the repositories of `file://`
-    URLs."""
-    github_api_url: str = GITHUB_API
-    """The REST API of GitHub, of an Enterprise server or of an emulator; not restricted by the
-    guard."""
-    bitbucket_api_url: str = BITBUCKET_API
-    """The REST API of Bitbucket or of an emulator; not restricted by the guard."""
-    timeout: float = 10.0
-    """The maximum time of one request to an outside system."""
+    max_repositories: int = option(
+        10, "Limit of Repositories per namespace; 0: no limit.", least=0, group=GROUP
+    )
+    max_resources_per_repository: int = option(
+        0, "Limit of resources in the files of a Repository; 0: no limit.", least=0, group=GROUP
+    )
+    min_sync_interval: int = option(
+        10,
+        "Shortest sync interval, in seconds; shorter ones are raised to it.",
+        least=0,
+        group=GROUP,
+    )
+    job_history: float = option(600.0, "Seconds to keep finished jobs.", least=0, group=GROUP)
     enabled_types: tuple[str, ...] = TYPES
-    minimum_sync_interval: int = 10
-    """The minimum interval of syncs in seconds; shorter intervals are raised to it."""
-    max_repositories: int = 10
-    """The maximum number of repositories in a namespace; 0 means no limit."""
-    max_resources_per_repository: int = 0
-    """The maximum number of resources that a repository declares; 0 means no limit."""
-    job_history: float = 600.0
-    """The time in seconds for which finished jobs are kept."""
+
+
+def outside_options(settings: Mapping[str, Any]) -> OutsideOptions:
+    """The options of outside systems among the settings of a module."""
+    names = {each.name for each in fields(OutsideOptions)}
+    return OutsideOptions(**{name: value for name, value in settings.items() if name in names})

@@ -100,7 +100,7 @@ def mutators(options: Options) -> Sequence[Rule[Repository]]:
 
     @mutator(Repository)
     def complete_sync(repository: Repository, old: Repository | None) -> None:
-        spec, least = repository.spec, options.minimum_sync_interval
+        spec, least = repository.spec, options.min_sync_interval
         if spec.sync is None:
             spec.sync = SyncOptions(enabled=False)
         if spec.sync.interval_seconds is None or 0 < spec.sync.interval_seconds < least:
@@ -149,7 +149,7 @@ def validators(options: Options, secure: SecureValues) -> Sequence[Rule[Reposito
             return
         if not local.path:
             yield Required("must enter a path to local file")
-        elif why := urls.wrong_with_local_path(local.path, options.local_path_prefixes):
+        elif why := urls.wrong_with_local_path(local.path, options.local_folders):
             yield Invalid(why)
 
     @validator(Repository, field="secure.token")
@@ -184,7 +184,7 @@ def _wrong_with_remote(url: str, kind: str, options: Options) -> str:
     """The reason why a URL is not a URL of that type; "" if it is valid."""
     if kind == "git" and url.startswith("file://"):
         return urls.wrong_with_file_url(
-            url, options.local_path_prefixes, anywhere=options.allow_private_hosts
+            url, options.local_folders, anywhere=options.allow_private_hosts
         )
     if why := urls.wrong_with_url(url):
         return _worded(why, kind)

@@ -2,6 +2,9 @@
 
 Follows robfig/cron's standard parser: names of months and days, `?`, steps. If a schedule restricts
 both the day of the month and the day of the week, a day must match one of them.
+
+The libraries for cron implement other dialects: they accept what Kubernetes refuses (`L`, `mon#2`,
+weekday 7, seconds), and refuse or read differently what it accepts (`?`, `@every`, `*/2`).
 """
 
 import re

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from inkube.controllers.modules import ModuleHost, ModuleOption, ModuleParts
+from inkube.controllers.modules import ModuleHost, ModuleParts
 from inkube.controllers.workloads import installation
 from inkube.controllers.workloads.configuration import CONTROLLERS, Workloads
 from inkube.controllers.workloads.stages import kinds
+from inkube.schemas.options import Option
 
 
 class SimulatedWorkloads:
@@ -14,7 +15,7 @@ class SimulatedWorkloads:
 
     groups: Sequence[str] = (kinds.KWOK, kinds.INKUBE_GROUP)
     needs: Sequence[str] = ()
-    options: Sequence[ModuleOption] = (ModuleOption("workloads", True),)
+    options: Sequence[Option] = (Option("workloads", True),)
     builds_at_start = True
 
     def build(self, host: ModuleHost) -> ModuleParts:

@@ -1,21 +1,31 @@
 """The options of a server, and the errors for unknown or invalid ones."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
+import generate_modules
 import pytest
 
 from inkube import APIServer, BadOption, Options
-from inkube.apiserver.keywords import OptionValues
 
 
 def test_type_checkers_see_every_option_with_its_type():
-    assert get_type_hints(OptionValues) == get_type_hints(Options)
+    found = generate_modules.KEYWORDS.read_text()
+    assert found == generate_modules.keywords(), "run python tools/generate_modules.py"
+
+
+def test_options_of_modules_are_given_by_name():
+    options = Options(offline=True, module_options={"scenario": "boats"}, max_repositories=3)
+    assert options.module_options == {"scenario": "boats", "offline": True, "max_repositories": 3}
+    assert options.value_of("max_repositories") == 3
+    assert options.value_of("job_history") == 600.0
+    assert replace(options, port=5).module_options == options.module_options
 
 
 def test_an_unknown_option_is_refused_with_the_names_of_all():
     values: Any = {"prot": 1}
-    with pytest.raises(TypeError, match=r"APIServer has no option prot; the options are .*\bport,"):
+    with pytest.raises(TypeError, match=r"there is no option prot; the options are .*\bport,"):
         APIServer(**values)
 
 

@@ -120,7 +120,7 @@ def _text_of(thing: Any) -> str:
 @pytest.mark.parametrize(
     ("module", "name", "member", "about"),
     [
-        ("inkube", "Options", "port: int = 0", "The port to listen on"),
+        ("inkube", "Options", "port: int = 0", "Port to listen on"),
         ("inkube", "Workloads", "nodes: int = 2", "nodes"),
         ("inkube.kinds", "KindModule", "checks: Sequence[Check[R]] = ()", "live checks"),
     ],

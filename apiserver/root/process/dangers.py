@@ -33,7 +33,7 @@ def risks(options: Options) -> Iterator[str]:
             f"everybody with credentials may do everything on {options.host}; "
             "add --authorization-mode RBAC"
         )
-    if reachable and options.allow_private_hosts:
+    if reachable and options.value_of("allow_private_hosts"):
         yield (
             "--allow-private-hosts lets clients have any host of your network asked; "
             "leave it out where clients are not trusted"
@@ -41,7 +41,7 @@ def risks(options: Options) -> Iterator[str]:
     for path in (options.token_auth_file, options.tls_private_key_file):
         if path is not None and _is_readable_by_others(path):
             yield f"{path} may be read by others; run chmod 600 {path}"
-    if any(Path(path).resolve() == Path("/") for path in options.local_path_prefixes):
+    if any(Path(path).resolve() == Path("/") for path in options.value_of("local_path_prefixes")):
         yield "--local-path-prefix / lets clients see every directory; name the ones they need"
 
 

@@ -25,7 +25,7 @@ class Acceptance:
 
     def __init__(self, options: Options, depots: Depots, refusals: Refusals) -> None:
         self._depots, self._refusals = depots, refusals
-        self._skips_unknown = options.functions == "skip"
+        self._skips_unknown = options.porch_functions == "skip"
 
     async def render(self, name: str, files: Files) -> RenderResult:
         """Render the files of a PackageRevision, which come from git. Raises StatusError 422."""

@@ -44,7 +44,7 @@ class Publication:
     """Publishes proposed revisions, with another attempt if main moved."""
 
     def __init__(self, options: Options, depots: Depots, origin: Origin) -> None:
-        self._enforces_gates = options.enforce_readiness
+        self._enforces_gates = options.porch_enforce_readiness
         self._depots, self._origin = depots, origin
 
     @asynccontextmanager

@@ -96,7 +96,7 @@ async def _reconcile(key: Key, pulls: Pulls, options: Options, env: Environment)
         # the job was deleted before it finished
         await ask(obj, env, is_incremental=False)
         return None
-    interval = float(obj["spec"]["sync"].get("intervalSeconds") or options.minimum_sync_interval)
+    interval = float(obj["spec"]["sync"].get("intervalSeconds") or options.min_sync_interval)
     passed = env.clock.now().timestamp() - sync.get("finished", 0) / 1000
     if passed < interval:
         return Result(interval - passed)

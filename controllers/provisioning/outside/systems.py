@@ -2,7 +2,7 @@
 
 from inkube.controllers.client import Client
 from inkube.controllers.provisioning import outside
-from inkube.controllers.provisioning.options import BITBUCKET_API, GITHUB_API, Options
+from inkube.controllers.provisioning.options import BITBUCKET_API, GITHUB_API, OutsideOptions
 from inkube.controllers.provisioning.outside.remotes import Remotes
 from inkube.controllers.provisioning.outside.ssrf import Guard
 from inkube.controllers.provisioning.outside.world import World
@@ -13,7 +13,7 @@ class Systems:
     """Git servers, the APIs of providers and the scripted world; `remotes` selects the right
     one."""
 
-    def __init__(self, options: Options, *, client: Client, clock: Clock) -> None:
+    def __init__(self, options: OutsideOptions, *, client: Client, clock: Clock) -> None:
         self._options = options
         self._clock = clock
         self._guard = Guard(allow_private=options.allow_private_hosts)
@@ -38,7 +38,7 @@ class Systems:
     def _real_git(self) -> "outside.Git":
         """Import and create the git client at its first use, because most servers never need it."""
         if self._git is None:
-            self._git = outside.Git(self._guard, timeout=self._options.timeout)
+            self._git = outside.Git(self._guard, timeout=self._options.outside_timeout)
         return self._git
 
     def _real_github(self) -> "outside.GitHub":
@@ -56,6 +56,9 @@ class Systems:
             named = (self._options.github_api_url, self._options.bitbucket_api_url)
             trusted = tuple(url for url in named if url not in (GITHUB_API, BITBUCKET_API))
             self._rest = outside.RestClient(
-                self._guard, self._clock, timeout=self._options.timeout, trusted_urls=trusted
+                self._guard,
+                self._clock,
+                timeout=self._options.outside_timeout,
+                trusted_urls=trusted,
             )
         return self._rest

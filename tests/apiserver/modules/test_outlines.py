@@ -3,15 +3,13 @@
 import json
 import subprocess
 import sys
-import tomllib
-from importlib.metadata import EntryPoint
-from pathlib import Path
 
+import generate_modules
 import pytest
 from patience import SECONDS
 
 from inkube import APIServer
-from inkube.apiserver.modules import built_in, installed, outlines, selection
+from inkube.apiserver.modules import built_in, selection
 
 PROGRAM = """
 import asyncio, json, sys
@@ -51,33 +49,9 @@ def asked(paths, accept):
     return json.loads(done.stdout)
 
 
-@pytest.mark.asyncio
-async def test_the_file_says_what_the_kinds_of_modules_are():
-    async with APIServer(modules="all") as server:
-        found = [resource.definition for resource in server.resources]
-    told = json.loads(outlines.FILE.read_text())
-    assert set(told) == set(LATE)
-    for name, module in LATE.items():
-        mine = [outlines.outline(each) for each in found if each.group in module.groups]
-        assert told[name] == json.loads(json.dumps(mine)), (
-            "kinds changed: run python tools/generate_outlines.py"
-        )
-
-
 def test_the_description_of_each_module_is_what_its_entry_point_says():
-    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
-    entries = project["entry-points"][installed.GROUP]
-    assert list(entries) == list(built_in())
-    for name, entry in entries.items():
-        module = EntryPoint(name, entry, installed.GROUP).load()()
-        found = selection.BuiltIn(
-            entry,
-            list(module.groups),
-            list(module.needs),
-            list(getattr(module, "roles", ())),
-            getattr(module, "builds_at_start", False),
-        )
-        assert built_in()[name] == found, "run python tools/generate_outlines.py"
+    found = selection.FILE.read_bytes()
+    assert found == generate_modules.builtin(), "run python tools/generate_modules.py"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Static admission of Repository and Connection: every rule, offline, on every write."""
 
 import base64
+from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives import serialization
@@ -23,7 +24,7 @@ def secrets(name):
 
 
 REPOSITORIES = repository.module(
-    Options(local_path_prefixes=("/srv/files/",)), secrets("repositories"), Pulls(), Tokens()
+    Options(local_path_prefixes=[Path("/srv/files/")]), secrets("repositories"), Pulls(), Tokens()
 )
 CONNECTIONS = connection.module(secrets("connections"), Tokens())
 
