@@ -8,6 +8,7 @@ from inkube.apiserver.root import leading as leading
 from inkube.apiserver.root import lifespan as lifespan
 from inkube.apiserver.root import listening as listening
 from inkube.apiserver.root import manifests as manifests
+from inkube.apiserver.root import pruning as pruning
 from inkube.apiserver.root import scenarios as scenarios
 from inkube.apiserver.root import security as security
 from inkube.apiserver.root import serveraccess as serveraccess

@@ -9,12 +9,12 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
-from inkube.apiserver.root import manifests
+from inkube.apiserver.root import manifests, pruning
 from inkube.apiserver.root.client import InProcessClient
 from inkube.apiserver.root.editedfiles import EditedFiles, FileTimes
 from inkube.apiserver.root.manifests import Manifest, ManifestError, Source
+from inkube.apiserver.root.pruning import Announcement, ObjectName, Pruning
 from inkube.controllers.eventnames import EventNames
 from inkube.controllers.events import Recorder
 from inkube.schemas.clock import Clock
@@ -25,19 +25,6 @@ logger = logging.getLogger(__name__)
 
 COMPONENT = "inkube-definitions"
 """The source of the events that report what was applied and refused."""
-
-
-class ObjectName(NamedTuple):
-    """The name of an object in files; the version of its kind does not matter."""
-
-    group: str
-    kind: str
-    namespace: str
-    name: str
-
-    def __str__(self) -> str:
-        path = f"{self.namespace}/{self.name}" if self.namespace else self.name
-        return f"{self.kind} {path}"
 
 
 class DefinitionFiles:
@@ -51,13 +38,16 @@ class DefinitionFiles:
         clock: Clock,
         names: EventNames,
         *,
-        prune: bool = False,
+        pruning: Pruning | None = None,
     ) -> None:
         self._client = client
         self._sources = [Path(each) for each in sources if not isinstance(each, Mapping)]
         self._wait_settled = wait_settled
         self._recorder = Recorder(client, clock, names, COMPONENT)
-        self._prune = prune
+        self._pruning = pruning
+        """None if removed objects stay."""
+        self._silent: set[Path] = set()
+        """Sources and files that say nothing: their objects stay."""
         self._files = EditedFiles(self._list)
         self._manifests: dict[Path, list[Manifest]] = {}
         self._applied: dict[ObjectName, Manifest] = {}
@@ -70,8 +60,12 @@ class DefinitionFiles:
     async def run(self) -> None:
         """Apply what changes, until cancelled. Raises OSError."""
         while True:
-            previous = self._files.stamps
-            await self._sync(previous, await self._files.wait_for_change())
+            previous = current = self._files.stamps
+            delay = None if self._pruning is None else self._pruning.delay
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(delay):
+                    current = await self._files.wait_for_change()
+            await self._sync(previous, current)
 
     def _list(self) -> Iterator[Path]:
         for source in self._sources:
@@ -81,21 +75,42 @@ class DefinitionFiles:
     async def _sync(self, previous: FileTimes, current: FileTimes) -> None:
         """Read the changed files, then apply and remove objects until the server matches all
         files."""
+        silent = {each for each in self._sources if not _files_of(each, current)}
         for path in [path for path in self._manifests if path not in current]:
-            del self._manifests[path]
+            if not any(path in _files_of(each, [path]) for each in silent):
+                del self._manifests[path]
         is_whole = True
-        for path in [path for path in current if current[path] != previous.get(path)]:
+        changed = [path for path in current if current[path] != previous.get(path)]
+        for path in changed:
             try:
-                self._manifests[path] = await asyncio.to_thread(manifests.read, [path])
+                found = await asyncio.to_thread(manifests.read, [path])
+                if found or not self._manifests.get(path):
+                    self._manifests[path] = found
+                else:
+                    silent.add(path)
             except (ManifestError, OSError) as error:
                 logger.warning("%s", error)
                 is_whole = False  # it is unknown which objects were removed from the file
+        silent |= {path for path in self._silent if path in current and path not in changed}
+        self._tell_silent(silent)
         try:
             await self._apply([each for of_file in self._manifests.values() for each in of_file])
             if is_whole:
                 await self._remove()
         except StatusError as error:
             logger.warning("the definitions could not be applied: %s", error.message)
+
+    def _tell_silent(self, silent: set[Path]) -> None:
+        """Log the files and folders that say nothing, once. An editor, a checkout or a lost mount
+        can empty them for a moment, so this is no request to delete their objects."""
+        for path in sorted(silent - self._silent):
+            logger.warning(
+                "%s is gone or has no objects; its objects stay on the server. "
+                "To delete them, use kubectl delete, or remove the file from a folder that has "
+                "other files",
+                path,
+            )
+        self._silent = silent
 
     async def _apply(self, manifest_list: Iterable[Manifest]) -> None:
         changed = [each for each in manifest_list if not self._is_applied(each)]
@@ -128,23 +143,45 @@ class DefinitionFiles:
         await self._recorder.normal(stored, "Applied", f"{manifest.source}: {action}")
 
     async def _remove(self) -> None:
-        """Delete objects that are no longer in any file; without `prune`, only log them."""
+        """Delete objects that are no longer in any file, as `Pruning` decides; without it, only log
+        them."""
         names = {self._name(each) for of_file in self._manifests.values() for each in of_file}
-        removed = [each for name, each in self._applied.items() if name not in names]
-        for manifest in sorted(removed, key=lambda each: -each.order):
-            name = self._name(manifest)
-            del self._applied[name]
-            if not self._prune:
+        removed = {name: each for name, each in self._applied.items() if name not in names}
+        if self._pruning is None:
+            for name in removed:
+                del self._applied[name]
                 logger.info("%s is no longer in the files; it stays on the server", name)
-                continue
-            try:
-                resource = self._client.resource_of(manifest.object)
-                await self._client.delete(resource, name.name, name.namespace)
-            except StatusError as error:
-                if error.reason != Reason.NOT_FOUND:
-                    logger.warning("%s could not be deleted: %s", name, error.message)
-            else:
-                logger.info("%s is no longer in the files and was deleted", name)
+            return
+        objects = {name: each.object for name, each in removed.items()}
+        ready, announced, returned = self._pruning.look(objects, self._applied)
+        for name in returned:
+            logger.info("%s is in the files again and is not deleted", name)
+        for name, announcement in announced.items():
+            await self._announce(name, removed[name], announcement)
+        for name in sorted(ready, key=lambda name: -removed[name].order):
+            del self._applied[name]
+            await self._delete(name, removed[name])
+
+    async def _announce(
+        self, name: ObjectName, manifest: Manifest, announcement: Announcement
+    ) -> None:
+        """Report in the log and as an event that an object will be deleted."""
+        text = (
+            f"it is no longer in the files and will be deleted in {pruning.WAIT:g} s, because "
+            f"{announcement.reason}; put it back into a file to keep it"
+        )
+        logger.warning("%s: %s", name, text)
+        await self._recorder.warning(self._placed(manifest.object), "PruneAnnounced", text)
+
+    async def _delete(self, name: ObjectName, manifest: Manifest) -> None:
+        try:
+            resource = self._client.resource_of(manifest.object)
+            await self._client.delete(resource, name.name, name.namespace)
+        except StatusError as error:
+            if error.reason != Reason.NOT_FOUND:
+                logger.warning("%s could not be deleted: %s", name, error.message)
+        else:
+            logger.info("%s is no longer in the files and was deleted", name)
 
     def _placed(self, obj: Object) -> Object:
         """Return the object with the members that an event needs."""
@@ -171,3 +208,8 @@ def _differences(before: object, after: object, path: str) -> Iterator[str]:
                 yield from _differences(before.get(name), after.get(name), inner)
     else:
         yield path
+
+
+def _files_of(source: Path, paths: Iterable[Path]) -> list[Path]:
+    """Return the paths that are the source, or below it."""
+    return [path for path in paths if path == source or source in path.parents]

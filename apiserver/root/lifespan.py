@@ -177,10 +177,15 @@ async def _follow_files(
         server_parts.settled,
         core.base.clock,
         core.manager.event_names,
-        prune=options.prune_definitions,
+        pruning=_pruning(core) if options.prune_definitions else None,
     )
     files.start(applied)
     stack.push_async_callback(_end, asyncio.create_task(files.run(), name="definition files"))
+
+
+def _pruning(core: Core) -> "root.pruning.Pruning":
+    contents = root.pruning.Contents(core.base.store, core.resources)
+    return root.pruning.Pruning(contents, asyncio.get_running_loop().time)
 
 
 async def _end(task: asyncio.Task[None]) -> None:

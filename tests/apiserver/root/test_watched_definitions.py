@@ -1,13 +1,18 @@
 """Definition files are applied again when they change while a server runs (`watch_definitions`)."""
 
 import asyncio
+import contextlib
 import logging
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from patience import within
 from widgets import CRD
 
 from inkube import APIServer, BadOption
+from inkube.apiserver.root import pruning
 
 CRDS = "apiextensions.k8s.io/v1/customresourcedefinitions"
 EVENTS = "v1/events"
@@ -155,3 +160,133 @@ def test_options_that_do_not_fit_together_are_refused(options, named):
     with pytest.raises(BadOption) as refused:
         APIServer(**options)
     assert refused.value.name == named
+
+
+@contextlib.asynccontextmanager
+async def warned(caplog, part):
+    """Wait at the end of the block for a warning with that text."""
+    heard = asyncio.Event()
+
+    def hear(record):
+        if part in record.getMessage():
+            heard.set()
+        return True
+
+    caplog.handler.addFilter(hear)
+    try:
+        with caplog.at_level(logging.WARNING):
+            yield
+            async with within():
+                await heard.wait()
+    finally:
+        caplog.handler.removeFilter(hear)
+
+
+def moved_away(folder, file):
+    folder.rename(folder.with_name("elsewhere"))
+
+
+ACCIDENTS = {
+    "the file becomes empty": lambda folder, file: file.write_text(""),
+    "the file has only comments": lambda folder, file: file.write_text("# kind: Widget\n---\n"),
+    "the file is deleted": lambda folder, file: file.unlink(),
+    "the file is renamed": lambda folder, file: file.rename(file.with_suffix(".bak")),
+    "the folder is gone": moved_away,
+    "the folder is empty": lambda folder, file: [each.unlink() for each in folder.iterdir()],
+}
+
+
+@pytest.mark.parametrize("is_alone", [True, False])
+@pytest.mark.parametrize("accident", ACCIDENTS)
+async def test_an_accident_deletes_no_data_of_clients(tmp_path, caplog, accident, is_alone):
+    folder = tmp_path / "definitions"
+    folder.mkdir()
+    file = folder / "crd.yaml"
+    file.write_text(CRD)
+    if not is_alone:
+        (folder / "map.yaml").write_text(MAP % ("a", "{}"))
+    async with watched(folder, prune_definitions=True) as server:
+        for name in ("of-a-client", "of-another"):
+            await server.client.create(
+                {
+                    "apiVersion": "example.com/v1",
+                    "kind": "Widget",
+                    "metadata": {"name": name, "namespace": "default"},
+                    "spec": {"size": 1},
+                }
+            )
+        uid = (await server.client.get(CRDS, "widgets.example.com"))["metadata"]["uid"]
+        async with warned(caplog, "to keep it" if told_later(accident, is_alone) else "stay"):
+            ACCIDENTS[accident](folder, file)
+        folder.mkdir(exist_ok=True)
+        file.write_text(CRD + "---\n" + MAP % ("seen", "{}"))
+        await seen(server, MAPS, "seen")  # the files were read again
+        assert (await server.client.get(CRDS, "widgets.example.com"))["metadata"]["uid"] == uid
+        assert len((await server.client.list(WIDGETS)).items) == 2
+        caplog.clear()  # expected
+
+
+def told_later(accident, is_alone):
+    """Whether the deletion is announced: other files of the source still say something."""
+    return not is_alone and accident in ("the file is deleted", "the file is renamed")
+
+
+async def test_an_announced_deletion_happens_and_an_event_has_told_it(
+    tmp_path, caplog, monkeypatch
+):
+    monkeypatch.setattr(pruning, "WAIT", 0.5)
+    (tmp_path / "crd.yaml").write_text(CRD)
+    (tmp_path / "map.yaml").write_text(MAP % ("a", "{}"))
+    async with watched(tmp_path, prune_definitions=True) as server:
+        meta = {"name": "of-a-client", "namespace": "default"}
+        widget = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": meta}
+        await server.client.create({**widget, "spec": {"size": 1}})
+        async with warned(caplog, "1 objects of clients would be deleted with it"):
+            (tmp_path / "crd.yaml").unlink()
+        event = await told(server, "PruneAnnounced", "put it back into a file to keep it")
+        assert event["involvedObject"]["name"] == "widgets.example.com"
+        await absent(server, CRDS, "widgets.example.com")
+    caplog.clear()  # expected
+
+
+async def test_a_namespace_with_objects_of_clients_is_announced(tmp_path, caplog):
+    space = "apiVersion: v1\nkind: Namespace\nmetadata: {name: %s}\n"
+    (tmp_path / "one.yaml").write_text(space % "one")
+    (tmp_path / "two.yaml").write_text(space % "two")
+    (tmp_path / "map.yaml").write_text(MAP % ("a", "{}"))
+    async with watched(tmp_path, prune_definitions=True) as server:
+        meta = {"name": "of-a-client", "namespace": "one"}
+        await server.client.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta})
+        async with warned(caplog, "Namespace one: it is no longer in the files"):
+            (tmp_path / "one.yaml").unlink()
+            (tmp_path / "two.yaml").unlink()
+        await absent(server, "v1/namespaces", "two")
+        assert (await server.client.get(MAPS, "of-a-client", "one"))["metadata"]["uid"]
+    caplog.clear()  # expected
+
+
+NAMES = [pruning.ObjectName("", "ConfigMap", "default", f"m-{number}") for number in range(30)]
+
+
+@given(steps=st.lists(st.tuples(st.sets(st.sampled_from(NAMES)), st.floats(0, 90)), max_size=12))
+def test_no_mass_deletion_happens_at_once(steps):
+    """Model: whatever is in files at which time, most objects are never deleted in one look unless
+    every one of them was missing at every look of the minute before."""
+    clock = 0.0
+    unused: Any = None  # no kind in NAMES contains objects
+    decides = pruning.Pruning(pruning.Contents(unused, unused), lambda: clock)
+    applied = set(NAMES)
+    missing_since: dict = {}
+    for removed, seconds in steps:
+        clock += seconds
+        removed = removed & applied
+        missing_since = {name: missing_since.get(name, clock) for name in removed}
+        before = set(decides.announced)
+        ready, new, returned = decides.look({name: {} for name in removed}, applied)
+        assert set(ready) <= removed
+        assert set(returned) == before - removed
+        assert set(new) | before - set(returned) - set(ready) == set(decides.announced)
+        late = {name for name in ready if clock - missing_since[name] >= pruning.WAIT}
+        at_once = set(ready) - late
+        assert len(at_once) <= pruning.FEW or 2 * len(at_once) <= len(applied)
+        applied -= set(ready)
