@@ -1,12 +1,14 @@
 """Creates a virtual environment with this package and some extras: `environment.py .venv dev`.
 
-uv takes a third of pip's time, so it is used if it is installed, and installed otherwise. If uv
-cannot be installed, or does not find a package that pip finds, pip is used. Needs only Python 3.11.
+uv takes a third of pip's time, so it is used if it is installed, and downloaded otherwise. If uv
+cannot be downloaded, or does not find a package that pip finds, pip is used. Needs only Python
+3.11.
 """
 
 import shutil
 import subprocess
 import sys
+import tempfile
 import venv
 from pathlib import Path
 
@@ -24,23 +26,28 @@ def main(place: Path, *extras: str, editable: bool = True) -> None:
     wanted = [f".[{','.join(extras)}]" if extras else "."]
     if editable:
         wanted.insert(0, "-e")
-    uv = shutil.which("uv") or shutil.which("uv", path=bin_folder) or bootstrap(python, bin_folder)
-    if uv and run(uv, "pip", "install", "--quiet", "--python", python, *wanted):
-        return
-    venv.create(place, symlinks=sys.platform != "win32", with_pip=True)
+    with tempfile.TemporaryDirectory() as folder:
+        uv = shutil.which("uv") or download(folder)
+        if uv and run(uv, "pip", "install", "--quiet", "--python", python, *wanted):
+            return
+    try:
+        venv.create(place, symlinks=sys.platform != "win32", with_pip=True)
+    except subprocess.CalledProcessError:  # Debian has ensurepip in a package of its own
+        sys.exit(
+            "could not install: this needs uv, or pip (Debian, Ubuntu: apt install python3-venv)"
+        )
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     if not run(*pip, *wanted):
         sys.exit("could not install; see above")
 
 
-def bootstrap(python: str, folder: Path) -> str | None:
-    """Return uv, installed with the pip of the running Python, if this pip can install it
-    (22.3)."""
-    pip = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check"]
+def download(folder: str) -> str | None:
+    """Return uv in a folder, if the pip of the running Python can install it there."""
+    pip = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--quiet"]
     done = subprocess.run(
-        [*pip, "install", "--quiet", "--no-compile", "uv"], capture_output=True, check=False
+        [*pip, "--no-compile", "--target", folder, "uv"], capture_output=True, check=False
     )
-    return shutil.which("uv", path=folder) if done.returncode == 0 else None
+    return shutil.which("uv", path=Path(folder) / "bin") if done.returncode == 0 else None
 
 
 def run(*command: str) -> bool:
