@@ -145,6 +145,15 @@ def test_it_fits_on_a_screen_and_shows_one_picture() -> None:
     assert text.count("![") == 1
 
 
+def test_make_alone_lists_its_targets() -> None:
+    makefile = pages.ROOT / "Makefile"
+    (phony,) = re.findall(r"^\.PHONY: (.+)", makefile.read_text(), re.MULTILINE)
+    listing = subprocess.run(["make", "-f", makefile], capture_output=True, text=True, check=True)
+    assert set(re.findall(r"^make ([\w-]+) +\S", listing.stdout, re.MULTILINE)) == set(
+        phony.split()
+    )
+
+
 def test_the_commands_for_a_clone(environment: Mapping[str, str], folder: Path) -> None:
     """`make test` runs one file here; the targets themselves are as a reader types them."""
     serve, test = typed("Start from a clone")
