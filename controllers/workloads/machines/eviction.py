@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from inkube.controllers.client import Object
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.manager import Controller, Result, Watch
-from inkube.controllers.workloads import pods, writes
+from inkube.controllers.workloads import matching, pods, writes
 from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
-from inkube.controllers.workloads.scheduling import matching
 from inkube.schemas.meta import format_time
 
 NAME = "taint-eviction-controller"

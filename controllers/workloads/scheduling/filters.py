@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from inkube.controllers.client import Object
-from inkube.controllers.workloads.scheduling import matching
+from inkube.controllers.workloads import matching
 from inkube.controllers.workloads.scheduling.nodes import CPU, PODS, Node, Nodes, PodOnNode
 from inkube.schemas import selectors
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from inkube.controllers.client import Object
-from inkube.controllers.workloads.scheduling import matching
+from inkube.controllers.workloads import matching
 from inkube.schemas import quantity, selectors
 from inkube.schemas.quantity import Quantity
 

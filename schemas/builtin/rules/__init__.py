@@ -3,7 +3,8 @@
 The `.rules` files are the table, one for each API group (several for `core`); docs/rules.md
 explains their syntax. `table` parses paragraphs, `words` makes a check of each word, and `compiler`
 compiles the paragraphs of a type at its first use. Irregular rules are functions in `calls`, which
-the table names. Strategies use `kinds`. All of it is loaded with the first write.
+the table names and `functions` finds. Strategies use `kinds`. All of it is loaded with the first
+write.
 """
 
 from inkube.schemas import lazy

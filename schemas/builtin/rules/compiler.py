@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import Any, Final, NamedTuple
 
-from inkube.schemas import caches, fielderrors
-from inkube.schemas.builtin.rules import calls, conditions, shapes, table, words
+from inkube.schemas import caches, fielderrors, releases
+from inkube.schemas.builtin.rules import conditions, functions, shapes, table, words
 from inkube.schemas.builtin.rules.frames import Check, Frame, child
 from inkube.schemas.builtin.rules.shapes import Shape
 from inkube.schemas.builtin.rules.table import Line, RuleError, Word
 from inkube.schemas.builtin.rules.words import Subject
+from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
 from inkube.schemas.objects import semantically_same as same
 
@@ -89,6 +90,21 @@ def rules(name: str, occasion: str = "", minor: int = table.NEWEST) -> Rules:
     """Return the rules of a type, such as `core.v1.PodSpec`."""
     key = (name, occasion, minor)
     return _MADE.get(key) or _MADE.keep(key, Rules(*key))
+
+
+def errors(
+    name: str,
+    value: Any,
+    path: str = "",
+    old: Any = None,
+    *,
+    occasion: str = "",
+    minor: int = releases.NEWEST.minor,
+) -> list[FieldError]:
+    """Return the errors of a struct of a type at a path. `old` is its state before an update."""
+    prefix = f"{path}." if path else ""
+    frame = Frame(value, prefix, old, None, updates=old is not None, minor=minor)
+    return rules(name, occasion, minor).run(frame)
 
 
 class _LineCompiler:
@@ -366,7 +382,9 @@ class _LineCompiler:
 
     def _key_of(self, member: str) -> Callable[[Any], Any]:
         if member.startswith("@"):
-            found: Callable[[Any], Any] = calls.find(self._file, member[1:], self._line.location)
+            found: Callable[[Any], Any] = functions.find(
+                self._file, member[1:], self._line.location
+            )
             return found
         return (lambda item: item.get(member)) if member else (lambda item: item)
 

@@ -8,7 +8,7 @@
 import re
 from collections.abc import Callable
 
-from inkube.schemas.builtin.rules import calls, shapes
+from inkube.schemas.builtin.rules import functions, shapes
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.builtin.rules.words import is_set
 from inkube.schemas.objects import semantically_same as same
@@ -31,7 +31,7 @@ def _part(text: str, type_name: str, file: str, location: str) -> Condition:
         return lambda frame: not whether(frame)
     if text.startswith("@"):
         name, parenthesis, argument = text[1:].partition("(")
-        found = calls.find(file, name, location)
+        found = functions.find(file, name, location)
         if parenthesis:
             return lambda frame: bool(found(argument.removesuffix(")"), frame))
         return lambda frame: bool(found(frame))

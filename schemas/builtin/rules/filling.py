@@ -11,7 +11,7 @@ from typing import Any, Final
 import orjson
 
 from inkube.schemas import caches, releases
-from inkube.schemas.builtin.rules import calls, conditions, gates, shapes, table, words
+from inkube.schemas.builtin.rules import conditions, functions, gates, shapes, table, words
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.builtin.rules.shapes import Shape
 from inkube.schemas.builtin.rules.table import Line, Word
@@ -105,7 +105,7 @@ def _own(name: str, line: Line, minor: int) -> Own | None:
     file = line.location.partition(":")[0].removesuffix(".rules")
     made: Own
     if word.name == "defaults":
-        made = calls.find(file, word.value, line.location)
+        made = functions.find(file, word.value, line.location)
     else:
         shape = shapes.at(name, line.path, minor)
         *outer, field = line.path
@@ -152,7 +152,7 @@ def _default(field: str, shape: Shape, word: Word, file: str, where: str) -> Own
 
 def _maker(text: str, shape: Shape, file: str, where: str) -> Callable[[Object], Any]:
     if text.startswith("@"):
-        found: Callable[[Object], Any] = calls.find(file, text[1:], where)
+        found: Callable[[Object], Any] = functions.find(file, text[1:], where)
         return found
     if shape.kind == "string" or (shape.kind in ("intstr", "quantity") and not text.isdecimal()):
         return lambda _obj: text
@@ -259,7 +259,7 @@ def _gated_lines(name: str, minor: int) -> list[Line]:
 
 def _dropping(name: str, minor: int) -> list[Callable[[Object, Object | None], None]]:
     return [
-        calls.find(
+        functions.find(
             line.location.partition(":")[0].removesuffix(".rules"), word.value, line.location
         )
         for line in _gated_lines(name, minor)

@@ -31,43 +31,35 @@ class Rulebook:
 
     def errors(self, name: str, value: Any, path: str = "", old: Any = None) -> list[FieldError]:
         """Return the errors of a struct of a type. `old` is its state before an update."""
-        return self._run(name, "", value, path, old)
+        return compiler.errors(name, value, path, old, minor=self.minor)
 
     def of_object(self, obj: Object, gvk: GVK, old: Object | None = None) -> list[FieldError]:
         """Return the errors of an object, without its metadata, on a create or an update."""
-        return self._run(_name(obj, gvk), "", obj, "", old)
+        return compiler.errors(_name(obj, gvk), obj, old=old, minor=self.minor)
 
     def update_errors(self, obj: Object, gvk: GVK, old: Object) -> list[FieldError]:
         """Return the errors of an update, by the type's `update` paragraph, or else its only
         one."""
         name = _name(obj, gvk)
         occasion = "update" if table.paragraph(name, "update", self.minor) else ""
-        return self._run(name, occasion, obj, "", old)
+        return compiler.errors(name, obj, old=old, occasion=occasion, minor=self.minor)
 
     def part_errors(self, obj: Object, gvk: GVK, old: Object, subresource: str) -> list[FieldError]:
         """Return the errors of an update of a subresource, by the paragraph of its name."""
-        return self._run(_name(obj, gvk), subresource, obj, "", old)
+        return compiler.errors(
+            _name(obj, gvk), obj, old=old, occasion=subresource, minor=self.minor
+        )
 
     def warnings(self, obj: Object, gvk: GVK, old: Object | None) -> list[str]:
         """Return the warnings for an object."""
         frame = Frame(obj, "", old, None, updates=old is not None, minor=self.minor)
         return compiler.rules(_name(obj, gvk), "warnings", self.minor).run(frame)
 
-    def _run(self, name: str, occasion: str, value: Any, path: str, old: Any) -> list[FieldError]:
-        prefix = f"{path}." if path else ""
-        frame = Frame(value, prefix, old, None, updates=old is not None, minor=self.minor)
-        return compiler.rules(name, occasion, self.minor).run(frame)
-
 
 @caches.of_values(len(releases.RECORDED))
 def book(minor: int = releases.NEWEST.minor) -> Rulebook:
     """Return the rules of a minor."""
     return Rulebook(minor)
-
-
-def errors(name: str, value: Any, path: str = "", old: Any = None) -> list[FieldError]:
-    """Return the errors of a struct by the newest rules, as `Rulebook.errors` does."""
-    return book().errors(name, value, path, old)
 
 
 def fill(name: str, value: Object) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from inkube.schemas import expressionsize, fielderrors, quantity
-from inkube.schemas.builtin.rules import calls, formats
+from inkube.schemas.builtin.rules import formats, functions
 from inkube.schemas.builtin.rules.frames import Check, Frame
 from inkube.schemas.builtin.rules.shapes import Shape
 from inkube.schemas.builtin.rules.table import RuleError, Word
@@ -279,7 +279,7 @@ def _at_most_one(word: Word, _subject: Subject) -> Check:
 
 
 def _call(word: Word, subject: Subject) -> Check:
-    found: Check = calls.find(subject.file, word.value, subject.where)
+    found: Check = functions.find(subject.file, word.value, subject.where)
     return found
 
 

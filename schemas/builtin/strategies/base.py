@@ -5,8 +5,8 @@ Hooks change the object in place. They read no other data and store no data. Obj
 Hooks must preserve this.
 """
 
-from inkube.schemas.builtin import decoding, rules
-from inkube.schemas.builtin.strategies import metadata, statuses
+from inkube.schemas.builtin import decoding, metadata, rules
+from inkube.schemas.builtin.strategies import statuses
 from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.lazyproperty import cached_property

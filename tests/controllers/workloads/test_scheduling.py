@@ -3,7 +3,8 @@
 import pytest
 import workloads as w
 
-from inkube.controllers.workloads.scheduling import matching, nodes
+from inkube.controllers.workloads import matching
+from inkube.controllers.workloads.scheduling import nodes
 
 pytestmark = pytest.mark.kube_workloads()
 

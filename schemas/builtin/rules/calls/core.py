@@ -4,10 +4,9 @@ import base64
 import math
 
 from inkube.schemas import fielderrors, quantity
-from inkube.schemas.builtin import addresses, resourcenames
+from inkube.schemas.builtin import addresses, metadata, resourcenames
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.builtin.rules.words import IMMUTABLE
-from inkube.schemas.builtin.strategies import metadata
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gojson, unmarshal
 from inkube.schemas.gotypes import internal

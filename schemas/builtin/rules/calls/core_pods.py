@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from inkube.schemas import fielderrors, quantity
-from inkube.schemas.builtin import addresses, affinity
+from inkube.schemas.builtin import addresses, affinity, metadata
 from inkube.schemas.builtin.rules import formats
 from inkube.schemas.builtin.rules.calls import core_requirements
 from inkube.schemas.builtin.rules.calls.core_containers import (
@@ -15,7 +15,6 @@ from inkube.schemas.builtin.rules.calls.core_containers import (
     spec_of,
 )
 from inkube.schemas.builtin.rules.frames import Frame
-from inkube.schemas.builtin.strategies import metadata
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.gotypes import internal
 from inkube.schemas.metadata import names

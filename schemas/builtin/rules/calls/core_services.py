@@ -3,9 +3,8 @@
 from collections.abc import Collection
 
 from inkube.schemas import fielderrors
-from inkube.schemas.builtin import addresses
+from inkube.schemas.builtin import addresses, metadata
 from inkube.schemas.builtin.rules.frames import Frame
-from inkube.schemas.builtin.strategies import metadata
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotext
 from inkube.schemas.gotypes import internal

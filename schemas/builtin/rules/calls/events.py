@@ -1,8 +1,8 @@
 """Irregular rules of events of events.k8s.io."""
 
 from inkube.schemas import fielderrors
+from inkube.schemas.builtin import metadata
 from inkube.schemas.builtin.rules.frames import Frame
-from inkube.schemas.builtin.strategies import metadata
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
 

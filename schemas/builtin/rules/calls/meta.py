@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from inkube.schemas import fielderrors
-from inkube.schemas.builtin import rules
+from inkube.schemas.builtin.rules import compiler
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import objectmeta
@@ -18,7 +18,7 @@ def labels(value: dict[str, str], path: str, _frame: Frame) -> Iterable[FieldErr
 def is_readable(selector: Object | None) -> bool:
     """Return whether a label selector has no errors (LabelSelectorAsSelector). A missing selector
     has none."""
-    return not selector or not rules.errors("meta.v1.LabelSelector", selector)
+    return not selector or not compiler.errors("meta.v1.LabelSelector", selector)
 
 
 def count_or_percent(value: int | str, path: str, _frame: Frame) -> list[FieldError]:

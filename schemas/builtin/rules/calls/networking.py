@@ -4,7 +4,8 @@ import ipaddress
 import re
 
 from inkube.schemas import fielderrors
-from inkube.schemas.builtin import addresses, naming, rules
+from inkube.schemas.builtin import addresses, naming
+from inkube.schemas.builtin.rules import compiler
 from inkube.schemas.builtin.rules.calls import core_containers
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.fielderrors import FieldError
@@ -58,7 +59,7 @@ def had_bad_wildcards(frame: Frame) -> bool:
     given = ((frame.root.old or {}).get("spec") or {}).get("rules") or ()
     return any(
         "*" in rule.get("host", "")
-        and rules.errors("networking.v1.HTTPIngressRuleValue", rule.get("http") or {})
+        and compiler.errors("networking.v1.HTTPIngressRuleValue", rule.get("http") or {})
         for rule in given
     )
 

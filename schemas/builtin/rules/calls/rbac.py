@@ -1,7 +1,7 @@
 """Irregular rules of rbac.authorization.k8s.io."""
 
 from inkube.schemas import fielderrors
-from inkube.schemas.builtin import rules
+from inkube.schemas.builtin.rules import compiler
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
@@ -9,7 +9,7 @@ from inkube.schemas.objects import Object
 
 def selector(value: Object, path: str, _frame: Frame) -> list[FieldError]:
     """Check a selector. An invalid one is reported twice: by its parts and as a whole."""
-    errors = rules.errors("meta.v1.LabelSelector", value, path)
+    errors = compiler.errors("meta.v1.LabelSelector", value, path)
     if errors:
         errors.append(fielderrors.invalid(path, None, "invalid label selector."))
     return errors

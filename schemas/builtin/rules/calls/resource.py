@@ -11,10 +11,9 @@ from typing import Any, Final
 import orjson
 
 from inkube.schemas import fielderrors, quantity
-from inkube.schemas.builtin import resourcenames
+from inkube.schemas.builtin import metadata, resourcenames
 from inkube.schemas.builtin.rules.calls import deviceselectors
 from inkube.schemas.builtin.rules.frames import Frame
-from inkube.schemas.builtin.strategies import metadata
 from inkube.schemas.fielderrors import FieldError, Verbatim
 from inkube.schemas.golang import netip
 from inkube.schemas.gotypes import internal
