@@ -46,6 +46,7 @@ from inkube.apiserver.http import (
 )
 from inkube.apiserver.registry import Delegate, Registry, Resources, User
 from inkube.schemas import status
+from inkube.schemas.objects import Object
 from inkube.storage import StorageError
 
 logger = logging.getLogger(__name__)
@@ -283,8 +284,8 @@ class App:
         request.user = user.name
         if parts.faults is not None and parts.faults.rules is not None:
             agent = request.headers.get(hdrs.USER_AGENT, "")
-            labels = partial(self._labels, request, info)
-            injection = await parts.faults.injection_for(info, user, agent, labels)
+            metadata = partial(self._metadata, request, info)
+            injection = await parts.faults.injection_for(info, user, agent, metadata)
             if injection is not None:
                 return await self._serve_with_faults(request, info, user, audit_context, injection)
         return await self._serve_admitted(request, info, user, audit_context, None)
@@ -303,16 +304,17 @@ class App:
         long = info.verb in WATCHES or info.subresource in STREAMING_SUBRESOURCES
         return await faults.effects.apply(injection, serve, self._parts.sleep, is_long_running=long)
 
-    async def _labels(self, request: Request, info: RequestInfo) -> dict[str, str] | None:
-        """Return the labels of a request's object: the stored one, or the new one in the body."""
+    async def _metadata(self, request: Request, info: RequestInfo) -> Object | None:
+        """Return the metadata of a request's object: the stored one, or the new one in the
+        body."""
         resource = self._parts.resources.get(info.group, info.resource)
         if resource is None:
             return None
         if info.name:
             namespace = info.namespace if resource.namespaced else ""
             entry = self._parts.registry.store.get(resource.key(namespace, info.name))
-            return None if entry is None else entry.value["metadata"].get("labels", {})
-        return await bodies.labels(request) if info.verb == "create" else None
+            return None if entry is None else entry.value["metadata"]
+        return await bodies.metadata(request) if info.verb == "create" else None
 
     async def _serve_admitted(
         self,

@@ -34,7 +34,8 @@ class Match(Model):
     )
     resources: list[str] = Field(
         default_factory=list,
-        description="pods, pods/status, */status or *. Subresources are matched separately.",
+        description="pods, deployments.apps, pods/status, */status or *. Subresources are matched "
+        "separately.",
     )
     namespaces: list[str] = Field(default_factory=list)
     names: list[str] = Field(default_factory=list)
@@ -85,6 +86,19 @@ class Answer(Model):
     )
 
 
+class Hold(Model):
+    """A request that waits until the Fault is deleted or its spec is changed. Something else can
+    happen while it waits: a crash of its client, or a change of the object."""
+
+    moment: Moment = Field(
+        default="BeforeWrite",
+        description="AfterWrite: the request is processed first, and its response waits.",
+    )
+    seconds: float = Field(
+        default=60.0, gt=0, le=3600, description="The longest wait, in real time."
+    )
+
+
 class Watch(Model):
     """How a watch ends after a number of events, and whether it contains bookmarks."""
 
@@ -117,6 +131,7 @@ class FaultSpec(Model):
         description="Whether the fault also applies to the controllers in the server.",
     )
     delay: Delay | None = None
+    hold: Hold | None = None
     answer: Answer | None = None
     cut: Moment | None = Field(
         default=None, description="Whether the connection is closed without a response."
@@ -131,6 +146,7 @@ class FaultStatus(Model):
 
     matched: int = 0
     injected: int = 0
+    held: int = Field(default=0, description="The number of requests that wait now.")
 
 
 class Fault(
@@ -138,12 +154,13 @@ class Fault(
     group=GROUP,
     version="v1",
     namespaced=False,
-    zero_status={"matched": 0, "injected": 0},
+    zero_status={"matched": 0, "injected": 0, "held": 0},
     columns=(
         Column("Verbs", "string", ".spec.match.verbs"),
         Column("Resources", "string", ".spec.match.resources"),
         Column("Matched", "integer", ".status.matched"),
         Column("Injected", "integer", ".status.injected"),
+        Column("Held", "integer", ".status.held"),
         Column("Age", "date", ".metadata.creationTimestamp"),
     ),
 ):
@@ -157,8 +174,9 @@ class Fault(
 def does_something(fault: Fault, old: Fault | None) -> Iterator[Problem]:
     """Check that a fault has at least one effect, not both answer and cut, and a valid selector."""
     spec = fault.spec
-    if not any((spec.delay, spec.answer, spec.cut, spec.watch, spec.stale, spec.slow)):
-        yield Required("one of delay, answer, cut, watch, stale, slow")
+    effects = spec.delay, spec.hold, spec.answer, spec.cut, spec.watch, spec.stale, spec.slow
+    if not any(effects):
+        yield Required("one of delay, hold, answer, cut, watch, stale, slow")
     if spec.answer is not None and spec.cut is not None:
         yield Invalid("answer and cut exclude each other", field="spec.cut")
     try:
@@ -181,9 +199,9 @@ def _controller(client: Client, counts: Counts) -> Controller:
         found = counts.counted(key.name)
         if found is None:
             return
-        status = dict(zip(("matched", "injected"), found, strict=True))
+        patch = {"status": dict(zip(("matched", "injected", "held"), found, strict=True))}
         try:
-            await client.patch(Fault.gvr, key.name, patch={"status": status}, subresource="status")
+            await client.patch(Fault.gvr, key.name, patch=patch, subresource="status")
         except StatusError as error:
             if error.code != 404:
                 raise

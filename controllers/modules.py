@@ -40,14 +40,14 @@ ModuleOption = Option
 class Counts(Protocol):
     """The numbers of requests that faults affected."""
 
-    def counted(self, name: str) -> tuple[int, int] | None:
-        """Return the numbers of requests that a fault matched and made fail, or None for an unknown
-        fault."""
+    def counted(self, name: str) -> tuple[int, int, int] | None:
+        """Return the numbers of requests that a fault matched, made fail, and holds now, or None
+        for an unknown fault."""
         ...
 
     def listen(self, listener: Callable[[str], None]) -> Callable[[], None]:
-        """Call `listener` with the name of every fault that matches a request. Returns a function
-        that ends this."""
+        """Call `listener` with the name of every fault that matches or holds a request. Returns a
+        function that ends this."""
         ...
 
 

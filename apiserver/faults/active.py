@@ -11,11 +11,11 @@ from inkube.apiserver import faults
 from inkube.apiserver.faults.injections import Injection
 from inkube.apiserver.http import RequestInfo
 from inkube.apiserver.registry import User, keys
+from inkube.schemas.objects import Object
 from inkube.storage import Change, Store
 
 GROUP, PLURAL = "world.inkube.dev", "faults"
 _PREFIX = keys.prefix(PLURAL, GROUP)
-Labels = dict[str, str]
 
 
 class Faults:
@@ -30,17 +30,20 @@ class Faults:
         self._subscription = store.follow(_PREFIX, self._on_changes, on_relist=self._read)
 
     def close(self) -> None:
-        """Stop following the store."""
+        """Stop following the store, and let held requests continue."""
         self._subscription.close()
+        for rule in self.rules.rules if self.rules is not None else ():
+            rule.gate.open()
 
     async def injection_for(
         self,
         info: RequestInfo,
         user: User,
         agent: str,
-        labels: Callable[[], Awaitable[Labels | None]],
+        metadata: Callable[[], Awaitable[Object | None]],
     ) -> Injection | None:
-        """The effect of the faults on a request; `labels` are read only if a fault needs them."""
+        """The effect of the faults on a request. The `metadata` of its object are read only if a
+        fault needs them."""
         if self.rules is None or (info.resource == PLURAL and info.group == GROUP):
             return None
         verb = "watch" if info.verb == "watchone" else info.verb
@@ -59,9 +62,12 @@ class Faults:
         concerning = self.rules.candidates(asked)
         if not concerning:
             return None
-        wanted = any(rule.needs_labels for rule in concerning)
-        found = await labels() if wanted else None
-        return faults.rules.combined_injection(concerning, asked, found, self._notify)
+        found = None
+        if any(rule.needs_metadata(asked) for rule in concerning):
+            found = await metadata()
+        if found is not None and not asked.name:
+            asked = asked._replace(name=found.get("name") or "")
+        return faults.rules.combined_injection(concerning, asked, _labels(found), self._notify)
 
     def injection_for_client(self, facts: "faults.rules.RequestFacts") -> Injection | None:
         """The effect of the faults on a request of the server's own controllers; faults that match
@@ -72,16 +78,17 @@ class Faults:
             self.rules.candidates(facts), facts, None, self._notify
         )
 
-    def counted(self, name: str) -> tuple[int, int] | None:
-        """Return the numbers of requests that the fault matched and made fail, or None for an
-        unknown fault."""
+    def counted(self, name: str) -> tuple[int, int, int] | None:
+        """Return the numbers of requests that the fault matched, made fail, and holds now, or None
+        for an unknown fault."""
         for rule in self.rules.rules if self.rules is not None else ():
             if rule.name == name:
-                return rule.matched, rule.injected
+                return rule.matched, rule.injected, rule.gate.waiting
         return None
 
     def listen(self, listener: Callable[[str], None]) -> Callable[[], None]:
-        """Call `listener` with the name of every fault that matches, until the result is called."""
+        """Call `listener` with the name of every fault that matches or holds a request, until the
+        result is called."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
@@ -99,6 +106,16 @@ class Faults:
         found = []
         for entry in sorted(self._store.list(_PREFIX), key=attrgetter("created")):
             version = faults.rules.version_of(entry.value)
-            found.append(known.get(version) or faults.rules.Rule(entry.value))
+            if version in known:
+                found.append(known.pop(version))
+            else:
+                found.append(faults.rules.Rule(entry.value, self._notify))
+        for gone in known.values():
+            gone.gate.open()
         if [*before] != found:  # changes of their status alone have no effect
             self.rules = faults.rules.Rules(found) if found else None
+
+
+def _labels(metadata: Object | None) -> dict[str, str] | None:
+    labels = None if metadata is None else metadata.get("labels") or {}
+    return labels if isinstance(labels, dict) else None

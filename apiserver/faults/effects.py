@@ -64,11 +64,14 @@ async def apply(
     """
     if injection.delay:
         await sleep(injection.delay)
+    await injection.hold(is_after=False)
     if is_long_running or not injection.carried_out:
         _raise_refusal(injection)
         if injection.disconnects:
             return Disconnection()
     response = await serve()
+    if not is_long_running:
+        await injection.hold(is_after=True)
     if injection.carried_out and not is_long_running:
         _raise_refusal(injection)
         if injection.disconnects:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from inkube.apiserver.faults.injections import Injection, WatchFault
+from inkube.apiserver.faults.injections import Gate, Hold, Injection, WatchFault
 from inkube.schemas import selectors, status
 from inkube.schemas.objects import Object
 
@@ -59,11 +59,14 @@ def version_of(fault: Object) -> tuple[str, int]:
 
 
 class Rule:
-    """One fault. `matched` and `injected` count the requests that it matched and changed."""
+    """One fault. `matched` and `injected` count the requests that it matched and changed, `gate`
+    holds those that wait. `notify` is called with the name of the fault when their number
+    changes."""
 
-    def __init__(self, fault: Object) -> None:
+    def __init__(self, fault: Object, notify: Callable[[str], None] = lambda name: None) -> None:
         spec = fault["spec"]
         self.name: str = fault["metadata"]["name"]
+        self.gate = Gate(lambda: notify(self.name))
         self.version = version_of(fault)
         counted = fault.get("status") or {}
         self.matched: int = counted.get("matched", 0)
@@ -78,10 +81,10 @@ class Rule:
         labels = self._match.get("labelSelector")
         self._labels = selectors.parse_labels(labels) if labels else ()
 
-    @property
-    def needs_labels(self) -> bool:
-        """Whether the labels of the object are needed to decide."""
-        return bool(self._labels)
+    def needs_metadata(self, facts: RequestFacts) -> bool:
+        """Whether the labels of the object are needed to decide, or the name of a new object, which
+        is not in the path."""
+        return bool(self._labels or (self._match.get("names") and not facts.name))
 
     def may_match(self, facts: RequestFacts) -> bool:
         """Return whether verb, resource and type of effect match. The result is the same for all
@@ -97,9 +100,9 @@ class Rule:
             return False
         if not _matches_any(match.get("apiGroups"), facts.group):
             return False
-        if not _matches_resource(match.get("resources"), facts.resource, facts.subresource):
+        if not _matches_resource(match.get("resources"), facts):
             return False
-        if spec.get("delay") or spec.get("answer") or spec.get("cut") or spec.get("slow"):
+        if any(spec.get(effect) for effect in ("delay", "hold", "answer", "cut", "slow")):
             return True
         watches = spec.get("watch") and facts.verb == "watch"
         return bool(watches or (spec.get("stale") and facts.verb in _READS))
@@ -149,11 +152,13 @@ class Rule:
             seconds += self._chance.uniform(0.0, delay["jitterSeconds"])
         answer, cut = spec.get("answer"), spec.get("cut")
         moment = cut or (answer or {}).get("moment")
+        hold = spec.get("hold")
         watch = spec.get("watch") if facts.verb == "watch" else None
         stale = spec.get("stale") if facts.verb in _READS else None
         return Injection(
             names=(self.name,),
             delay=seconds,
+            holds=() if hold is None else (self._hold(hold),),
             refusal=None if answer is None else _refusal(answer, facts),
             disconnects=cut is not None,
             carried_out=moment == "AfterWrite",
@@ -161,6 +166,9 @@ class Rule:
             stale_changes=0 if stale is None else stale["changes"],
             rate=(spec.get("slow") or {}).get("bytesPerSecond", 0),
         )
+
+    def _hold(self, hold: Object) -> Hold:
+        return Hold(self.gate, hold["seconds"], hold["moment"] == "AfterWrite")
 
 
 class Rules:
@@ -216,13 +224,16 @@ def _lists(values: Sequence[str] | None, value: str) -> bool:
     return not values or value in values
 
 
-def _matches_resource(patterns: Sequence[str] | None, resource: str, subresource: str) -> bool:
-    """Return whether a resource matches a list, with the syntax of RBAC rules."""
+def _matches_resource(patterns: Sequence[str] | None, facts: RequestFacts) -> bool:
+    """Return whether a resource matches a list, with the syntax of RBAC rules, or with the group
+    after the resource: `deployments.apps/scale`."""
     if not patterns or "*" in patterns:
         return True
-    if not subresource:
-        return resource in patterns
-    return f"{resource}/{subresource}" in patterns or f"*/{subresource}" in patterns
+    end = f"/{facts.subresource}" if facts.subresource else ""
+    if end and f"*{end}" in patterns:
+        return True
+    plural = facts.resource
+    return f"{plural}{end}" in patterns or f"{plural}.{facts.group}{end}" in patterns
 
 
 def _names_path(url: str, path: str) -> bool:

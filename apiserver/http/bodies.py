@@ -42,8 +42,8 @@ def too_large(limit: int = 0) -> status.StatusError:
     return status.too_large(f"Request entity too large: limit is {limit or MAX_BODY}")
 
 
-async def labels(request: web.BaseRequest) -> dict[str, str] | None:
-    """Return the labels of the object in a body; None if the body is not an object with metadata
+async def metadata(request: web.BaseRequest) -> dict[str, Any] | None:
+    """Return the metadata of the object in a body; None if the body is not an object with metadata
     (it is refused later)."""
     try:
         body, media = await read(request), media_type(request)
@@ -55,10 +55,7 @@ async def labels(request: web.BaseRequest) -> dict[str, str] | None:
             value = bodies.decode(body, kind, want_duplicates=False).value
     except (status.StatusError, DecodeError):
         return None
-    metadata = value.get("metadata") if isinstance(value, dict) else None
-    if not isinstance(metadata, dict):
-        return None
-    result = metadata.get("labels") or {}
+    result = value.get("metadata") if isinstance(value, dict) else None
     return result if isinstance(result, dict) else None
 
 

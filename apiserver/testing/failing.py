@@ -68,6 +68,8 @@ class Failure:
     cut: bool = False
     applied: bool = False
     """Whether the server carries out the request before the failure."""
+    hold: float = 0.0
+    """The longest time in seconds that a request waits for the end of the block."""
     delay: float = 0.0
     jitter: float = 0.0
     stale: int = 0
@@ -111,6 +113,8 @@ class Failure:
         found: Object = {}
         if self.delay or self.jitter:
             found["delay"] = {"seconds": self.delay, "jitterSeconds": self.jitter}
+        if self.hold:
+            found["hold"] = {"seconds": self.hold, "moment": self._moment}
         if self.cut:
             found["cut"] = self._moment
         if self.events is not None or not self.bookmarks:
@@ -121,7 +125,7 @@ class Failure:
             found["stale"] = {"changes": self.stale}
         if self.bytes_per_second:
             found["slow"] = {"bytesPerSecond": self.bytes_per_second}
-        if self.code is not None or (self.applied and not self.cut) or not found:
+        if self.code is not None or (self.applied and not (self.cut or self.hold)) or not found:
             found["answer"] = self._answer_spec()
         return found
 

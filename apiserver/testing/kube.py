@@ -92,7 +92,8 @@ class Kube:
 
     def counted(self, fault: str) -> tuple[int, int]:
         """How many requests a Fault matched, and how many it made fail."""
-        return self.server.faults.counted(fault) or (0, 0)
+        matched, injected, _ = self.server.faults.counted(fault) or (0, 0, 0)
+        return matched, injected
 
     def snapshot(self) -> Snapshot:
         """Settle the controllers, and return the state as a snapshot with which other servers can

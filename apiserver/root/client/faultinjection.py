@@ -192,6 +192,7 @@ class FaultInjectingClient:
             if not injection.carried_out:
                 _raise_fault(injection)
             result = await work
+            await injection.hold(is_after=True)
         finally:
             work.close()
         _raise_fault(injection)
@@ -200,6 +201,7 @@ class FaultInjectingClient:
     async def _wait(self, injection: Injection) -> None:
         if injection.delay:
             await self._clock.sleep(injection.delay)
+        await injection.hold(is_after=False)
 
 
 def _raise_fault(injection: Injection) -> None:

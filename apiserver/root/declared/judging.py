@@ -25,7 +25,7 @@ from inkube.storage import MemoryLog, Store
 class _NoRequests:
     """Counts no faults, because there are no requests."""
 
-    def counted(self, name: str) -> tuple[int, int] | None:
+    def counted(self, name: str) -> tuple[int, int, int] | None:
         return None
 
     def listen(self, listener: Callable[[str], None]) -> Callable[[], None]:

@@ -47,7 +47,7 @@ async def test_the_first_so_many_get_an_answer_and_the_fault_counts_them(
     await fault("a", match=match, when={"times": 2}, answer={"code": 409})
     codes = [(await web.ask("POST", CONFIG_MAPS, config_map("first"))).code for _ in range(3)]
     assert codes == [409, 409, 201]
-    assert await status_of(server, "a") == {"matched": 3, "injected": 2}
+    assert await status_of(server, "a") == {"matched": 3, "injected": 2, "held": 0}
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ async def test_several_faults_meet_one_request(server, web, fault):
 
 
 async def test_what_a_fault_lacks_is_told(fault):
-    with pytest.raises(StatusError, match="one of delay, answer, cut"):
+    with pytest.raises(StatusError, match="one of delay, hold, answer, cut"):
         await fault("n", match={"verbs": ["get"]})
     with pytest.raises(StatusError, match="exclude each other"):
         await fault("n", answer={"code": 500}, cut="BeforeWrite")
@@ -306,3 +306,35 @@ async def test_a_restart_goes_on_counting(tmp_path, web_of):
             codes += [(await web.ask("GET", NAMESPACES)).code for _ in range(2 - turn)]
             await server.settled()
     assert codes == [500, 500, 200]
+
+
+@pytest.mark.parametrize(("moment", "exists"), [("BeforeWrite", False), ("AfterWrite", True)])
+async def test_a_request_is_held_until_its_fault_is_deleted(
+    server, web, fault, config_map, moment, exists
+):
+    name = f"held-{moment.lower()}"
+    await fault(name, match={"verbs": ["create"], "names": [name]}, hold={"moment": moment})
+    request = asyncio.create_task(web.ask("POST", CONFIG_MAPS, config_map(name)))
+    async with within():
+        while (await status_of(server, name)).get("held") != 1:
+            await server.store.reached(server.store.revision + 1)
+    found = [obj["metadata"]["name"] for obj in await server.client.list("v1/configmaps")]
+    assert (name in found) is exists
+    assert not request.done()
+    await server.client.delete(FAULTS, name)
+    assert (await request).code == 201
+
+
+async def test_a_held_request_goes_on_after_its_longest_wait(server, web, fault, config_map):
+    await fault("short", match={"verbs": ["create"]}, hold={"seconds": 0.01})
+    assert (await web.ask("POST", CONFIG_MAPS, config_map("short"))).code == 201
+
+
+async def test_a_held_request_goes_on_when_its_fault_changes(server, web, fault, config_map):
+    await fault("changing", match={"verbs": ["create"], "resources": ["configmaps"]}, hold={})
+    request = asyncio.create_task(web.ask("POST", CONFIG_MAPS, config_map("changing")))
+    async with within():
+        while (await status_of(server, "changing")).get("held") != 1:
+            await server.store.reached(server.store.revision + 1)
+    await server.client.patch(FAULTS, "changing", patch={"spec": {"match": {"verbs": ["delete"]}}})
+    assert (await request).code == 201
