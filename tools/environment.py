@@ -26,10 +26,12 @@ def main(place: Path, *extras: str, editable: bool = True) -> None:
     wanted = [f".[{','.join(extras)}]" if extras else "."]
     if editable:
         wanted.insert(0, "-e")
+    print(f"installing into {place}: {wanted[-1]}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         uv = shutil.which("uv") or download(folder)
         if uv and run(uv, "pip", "install", "--quiet", "--python", python, *wanted):
             return
+    print("uv is not available or failed, pip continues", flush=True)
     try:
         venv.create(place, symlinks=sys.platform != "win32", with_pip=True)
     except subprocess.CalledProcessError:  # Debian has ensurepip in a package of its own
