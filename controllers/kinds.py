@@ -133,6 +133,7 @@ class KindModule(Generic[R]):
                 replace(each, subresources=each.subresources + own) for each in declared.versions
             ),
             defers_ownership=all(part.name for part in self.parts),
+            has_secrets=self.secure is not None,
             **{name: getattr(self, name) for name in flags},
         )
 

@@ -10,7 +10,6 @@ import base64
 import binascii
 import hashlib
 import hmac
-import json
 import secrets
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
@@ -25,19 +24,18 @@ from inkube.controllers.client import Client, Object
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.manager import Controller, Result, Watch
-from inkube.schemas import fielderrors, models
+from inkube.schemas import fielderrors, models, sealing
 from inkube.schemas.clock import Clock
 from inkube.schemas.fielderrors import SECURE, FieldError
 from inkube.schemas.models import Model
 from inkube.schemas.status import StatusError
 from inkube.schemas.strategy import Reservation
 
-LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 MAX_STAGED = 4096
 """Values between mutation and store, at most. Values of dry runs stay until newer ones replace
 them."""
 _MEMBERS = frozenset({"create", "name", "remove"})
-_UNKNOWN = "write the value as create, the name of a stored value as name, or remove: true"
+_UNKNOWN = "write one of: the value as create, the name of a stored value as name, or remove: true"
 UNCLAIMED_SECONDS = 60.0
 """Seconds for which a new entry can belong to an object that is not stored yet."""
 
@@ -102,25 +100,24 @@ class SecureValues:
 
     def take(self, obj: Object, old: Object | None) -> None:
         """Replace values by names, in place, and merge them with those of the old object."""
-        _forget_last_applied(obj)
+        sealing.forget_last_applied(obj)
         before = (old or {}).get("secure") or {}
         given = obj.get("secure")
         if given is not None and not isinstance(given, dict):
-            obj["secure"] = type(given)()  # validation refuses it, without possible secrets
+            obj["secure"] = sealing.emptied(given)  # validation refuses it
             return
         merged = dict(before)
         for member, value in (given or {}).items():
-            kept = self._stored_form(obj, member, value)
-            if kept is not None:
-                merged[member] = kept
-            elif isinstance(value, dict) and value.get("remove"):
+            if _is_removal(value, before.get(member)):
                 merged.pop(member, None)
+            elif (kept := self._stored_form(obj, member, value)) is not None:
+                merged[member] = kept
         obj.pop("secure", None)
         if merged:
             obj["secure"] = merged
 
     def unknown(self, obj: Object) -> list[FieldError]:
-        """Errors for values that had unknown members when they were taken."""
+        """Errors for values that had unknown or contradictory members when they were taken."""
         given = obj.get("secure")
         members = given.items() if isinstance(given, dict) else ()
         return [
@@ -201,14 +198,15 @@ class SecureValues:
     def _stored_form(self, obj: Object, member: str, value: Any) -> Any:
         """The stored form of a secure value; None if it is empty."""
         if not isinstance(value, dict):
-            return value
-        if not value.keys() <= _MEMBERS:
+            return sealing.emptied(value)
+        is_removed = value.get("remove") is not None and value["remove"] is not False
+        if is_removed or not value.keys() <= _MEMBERS:
             return {}
         created = value.get("create")
         if isinstance(created, str) and created:
             return {"name": self._stage(obj, member, created)}
         if "create" in value and created is not None:
-            return {"create": created}
+            return {"create": sealing.emptied(created)}
         return {"name": value["name"]} if value.get("name") is not None else None
 
     def _stage(self, obj: Object, member: str, value: str) -> str:
@@ -230,6 +228,14 @@ class SecureValues:
         return f"{self._resource}/{name}"
 
 
+def _is_removal(value: Any, before: Any) -> bool:
+    """Whether a secure value is removed: `remove` is true, alone or next to the stored name."""
+    if not isinstance(value, dict) or value.get("remove") is not True:
+        return False
+    others = {name: other for name, other in value.items() if name != "remove" and other}
+    return not others or others == before
+
+
 def _names(obj: Object | None) -> Iterator[str]:
     for value in ((obj or {}).get("secure") or {}).values():
         if isinstance(value, dict) and value.get("name"):
@@ -240,25 +246,6 @@ def _names_changed(change: Change) -> list[Key]:
     if change.new is not None and set(_names(change.old)) == set(_names(change.new)):
         return []
     return [Key.of(change.object)]
-
-
-def _forget_last_applied(obj: Object) -> None:
-    """Remove the values from the annotation in which `kubectl apply` stores the whole manifest."""
-    annotations = obj["metadata"].get("annotations")
-    text = annotations.get(LAST_APPLIED) if isinstance(annotations, dict) else None
-    if not isinstance(text, str) or '"secure"' not in text:
-        return
-    try:
-        applied = json.loads(text)
-    except ValueError:
-        del annotations[LAST_APPLIED]
-        return
-    if not isinstance(applied, dict) or not isinstance(applied.get("secure"), dict):
-        return
-    for value in applied["secure"].values():
-        if isinstance(value, dict):
-            value.pop("create", None)
-    annotations[LAST_APPLIED] = json.dumps(applied, separators=(",", ":")) + "\n"
 
 
 async def _current(client: Client, model: type[models.Resource], key: Key) -> Object | None:

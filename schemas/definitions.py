@@ -218,6 +218,8 @@ class Definition:
     malformed: Callable[[str, list[FieldError]], StatusError] | None = None
     """Makes the error for a body that does not fit the schema, from the name and the field errors.
     None: a 422."""
+    has_secrets: bool = False
+    """Whether clients send secret values, below `secure` (`sealing`)."""
     max_body: int = 0
     """The largest size of a body, in bytes; 0: the limit of all kinds."""
     versionless: Callable[[str], StatusError] | None = None

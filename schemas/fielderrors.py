@@ -125,8 +125,12 @@ class FieldError(NamedTuple):
         """Whether `item` shows the value; TYPE_INVALID errors show the Go type instead."""
         if self.value is OMITTED or self.value is None or isinstance(self.value, Verbatim):
             return False
-        is_secret = self.field == SECURE or self.field.startswith(f"{SECURE}.")
-        return not is_secret and self.type is not Type.TYPE_INVALID
+        return not is_secret(self.field) and self.type is not Type.TYPE_INVALID
+
+
+def is_secret(path: str) -> bool:
+    """Whether the path is that of a secret value of a declared kind, or of all of them."""
+    return path == SECURE or path.startswith((f"{SECURE}.", f"{SECURE}["))
 
 
 def show(value: Any) -> str:

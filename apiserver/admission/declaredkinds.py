@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from inkube.apiserver.registry import Attributes, Effect, Operation, Resource, SideEffects
-from inkube.schemas import status, wordings
+from inkube.schemas import sealing, status, wordings
 from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
@@ -69,6 +69,7 @@ class DeclaredKinds(SideEffects):
 
     async def mutate(self, attributes: Attributes) -> None:
         if attributes.object is not None and not attributes.call.subresource:
+            sealing.unseal(attributes.object, attributes.call.sealed)
             self._kind(attributes).mutate(attributes.object, attributes.old)
             attributes.call.served.schema.default(attributes.object)
 

@@ -19,7 +19,7 @@ from inkube import storage
 from inkube.apiserver.http.httprequest import Impersonation
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry import Call, User
-from inkube.schemas import golang
+from inkube.schemas import golang, sealing
 from inkube.schemas.objects import Object
 
 logger = logging.getLogger("inkube.audit")
@@ -164,9 +164,9 @@ class AuditLog:
             return
         audit_event = event(request, context, level)
         if level in ("Request", "RequestResponse"):
-            add(audit_event, "requestObject", request.request, omits=omits)
+            add(audit_event, "requestObject", request.request, context.call, omits=omits)
         if level == "RequestResponse":
-            add(audit_event, "responseObject", request.response, omits=omits)
+            add(audit_event, "responseObject", request.response, context.call, omits=omits)
         try:
             self._file.write(orjson.dumps(audit_event) + b"\n")
         except OSError as error:
@@ -224,11 +224,14 @@ def _status(request: FinishedRequest) -> Object:
     return result
 
 
-def add(audit_event: Object, member: str, body: bytes, *, omits: bool) -> None:
-    """Add a body to an event if it is a JSON object; with `omits`, without managedFields."""
+def add(audit_event: Object, member: str, body: bytes, call: Call | None, *, omits: bool) -> None:
+    """Add a body to an event if it is a JSON object, without the secret values of declared kinds;
+    with `omits`, without managedFields. A body without a call can be one of a declared kind."""
     decoded = _decode(body)
     if decoded is None:
         return
+    if call is None or call.resource.definition.has_secrets:
+        sealing.redact(decoded)
     if omits:
         for obj in (decoded, *(decoded.get("items") or ())):
             if isinstance(obj, dict) and isinstance(obj.get("metadata"), dict):

@@ -73,6 +73,8 @@ class Call:
     """The client's limit for the request in seconds; infinite without one."""
     empties: Sequence[Empty] = ()
     """Empty lists and maps of the body. They are not stored, but validation sees them."""
+    sealed: dict[str, str] = field(default_factory=dict, repr=False)
+    """The secret values of the body by their replacements, until the kind takes them."""
     weight: int = 0
     """Bytes of the request's body or of the stored object, whichever is larger. Large ones are
     processed outside the event loop."""

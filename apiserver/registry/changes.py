@@ -14,7 +14,7 @@ from inkube.apiserver.registry.systemfields import SystemFields
 from inkube.apiserver.registry.update import Update
 from inkube.schemas import bodies as decoding
 from inkube.schemas import patch as patches
-from inkube.schemas import status
+from inkube.schemas import sealing, status
 from inkube.schemas.golang import cannot_unmarshal, gotext
 from inkube.schemas.objects import Object
 from inkube.schemas.ownership import apply as apply_rules
@@ -60,6 +60,9 @@ def put_status(obj: Object) -> Update:
 
 def patch(call: Call, kind: str, document: Patch) -> Update:
     """Apply a `json`, `merge` or `strategic` patch."""
+    has_secrets = call.resource.definition.has_secrets
+    if has_secrets:
+        document = _sealed(call, kind, document)
     body = document.value
 
     def shown() -> str:
@@ -70,6 +73,8 @@ def patch(call: Call, kind: str, document: Patch) -> Update:
         new, unknown = patched(call, kind, old, body)
         if not isinstance(new, dict):
             raise status.bad_request("a patch must leave an object")
+        if has_secrets:
+            sealing.note_removed(new, old, body)
         call.resource.wording.check_patched_type(call.served, new)
         strict = document.duplicates
         if kind == "json":
@@ -83,6 +88,17 @@ def patch(call: Call, kind: str, document: Patch) -> Update:
     version = _of_version(kind, body)
     repeatable = not version.named and not version.read
     return Update(transform, retry=not version.named, repeatable=repeatable, is_patch=True)
+
+
+def _sealed(call: Call, kind: str, document: Patch) -> Patch:
+    """The document with sealed values, also in its text."""
+    value = document.value
+    if kind == "json":
+        value = sealing.seal_json_patch(value, call.sealed)
+    elif isinstance(value, dict):
+        value = dict(value)
+        sealing.seal(value, call.sealed)
+    return document._replace(value=value, text=gotext.compact_json(value) if document.text else "")
 
 
 def patched(call: Call, kind: str, old: Object, body: Any) -> tuple[Object, list[str]]:
@@ -138,6 +154,8 @@ def apply(call: Call, body: Object, system_fields: SystemFields) -> Update:
 
     The checks have the order of applyPatcher and patcher.applyPatch in handlers/patch.go.
     """
+    if call.resource.definition.has_secrets:
+        sealing.seal(body, call.sealed)
     if body.get("metadata") is None:
         body["metadata"] = {}
     if not isinstance(body["metadata"], dict):

@@ -13,7 +13,7 @@ import orjson
 
 from inkube.apiserver.registry.calls import Call
 from inkube.schemas import bodies as decoding
-from inkube.schemas import status
+from inkube.schemas import sealing, status
 from inkube.schemas.builtin import patch_refusal, unstructured
 from inkube.schemas.golang import DecodeError, gotext
 from inkube.schemas.objects import Object
@@ -28,6 +28,8 @@ def admit(call: Call, obj: Object, duplicates: list[str], text: bytes = b"") -> 
     Raises StatusError 400 if a value does not fit its field, or for unknown and duplicate fields
     under Strict.
     """
+    if call.resource.definition.has_secrets:
+        sealing.seal(obj, call.sealed)
     kind = call.served.kind
     api_version, sent = obj.get("apiVersion") or "", obj.get("kind") or kind
     try:

@@ -19,7 +19,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, ClassVar
 
-from inkube.schemas.fielderrors import OMITTED, SUPPORTED, FieldError, Type
+from inkube.schemas.fielderrors import OMITTED, SUPPORTED, FieldError, Type, Verbatim, is_secret
 
 _VAGUE = frozenset(
     {
@@ -63,8 +63,10 @@ class Problem:
 
     def at(self, field: str, value: Any = OMITTED, origin: str = "") -> FieldError:
         """The finding as a field error. Its own field and value replace those of the arguments."""
-        shown = value if self.value is OMITTED else self.value
         place = "" if self.field is None else self.field or field
+        shown = value if self.value is OMITTED else self.value
+        if is_secret(place) and not isinstance(shown, Verbatim):
+            shown = OMITTED
         right = tuple(islice(self.supported, SUPPORTED))
         return FieldError(self.type, place, shown, self.detail, origin, right)
 

@@ -23,7 +23,7 @@ from inkube.controllers.checks.errors import (
 from inkube.controllers.client import Object
 from inkube.controllers.environment import Environment, Memo
 from inkube.schemas import meta, models
-from inkube.schemas.fielderrors import OMITTED, SECURE, FieldError
+from inkube.schemas.fielderrors import OMITTED, FieldError, is_secret
 
 logger = logging.getLogger(__name__)
 R = TypeVar("R", bound=models.Resource)
@@ -225,7 +225,7 @@ def value_of(problem: Problem, obj: Object, field: str) -> Any:
 
 def display_value(obj: Object, path: str) -> Any:
     """The object's value at a path, for an error; OMITTED for secure values and missing members."""
-    if path.partition(".")[0] == SECURE:
+    if is_secret(path):
         return OMITTED
     current: Any = obj
     for name, position in re.findall(r"([^.\[\]]+)|\[(\d+)\]", path):

@@ -9,7 +9,8 @@ from worlds import PROVISIONING
 
 from inkube.controllers.clock import FakeClock
 from inkube.controllers.informer import Key
-from inkube.controllers.secure import LAST_APPLIED, Entry, SecureValues
+from inkube.controllers.secure import Entry, SecureValues
+from inkube.schemas.sealing import LAST_APPLIED
 
 SECRET = "hunter2-hunter2"
 
@@ -184,8 +185,10 @@ def test_an_entry_hides_its_value():
         ([], []),
         ("x", ""),
         (1, 0),
-        ({"token": 1}, {"token": 1}),
-        ({"token": {"create": 1}}, {"token": {"create": 1}}),
+        ({"token": 1}, {"token": 0}),
+        ({"token": SECRET}, {"token": ""}),
+        ({"token": {"create": 1}}, {"token": {"create": 0}}),
+        ({"token": {"create": [SECRET]}}, {"token": {"create": []}}),
         ({"x": None}, None),
     ],
 )
