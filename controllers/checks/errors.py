@@ -19,7 +19,8 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, ClassVar
 
-from inkube.schemas.fielderrors import OMITTED, SUPPORTED, FieldError, Type, Verbatim, is_secret
+from inkube.schemas.fielderrors import OMITTED, SUPPORTED, FieldError, Type, is_secret
+from inkube.schemas.sealing import REDACTED
 
 _VAGUE = frozenset(
     {
@@ -65,8 +66,8 @@ class Problem:
         """The finding as a field error. Its own field and value replace those of the arguments."""
         place = "" if self.field is None else self.field or field
         shown = value if self.value is OMITTED else self.value
-        if is_secret(place) and not isinstance(shown, Verbatim):
-            shown = OMITTED
+        if is_secret(place):
+            shown = OMITTED if self.value is OMITTED else REDACTED
         right = tuple(islice(self.supported, SUPPORTED))
         return FieldError(self.type, place, shown, self.detail, origin, right)
 

@@ -20,9 +20,9 @@ from inkube.controllers.provisioning.outside import urls
 from inkube.controllers.provisioning.repository_rules import RESERVED, RESERVED_TEXT
 from inkube.controllers.provisioning.types import APP_TYPES, Connection
 from inkube.controllers.secure import SecureValues
+from inkube.schemas.sealing import REDACTED
 
 GITHUB_URL = "https://github.com"
-REDACTED = "[REDACTED]"
 _LABELS = {
     "github": "GitHub",
     "githubEnterprise": "GitHub Enterprise",

@@ -49,7 +49,7 @@ def repository(name, secure, **spec):
             "type": "git",
             "git": {"url": "https://git.example/o/r"},
             **spec,
-        },  # fmt: skip
+        },
         "secure": secure,
     }
 
@@ -78,9 +78,9 @@ def requests(secure):
         yield "PATCH", f"{a}?fieldManager=you", APPLY, yaml.safe_dump(annotated(obj))
         for where, value in steps(secure, obj):
             for op in ("add", "replace", "test"):
-                patch = [{"op": op, "path": where, "value": value}]
+                found = [{"op": op, "path": where, "value": value}]
                 wrong = [{"op": "add", "path": "/spec/unknown", "value": 1, "other": 2}]
-                yield "PATCH", a, STEPS, json.dumps(patch if not spec else patch + wrong)
+                yield "PATCH", a, STEPS, json.dumps(found if not spec else found + wrong)
 
 
 def steps(secure, obj):
@@ -110,7 +110,7 @@ async def told(tmp_path, caplog):
     caplog.set_level(logging.DEBUG)
     policy, audit = tmp_path / "policy.yaml", tmp_path / "audit.log"
     policy.write_text(yaml.safe_dump(POLICY))
-    texts = {}
+    texts: dict[object, str] = {}
     async with (
         APIServer(
             offline=True, retry_seconds=0.0, audit_log=audit, audit_policy_file=policy,
