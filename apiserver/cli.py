@@ -380,7 +380,12 @@ def _print(style: str, text: str, **members: str) -> None:
 
 
 def _announce(server: "inkube.APIServer", target: Path, style: str) -> None:
-    """Print how to continue."""
+    """Print how to continue, and log which loop serves."""
+    _print_welcome(server, target, style)
+    logger.info("%s", server.parts.core.listener.server.description)
+
+
+def _print_welcome(server: "inkube.APIServer", target: Path, style: str) -> None:
     options, authority = server.options, _authority(server.options, target)
     if style == "json":
         _print(

@@ -8,6 +8,7 @@ the processes of the tests serve connections with aiohttp's own loop.
 import importlib
 import importlib.util
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,7 @@ def pytest_configure() -> None:
     if os.environ.get("INKUBE_HTTP", "fast") == "plain":
         from inkube.apiserver.http.fast import versions
 
-        versions.TESTED.clear()  # as if the tests had passed with no version of aiohttp
+        vars(versions)["TESTED"] = frozenset()  # as if no version of aiohttp was tested
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -69,6 +70,16 @@ def _programs_are_marked(request: pytest.FixtureRequest) -> Iterator[None]:
     WATCH.started.clear()
     if not any(request.node.get_closest_marker(name) for name in programs.MARKERS):
         assert started == [], "tests/support/programs.py did not mark this test"
+
+
+@pytest.fixture(autouse=True)
+def _the_faster_loop_has_not_failed() -> Iterator[None]:
+    """Fail a test in which an error in the faster loop for connections switched it off."""
+    yield
+    fallback = sys.modules.get("inkube.apiserver.http.fast.fallback")
+    if fallback is not None:
+        was_on, fallback.FALLBACK.is_on = fallback.FALLBACK.is_on, False
+        assert not was_on, "the log tells the error"
 
 
 def _cluster() -> Iterator[Any]:

@@ -1,10 +1,12 @@
 """The private names of libraries that inkube uses. Each has no public replacement.
 
 Only the event loop in `http/fast` uses private names of aiohttp; it serves with tested versions
-only.
+only. With a version of another library in which a name is missing, a slower way with public names
+serves, or requests are refused.
 """
 
 import inspect
+import socket
 from functools import partial
 from pathlib import Path
 from re import _constants, _parser  # type: ignore[attr-defined] # as patterns.py does
@@ -19,6 +21,9 @@ import urllib3.connection
 from dulwich.client import Urllib3HttpGitClient
 
 from inkube.apiserver.http import fast
+from inkube.controllers import checks
+from inkube.controllers.provisioning.outside import git, ssrf
+from inkube.schemas.golang import patterns, regexp
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("apiserver", "controllers", "schemas", "storage")
@@ -84,7 +89,15 @@ def test_the_loop_for_connections_has_been_tested_with_the_aiohttp_that_is_insta
     [
         ("3.11.18", False),
         ("3.12.0", True),
+        ("3.12.15", True),
+        ("3.12.1", False),
+        ("3.14.0", True),
+        ("3.14.1", False),
+        ("3.14.2", False),
+        ("3.14.3", False),
+        ("3.14.4", True),
         ("3.14.5", True),
+        ("3.14.50", False),
         ("3.14.6", False),
         ("3.15.0", False),
         ("3.10.11", False),
@@ -113,6 +126,52 @@ def test_the_binding_beneath_re2_searches() -> None:
     binding = re2._re2.RE2
     assert binding(b"a+", re2._re2.RE2.Options()).ok()
     assert binding.Anchor.UNANCHORED is not None
+
+
+@pytest.mark.parametrize("pattern", ["a+", "^$", "(b)|c", "é", "[", "(?P<n>x)*y", "a{1001}"])
+def test_without_the_binding_the_public_names_of_re2_find_the_same(
+    pattern: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found() -> object:
+        try:
+            made = regexp.Pattern(pattern)
+        except regexp.RegexError as error:
+            return str(error)
+        texts = ("", "aaxay", "bcé", "xyxxy")
+        return [(made.matches(text), made.find(text), made.find_all(text)) for text in texts]
+
+    expected = found()
+    monkeypatch.setattr(regexp, "_BINDING", regexp.PublicBinding)
+    assert found() == expected
+
+
+def test_without_the_parser_of_re_no_pattern_is_given_to_re(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert patterns.short_matcher("[a-z]+") is not None
+    monkeypatch.setattr(patterns, "_parser", None)
+    assert patterns.short_matcher.__wrapped__("[a-z]+") is None  # type: ignore[attr-defined] # of the cache
+
+
+def test_nothing_is_sent_if_urllib3_does_not_ask_for_the_guarded_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = server.getsockname()
+
+        def connect(connection: urllib3.connection.HTTPConnection) -> None:
+            connection.sock = socket.create_connection(address)
+
+        monkeypatch.setattr(urllib3.connection.HTTPConnection, "connect", connect)
+        (pool_class, _) = git._guarded_pools(ssrf.Guard()).values()
+        with (
+            pool_class(*address) as pool,
+            pytest.raises(checks.Unavailable, match="version of urllib3"),
+        ):
+            pool.request("GET", "/")
+        connection, _ = server.accept()
+        with connection:
+            assert connection.recv(1) == b""
 
 
 def test_re_still_takes_patterns_apart() -> None:

@@ -98,6 +98,7 @@ class Endpoints:
         commits: Durations,
         failures: Callable[[], Mapping[str, str]],
         release: Release,
+        connection_loop: Callable[[], str],
         siblings: Siblings | None = None,
     ) -> None:
         self.health = health.Health(failures, minor=release.minor)
@@ -106,6 +107,7 @@ class Endpoints:
         self.page_paths = ("/flagz", "/statusz") if release.minor >= _PAGES_MINOR else ()
         """The pages for people, which exist since 1.36."""
         self._release = release
+        self._connection_loop = connection_loop
         escaping = "underscores" if release.minor >= _ESCAPING_MINOR else "values"
         self._content_type = f"{_METRICS}{escaping}"
         self._siblings = siblings
@@ -145,10 +147,12 @@ class Endpoints:
     async def version(
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
-        """Serve `/version`."""
+        """Serve `/version`, with the loop that serves new connections (`Options.http`)."""
         if info.method not in ("GET", "HEAD"):
             raise status.method_not_allowed()
-        return responses.render(version_document(self._release), negotiation.INDENTED_JSON)
+        document = version_document(self._release)
+        inkube = {**document["inkube"], "http": self._connection_loop()}
+        return responses.render({**document, "inkube": inkube}, negotiation.INDENTED_JSON)
 
     async def metrics(
         self, request: web.BaseRequest, info: RequestInfo, user: User

@@ -10,6 +10,7 @@ from inkube.apiserver.http import logs as logs
 from inkube.apiserver.http import negotiation as negotiation
 from inkube.apiserver.http import requests as requests
 from inkube.apiserver.http import responses as responses
+from inkube.apiserver.http import selfcheck as selfcheck
 from inkube.apiserver.http import webserver as webserver
 from inkube.apiserver.http import yamls as yamls
 from inkube.apiserver.http.budget import HIGH_WATER as HIGH_WATER
@@ -36,5 +37,6 @@ from inkube.apiserver.http.options import read_list_options as read_list_options
 from inkube.apiserver.http.options import read_timeout as read_timeout
 from inkube.apiserver.http.options import read_write_options as read_write_options
 from inkube.apiserver.http.plain import Connection as Connection
+from inkube.apiserver.http.plain import Server as Server
 from inkube.apiserver.http.records import RequestRecord as RequestRecord
 from inkube.apiserver.http.requests import RequestInfo as RequestInfo

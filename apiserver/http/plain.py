@@ -2,15 +2,19 @@
 
 `web.Server` and `web.RequestHandler` are unchanged. The additions are in methods of asyncio's
 protocols. `fast` replaces the loop of a connection for tested versions of aiohttp.
+
+An error in a callback of the event loop closes the connection at once. asyncio only logs most of
+these errors, and the client would wait for a response that never comes.
 """
 
 import asyncio
+import functools
 import logging
 import socket
 from collections.abc import Callable, Coroutine
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, cast
 
-from aiohttp import web
+from aiohttp import __version__, web
 
 from inkube.apiserver.http.budget import HIGH_WATER, Budget, abort
 
@@ -22,6 +26,12 @@ _INTERNET = (socket.AF_INET, socket.AF_INET6)
 _UNSENT_OPTION: Final[int | None] = getattr(socket, "TCP_NOTSENT_LOWAT", None)
 
 Handler = Callable[[Any], Coroutine[Any, Any, web.StreamResponse]]
+ConnectionLoop = Literal["fast", "plain"]
+"""The loop that serves connections: that of `fast`, or aiohttp's own."""
+Callback = Callable[..., None]
+
+CALLBACK_ERRORS = (Exception, asyncio.CancelledError)
+"""What an event loop does not raise itself when a callback raises it."""
 
 
 class Server(web.Server):
@@ -35,21 +45,57 @@ class Server(web.Server):
         self.settings = settings
         self.loop = asyncio.get_running_loop()
 
+    @property
+    def connection_loop(self) -> ConnectionLoop:
+        """The loop that serves new connections."""
+        return "plain"
+
+    @property
+    def description(self) -> str:
+        """What serves new connections, for the log."""
+        return f"connections use the {self.connection_loop} loop, with aiohttp {__version__}"
+
+    def stop_fast_loop(self, reason: str) -> None:
+        """Serve new connections with aiohttp's own loop, as this server does anyway."""
+
     def __call__(self) -> web.RequestHandler:
         """Return the protocol of a new connection."""
         return Connection(self, self.budget, loop=self.loop, **self.settings)
 
 
+def abandon(transport: asyncio.Transport | None, error: BaseException) -> None:
+    """Log an error in the loop of a connection, and close the connection in the next turn, because
+    asyncio's transports continue after a callback, and would close twice."""
+    logger.error("a connection is closed after an error in its loop", exc_info=error)
+    if transport is not None:
+        asyncio.get_running_loop().call_soon(transport.abort)
+
+
+def guarded(callback: Callback) -> Callback:
+    """A callback of a connection that closes it if it raises."""
+
+    @functools.wraps(callback)
+    def call(connection: "Connection", *args: Any) -> None:
+        try:
+            callback(connection, *args)
+        except CALLBACK_ERRORS as error:
+            connection.fail(error)
+
+    return call
+
+
 class Connection(web.RequestHandler):
     """A connection that counts in the budget of its server while its transport is full."""
 
-    __slots__ = ("budget", "pinned_bytes")
+    __slots__ = ("_connection_task", "budget", "pinned_bytes")
 
     def __init__(self, manager: web.Server, budget: Budget, **settings: Any) -> None:
         super().__init__(manager, **settings)
         self.budget = budget
         self.pinned_bytes = 0
         """Bytes that the current response keeps in addition to those of the transport."""
+        self._connection_task: asyncio.Task[Any] | None = None
+        """The task of `start`, while it runs."""
 
     @property
     def unread(self) -> int:
@@ -62,15 +108,61 @@ class Connection(web.RequestHandler):
         logger.info("a client that does not read is cut off: %d bytes wait for it", self.unread)
         abort(self.transport)
 
+    def fail(self, error: BaseException) -> None:
+        """Close the connection at once after an error in its loop, and cancel its request."""
+        abandon(self.transport, error)
+        if self._connection_task is not None:
+            self._connection_task.cancel()
+
+    async def start(self) -> None:
+        """Run requests until the connection closes. aiohttp runs this in a task."""
+        self._connection_task = asyncio.current_task()
+        try:
+            await self.run_requests()
+        except Exception as error:  # noqa: BLE001 # nobody awaits the task
+            self._connection_task = None
+            self.fail(error)
+        finally:
+            self._connection_task = None
+
+    async def run_requests(self) -> None:
+        """Run requests until the connection closes, with aiohttp's own loop."""
+        await super().start()
+
+    @guarded
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Limit the unsent bytes of the new connection."""
+        self.transport = cast("asyncio.Transport", transport)  # also for `fail`
         super().connection_made(transport)
         # cast: uvloop's transports have asyncio's methods without being instances of its classes
-        cast("asyncio.Transport", transport).set_write_buffer_limits(HIGH_WATER)
+        self.transport.set_write_buffer_limits(HIGH_WATER)
         connection = transport.get_extra_info("socket")
         if _UNSENT_OPTION is not None and connection.family in _INTERNET:
             connection.setsockopt(socket.IPPROTO_TCP, _UNSENT_OPTION, UNSENT)
 
+    @guarded
+    def data_received(self, data: bytes) -> None:
+        """Receive bytes of the client."""
+        self.receive(data)
+
+    def receive(self, data: bytes) -> None:
+        """Read bytes of the client. Closes the connection if they are no HTTP.
+
+        aiohttp responds to most such bytes. Before 3.14.4, its parser raises the ValueError of a
+        URL that cannot be read. Any client can send one, so this is no error of the loop.
+        """
+        try:
+            super().data_received(data)
+        except ValueError as error:
+            logger.debug("a client sends bytes that are no request: %s", error)
+            abort(self.transport)
+
+    @guarded
+    def eof_received(self) -> None:
+        """Note that the client sends no more."""
+        super().eof_received()
+
+    @guarded
     def pause_writing(self) -> None:
         """Count the client as a slow reader."""
         super().pause_writing()
@@ -80,11 +172,13 @@ class Connection(web.RequestHandler):
         """Count the unsent bytes again if the client is counted."""
         self.budget.recount(self)
 
+    @guarded
     def resume_writing(self) -> None:
         """Stop counting the client, which has read its bytes."""
         self.budget.remove(self)
         super().resume_writing()
 
+    @guarded
     def connection_lost(self, exc: BaseException | None) -> None:
         """Stop counting the client, which has disconnected."""
         self.budget.remove(self)

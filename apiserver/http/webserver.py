@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import aiohttp
 from aiohttp import hdrs, web
@@ -27,16 +27,14 @@ from inkube.apiserver.http.httpresponse import Writer
 logger = logging.getLogger(__name__)
 
 MAX_HEADER = 64 * 1024  # a URL with a long selector, a token with many groups
-ConnectionLoop = Literal["fast", "plain"]
-"""The loop that serves connections; `fast` only with tested versions of aiohttp."""
 
 
 def server(
     handler: Callable[..., Any],
     origins: Origins,
     budget: Budget,
-    connection_loop: ConnectionLoop = "fast",
-) -> web.Server:
+    connection_loop: plain.ConnectionLoop = "fast",
+) -> plain.Server:
     """Return a server that calls `handler` for each request. `origins` are the allowed origins of
     web pages. `budget` counts unsent bytes of clients that do not read."""
     return _kind(connection_loop)(
@@ -51,7 +49,7 @@ def server(
     )
 
 
-def _kind(connection_loop: ConnectionLoop) -> type[plain.Server]:
+def _kind(connection_loop: plain.ConnectionLoop) -> type[plain.Server]:
     if connection_loop == "plain":
         return plain.Server
     if not fast.is_tested(aiohttp.__version__):

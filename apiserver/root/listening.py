@@ -17,7 +17,7 @@ from inkube.apiserver import workers
 from inkube.apiserver.auth import Certificate
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.discovery import StartupHandler
-from inkube.apiserver.http import Budget, Origins, webserver
+from inkube.apiserver.http import Budget, Origins, Server, selfcheck, webserver
 from inkube.apiserver.root import security
 from inkube.apiserver.root.progress import Progress
 
@@ -39,7 +39,7 @@ class Listener:
     """The allowed origins of web pages."""
     budget: Budget
     """Counts unsent bytes for clients that do not read, over all connections."""
-    server: web.Server
+    server: Server
     runner: web.ServerRunner
     startup_handler: StartupHandler
     intake: "workers.Intake | None"
@@ -77,11 +77,15 @@ async def open_listener(
     if worker is None:
         await site(runner, options.host, options.port, tls).start()
         host, port = runner.addresses[0][:2]
+        door = selfcheck.internet(runner.addresses[0], tls=tls is not None)
     else:
         intake = workers.Intake(worker, server, tls)
         intake.start()
         stack.callback(intake.close)
         host, port = worker.address
+        name = f"worker {worker.number}"
+        door = selfcheck.Door(name, intake.connect, tls is not None, is_private=True)
+    await selfcheck.check(server, door)
     return Listener(
         host=host,
         port=port,
@@ -96,7 +100,7 @@ async def open_listener(
     )
 
 
-def _release(server: web.Server, startup_handler: StartupHandler) -> None:
+def _release(server: Server, startup_handler: StartupHandler) -> None:
     """Drop the references to the application of a stopped server, which refers to the listener:
     without this cycle, a test's server leaves little to the garbage collector."""
     server.request_handler = startup_handler

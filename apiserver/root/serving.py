@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -23,7 +24,7 @@ from inkube.apiserver.auth import Flows
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.discovery import LOADING, Endpoint, Endpoints, created_on_first_use, issuer
 from inkube.apiserver.handlers import Handlers, Renderer, Routes, Subresources
-from inkube.apiserver.http import Guard, Metrics, Origins, webserver
+from inkube.apiserver.http import Guard, Metrics, Origins, selfcheck, webserver
 from inkube.apiserver.root import requestwaits
 from inkube.apiserver.root.core import Core
 from inkube.apiserver.root.parts import Parts, Start
@@ -161,6 +162,7 @@ def _endpoints(core: Core, progress: Progress, siblings: "workers.Siblings | Non
         store.durations,
         failures,
         core.options.release,
+        lambda: core.listener.server.connection_loop,
         siblings,
     )
 
@@ -269,11 +271,10 @@ async def _join_workers(
             on_request=None,
         )
     )
-    runner = await workers.start_runner(
-        options.worker,
-        webserver.server(forwarded_app, _NO_ORIGINS, parts.core.listener.budget, options.http),
-    )
+    server = webserver.server(forwarded_app, _NO_ORIGINS, parts.core.listener.budget, options.http)
+    runner = await workers.start_runner(options.worker, server)
     stack.push_async_callback(runner.cleanup)
+    await selfcheck.check(server, selfcheck.unix(str(options.worker.socket_path(os.getpid()))))
     leader = workers.Leader(
         options.worker,
         lambda: parts.leadership.leading_process if parts.leadership else 0,

@@ -90,6 +90,13 @@ class Intake:
         ones."""
         self._send(READY)
 
+    async def connect(self) -> socket.socket:
+        """Return a connection to this worker, which serves it like those of the parent."""
+        client, served = socket.socketpair()
+        client.setblocking(False)
+        self._take(served)
+        return client
+
     def _live(self) -> None:
         self._send(ALIVE)
         self._beat = self._loop.call_later(BEAT, self._live)
@@ -115,9 +122,12 @@ class Intake:
         if ANNOUNCE in told:
             self.announces.set()
         for file in files:
-            task = self._loop.create_task(self._serve(socket.socket(fileno=file)))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._take(socket.socket(fileno=file))
+
+    def _take(self, connection: socket.socket) -> None:
+        task = self._loop.create_task(self._serve(connection))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _serve(self, connection: socket.socket) -> None:
         connection.setblocking(False)

@@ -9,12 +9,16 @@ starts with a character that no other part matches, and can match in only one wa
 
 import re
 from collections.abc import Callable
-from re import _constants as ops  # type: ignore[attr-defined]  # no public home
-from re import _parser  # type: ignore[attr-defined]  # no public home
 from typing import Any
 
 from inkube.schemas import caches
 from inkube.schemas.golang import regexp
+
+try:  # neither has a public name
+    from re import _constants as ops  # type: ignore[attr-defined]
+    from re import _parser  # type: ignore[attr-defined]
+except ImportError:  # in a later Python: `regexp` searches all texts
+    _parser = None
 
 Matcher = Callable[[str], bool]
 PatternError = regexp.RegexError
@@ -38,7 +42,7 @@ def matcher(pattern: str) -> Matcher:
 @caches.of_texts(4096)
 def short_matcher(pattern: str) -> tuple[Callable[[str], object], int] | None:
     """Return a faster search and the longest text that it accepts, or None without one."""
-    if _ODD.search(pattern) or len(pattern) > _LONGEST:
+    if _parser is None or _ODD.search(pattern) or len(pattern) > _LONGEST:
         return None
     try:
         tree = _parser.parse(pattern, re.ASCII)

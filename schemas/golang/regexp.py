@@ -14,8 +14,41 @@ from inkube.schemas import caches
 
 _OPTIONS: Final = re2.Options()
 _OPTIONS.log_errors = False
-_BINDING: Final = re2._re2.RE2  # noqa: SLF001 - see above
-_UNANCHORED: Final = _BINDING.Anchor.UNANCHORED
+
+
+class PublicBinding:
+    """The binding's methods with the wrapper's public names, for a google-re2 without the other."""
+
+    def __init__(self, text: bytes, options: re2.Options) -> None:
+        self._error = b""
+        try:
+            self._pattern = re2.compile(text, options)
+        except re2.error as error:
+            self._error = error.args[0]
+
+    def ok(self) -> bool:
+        """Whether the pattern is valid."""
+        return not self._error
+
+    def error(self) -> bytes:
+        """Why it is not."""
+        return self._error
+
+    def ProgramSize(self) -> int:  # noqa: N802 # as in C++
+        """The number of steps of its program."""
+        return int(self._pattern.programsize)
+
+    def Match(self, _: object, data: bytes, start: int, end: int) -> list[tuple[int, int]]:  # noqa: N802
+        """The positions of the leftmost match and its groups; -1 without one."""
+        match = self._pattern.search(data, start, end)
+        return [(-1, -1)] if match is None else [match.span()]
+
+
+try:
+    _BINDING: Any = re2._re2.RE2  # noqa: SLF001 # see above
+    _UNANCHORED: Any = _BINDING.Anchor.UNANCHORED
+except AttributeError:
+    _BINDING, _UNANCHORED = PublicBinding, None
 
 # If RE2's automaton grows too large, RE2 tries every state of the program for every byte: 80
 # million steps took a second.

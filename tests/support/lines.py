@@ -12,7 +12,7 @@ from inkube.apiserver.http import webserver
 from inkube.apiserver.http.budget import Budget
 from inkube.apiserver.http.cors import Origins
 from inkube.apiserver.http.httpresponse import BodyResponse
-from inkube.apiserver.http.plain import Handler
+from inkube.apiserver.http.plain import Handler, Server
 
 GET = b"GET /%d HTTP/1.1\r\nHost: localhost\r\n\r\n"
 POST = b"POST /%d HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nbody"
@@ -25,7 +25,7 @@ def answer(text: str = "", **headers: str) -> BodyResponse:
 @asynccontextmanager
 async def serving(
     handler: Handler, stop_seconds: float = SECONDS, budget: Budget | None = None
-) -> AsyncIterator[tuple[int, web.Server]]:
+) -> AsyncIterator[tuple[int, Server]]:
     """Start a server; yields its port, and stops it at the end of the block."""
     server = webserver.server(handler, Origins((), protects=False), budget or Budget())
     runner = web.ServerRunner(server, shutdown_timeout=stop_seconds)

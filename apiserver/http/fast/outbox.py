@@ -28,9 +28,15 @@ class Outbox:
     calls `send` first.
     """
 
-    def __init__(self, call_soon: Callable[[Callable[[], None]], object]) -> None:
+    def __init__(
+        self,
+        call_soon: Callable[[Callable[[], None]], object],
+        fail: Callable[[asyncio.Transport, Exception], None],
+    ) -> None:
         self._call_soon = call_soon
         """Schedules a callback for the next turn, as an event loop does."""
+        self._fail = fail
+        """Closes a connection after an error of its transport. The others get their responses."""
         self._waiting: list[_Response] = []
         self._expected = 0
 
@@ -59,5 +65,8 @@ class Outbox:
         """Send all waiting responses, in the order of `put`."""
         waiting, self._waiting = self._waiting, []
         for transport, data in waiting:
-            if not transport.is_closing():  # else the client has disconnected
-                transport.write(data)
+            try:
+                if not transport.is_closing():  # else the client has disconnected
+                    transport.write(data)
+            except Exception as error:  # noqa: BLE001 # it is logged there
+                self._fail(transport, error)

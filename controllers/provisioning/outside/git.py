@@ -359,16 +359,31 @@ class _Pool(urllib3.PoolManager):
 def _guarded_pools(guard: Guard) -> dict[str, type[HTTPConnectionPool]]:
     """Connection pools by scheme, whose connections resolve names with the guard.
 
-    `_new_conn` is the only place where urllib3 resolves a name; it has no public hook.
+    `_new_conn` is the only place where urllib3 resolves a name; it has no public hook. If a version
+    of urllib3 does not call it, nothing is sent through its connections.
     """
 
     class Plain(HTTPConnection):
+        is_guarded = False
+
         def _new_conn(self) -> Any:
+            self.is_guarded = True
             return _connect(self, guard)
 
+        def connect(self) -> None:
+            super().connect()
+            _check(self, is_guarded=self.is_guarded)
+
     class Encrypted(HTTPSConnection):
+        is_guarded = False
+
         def _new_conn(self) -> Any:
+            self.is_guarded = True
             return _connect(self, guard)
+
+        def connect(self) -> None:
+            super().connect()
+            _check(self, is_guarded=self.is_guarded)
 
     class PlainPool(HTTPConnectionPool):
         ConnectionCls = Plain
@@ -389,6 +404,13 @@ def _connect(connection: HTTPConnection, guard: Guard) -> Any:
             failure = error
     assert failure is not None
     raise _socket_error(host, failure) from failure
+
+
+def _check(connection: HTTPConnection, *, is_guarded: bool) -> None:
+    """Raise Unavailable for a connection whose address was not checked."""
+    if not is_guarded:
+        connection.close()
+        raise Unavailable(connection.host, "cannot be reached safely with this version of urllib3")
 
 
 class _MovedError(Exception):

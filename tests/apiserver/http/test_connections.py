@@ -22,7 +22,7 @@ WHO = ContextVar("WHO", default="nobody")
 def _each_loop(request, monkeypatch):
     """With the faster event loop for connections, and with aiohttp's own."""
     if request.param == "plain":
-        monkeypatch.setattr(versions, "TESTED", {})
+        monkeypatch.setattr(versions, "TESTED", frozenset())
 
 
 async def let_others():

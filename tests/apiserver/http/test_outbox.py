@@ -27,6 +27,15 @@ class Transport(asyncio.Transport):
         return self.closed
 
 
+class BrokenTransport(Transport):
+    def write(self, data):
+        raise ZeroDivisionError("division by zero")
+
+
+def fail(transport, error):
+    raise error
+
+
 class Loop:
     """A loop that runs one iteration at a time."""
 
@@ -45,7 +54,7 @@ class Loop:
 @pytest.mark.parametrize("seed", range(50))
 def test_every_answer_is_sent_once_in_order_and_soon(seed):
     chosen, loop = random.Random(seed), Loop()
-    outbox = Outbox(loop.call_soon)
+    outbox = Outbox(loop.call_soon, fail)
     transports = [Transport() for _ in range(chosen.choice([1, 3, 40]))]
     put = {transport: [] for transport in transports}
     for number in range(300):
@@ -72,7 +81,7 @@ def test_every_answer_is_sent_once_in_order_and_soon(seed):
 
 def test_who_comes_alone_is_answered_at_once_and_costs_no_turn():
     loop, transport = Loop(), Transport()
-    outbox = Outbox(loop.call_soon)
+    outbox = Outbox(loop.call_soon, fail)
     for number in (b"1", b"2", b"3"):
         outbox.expect()
         outbox.put(transport, number, is_last=outbox.start_request())
@@ -82,7 +91,7 @@ def test_who_comes_alone_is_answered_at_once_and_costs_no_turn():
 
 def test_of_many_that_come_together_the_last_sends_all():
     loop, transports = Loop(), [Transport() for _ in range(5)]
-    outbox = Outbox(loop.call_soon)
+    outbox = Outbox(loop.call_soon, fail)
     for _ in transports:
         outbox.expect()
     for number, transport in enumerate(transports):
@@ -94,7 +103,7 @@ def test_of_many_that_come_together_the_last_sends_all():
 
 def test_who_has_gone_meanwhile_is_written_nothing():
     loop, gone, there = Loop(), Transport(), Transport()
-    outbox = Outbox(loop.call_soon)
+    outbox = Outbox(loop.call_soon, fail)
     outbox.put(gone, b"x", is_last=False)
     outbox.put(there, b"x", is_last=False)
     gone.closed = True
@@ -156,3 +165,14 @@ async def test_what_was_answered_before_its_connection_is_closed_is_sent(count):
         stop.set()
         assert await asyncio.gather(*asked) == [(200, "done")] * count
         assert len(server.connections) == 1
+
+
+def test_a_transport_that_fails_costs_no_other_its_answer():
+    failed, loop = [], Loop()
+    outbox = Outbox(loop.call_soon, lambda transport, error: failed.append((transport, str(error))))
+    first, second, third = Transport(), BrokenTransport(), Transport()
+    for transport in (first, second, third):
+        outbox.put(transport, b"answer", is_last=False)
+    loop.turn()
+    assert (first.written, third.written) == ([b"answer"], [b"answer"])
+    assert failed == [(second, "division by zero")]
