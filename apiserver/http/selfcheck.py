@@ -52,10 +52,11 @@ def internet(address: tuple[Any, ...], *, tls: bool) -> Door:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
 
     async def connect() -> socket.socket:
-        reached: str | bytes = _ANYWHERE.get(host, host)
-        if not isinstance(asyncio.get_running_loop(), asyncio.BaseEventLoop):
-            reached = reached.encode()  # uvloop loads the tables of international names for a str
-        return await _connect(socket.socket(family), (reached, port, *scope))
+        reached = _ANYWHERE.get(host, host)
+        # uvloop loads the tables of international names for a str, and asyncio for bytes
+        is_asyncio = isinstance(asyncio.get_running_loop(), asyncio.BaseEventLoop)
+        name = reached if is_asyncio else reached.encode()
+        return await _connect(socket.socket(family), (name, port, *scope))
 
     return Door(f"{host}:{port}", connect, tls, guards.is_loopback(host))
 
