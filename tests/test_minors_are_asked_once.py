@@ -14,7 +14,6 @@ BUILDERS = {
         "handles"
     },  # called once for each kind: `Chain` caches the result
     "apiserver/discovery/health.py": {"_of_minor"},
-    "apiserver/http/fast/versions.py": {"is_tested"},  # of aiohttp
     "apiserver/root/defaults/roles.py": {"_read"},
     "apiserver/root/security.py": {"build"},
     "apiserver/root/sources/compatibility.py": {"_serves"},
