@@ -37,6 +37,8 @@ FILES = {
     "apiserver/_client.pyi": "client.pyi",
     "apiserver/_facade.py": "__init__.py",
     "apiserver/_facade.pyi": "__init__.pyi",
+    "apiserver/_formats.py": "formats.py",
+    "apiserver/_formats.pyi": "formats.pyi",
     "apiserver/_kinds.py": "kinds.py",
     "apiserver/_kinds.pyi": "kinds.pyi",
     "apiserver/_main.py": "__main__.py",

@@ -9,17 +9,24 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from inkube.controllers.checks import Invalid, Problem, Required, validator
-from inkube.controllers.client import Client
-from inkube.controllers.environment import Environment
-from inkube.controllers.informer import Key
-from inkube.controllers.kinds import KindModule
-from inkube.controllers.manager import Controller, Source
-from inkube.controllers.modules import Counts
-from inkube.schemas import selectors
-from inkube.schemas.definitions import Column
-from inkube.schemas.models import Model, Resource
-from inkube.schemas.status import StatusError
+from inkube.client import Client
+from inkube.formats import selectors
+from inkube.kinds import (
+    Column,
+    Controller,
+    Counts,
+    Environment,
+    Invalid,
+    Key,
+    KindModule,
+    Model,
+    Problem,
+    Required,
+    Resource,
+    Source,
+    StatusError,
+    validator,
+)
 
 GROUP = "world.inkube.dev"
 Moment = Literal["BeforeWrite", "AfterWrite"]

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from inkube.controllers import faults
-from inkube.controllers.kinds import KindModule
-from inkube.controllers.modules import ModuleHost, ModuleParts
 from inkube.controllers.provisioning import (
     GitHost,
     GitHubApp,
@@ -18,7 +16,7 @@ from inkube.controllers.provisioning import (
     heal,
     outside_options,
 )
-from inkube.schemas.options import Option, options_of
+from inkube.kinds import KindModule, ModuleHost, ModuleOption, ModuleParts, options_of
 
 
 class World:
@@ -26,9 +24,9 @@ class World:
 
     groups: Sequence[str] = ("world.inkube.dev",)
     needs: Sequence[str] = ()
-    options: Sequence[Option] = (
+    options: Sequence[ModuleOption] = (
         *options_of(OutsideOptions),
-        Option(
+        ModuleOption(
             "scenario",
             "",
             "Start with this scenario; see inkube world list.",

@@ -19,6 +19,7 @@ MODULES = {
     "inkube": "__init__",
     "inkube.kinds": "kinds",
     "inkube.client": "client",
+    "inkube.formats": "formats",
     "inkube.testing": "testing",
 }
 """Each public module, and its file in the package."""

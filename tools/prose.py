@@ -28,7 +28,7 @@ ERRORS = frozenset({
     "UnknownScenario", "Unloadable", "UsageError", "ValueError",
 })  # fmt: skip
 """Exceptions with texts for users. Texts of StatusError are kube-apiserver's."""
-PUBLIC = ("inkube", "inkube.testing", "inkube.kinds", "inkube.client")
+PUBLIC = ("inkube", "inkube.testing", "inkube.kinds", "inkube.client", "inkube.formats")
 
 
 class Rule(NamedTuple):

@@ -7,16 +7,13 @@ resourceVersions.
 from collections.abc import Iterable
 from typing import Any
 
-from inkube.controllers.environment import Environment
-from inkube.controllers.informer import Change, Key
-from inkube.controllers.manager import Controller, Result, Watch
+from inkube.client import Object
 from inkube.controllers.porch import revisions, storedobjects
 from inkube.controllers.porch.types import GROUP, PackageRevision, Repository
 from inkube.controllers.porch.writes import readiness
 from inkube.controllers.porch.writes.engine import Engine
-from inkube.controllers.records import Record
-from inkube.schemas import fielderrors
-from inkube.schemas.objects import Object
+from inkube.formats import fielderrors
+from inkube.kinds import Change, Controller, Environment, Key, Record, Result, Watch
 
 
 def controller(engine: Engine, env: Environment) -> Controller:

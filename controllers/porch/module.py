@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from inkube.controllers.kinds import KindModule
-from inkube.controllers.modules import ModuleHost, ModuleParts
 from inkube.controllers.porch import health, repository
 from inkube.controllers.porch.git.depots import Depots
 from inkube.controllers.porch.options import Options
@@ -18,8 +16,7 @@ from inkube.controllers.porch.types import (
 from inkube.controllers.porch.variants import sets as variantsets
 from inkube.controllers.porch.variants import variants
 from inkube.controllers.porch.writes.engine import Engine
-from inkube.controllers.transactions import Part, View
-from inkube.schemas.options import Option, options_of
+from inkube.kinds import KindModule, ModuleHost, ModuleOption, ModuleParts, Part, View, options_of
 
 LARGEST_BODY = 6 * 2**20
 """The maximum size of a PackageRevisionResources, in bytes."""
@@ -30,10 +27,10 @@ class Porch:
 
     groups: Sequence[str] = ("porch.kpt.dev", "config.porch.kpt.dev")
     needs: Sequence[str] = ("world",)
-    options: Sequence[Option] = (
+    options: Sequence[ModuleOption] = (
         *options_of(Options),
-        Option("allow_private_hosts", False),
-        Option("local_path_prefixes", ()),
+        ModuleOption("allow_private_hosts", False),
+        ModuleOption("local_path_prefixes", ()),
     )
 
     def build(self, host: ModuleHost) -> ModuleParts:

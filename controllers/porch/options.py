@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from inkube.schemas.options import option
+from inkube.kinds import option
 
 GROUP = "Modules and outside systems"
 """The heading in the help of the command line."""

@@ -7,9 +7,8 @@ Each function creates the StatusError of one rule; `Refusals` selects between th
 from collections.abc import Sequence
 
 from inkube.controllers.porch.types import GROUP, VERSION
-from inkube.schemas import fielderrors, status
-from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.status import StatusError
+from inkube.formats import fielderrors
+from inkube.kinds import FieldError, StatusError, status
 
 RESOURCE, KIND = "packagerevisions", "PackageRevision"
 RESOURCES, RESOURCES_KIND = "packagerevisionresources", "PackageRevisionResources"

@@ -7,23 +7,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from inkube.controllers.checks import (
-    Finding,
-    Invalid,
-    NotFound,
-    NotSupported,
-    Problem,
-    Required,
-    Rule,
-    check,
-    status,
-    validator,
-)
-from inkube.controllers.client import Selection
-from inkube.controllers.environment import Environment
-from inkube.controllers.informer import Key
-from inkube.controllers.kinds import KindModule
-from inkube.controllers.manager import Controller, Result, Watch
+from inkube.client import Object, Selection
 from inkube.controllers.porch import storedobjects, sync, troubles
 from inkube.controllers.porch.git import layout
 from inkube.controllers.porch.git.depots import SecretMissing, SecretUnfit
@@ -31,14 +15,31 @@ from inkube.controllers.porch.options import Options
 from inkube.controllers.porch.types import CONFIG, Repository
 from inkube.controllers.porch.writes.engine import Engine
 from inkube.controllers.provisioning import NotAuthorized, RepositoryNotFound, TooMuch, urls
-from inkube.controllers.transactions import Part, Write
 from inkube.controllers.workloads import cron
-from inkube.schemas import meta
-from inkube.schemas import status as statuses
-from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.metadata import names
-from inkube.schemas.objects import Object
-from inkube.schemas.status import StatusError
+from inkube.formats import format_time, names
+from inkube.kinds import (
+    Controller,
+    Environment,
+    FieldError,
+    Finding,
+    Invalid,
+    Key,
+    KindModule,
+    NotFound,
+    NotSupported,
+    Part,
+    Problem,
+    Required,
+    Result,
+    Rule,
+    StatusError,
+    Watch,
+    Write,
+    check,
+    conditions,
+    validator,
+)
+from inkube.kinds import status as statuses
 
 FINALIZER = "config.porch.kpt.dev/repository"
 MIGRATION = "porch.kpt.dev/v1alpha2-migration"
@@ -322,7 +323,7 @@ class _Reconciler:
 
     async def _begin(self, obj: Object) -> Object:
         finding = Finding("Ready", False, "Reconciling", "Repository reconciliation in progress")
-        made = status.conditions(obj, [finding], self._env.clock.now())
+        made = conditions(obj, [finding], self._env.clock.now())
         return await self._patch(obj, {"conditions": made})
 
     def _wait(self, obj: Object) -> float:
@@ -365,9 +366,9 @@ class _Reconciler:
                 unreadable = found.unreadable
                 members["packageCount"] = found.packages
                 members["gitCommitHash"] = found.head
-                members["lastFullSyncTime"] = meta.format_time(now)
+                members["lastFullSyncTime"] = format_time(now)
                 delay = min(delay, self._scheduled(obj, now, delay))
-        members["nextFullSyncTime"] = meta.format_time(now + timedelta(seconds=max(1, delay)))
+        members["nextFullSyncTime"] = format_time(now + timedelta(seconds=max(1, delay)))
         for where, why in unreadable:
             await self._env.events.warning(obj, "PackageUnreadable", f"{where}: {why}")
         await self._write_status(obj, errors, members)
@@ -393,7 +394,7 @@ class _Reconciler:
             **members,
             "fieldErrors": [error.item() for error in errors],
             "observedGeneration": obj["metadata"].get("generation", 0),
-            "conditions": status.conditions(obj, [finding], self._env.clock.now()),
+            "conditions": conditions(obj, [finding], self._env.clock.now()),
         }
         await self._patch(obj, wanted)
 

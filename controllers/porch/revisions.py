@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from inkube.client import Object
 from inkube.controllers.porch.files.documents import Files
 from inkube.controllers.porch.files.kptfile import Kptfile
 from inkube.controllers.porch.git import layout
@@ -9,7 +10,6 @@ from inkube.controllers.porch.git.depots import Depot
 from inkube.controllers.porch.git.discovery import FoundRevision
 from inkube.controllers.porch.git.layout import FINAL, PLACEHOLDER
 from inkube.controllers.porch.types import GROUP, LATEST, VERSION
-from inkube.schemas.objects import Object
 
 API = f"{GROUP}/{VERSION}"
 

@@ -8,16 +8,15 @@ the documentation.
 
 from typing import Any
 
+from inkube.client import Object
 from inkube.controllers.porch.files import merge
 from inkube.controllers.porch.git import layout
 from inkube.controllers.porch.git.layout import DELETION_PROPOSED, DRAFT, FINAL, PROPOSED, PUBLISHED
 from inkube.controllers.porch.options import Options
 from inkube.controllers.porch.refusals import Refusals, invalid
 from inkube.controllers.porch.types import LATEST
-from inkube.schemas import fielderrors, status
-from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.metadata import names
-from inkube.schemas.objects import Object, same
+from inkube.formats import fielderrors, names, same
+from inkube.kinds import FieldError, status
 
 TASKS = ("init", "clone", "edit", "upgrade")
 LIFECYCLE = "spec.lifecycle"

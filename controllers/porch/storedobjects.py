@@ -2,14 +2,11 @@
 
 from collections.abc import Sequence
 
-from inkube.controllers.client import Client, Selection
-from inkube.controllers.environment import Environment
+from inkube.client import Client, Object, Selection
 from inkube.controllers.porch import revisions
 from inkube.controllers.porch.git import layout
 from inkube.controllers.porch.types import PackageRevision, PorchPackage, Repository
-from inkube.controllers.records import MOST, Record
-from inkube.schemas.objects import Object
-from inkube.schemas.status import StatusError
+from inkube.kinds import MOST, Environment, Record, StatusError
 
 
 async def get_or_none(client: Client, kind: type, name: str, namespace: str) -> Object | None:

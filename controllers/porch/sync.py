@@ -4,14 +4,14 @@ import hashlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from inkube.controllers.environment import Environment
+from inkube.client import Object
 from inkube.controllers.porch import revisions, storedobjects
 from inkube.controllers.porch.git import discovery, layout
 from inkube.controllers.porch.git.content import Refs, Update
 from inkube.controllers.porch.git.depots import Depot, Depots
 from inkube.controllers.porch.git.discovery import FoundRevision
-from inkube.controllers.records import Record
-from inkube.schemas.objects import Object, same
+from inkube.formats import same
+from inkube.kinds import Environment, Record
 
 
 class BranchNotFound(Exception):

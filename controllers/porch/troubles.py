@@ -1,9 +1,9 @@
 """Errors of the git repository of a Repository, and their texts in conditions and errors. Pure."""
 
-from inkube.controllers.checks import OutsideError
 from inkube.controllers.porch.git.depots import SecretMissing, SecretUnfit
 from inkube.controllers.porch.sync import BranchNotFound
 from inkube.controllers.provisioning import NotAuthorized, RepositoryNotFound, TooMuch
+from inkube.kinds import OutsideError
 
 REQUEST_ERRORS = (NotAuthorized, RepositoryNotFound, OutsideError)
 """The errors of any operation on a git repository."""

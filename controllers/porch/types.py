@@ -5,8 +5,7 @@ from typing import Any
 from pydantic import Field
 
 from inkube.controllers.porch.git.layout import LIFECYCLES
-from inkube.schemas.definitions import Column, SelectableField
-from inkube.schemas.models import Model, Resource, Status
+from inkube.kinds import Column, Model, Resource, SelectableField, Status
 
 GROUP, VERSION = "porch.kpt.dev", "v1alpha1"
 CONFIG, CONFIG_VERSION = "config.porch.kpt.dev", "v1alpha1"

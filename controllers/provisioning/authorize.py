@@ -5,18 +5,24 @@ from datetime import timedelta
 from http import HTTPStatus
 from typing import Any
 
-from inkube.controllers.checks import OutsideError
-from inkube.controllers.endpoints import Question, Reply, Subresource
-from inkube.controllers.environment import Environment
-from inkube.controllers.informer import Key
+from inkube import kinds
 from inkube.controllers.provisioning.jobs import sync
 from inkube.controllers.provisioning.outside.hosts import Grant, NotAuthorized
 from inkube.controllers.provisioning.outside.remotes import Remotes
 from inkube.controllers.provisioning.repository_checks import Vaults
 from inkube.controllers.provisioning.tokens import Tokens
 from inkube.controllers.provisioning.types import APP_TYPES, GROUP, Connection
-from inkube.schemas import models, status
-from inkube.schemas.status import Reason, StatusError
+from inkube.kinds import (
+    Environment,
+    Key,
+    OutsideError,
+    Question,
+    Reason,
+    Reply,
+    StatusError,
+    Subresource,
+    status,
+)
 
 _KIND = "ConnectionAuthorizeRequest"
 
@@ -28,7 +34,7 @@ def authorize(tokens: Tokens) -> Subresource:
         obj = await sync.get_or_none(env, Connection, Key(question.namespace, question.name))
         if obj is None:
             raise status.not_found(GROUP, Connection.gvr.resource, question.name)
-        connection = models.parse(Connection, obj)
+        connection = kinds.parse(Connection, obj)
         spec = _spec(question)
         if connection.spec.type in APP_TYPES:
             why = "authorization code exchange not implemented for given connection type"

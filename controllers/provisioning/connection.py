@@ -2,12 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 
-from inkube.controllers.checks import Forbidden, Problem, Report, Run
-from inkube.controllers.client import Object, Selection
-from inkube.controllers.environment import Environment
-from inkube.controllers.informer import Change, Key
-from inkube.controllers.kinds import KindModule
-from inkube.controllers.manager import Watch
+from inkube.client import Object, Selection
 from inkube.controllers.provisioning import connection_checks as checks
 from inkube.controllers.provisioning import connection_rules as rules
 from inkube.controllers.provisioning.authorize import authorize
@@ -15,12 +10,23 @@ from inkube.controllers.provisioning.indexes import connections_by_app
 from inkube.controllers.provisioning.outside.hosts import GITHUB
 from inkube.controllers.provisioning.outside.world_types import GitHost, GitHubApp
 from inkube.controllers.provisioning.readings import repositories
-from inkube.controllers.provisioning.repository import is_edit, reason_of
+from inkube.controllers.provisioning.repository import is_edit, ready_reason
 from inkube.controllers.provisioning.tokens import Tokens
 from inkube.controllers.provisioning.types import Connection, Repository
-from inkube.controllers.secure import SecureValues
-from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.status import StatusError
+from inkube.kinds import (
+    Change,
+    Environment,
+    FieldError,
+    Forbidden,
+    Key,
+    KindModule,
+    Problem,
+    Report,
+    Run,
+    SecureValues,
+    StatusError,
+    Watch,
+)
 
 MAX_NAMED = 5
 """The maximum number of repositories that the error of the deletion guard names; it counts all."""
@@ -47,7 +53,7 @@ def module(secure: SecureValues, tokens: Tokens) -> KindModule[Connection]:
         unconditional_update=True,
         make_name=_name_prefix,
         subresources=(repositories, authorize(tokens)),
-        report=Report(reason=reason_of, members=members, findings=findings),
+        report=Report(reason=ready_reason, members=members, findings=findings),
         watches=_watches,
     )
 

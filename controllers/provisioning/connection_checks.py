@@ -5,17 +5,6 @@ from collections.abc import AsyncIterator
 from http import HTTPStatus
 from typing import Any
 
-from inkube.controllers.checks import (
-    Forbidden,
-    InternalError,
-    Invalid,
-    NotFound,
-    OutsideError,
-    Problem,
-    Run,
-    Unavailable,
-    check,
-)
 from inkube.controllers.provisioning.outside.hosts import (
     REQUIRED_PERMISSIONS,
     AppNotFound,
@@ -27,6 +16,17 @@ from inkube.controllers.provisioning.outside.hosts import (
 from inkube.controllers.provisioning.outside.remotes import Remotes
 from inkube.controllers.provisioning.repository_checks import CredentialsMissing, Vaults, app_of
 from inkube.controllers.provisioning.types import Connection
+from inkube.kinds import (
+    Forbidden,
+    InternalError,
+    Invalid,
+    NotFound,
+    OutsideError,
+    Problem,
+    Run,
+    Unavailable,
+    check,
+)
 
 INSTALLATION = "spec.installationID"
 HOOKS = "webhooks"

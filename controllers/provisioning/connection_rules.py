@@ -6,21 +6,21 @@ The texts are Grafana's (apps/provisioning/pkg/connection, the validators of eac
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from inkube.controllers.checks import (
+from inkube.controllers.provisioning import outside
+from inkube.controllers.provisioning.outside import urls
+from inkube.controllers.provisioning.repository_rules import RESERVED, RESERVED_TEXT
+from inkube.controllers.provisioning.types import APP_TYPES, Connection
+from inkube.kinds import (
+    REDACTED,
     Forbidden,
     Invalid,
     Problem,
     Required,
     Rule,
+    SecureValues,
     mutator,
     validator,
 )
-from inkube.controllers.provisioning import outside
-from inkube.controllers.provisioning.outside import urls
-from inkube.controllers.provisioning.repository_rules import RESERVED, RESERVED_TEXT
-from inkube.controllers.provisioning.types import APP_TYPES, Connection
-from inkube.controllers.secure import SecureValues
-from inkube.schemas.sealing import REDACTED
 
 GITHUB_URL = "https://github.com"
 _LABELS = {

@@ -1,11 +1,7 @@
 """The steps before the deletion of a Repository: its jobs, its webhook, the resources pulled from
 it."""
 
-from inkube.controllers.checks import OutsideError, Run
-from inkube.controllers.client import Selection
-from inkube.controllers.environment import Environment
-from inkube.controllers.finalizers import CannotFinish, Finalizer, Finalizers
-from inkube.controllers.informer import Key
+from inkube.client import Selection
 from inkube.controllers.provisioning import hooks
 from inkube.controllers.provisioning.jobs import sync
 from inkube.controllers.provisioning.jobs.types import Job
@@ -14,7 +10,16 @@ from inkube.controllers.provisioning.pulls import Pulls
 from inkube.controllers.provisioning.repository_checks import CredentialsMissing
 from inkube.controllers.provisioning.repository_rules import CLEANUP, PENDING_JOBS, RELEASE, REMOVE
 from inkube.controllers.provisioning.types import GROUP, Repository
-from inkube.schemas.status import StatusError
+from inkube.kinds import (
+    CannotFinish,
+    Environment,
+    Finalizer,
+    Finalizers,
+    Key,
+    OutsideError,
+    Run,
+    StatusError,
+)
 
 FORCE = f"{GROUP}/force-delete"
 """An annotation: the deletion sends no requests to outside systems."""

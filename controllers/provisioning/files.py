@@ -3,11 +3,7 @@ commits."""
 
 from typing import Any
 
-from inkube.controllers.checks import Run
-from inkube.controllers.client import Object
-from inkube.controllers.endpoints import Question, Reply, Subresource
-from inkube.controllers.environment import Environment
-from inkube.controllers.informer import Key
+from inkube.client import Object
 from inkube.controllers.provisioning import manifests, places, readings
 from inkube.controllers.provisioning.jobs import sync
 from inkube.controllers.provisioning.manifests import EXTENSIONS, KINDS, Unreadable
@@ -15,8 +11,17 @@ from inkube.controllers.provisioning.outside import urls
 from inkube.controllers.provisioning.outside.contents import Edit, File, Tree, Unsupported
 from inkube.controllers.provisioning.pulls import Pulls
 from inkube.controllers.provisioning.types import GROUP, Repository
-from inkube.schemas import status
-from inkube.schemas.status import Reason, StatusError
+from inkube.kinds import (
+    Environment,
+    Key,
+    Question,
+    Reason,
+    Reply,
+    Run,
+    StatusError,
+    Subresource,
+    status,
+)
 
 DEEPEST = 8
 """The maximum number of segments in a path."""

@@ -2,9 +2,7 @@
 
 import secrets
 
-from inkube.controllers.checks import Forbidden, Problem, Run, check
-from inkube.controllers.client import Object
-from inkube.controllers.informer import Key
+from inkube.client import Object
 from inkube.controllers.provisioning.outside.hosts import (
     Hook,
     Hooks,
@@ -19,6 +17,7 @@ from inkube.controllers.provisioning.repository_checks import (
     session_of,
 )
 from inkube.controllers.provisioning.types import GROUP, VERSION, Repository
+from inkube.kinds import Forbidden, Key, Problem, Run, check
 
 EVENTS = ("pull_request", "push")
 TYPES = ("github", "githubEnterprise")

@@ -1,10 +1,9 @@
 """Indexes over repositories and connections: the dependents of a host, a connection or an app."""
 
-from inkube.controllers.client import Object
-from inkube.controllers.environment import Environment
-from inkube.controllers.informer import Index
+from inkube.client import Object
 from inkube.controllers.provisioning.outside import urls
 from inkube.controllers.provisioning.types import Connection, Repository
+from inkube.kinds import Environment, Index
 
 
 def repositories_by_host(env: Environment) -> Index:

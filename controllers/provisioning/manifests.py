@@ -11,10 +11,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from inkube.controllers.client import Object
+from inkube.client import Object
 from inkube.controllers.provisioning.outside.contents import File
-from inkube.schemas import bodies
-from inkube.schemas.golang import DecodeError
+from inkube.formats import DecodeError, bodies
 
 DASHBOARDS = ("dashboard.grafana.app", "dashboards")
 FOLDERS = ("folder.grafana.app", "folders")

@@ -7,8 +7,7 @@ own.
 from collections.abc import Sequence
 from typing import Any
 
-from inkube.controllers.kinds import KindModule
-from inkube.controllers.modules import ModuleHost, ModuleParts
+from inkube.client import GVR, Object
 from inkube.controllers.provisioning import connection, repository
 from inkube.controllers.provisioning.jobs import job
 from inkube.controllers.provisioning.options import Options
@@ -18,10 +17,7 @@ from inkube.controllers.provisioning.repository_checks import Vaults
 from inkube.controllers.provisioning.roles import ROLES
 from inkube.controllers.provisioning.tokens import Tokens
 from inkube.controllers.provisioning.types import Connection, Repository
-from inkube.controllers.secure import SecureValues
-from inkube.schemas.meta import GVR
-from inkube.schemas.objects import Object
-from inkube.schemas.options import Option, options_of
+from inkube.kinds import KindModule, ModuleHost, ModuleOption, ModuleParts, SecureValues, options_of
 
 
 class Provisioning:
@@ -29,7 +25,7 @@ class Provisioning:
 
     groups: Sequence[str] = ("provisioning.grafana.app",)
     needs: Sequence[str] = ()
-    options: Sequence[Option] = options_of(Options)
+    options: Sequence[ModuleOption] = options_of(Options)
     roles: Sequence[Object] = ROLES
 
     def build(self, host: ModuleHost) -> ModuleParts:

@@ -8,13 +8,12 @@ never breaks a working one, and a dry run returns the same result as the control
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from inkube.controllers.client import Object
-from inkube.controllers.environment import Environment
-from inkube.controllers.informer import Change, Index, Key
+from inkube import kinds
+from inkube.client import Object
 from inkube.controllers.provisioning.outside import urls
 from inkube.controllers.provisioning.types import Repository
-from inkube.schemas import models
-from inkube.schemas.fielderrors import Type
+from inkube.formats import fielderrors
+from inkube.kinds import Change, Environment, Index, Key
 
 ANY = "*"
 """Represents every branch; a branch cannot have this name."""
@@ -138,7 +137,7 @@ async def _neighbours(repository: Repository, env: Environment) -> list[Reposito
         for obj in listed.values():
             wanted.update(Change(None, obj))
         found = [listed[key] for key in sorted(_overlapping(wanted, own))]
-    return [models.parse(Repository, obj) for obj in found]
+    return [kinds.parse(Repository, obj) for obj in found]
 
 
 def _same_branch(one: Repository, other: Repository, branch: str) -> bool:
@@ -154,7 +153,9 @@ def _rank(repository: Repository, old: Repository | None) -> Rank:
     known = old if old is not None else repository
     moved = old is not None and _location(old) != _location(repository)
     errors = known.status.field_errors
-    is_overlapped = errors is None or any(error.type == Type.DUPLICATE for error in errors)
+    is_overlapped = errors is None or any(
+        error.type == fielderrors.Type.DUPLICATE for error in errors
+    )
     is_current = known.status.observed_generation == known.metadata.generation and not is_overlapped
     created = repository.metadata.creation_timestamp or "9999"
     return Rank(moved or not is_current, is_overlapped, created, repository.metadata.name)
@@ -168,5 +169,5 @@ def _location(repository: Repository) -> object:
 def _as_object(repository: Repository) -> Object:
     return {
         "metadata": {"namespace": repository.metadata.namespace},
-        "spec": models.dump(repository.spec),
+        "spec": kinds.dump(repository.spec),
     }

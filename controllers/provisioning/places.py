@@ -3,8 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from inkube.controllers.checks import Run
-from inkube.controllers.client import Object
+from inkube.client import Object
 from inkube.controllers.provisioning.manifests import Scope
 from inkube.controllers.provisioning.outside.contents import (
     Contents,
@@ -18,6 +17,7 @@ from inkube.controllers.provisioning.outside.contents import (
 from inkube.controllers.provisioning.outside.remotes import Remotes
 from inkube.controllers.provisioning.repository_checks import target_of
 from inkube.controllers.provisioning.types import Repository
+from inkube.kinds import Run
 
 REFUSALS = (RefNotFound, Unsupported, TooMuch)
 """The errors of a location, in addition to the errors of any host."""

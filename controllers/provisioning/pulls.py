@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from inkube.controllers.client import Object
-from inkube.controllers.informer import Key
+from inkube.client import Object
 from inkube.controllers.provisioning.manifests import DeclaredResource
+from inkube.kinds import Key
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,22 @@ many resources stays healthy, because only its next pull can find fewer resource
 
 from collections.abc import AsyncIterator, Iterable
 
-from inkube.controllers.checks import Check, Finding, Forbidden, Problem, Run, check
-from inkube.controllers.client import Object, Selection
-from inkube.controllers.environment import Environment
-from inkube.controllers.informer import Change, Key
-from inkube.controllers.kinds import Guard
+from inkube.client import Object, Selection
 from inkube.controllers.provisioning import indexes
 from inkube.controllers.provisioning.options import Options
 from inkube.controllers.provisioning.types import Repository
+from inkube.kinds import (
+    Change,
+    Check,
+    Environment,
+    Finding,
+    Forbidden,
+    Guard,
+    Key,
+    Problem,
+    Run,
+    check,
+)
 
 COUNT_KEY = "repositories of the namespace"
 """The key under which a run remembers the number of repositories."""

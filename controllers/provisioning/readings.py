@@ -8,11 +8,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 
-from inkube.controllers.checks import OutsideError, Run
-from inkube.controllers.client import Object, Selection
-from inkube.controllers.endpoints import Endpoint, Question, Reply, Subresource
-from inkube.controllers.environment import Environment
-from inkube.controllers.informer import Key
+from inkube.client import Object, Selection
 from inkube.controllers.provisioning import places
 from inkube.controllers.provisioning.connection_checks import session_of as app_session_of
 from inkube.controllers.provisioning.jobs import sync
@@ -33,8 +29,19 @@ from inkube.controllers.provisioning.outside.hosts import (
 from inkube.controllers.provisioning.pulls import PullResult, Pulls
 from inkube.controllers.provisioning.repository_checks import CredentialsMissing, session_of
 from inkube.controllers.provisioning.types import GROUP, Connection, Repository
-from inkube.schemas import status
-from inkube.schemas.status import Reason, StatusError
+from inkube.kinds import (
+    Endpoint,
+    Environment,
+    Key,
+    OutsideError,
+    Question,
+    Reason,
+    Reply,
+    Run,
+    StatusError,
+    Subresource,
+    status,
+)
 
 _TREES = {"github": "tree", "githubEnterprise": "tree", "gitlab": "-/tree", "bitbucket": "src"}
 """The path to the page of a branch at a provider."""

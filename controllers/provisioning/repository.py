@@ -3,12 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from inkube.controllers.checks import Finding, Report, Run, status
-from inkube.controllers.client import Object
-from inkube.controllers.environment import Environment
-from inkube.controllers.informer import Change, Key
-from inkube.controllers.kinds import KindModule
-from inkube.controllers.manager import Watch
+from inkube.client import Object
 from inkube.controllers.provisioning import hooks, indexes, overlaps, quotas, readings
 from inkube.controllers.provisioning import repository_checks as checks
 from inkube.controllers.provisioning import repository_rules as rules
@@ -26,8 +21,22 @@ from inkube.controllers.provisioning.settings import settings
 from inkube.controllers.provisioning.tokens import Tokens
 from inkube.controllers.provisioning.types import Connection, Repository
 from inkube.controllers.provisioning.webhook import webhook
-from inkube.controllers.secure import SecureValues
-from inkube.schemas.fielderrors import FieldError, Type
+from inkube.formats import fielderrors
+from inkube.kinds import (
+    HEALTH,
+    SERVICE_UNAVAILABLE,
+    Change,
+    Environment,
+    FieldError,
+    Finding,
+    Key,
+    KindModule,
+    Report,
+    Run,
+    SecureValues,
+    Watch,
+    reason_of,
+)
 
 AUTHENTICATION_FAILED = "AuthenticationFailed"
 RATE_LIMITED = "RateLimited"
@@ -75,7 +84,7 @@ def module(
         finalizers=finalizers(pulls),
         extra_controllers=lambda env: [sync.controller(pulls, options, env)],
         report=Report(
-            reason=reason_of,
+            reason=ready_reason,
             error=_error_of,
             members=members,
             findings=findings,
@@ -87,7 +96,7 @@ def module(
     )
 
 
-def reason_of(errors: Sequence[FieldError]) -> str:
+def ready_reason(errors: Sequence[FieldError]) -> str:
     """The reason of the Ready condition."""
     if any("quota exceeded" in error.detail for error in errors):
         return quotas.EXCEEDED
@@ -96,18 +105,18 @@ def reason_of(errors: Sequence[FieldError]) -> str:
     if any("rate limit" in error.detail for error in errors):
         return RATE_LIMITED
     if any(_is_outage(error) for error in errors):
-        return status.SERVICE_UNAVAILABLE
-    return status.reason_of(errors)
+        return SERVICE_UNAVAILABLE
+    return reason_of(errors)
 
 
 def _is_outage(error: FieldError) -> bool:
     is_unasked = error.detail.startswith(("unreachable: ", "failed to check "))
-    return error.type == Type.INTERNAL or is_unasked
+    return error.type == fielderrors.Type.INTERNAL or is_unasked
 
 
 def _error_of(errors: Sequence[FieldError]) -> str:
     """`health.error`: "hook" if only the webhook has errors."""
-    return "hook" if all(error.field == hooks.FIELD for error in errors) else status.HEALTH
+    return "hook" if all(error.field == hooks.FIELD for error in errors) else HEALTH
 
 
 async def _default_branch(run: Run[Repository]) -> list[Object]:

@@ -6,19 +6,8 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
-from inkube.controllers.checks import (
-    Duplicate,
-    Forbidden,
-    Invalid,
-    NotFound,
-    OutsideError,
-    Problem,
-    Run,
-    check,
-)
-from inkube.controllers.client import Client
-from inkube.controllers.environment import Environment, Memo
-from inkube.controllers.informer import Key
+from inkube import kinds
+from inkube.client import Client
 from inkube.controllers.provisioning import outside
 from inkube.controllers.provisioning.outside.hosts import (
     App,
@@ -32,9 +21,21 @@ from inkube.controllers.provisioning.outside.remotes import Remotes
 from inkube.controllers.provisioning.overlaps import overlaps_of
 from inkube.controllers.provisioning.repository_rules import field_of
 from inkube.controllers.provisioning.types import Connection, Repository
-from inkube.controllers.secure import SecureValues
-from inkube.schemas import models
-from inkube.schemas.status import StatusError
+from inkube.kinds import (
+    Duplicate,
+    Environment,
+    Forbidden,
+    Invalid,
+    Key,
+    Memo,
+    NotFound,
+    OutsideError,
+    Problem,
+    Run,
+    SecureValues,
+    StatusError,
+    check,
+)
 
 OVERLAPS = "overlaps"
 """The key under which a run remembers overlapping repositories."""
@@ -328,7 +329,7 @@ async def connection_of(repository: Repository, client: Client, memo: Memo) -> C
             if error.code == 404:
                 return None
             raise
-        return models.parse(Connection, found)
+        return kinds.parse(Connection, found)
 
     return await memo("connection", ask)
 

@@ -7,7 +7,10 @@ import re
 from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
-from inkube.controllers.checks import (
+from inkube.controllers.provisioning.options import TYPES, Options
+from inkube.controllers.provisioning.outside import urls
+from inkube.controllers.provisioning.types import RemoteBlock, Repository, SyncOptions
+from inkube.kinds import (
     Duplicate,
     Forbidden,
     Invalid,
@@ -15,14 +18,11 @@ from inkube.controllers.checks import (
     Problem,
     Required,
     Rule,
+    SecureValues,
+    Unread,
     mutator,
     validator,
 )
-from inkube.controllers.provisioning.options import TYPES, Options
-from inkube.controllers.provisioning.outside import urls
-from inkube.controllers.provisioning.types import RemoteBlock, Repository, SyncOptions
-from inkube.controllers.secure import SecureValues
-from inkube.schemas.models import Unread
 
 CLEANUP = "cleanup"
 PENDING_JOBS = "remove-pending-jobs"

@@ -5,7 +5,7 @@ No user has them until a binding gives them.
 
 from collections.abc import Iterable
 
-from inkube.schemas.objects import Object
+from inkube.client import Object
 
 GROUP = "provisioning.grafana.app"
 _READ = ("get", "list", "watch")

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from inkube.schemas.objects import Object
+from inkube.client import Object
 
 HEAL_SECONDS = 30
 """The duration of the outage in the scenario `outage`, in seconds."""

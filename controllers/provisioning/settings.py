@@ -6,12 +6,11 @@ types.
 
 from typing import Any
 
-from inkube.controllers.client import Object, Selection
-from inkube.controllers.endpoints import Endpoint, Question, Reply
-from inkube.controllers.environment import Environment
+from inkube import kinds
+from inkube.client import Object, Selection
 from inkube.controllers.provisioning.options import Options
 from inkube.controllers.provisioning.types import CONNECTION_TYPES, Repository
-from inkube.schemas import models
+from inkube.kinds import Endpoint, Environment, Question, Reply
 
 TARGETS = ("folder", "instance", "folderless")
 RESOURCES = (
@@ -44,7 +43,7 @@ def settings(options: Options) -> Endpoint:
 
 def view(obj: Object) -> Object:
     """One repository as an item of the list."""
-    repository = models.parse(Repository, obj)
+    repository = kinds.parse(Repository, obj)
     spec, remote = repository.spec, repository.spec.remote
     found: Object = {
         "name": repository.metadata.name,
@@ -61,7 +60,7 @@ def view(obj: Object) -> Object:
         "branchOptions": spec.branch,
         "pullRequest": spec.pull_request,
     }
-    given = {name: models.dump(part) for name, part in options.items() if part is not None}
+    given = {name: kinds.dump(part) for name, part in options.items() if part is not None}
     return {**found, **given}
 
 

@@ -10,9 +10,7 @@ created again.
 from collections import OrderedDict
 from datetime import datetime
 
-from inkube.controllers.checks import OutsideError, Run
-from inkube.controllers.client import Object
-from inkube.controllers.environment import Environment
+from inkube.client import Object
 from inkube.controllers.provisioning import outside
 from inkube.controllers.provisioning.outside.hosts import (
     KeyRefused,
@@ -27,6 +25,7 @@ from inkube.controllers.provisioning.repository_checks import (
     target_of,
 )
 from inkube.controllers.provisioning.types import Connection, Repository, TokenStatus
+from inkube.kinds import Environment, OutsideError, Run
 
 MAX_CACHED = 10_000
 """The maximum number of tokens whose times are not yet in a status."""

@@ -4,9 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from inkube.controllers.secure import SecureValue
-from inkube.schemas.definitions import Column
-from inkube.schemas.models import Model, Resource, Status
+from inkube.kinds import Column, Model, Resource, SecureValue, Status
 
 GROUP = "provisioning.grafana.app"
 VERSION = "v0alpha1"

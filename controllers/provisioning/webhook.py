@@ -10,17 +10,22 @@ import json
 from http import HTTPStatus
 from typing import Any
 
-from inkube.controllers.checks import Run
-from inkube.controllers.client import Object
-from inkube.controllers.endpoints import Question, Reply, Subresource
-from inkube.controllers.environment import Environment
-from inkube.controllers.informer import Key
+from inkube.client import Object
 from inkube.controllers.provisioning import hooks, places
 from inkube.controllers.provisioning.jobs import sync
 from inkube.controllers.provisioning.outside import urls
 from inkube.controllers.provisioning.types import GROUP, Repository
-from inkube.schemas import status
-from inkube.schemas.status import Reason, StatusError
+from inkube.kinds import (
+    Environment,
+    Key,
+    Question,
+    Reason,
+    Reply,
+    Run,
+    StatusError,
+    Subresource,
+    status,
+)
 
 _OPENING = ("opened", "reopened", "synchronize")
 

@@ -8,15 +8,12 @@ import math
 from datetime import timedelta
 from typing import NamedTuple
 
-from inkube.controllers.client import Object
-from inkube.controllers.informer import Key
-from inkube.controllers.manager import Controller, Result, Watch
+from inkube.client import GVR, Object
 from inkube.controllers.workloads import pods, templates, writes
 from inkube.controllers.workloads.cluster import PODS, Cluster
 from inkube.controllers.workloads.scheduling.nodes import amount
-from inkube.schemas import selectors
-from inkube.schemas.meta import GVR, format_time, split_api_version
-from inkube.schemas.status import StatusError, bad_request
+from inkube.formats import format_time, selectors, split_api_version
+from inkube.kinds import Controller, Key, Result, StatusError, Watch, status
 
 NAME = "horizontal-pod-autoscaler-controller"
 _COMPONENT = "horizontal-pod-autoscaler"
@@ -177,7 +174,7 @@ class Autoscaler:
         kind = self._cluster.server.find_kind(version, name)
         if kind is None:
             group, _ = split_api_version(version)
-            raise bad_request(f'no matches for kind "{name}" in group "{group}"')
+            raise status.bad_request(f'no matches for kind "{name}" in group "{group}"')
         namespace = owner["metadata"]["namespace"]
         scale = await self._client.get(
             kind.resource, reference["name"], namespace, subresource="scale"

@@ -5,12 +5,10 @@ Follows pkg/controller/controller_ref_manager.go.
 
 from collections.abc import Callable, Iterable, Iterator
 
-from inkube.controllers.client import Client, Object
-from inkube.controllers.informer import Change, Informer, Key
+from inkube.client import Client, Object
 from inkube.controllers.workloads import pods
-from inkube.schemas import selectors
-from inkube.schemas.meta import controller_reference
-from inkube.schemas.status import StatusError
+from inkube.formats import controller_reference, selectors
+from inkube.kinds import Change, Informer, Key, StatusError
 
 Labels = dict[str, str]
 

@@ -7,13 +7,10 @@ import random
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
-from inkube.controllers.client import Client, Object
-from inkube.controllers.events import Recorder
-from inkube.controllers.informer import Index, Informer
-from inkube.controllers.manager import Manager
-from inkube.controllers.modules import ServerAccess
+from inkube.client import Client, Object
 from inkube.controllers.workloads.configuration import Workloads
 from inkube.controllers.workloads.rosters import Rosters
+from inkube.kinds import Index, Informer, Manager, Recorder, ServerAccess
 
 PODS = "v1/pods"
 NODES = "v1/nodes"

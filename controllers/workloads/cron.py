@@ -12,8 +12,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta, tzinfo
 from typing import NamedTuple
 
-from inkube.schemas import caches
-from inkube.schemas.golang import gotime
+from inkube.formats import caches, gotime
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")

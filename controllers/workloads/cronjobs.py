@@ -9,16 +9,14 @@ from datetime import datetime, timedelta, tzinfo
 from typing import NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from inkube.controllers.client import Object
-from inkube.controllers.informer import Change, Key
-from inkube.controllers.manager import Controller, Result, Watch
+from inkube.client import Object
 from inkube.controllers.workloads import cron, pods, templates, writes
 from inkube.controllers.workloads.claims import named_owners
 from inkube.controllers.workloads.cluster import Cluster
 from inkube.controllers.workloads.jobs import state
 from inkube.controllers.workloads.jobs.controller import JOBS
-from inkube.schemas.meta import controller_reference, format_time
-from inkube.schemas.status import Reason, StatusError
+from inkube.formats import controller_reference, format_time
+from inkube.kinds import Change, Controller, Key, Reason, Result, StatusError, Watch
 
 NAME = "cronjob-controller"
 CRON_JOBS = "batch/v1/cronjobs"

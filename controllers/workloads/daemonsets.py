@@ -6,16 +6,13 @@ Follows pkg/controller/daemon (daemon_controller.go, update.go, util/daemonset_u
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from inkube.controllers.client import Object
-from inkube.controllers.informer import Change, Key
-from inkube.controllers.manager import Controller, Result, Watch
+from inkube.client import Object
 from inkube.controllers.workloads import matching, pods, templates, writes
 from inkube.controllers.workloads.claims import Claims, adopters, named_owners, own_selector
 from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
 from inkube.controllers.workloads.revisions import HASH, Revisions
 from inkube.controllers.workloads.rollouts import scaled_value
-from inkube.controllers.workqueue import Backoff
-from inkube.schemas.status import StatusError
+from inkube.kinds import Backoff, Change, Controller, Key, Result, StatusError, Watch
 
 NAME = "daemonset-controller"
 SETS = "apps/v1/daemonsets"

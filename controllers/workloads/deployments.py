@@ -7,16 +7,14 @@ util/deployment_util.go, in the same order of steps. Each step is one reconcile.
 from collections.abc import Iterator
 from datetime import timedelta
 
-from inkube.controllers.client import Object
-from inkube.controllers.informer import Change, Key
-from inkube.controllers.manager import Controller, Result, Watch
+from inkube.client import Object
 from inkube.controllers.workloads import pods, rollouts, templates, writes
 from inkube.controllers.workloads.claims import Claims, controller_of, named_owners
 from inkube.controllers.workloads.cluster import PODS, Cluster
 from inkube.controllers.workloads.replicasets import REPLICA_SETS
 from inkube.controllers.workloads.rollouts import size
-from inkube.schemas.meta import format_time
-from inkube.schemas.status import Reason, StatusError
+from inkube.formats import format_time
+from inkube.kinds import Change, Controller, Key, Reason, Result, StatusError, Watch
 
 NAME = "deployment-controller"
 DEPLOYMENTS = "apps/v1/deployments"

@@ -6,18 +6,13 @@ Follows pkg/controller/disruption/disruption.go.
 from collections.abc import Iterator
 from datetime import timedelta
 
-from inkube.controllers.client import Object
-from inkube.controllers.informer import Change, Informer, Key
-from inkube.controllers.manager import Controller, Result, Watch
+from inkube.client import Object
 from inkube.controllers.workloads import pods, writes
 from inkube.controllers.workloads.claims import controller_of
 from inkube.controllers.workloads.cluster import PODS, Cluster
 from inkube.controllers.workloads.rollouts import scaled_value
-from inkube.schemas import selectors
-from inkube.schemas.golang import gotext
-from inkube.schemas.meta import format_time, split_api_version
-from inkube.schemas.selectors import format_selector
-from inkube.schemas.status import StatusError
+from inkube.formats import format_time, gotext, selectors, split_api_version
+from inkube.kinds import Change, Controller, Informer, Key, Result, StatusError, Watch
 
 NAME = "disruption-controller"
 _COMPONENT = "controllermanager"
@@ -85,7 +80,7 @@ class Disruption:
             await self._fail(budget, str(error))
             return None
         if unmanaged:
-            selector = format_selector(budget["spec"].get("selector") or {})
+            selector = selectors.format_selector(budget["spec"].get("selector") or {})
             await self._events.warning(budget, "UnmanagedPods", _UNMANAGED.format(selector))
         disrupted, later = await self._disrupted_pods(budget, found)
         healthy = sum(

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Mapping
 
-from inkube.controllers.manager import Manager
-from inkube.controllers.modules import ServerAccess
 from inkube.controllers.workloads import starts
 from inkube.controllers.workloads.cluster import Cluster
 from inkube.controllers.workloads.configuration import Workloads
+from inkube.kinds import Manager, ServerAccess
 
 STARTS: Mapping[str, Callable[[], Callable[[Cluster], None]]] = {
     "deployment-controller": lambda: starts.deployments.add,

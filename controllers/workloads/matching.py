@@ -6,7 +6,7 @@ component-helpers/scheduling/corev1.
 
 from collections.abc import Iterable
 
-from inkube.controllers.client import Object
+from inkube.client import Object
 
 Labels = dict[str, str]
 

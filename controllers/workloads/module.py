@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from inkube.controllers.modules import ModuleHost, ModuleParts
 from inkube.controllers.workloads import installation
 from inkube.controllers.workloads.configuration import CONTROLLERS, Workloads
 from inkube.controllers.workloads.stages import kinds
-from inkube.schemas.options import Option
+from inkube.kinds import ModuleHost, ModuleOption, ModuleParts
 
 
 class SimulatedWorkloads:
@@ -15,7 +14,7 @@ class SimulatedWorkloads:
 
     groups: Sequence[str] = (kinds.KWOK, kinds.INKUBE_GROUP)
     needs: Sequence[str] = ()
-    options: Sequence[Option] = (Option("workloads", True),)
+    options: Sequence[ModuleOption] = (ModuleOption("workloads", True),)
     builds_at_start = True
 
     def build(self, host: ModuleHost) -> ModuleParts:

@@ -6,7 +6,7 @@ Follows pkg/api/v1/pod and ActivePodsWithRanks of pkg/controller/controller_util
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
-from inkube.controllers.client import Object
+from inkube.client import Object
 
 TERMINAL = ("Succeeded", "Failed")
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"

@@ -7,9 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from inkube.controllers.client import Object
-from inkube.controllers.informer import Change, Key
-from inkube.controllers.manager import Controller, Result, Watch
+from inkube.client import Object
 from inkube.controllers.workloads import pods, templates, writes
 from inkube.controllers.workloads.claims import (
     Claims,
@@ -20,9 +18,8 @@ from inkube.controllers.workloads.claims import (
 )
 from inkube.controllers.workloads.cluster import PODS, Cluster
 from inkube.controllers.workloads.rosters import Facts, Roster
-from inkube.controllers.workqueue import Backoff
-from inkube.schemas.meta import format_time
-from inkube.schemas.status import StatusError
+from inkube.formats import format_time
+from inkube.kinds import Backoff, Change, Controller, Key, Result, StatusError, Watch
 
 REPLICA_SETS = "apps/v1/replicasets"
 QUOTAS = "v1/resourcequotas"

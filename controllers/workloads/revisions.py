@@ -5,12 +5,12 @@ Follows pkg/controller/history/controller_history.go.
 
 import orjson
 
-from inkube.controllers.client import Client, Object
+from inkube.client import Client, Object
 from inkube.controllers.workloads import templates, writes
 from inkube.controllers.workloads.claims import Claims
 from inkube.controllers.workloads.cluster import Cluster
-from inkube.schemas.meta import controller_reference
-from inkube.schemas.status import Reason, StatusError
+from inkube.formats import controller_reference
+from inkube.kinds import Reason, StatusError
 
 REVISIONS = "apps/v1/controllerrevisions"
 HASH = "controller-revision-hash"

@@ -8,9 +8,9 @@ from typing import Any
 
 import orjson
 
-from inkube.controllers.client import Object
+from inkube.client import Object
 from inkube.controllers.workloads import pods, templates
-from inkube.schemas.meta import controller_reference
+from inkube.formats import controller_reference
 
 HASH = "pod-template-hash"
 ANNOTATION = "deployment.kubernetes.io/"

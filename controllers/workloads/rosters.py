@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
-from inkube.controllers.client import Object
-from inkube.controllers.informer import Change, Key
+from inkube.client import Object
 from inkube.controllers.workloads import pods
 from inkube.controllers.workloads.claims import controller_of
+from inkube.kinds import Change, Key
 
 
 class Facts(NamedTuple):

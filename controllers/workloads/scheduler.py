@@ -8,19 +8,15 @@ decisions consider it.
 import math
 from collections.abc import Iterable, Iterator
 
-from inkube.controllers.client import Object
-from inkube.controllers.eventseries import SeriesRecorder
-from inkube.controllers.informer import Change, Key
-from inkube.controllers.manager import Controller, Result, Watch
+from inkube.client import Object
 from inkube.controllers.workloads import pods, writes
 from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
 from inkube.controllers.workloads.scheduling import filters, preemption
 from inkube.controllers.workloads.scheduling.nodes import Nodes, PodOnNode
 from inkube.controllers.workloads.scheduling.preemption import Victims
 from inkube.controllers.workloads.scheduling.volumes import Volumes
-from inkube.schemas import selectors
-from inkube.schemas.meta import format_time
-from inkube.schemas.status import StatusError
+from inkube.formats import format_time, selectors
+from inkube.kinds import Change, Controller, Key, Result, SeriesRecorder, StatusError, Watch
 
 NAME = "kube-scheduler"
 SCHEDULER = "default-scheduler"

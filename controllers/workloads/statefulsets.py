@@ -9,17 +9,15 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from inkube.controllers.client import Object
-from inkube.controllers.informer import Change, Key
-from inkube.controllers.manager import Controller, Result, Watch
+from inkube.client import Object
 from inkube.controllers.workloads import pods, templates, writes
 from inkube.controllers.workloads.claims import Claims, adopters, named_owners, own_selector
 from inkube.controllers.workloads.cluster import PODS, Cluster
 from inkube.controllers.workloads.revisions import HASH, OWN_HASH, Revisions
 from inkube.controllers.workloads.rollouts import scaled_value
 from inkube.controllers.workloads.volumes import CLAIMS
-from inkube.schemas.meta import controller_reference
-from inkube.schemas.status import Reason, StatusError
+from inkube.formats import controller_reference
+from inkube.kinds import Change, Controller, Key, Reason, Result, StatusError, Watch
 
 NAME = "statefulset-controller"
 SETS = "apps/v1/statefulsets"

@@ -9,8 +9,8 @@ from typing import Any
 
 import orjson
 
-from inkube.controllers.client import Object
-from inkube.schemas.meta import controller_reference
+from inkube.client import Object
+from inkube.formats import controller_reference
 
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _OFFSET, _PRIME = 2166136261, 16777619  # FNV-1a of 32 bits

@@ -7,12 +7,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TypeVar
 
-from inkube.controllers.client import Client, Object
+from inkube.client import GVR, Client, Object
 from inkube.controllers.core import is_ending as is_ending
-from inkube.controllers.informer import Key
-from inkube.controllers.manager import Reconcile, Result
-from inkube.schemas.meta import GVR
-from inkube.schemas.status import StatusError
+from inkube.kinds import Key, Reconcile, Result, StatusError
 
 BURST = 500
 """Pods that one reconcile creates or deletes, at most (BurstReplicas)."""

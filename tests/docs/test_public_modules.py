@@ -9,7 +9,7 @@ from typing import Any
 import pages
 import pytest
 
-PUBLIC = ("inkube", "inkube.client", "inkube.kinds", "inkube.testing")
+PUBLIC = ("inkube", "inkube.client", "inkube.formats", "inkube.kinds", "inkube.testing")
 PAGES = sorted(
     path
     for path in (*pages.ROOT.glob("*.md"), *(pages.ROOT / "docs").rglob("*.md"))

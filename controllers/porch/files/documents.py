@@ -16,8 +16,8 @@ from ruamel.yaml.constructor import RoundTripConstructor
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.representer import RoundTripRepresenter
 
-from inkube.schemas.golang import DecodeError, goyaml
-from inkube.schemas.objects import Object
+from inkube.client import Object
+from inkube.formats import DecodeError, goyaml
 
 Files = dict[str, str]
 _SEPARATOR = re.compile(r"^---(?:[ \t]+#[^\n]*|[ \t]*)\n", re.MULTILINE)

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from inkube.client import Object
 from inkube.controllers.porch.files import documents
 from inkube.controllers.porch.files.documents import Files, Unreadable
-from inkube.schemas.objects import Object
 
 NAME = "Kptfile"
 RENDERED = "Rendered"

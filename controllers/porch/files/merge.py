@@ -8,9 +8,9 @@ made to the local package do not count as local changes.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from inkube.client import Object
 from inkube.controllers.porch.files import documents, kptfile, packages
 from inkube.controllers.porch.files.documents import Document, Files
-from inkube.schemas.objects import Object
 
 STRATEGIES = ("resource-merge", "fast-forward", "force-delete-replace", "copy-merge")
 MOST_CONFLICTS = 20

@@ -4,10 +4,10 @@ import re
 from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
+from inkube.client import Object
 from inkube.controllers.porch.files import documents, kptfile
 from inkube.controllers.porch.files.documents import Document, Files, Unreadable
 from inkube.controllers.porch.files.kptfile import Kptfile, Upstream
-from inkube.schemas.objects import Object
 
 CONTEXT = "package-context.yaml"
 IDENTIFIER = "internal.kpt.dev/upstream-identifier"

@@ -8,11 +8,11 @@ result.
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from inkube.client import Object
 from inkube.controllers.porch.files import documents, functions, kptfile
 from inkube.controllers.porch.files.documents import Document, Files, Unreadable
 from inkube.controllers.porch.files.functions.base import Failed, Result
 from inkube.controllers.porch.files.kptfile import Kptfile
-from inkube.schemas.objects import Object
 
 MOST_FUNCTIONS = 200
 SAVE = "kpt.dev/save-on-render-failure"

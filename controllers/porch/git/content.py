@@ -27,7 +27,6 @@ from dulwich.protocol import ZERO_SHA
 from dulwich.refs import Ref
 from dulwich.repo import BaseRepo, Repo
 
-from inkube.controllers.checks import OutsideError, Unavailable
 from inkube.controllers.provisioning import (
     MAX_BYTES,
     MAX_FILES,
@@ -36,6 +35,7 @@ from inkube.controllers.provisioning import (
     TooMuch,
     allowances,
 )
+from inkube.kinds import OutsideError, Unavailable
 
 HEADS, TAGS = "refs/heads/", "refs/tags/"
 Refs = dict[str, str]

@@ -18,7 +18,7 @@ from typing import TypeVar
 from dulwich.client import Urllib3HttpGitClient
 from dulwich.repo import BaseRepo, MemoryRepo, Repo
 
-from inkube.controllers.client import Client
+from inkube.client import Client, Object
 from inkube.controllers.porch.git import content, layout
 from inkube.controllers.porch.git.content import LocalRepository, RemoteRepository, Store
 from inkube.controllers.porch.git.layout import Layout
@@ -32,8 +32,7 @@ from inkube.controllers.provisioning import (
     outside,
     urls,
 )
-from inkube.schemas.objects import Object
-from inkube.schemas.status import StatusError
+from inkube.kinds import StatusError
 
 T = TypeVar("T")
 MAX_DEPOTS = 128

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from inkube.client import Object
 from inkube.controllers.porch.files import kptfile
 from inkube.controllers.porch.files.documents import Unreadable
 from inkube.controllers.porch.files.kptfile import Kptfile
 from inkube.controllers.porch.git import layout
 from inkube.controllers.porch.git.content import HEADS, TAGS, Head, Refs, Store
 from inkube.controllers.porch.git.layout import Layout
-from inkube.schemas import meta
-from inkube.schemas.objects import Object
+from inkube.formats import format_time
 
 logger = logging.getLogger(__name__)
 MAX_REVISIONS = 50_000
@@ -193,4 +193,4 @@ def _packages(store: Store, tree: bytes, path: str) -> Iterator[str]:
 
 
 def _time(head: Head) -> str:
-    return meta.format_time(datetime.fromtimestamp(head.seconds, UTC))
+    return format_time(datetime.fromtimestamp(head.seconds, UTC))

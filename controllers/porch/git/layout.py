@@ -5,8 +5,8 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from inkube.client import Object
 from inkube.controllers.porch.git.content import HEADS, TAGS
-from inkube.schemas.objects import Object
 
 DRAFT, PROPOSED = "Draft", "Proposed"
 PUBLISHED, DELETION_PROPOSED = "Published", "DeletionProposed"

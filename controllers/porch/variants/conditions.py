@@ -7,13 +7,20 @@ causes.
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, TypeVar
 
-from inkube.controllers.checks import Finding, Invalid, Problem, check, status
-from inkube.controllers.environment import Environment
-from inkube.controllers.kinds import KindModule
-from inkube.controllers.manager import Controller
-from inkube.schemas.models import Resource
-from inkube.schemas.objects import Object, same
-from inkube.schemas.status import StatusError
+from inkube.client import Object
+from inkube.formats import same
+from inkube.kinds import (
+    Controller,
+    Environment,
+    Finding,
+    Invalid,
+    KindModule,
+    Problem,
+    Resource,
+    StatusError,
+    check,
+    conditions,
+)
 
 R = TypeVar("R", bound=Resource)
 
@@ -45,7 +52,7 @@ async def write(
 ) -> None:
     """Write the conditions and members of a status that changed."""
     meta, observed = obj["metadata"], obj.get("status") or {}
-    made: Object = {**members, "conditions": status.conditions(obj, findings, env.clock.now())}
+    made: Object = {**members, "conditions": conditions(obj, findings, env.clock.now())}
     changed = {name: value for name, value in made.items() if not same(observed.get(name), value)}
     if not changed:
         return

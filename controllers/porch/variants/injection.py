@@ -4,13 +4,11 @@ namespace."""
 from collections.abc import Sequence
 from typing import Any
 
-from inkube.controllers.client import Client
+from inkube.client import Client, Object
 from inkube.controllers.porch.files import documents, kptfile
 from inkube.controllers.porch.files.documents import Document, Files
-from inkube.schemas.builtin import resources
-from inkube.schemas.meta import split_api_version
-from inkube.schemas.objects import Object
-from inkube.schemas.status import StatusError
+from inkube.formats import resources, split_api_version
+from inkube.kinds import StatusError
 
 POINT = "kpt.dev/config-injection"
 INJECTED_ANNOTATION = "kpt.dev/injected-resource"

@@ -4,12 +4,7 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from inkube.controllers.checks import Finding
-from inkube.controllers.client import Selection
-from inkube.controllers.environment import Environment
-from inkube.controllers.informer import Change, Key
-from inkube.controllers.kinds import KindModule
-from inkube.controllers.manager import Controller, Result, Watch
+from inkube.client import Object, Selection
 from inkube.controllers.porch import revisions, storedobjects
 from inkube.controllers.porch.types import (
     CONFIG,
@@ -20,10 +15,18 @@ from inkube.controllers.porch.types import (
     Repository,
 )
 from inkube.controllers.porch.variants import conditions, injection, variants
-from inkube.schemas import cel, selectors
-from inkube.schemas.meta import controller_reference
-from inkube.schemas.objects import Object, same
-from inkube.schemas.status import StatusError
+from inkube.formats import cel, controller_reference, same, selectors
+from inkube.kinds import (
+    Change,
+    Controller,
+    Environment,
+    Finding,
+    Key,
+    KindModule,
+    Result,
+    StatusError,
+    Watch,
+)
 
 LABEL = "config.porch.kpt.dev/packagevariantset"
 _LONGEST = 63

@@ -8,11 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from inkube.controllers.checks import Finding
-from inkube.controllers.environment import Environment
-from inkube.controllers.informer import Change, Key
-from inkube.controllers.kinds import KindModule
-from inkube.controllers.manager import Controller, Result, Watch
+from inkube.client import Object
 from inkube.controllers.porch import revisions, storedobjects
 from inkube.controllers.porch.files import documents, kptfile, packages
 from inkube.controllers.porch.files.documents import Files
@@ -25,9 +21,18 @@ from inkube.controllers.porch.types import (
     PackageVariant,
 )
 from inkube.controllers.porch.variants import conditions, injection
-from inkube.schemas.meta import controller_reference
-from inkube.schemas.objects import Object
-from inkube.schemas.status import StatusError
+from inkube.formats import controller_reference
+from inkube.kinds import (
+    Change,
+    Controller,
+    Environment,
+    Finding,
+    Key,
+    KindModule,
+    Result,
+    StatusError,
+    Watch,
+)
 
 FINALIZER = "config.porch.kpt.dev/packagevariants"
 WORKSPACE = "packagevariant-"

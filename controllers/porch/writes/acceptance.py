@@ -9,8 +9,8 @@ from inkube.controllers.porch.files.render import RenderResult
 from inkube.controllers.porch.git.depots import Depots
 from inkube.controllers.porch.options import Options
 from inkube.controllers.porch.refusals import Refusals
-from inkube.schemas import fielderrors
-from inkube.schemas.status import StatusError
+from inkube.formats import fielderrors
+from inkube.kinds import StatusError
 
 _RENDER_FAILED = "error rendering package in kpt function pipeline. "
 _NOT_PUSHED = (

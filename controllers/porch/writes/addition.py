@@ -6,7 +6,7 @@ a task are the same as in a create.
 
 from dataclasses import dataclass
 
-from inkube.controllers.environment import Environment
+from inkube.client import Object
 from inkube.controllers.porch import revisions, storedobjects, troubles
 from inkube.controllers.porch.files.documents import Files
 from inkube.controllers.porch.git.depots import Depot, Depots
@@ -14,8 +14,7 @@ from inkube.controllers.porch.refusals import Refusals
 from inkube.controllers.porch.writes.acceptance import Acceptance
 from inkube.controllers.porch.writes.origin import Origin
 from inkube.controllers.porch.writes.tasks import LINES, Tasks, only_new
-from inkube.controllers.transactions import Write
-from inkube.schemas.objects import Object
+from inkube.kinds import Environment, Write
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from inkube.controllers.environment import Environment
+from inkube.client import Object
 from inkube.controllers.porch import revisions, storedobjects, troubles
 from inkube.controllers.porch.files import kptfile
 from inkube.controllers.porch.files.documents import Files
@@ -22,9 +22,8 @@ from inkube.controllers.porch.writes.acceptance import Acceptance
 from inkube.controllers.porch.writes.origin import Origin
 from inkube.controllers.porch.writes.readiness import Readiness
 from inkube.controllers.porch.writes.tasks import LINES, Tasks, only_new
-from inkube.controllers.transactions import Write
-from inkube.schemas import fielderrors
-from inkube.schemas.objects import Object
+from inkube.formats import fielderrors
+from inkube.kinds import Environment, Write
 
 _UNBORN = "0" * 40
 """The commit in the response to a dry run."""

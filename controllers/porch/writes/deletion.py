@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 
-from inkube.controllers.environment import Environment
+from inkube.client import Object
 from inkube.controllers.porch import refusals, revisions, storedobjects
 from inkube.controllers.porch.git import commits
 from inkube.controllers.porch.git.content import Refs, Update
@@ -18,11 +18,7 @@ from inkube.controllers.porch.git.depots import Depot, Depots
 from inkube.controllers.porch.git.layout import FINAL, PLACEHOLDER, PUBLISHED
 from inkube.controllers.porch.refusals import Refusals
 from inkube.controllers.porch.writes.origin import Origin
-from inkube.controllers.records import Record
-from inkube.controllers.transactions import Write
-from inkube.schemas import status
-from inkube.schemas.objects import Object
-from inkube.schemas.status import StatusError
+from inkube.kinds import Environment, Record, StatusError, Write, status
 
 
 class Deletion:

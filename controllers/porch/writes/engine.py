@@ -9,8 +9,6 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from inkube.controllers.environment import Environment
-from inkube.controllers.locks import Busy, Locks
 from inkube.controllers.porch import refusals
 from inkube.controllers.porch.git.depots import Depots
 from inkube.controllers.porch.options import Options
@@ -24,7 +22,7 @@ from inkube.controllers.porch.writes.origin import Origin
 from inkube.controllers.porch.writes.publication import Publication
 from inkube.controllers.porch.writes.readiness import Readiness
 from inkube.controllers.porch.writes.resources import Resources
-from inkube.controllers.transactions import Write
+from inkube.kinds import Busy, Environment, Locks, Write
 
 
 class Engine:

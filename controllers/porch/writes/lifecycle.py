@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 
-from inkube.controllers.environment import Environment
+from inkube.client import Object
 from inkube.controllers.porch import revisions, storedobjects
 from inkube.controllers.porch.files import kptfile
 from inkube.controllers.porch.git.content import Update
@@ -28,9 +28,8 @@ from inkube.controllers.porch.writes.addition import Addition
 from inkube.controllers.porch.writes.origin import Origin
 from inkube.controllers.porch.writes.publication import Publication
 from inkube.controllers.porch.writes.tasks import read
-from inkube.controllers.transactions import Write
-from inkube.schemas import status
-from inkube.schemas.objects import Object, same
+from inkube.formats import same
+from inkube.kinds import Environment, Write, status
 
 
 class Lifecycle:

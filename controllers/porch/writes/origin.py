@@ -9,8 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 
-from inkube.controllers.environment import Environment
-from inkube.controllers.locks import Locks
+from inkube.client import Object
 from inkube.controllers.porch import refusals, revisions, troubles
 from inkube.controllers.porch import sync as syncing
 from inkube.controllers.porch.files.documents import Files
@@ -19,10 +18,7 @@ from inkube.controllers.porch.git.content import PushRejected, RefMoved, Refs, U
 from inkube.controllers.porch.git.depots import Depot, Depots
 from inkube.controllers.porch.refusals import Refusals
 from inkube.controllers.porch.writes import readiness
-from inkube.controllers.transactions import Write
-from inkube.schemas import status
-from inkube.schemas.objects import Object
-from inkube.schemas.status import StatusError
+from inkube.kinds import Environment, Locks, StatusError, Write, status
 
 logger = logging.getLogger(__name__)
 

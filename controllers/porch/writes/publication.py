@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from inkube.controllers.environment import Environment
+from inkube.client import Object
 from inkube.controllers.porch import refusals, revisions, storedobjects
 from inkube.controllers.porch.git import commits, layout
 from inkube.controllers.porch.git.content import RefMoved, Refs, Update
@@ -17,10 +17,8 @@ from inkube.controllers.porch.git.depots import Depot, Depots
 from inkube.controllers.porch.git.layout import PLACEHOLDER, PROPOSED, PUBLISHED
 from inkube.controllers.porch.options import Options
 from inkube.controllers.porch.writes.origin import Origin
-from inkube.controllers.records import Record
-from inkube.controllers.transactions import Write
-from inkube.schemas import fielderrors, meta
-from inkube.schemas.objects import Object
+from inkube.formats import fielderrors, format_time
+from inkube.kinds import Environment, Record, Write
 
 TRIES = 3
 """The number of attempts to push, if main moves."""
@@ -134,7 +132,7 @@ def _publish(write: Write, env: Environment, depot: Depot, obj: Object, edition:
     spec, observed = obj["spec"], obj["status"]
     spec["revision"] = edition.number
     observed["publishedBy"] = write.user
-    observed["publishTimestamp"] = meta.format_time(env.clock.now())
+    observed["publishTimestamp"] = format_time(env.clock.now())
     tag = depot.layout.ref_name(depot.layout.tag(spec["packageName"], edition.number))
     revisions.place(obj, depot, tag, edition.commit)
     revisions.settle(obj)

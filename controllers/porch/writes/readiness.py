@@ -6,12 +6,11 @@ ended.
 
 import asyncio
 
-from inkube.controllers.environment import Environment
+from inkube.client import Object
 from inkube.controllers.porch import storedobjects
 from inkube.controllers.porch.refusals import Refusals
-from inkube.controllers.transactions import Write
-from inkube.schemas import fielderrors, status
-from inkube.schemas.objects import Object
+from inkube.formats import fielderrors
+from inkube.kinds import Environment, Write, status
 
 FIRST_SYNC = 10.0
 """The maximum time in seconds that a create waits for the first sync of its Repository."""

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from inkube.controllers.environment import Environment
+from inkube.client import Object
 from inkube.controllers.porch import revisions, storedobjects, troubles
 from inkube.controllers.porch.files import comments
 from inkube.controllers.porch.files.documents import Files
@@ -24,10 +24,8 @@ from inkube.controllers.porch.writes.origin import Origin
 from inkube.controllers.porch.writes.readiness import Readiness
 from inkube.controllers.porch.writes.tasks import read, read_all
 from inkube.controllers.provisioning import TooMuch
-from inkube.controllers.transactions import Write
-from inkube.schemas import fielderrors, status
-from inkube.schemas.objects import Object, same
-from inkube.schemas.status import StatusError
+from inkube.formats import fielderrors, same
+from inkube.kinds import Environment, StatusError, Write, status
 
 _METADATA_MEMBERS = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 _MEMBERS = ("packageName", "workspaceName", "revision", "repository")

@@ -6,8 +6,7 @@ operations run in the threads of `depots`.
 
 from typing import NamedTuple
 
-from inkube.controllers.checks import OutsideError
-from inkube.controllers.client import Client
+from inkube.client import Client, Object
 from inkube.controllers.porch import revisions, storedobjects
 from inkube.controllers.porch.files import merge, packages
 from inkube.controllers.porch.files.documents import Files, Unreadable
@@ -27,10 +26,8 @@ from inkube.controllers.porch.git.depots import Depot, Depots, SecretMissing, Se
 from inkube.controllers.porch.git.layout import PUBLISHED
 from inkube.controllers.porch.refusals import Refusals
 from inkube.controllers.provisioning import NotAuthorized, RepositoryNotFound, TooMuch
-from inkube.schemas import fielderrors
-from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.objects import Object
-from inkube.schemas.status import StatusError
+from inkube.formats import fielderrors
+from inkube.kinds import FieldError, OutsideError, StatusError
 
 LINES = {
     "init": "Creating new empty revision",

@@ -7,16 +7,14 @@ of resources to export, so pushes and migrations do nothing.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from inkube.controllers.checks import Run
-from inkube.controllers.client import Object
-from inkube.controllers.informer import Key
+from inkube.client import Object
 from inkube.controllers.provisioning import manifests, places
 from inkube.controllers.provisioning.jobs.types import JobSpec, ResourceReference
 from inkube.controllers.provisioning.manifests import KINDS, DeclaredResource, FileProblem
 from inkube.controllers.provisioning.outside.contents import Edit, File, Tree
 from inkube.controllers.provisioning.pulls import PullResult, Pulls
 from inkube.controllers.provisioning.types import Repository
-from inkube.controllers.work import Progress
+from inkube.kinds import Key, Progress, Run
 
 SUCCESS_MESSAGE = "completed successfully"
 MOST_ERRORS = 20

@@ -6,12 +6,7 @@ is removed after a while.
 
 from datetime import datetime
 
-from inkube.controllers.checks import OutsideError, Run
-from inkube.controllers.client import Object, Selection
-from inkube.controllers.environment import Environment
-from inkube.controllers.informer import Key
-from inkube.controllers.kinds import KindModule
-from inkube.controllers.manager import Controller, Result, Watch
+from inkube.client import Object, Selection
 from inkube.controllers.provisioning.jobs import actions, sync
 from inkube.controllers.provisioning.jobs import rules as job_rules
 from inkube.controllers.provisioning.jobs.actions import Outcome
@@ -29,8 +24,19 @@ from inkube.controllers.provisioning.places import REFUSALS
 from inkube.controllers.provisioning.pulls import Pulls
 from inkube.controllers.provisioning.repository_checks import CredentialsMissing
 from inkube.controllers.provisioning.types import GROUP, VERSION, Repository
-from inkube.controllers.work import Progress, Work
-from inkube.schemas.status import StatusError
+from inkube.kinds import (
+    Controller,
+    Environment,
+    Key,
+    KindModule,
+    OutsideError,
+    Progress,
+    Result,
+    Run,
+    StatusError,
+    Watch,
+    Work,
+)
 
 OWNER = "inkube"
 

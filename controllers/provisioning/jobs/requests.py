@@ -5,15 +5,12 @@ import re
 from datetime import datetime, timedelta
 from typing import Any
 
-from inkube.controllers.client import Object, Selection
-from inkube.controllers.endpoints import Question, Reply, Subresource
-from inkube.controllers.environment import Environment
-from inkube.controllers.informer import Key
+from inkube import kinds
+from inkube.client import Object, Selection
 from inkube.controllers.provisioning.jobs import sync
 from inkube.controllers.provisioning.jobs.types import OF_THE_DEAD, ORIGINAL_UID, HistoricJob, Job
 from inkube.controllers.provisioning.types import GROUP, Repository
-from inkube.schemas import models, status
-from inkube.schemas.status import Reason, StatusError
+from inkube.kinds import Environment, Key, Question, Reason, Reply, StatusError, Subresource, status
 
 RECENT = timedelta(minutes=10)
 FORBIDDEN = "write operations are not allowed for this repository"
@@ -69,8 +66,8 @@ def _spec(question: Question) -> Object:
     if action == "pull":
         found.setdefault("pull", {})
     try:
-        models.parse(Job, {"metadata": {}, "spec": found})
-    except models.Unreadable as error:
+        kinds.parse(Job, {"metadata": {}, "spec": found})
+    except kinds.Unreadable as error:
         raise unreadable from error
     return found
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from inkube.controllers.checks import Invalid, Problem, Required, TooMany, validator
 from inkube.controllers.provisioning.jobs.types import ACTIONS, Job, ResourceReference
 from inkube.controllers.provisioning.outside import urls
+from inkube.kinds import Invalid, Problem, Required, TooMany, validator
 
 MAX_ITEMS = 100
 """The maximum number of paths or resources in one job."""

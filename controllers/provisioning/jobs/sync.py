@@ -8,11 +8,7 @@ interval if the branch has moved.
 
 from typing import Any
 
-from inkube.controllers.checks import Finding, OutsideError, Run, status
-from inkube.controllers.client import Object
-from inkube.controllers.environment import Environment
-from inkube.controllers.informer import Change, Key
-from inkube.controllers.manager import Controller, Result, Watch
+from inkube.client import Object
 from inkube.controllers.provisioning import places, quotas
 from inkube.controllers.provisioning.jobs.types import REPOSITORY, Job
 from inkube.controllers.provisioning.options import Options
@@ -24,8 +20,21 @@ from inkube.controllers.provisioning.repository_checks import (
     session_of,
 )
 from inkube.controllers.provisioning.types import GROUP, VERSION, Repository
-from inkube.controllers.work import FINAL
-from inkube.schemas.status import Reason, StatusError
+from inkube.kinds import (
+    FINAL,
+    Change,
+    Controller,
+    Environment,
+    Finding,
+    Key,
+    OutsideError,
+    Reason,
+    Result,
+    Run,
+    StatusError,
+    Watch,
+    conditions,
+)
 
 UNHEALTHY = "Repository is unhealthy"
 _LABEL = 63
@@ -182,8 +191,8 @@ async def report(
         if stats is not None:
             quota = quotas.of_resources(stats, most_resources)
             findings = [quota, _finding(sync, quota)]
-        conditions = status.conditions(obj, findings, env.clock.now())
-        patch.append({"op": "add", "path": "/status/conditions", "value": conditions})
+        changed = conditions(obj, findings, env.clock.now())
+        patch.append({"op": "add", "path": "/status/conditions", "value": changed})
     if stats is not None:
         patch.append({"op": "add", "path": "/status/stats", "value": stats})
     await env.client.patch(

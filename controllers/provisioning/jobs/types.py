@@ -3,8 +3,7 @@
 from pydantic import Field
 
 from inkube.controllers.provisioning.types import BETA, GROUP, VERSION
-from inkube.schemas.definitions import Column
-from inkube.schemas.models import Model, Resource, Status
+from inkube.kinds import Column, Model, Resource, Status
 
 ACTIONS = (
     "pull", "push", "pr", "migrate", "delete", "move", "fixFolderMetadata", "releaseResources",

@@ -30,8 +30,6 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.util.connection import create_connection
 
-from inkube.controllers.checks import Unavailable, Unreachable
-from inkube.controllers.environment import Memo
 from inkube.controllers.provisioning.outside import allowances, urls
 from inkube.controllers.provisioning.outside.contents import (
     MAX_BYTES,
@@ -52,6 +50,7 @@ from inkube.controllers.provisioning.outside.hosts import (
     refusal,
 )
 from inkube.controllers.provisioning.outside.ssrf import Guard
+from inkube.kinds import Memo, Unavailable, Unreachable
 
 T = TypeVar("T")
 

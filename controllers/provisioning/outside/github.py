@@ -10,7 +10,6 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from inkube.controllers.environment import Memo
 from inkube.controllers.provisioning import outside
 from inkube.controllers.provisioning.outside import rest, urls
 from inkube.controllers.provisioning.outside.contents import Commit
@@ -26,6 +25,7 @@ from inkube.controllers.provisioning.outside.hosts import (
     Target,
 )
 from inkube.controllers.provisioning.outside.rest import RestClient, RestResponse
+from inkube.kinds import Memo
 
 PAGES = 30
 """The maximum number of pages of repositories of an installation, with 100 repositories each."""

@@ -9,11 +9,11 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from inkube.controllers.environment import Memo
 from inkube.controllers.provisioning.outside import rest, urls
 from inkube.controllers.provisioning.outside.contents import Commit
 from inkube.controllers.provisioning.outside.hosts import RepositoryNotFound, Target
 from inkube.controllers.provisioning.outside.rest import RestClient, RestResponse
+from inkube.kinds import Memo
 
 DEVELOPER = 30
 """The minimum access level that can push."""

@@ -11,9 +11,9 @@ from datetime import datetime
 from http import HTTPStatus
 from typing import Protocol, runtime_checkable
 
-from inkube.controllers.checks import Unavailable
 from inkube.controllers.provisioning.outside import urls
 from inkube.controllers.provisioning.outside.contents import Commit
+from inkube.kinds import Unavailable
 
 GITHUB = "github.com"
 REQUIRED_PERMISSIONS = {

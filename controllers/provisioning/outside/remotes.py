@@ -4,7 +4,6 @@ real system."""
 from collections.abc import Callable
 from dataclasses import replace
 
-from inkube.controllers.checks import Unreachable
 from inkube.controllers.provisioning import outside
 from inkube.controllers.provisioning.outside import urls, world_sessions
 from inkube.controllers.provisioning.outside.contents import Contents
@@ -20,6 +19,7 @@ from inkube.controllers.provisioning.outside.hosts import (
 )
 from inkube.controllers.provisioning.outside.world import World
 from inkube.controllers.provisioning.outside.world_sessions import WorldSession
+from inkube.kinds import Unreachable
 
 
 class Remotes:

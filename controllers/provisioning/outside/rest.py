@@ -17,11 +17,10 @@ from urllib.parse import urljoin, urlsplit
 
 import aiohttp
 
-from inkube.controllers.checks import OutsideError, Unavailable, Unreachable
 from inkube.controllers.provisioning.outside import urls
 from inkube.controllers.provisioning.outside.hosts import NotAuthorized, RepositoryNotFound, refusal
 from inkube.controllers.provisioning.outside.ssrf import Guard, GuardedResolver, refuse_literal
-from inkube.schemas.clock import Clock
+from inkube.kinds import Clock, OutsideError, Unavailable, Unreachable
 
 T = TypeVar("T")
 MAX_CACHED = 1024

@@ -12,7 +12,7 @@ from typing import Any
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 
-from inkube.controllers.checks import Unreachable
+from inkube.kinds import Unreachable
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 

@@ -1,12 +1,12 @@
 """The outside systems of one server, opened by the first request to them and closed once."""
 
-from inkube.controllers.client import Client
+from inkube.client import Client
 from inkube.controllers.provisioning import outside
 from inkube.controllers.provisioning.options import BITBUCKET_API, GITHUB_API, OutsideOptions
 from inkube.controllers.provisioning.outside.remotes import Remotes
 from inkube.controllers.provisioning.outside.ssrf import Guard
 from inkube.controllers.provisioning.outside.world import World
-from inkube.schemas.clock import Clock
+from inkube.kinds import Clock
 
 
 class Systems:

@@ -7,19 +7,17 @@ check. Commits and tokens are kept in memory as long as the server runs.
 import secrets
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from inkube.controllers.checks import Unreachable
-from inkube.controllers.client import Client
+from inkube import kinds
+from inkube.client import Client, Object
 from inkube.controllers.provisioning.outside import urls
 from inkube.controllers.provisioning.outside.contents import Commit, Edit
 from inkube.controllers.provisioning.outside.hosts import NotAuthorized, refusal
 from inkube.controllers.provisioning.outside.world_types import GitHost, GitHubApp, RegisteredHook
-from inkube.schemas import models
-from inkube.schemas.clock import Clock
-from inkube.schemas.objects import Object
-from inkube.schemas.status import Reason, StatusError
+from inkube.kinds import Clock, Reason, StatusError, Unreachable
 
+R = TypeVar("R", bound=kinds.Resource)
 BRANCHES = 1_000
 TOKENS = 10_000
 TOKEN_SECONDS = 3600.0
@@ -122,8 +120,8 @@ class World:
         """Change the webhooks in the status of a host."""
 
         def change_hooks(obj: Object) -> None:
-            before = models.parse(GitHost, obj).status.webhooks or []
-            hooks = [models.dump(each) for each in change(list(before))]
+            before = kinds.parse(GitHost, obj).status.webhooks or []
+            hooks = [kinds.dump(each) for each in change(list(before))]
             obj["status"] = {**(obj.get("status") or {}), "webhooks": hooks}
 
         await self._update(host, change_hooks, subresource="status")
@@ -134,11 +132,11 @@ class World:
         """Change the files of a repository by an update of its GitHost."""
 
         def change_files(obj: Object) -> None:
-            spec = models.parse(GitHost, obj).spec
+            spec = kinds.parse(GitHost, obj).spec
             for repository in spec.repositories:
                 if urls.normalised(repository.path.strip("/")) == path:
                     repository.change(branch, edits, base)
-            obj["spec"]["repositories"] = [models.dump(each) for each in spec.repositories]
+            obj["spec"]["repositories"] = [kinds.dump(each) for each in spec.repositories]
 
         await self._update(host, change_files)
 
@@ -158,12 +156,12 @@ class World:
                 continue
             return
 
-    async def _find(self, model: type[models.R], name: str) -> "models.R | None":
+    async def _find(self, model: type[R], name: str) -> "R | None":
         if not name:
             return None
         try:
-            return models.parse(model, await self._client.get(model.gvr, name))
-        except models.Unreadable as error:
+            return kinds.parse(model, await self._client.get(model.gvr, name))
+        except kinds.Unreadable as error:
             raise Unreachable(name, f"the world's {name} cannot be understood") from error
         except StatusError as error:
             if error.code in (400, 404):

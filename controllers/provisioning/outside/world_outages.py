@@ -5,9 +5,8 @@
 
 from typing import Any
 
-from inkube.controllers.environment import Environment
-from inkube.controllers.manager import Result
 from inkube.controllers.provisioning.outside.world_types import GitHost
+from inkube.kinds import Environment, Result
 
 
 async def heal(host: GitHost, env: Environment) -> Result | None:

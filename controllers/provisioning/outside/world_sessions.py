@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from http import HTTPStatus
 
-from inkube.controllers.environment import Memo
 from inkube.controllers.provisioning import outside
 from inkube.controllers.provisioning.outside import urls
 from inkube.controllers.provisioning.outside.contents import Branch, Commit, Edit, RefNotFound, Tree
@@ -29,6 +28,7 @@ from inkube.controllers.provisioning.outside.world_types import (
     HostedRepository,
     RegisteredHook,
 )
+from inkube.kinds import Memo
 
 
 async def repository(world: World, target: Target) -> "WorldSession | None":

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from inkube.controllers.provisioning.outside.contents import Edit, File, Tree, digest
 from inkube.controllers.provisioning.outside.hosts import REQUIRED_PERMISSIONS
-from inkube.schemas.models import Model, Resource, Status
+from inkube.kinds import Model, Resource, Status
 
 GROUP = "world.inkube.dev"
 

@@ -5,13 +5,11 @@ Follows pkg/controller/certificates/rootcacertpublisher.
 
 from collections.abc import Callable, Iterator
 
-from inkube.controllers.client import Object
+from inkube.client import Object
 from inkube.controllers.core import NAMESPACES, accounts
-from inkube.controllers.informer import Change, Key
-from inkube.controllers.manager import Controller, Watch
 from inkube.controllers.workloads import writes
 from inkube.controllers.workloads.cluster import Cluster
-from inkube.schemas.status import Reason, StatusError
+from inkube.kinds import Change, Controller, Key, Reason, StatusError, Watch
 
 CONFIG_MAPS = "v1/configmaps"
 _ROOT = "kube-root-ca.crt"

@@ -3,12 +3,11 @@
 Users approve the requests. Follows pkg/controller/certificates/signer/signer.go.
 """
 
-from inkube.controllers.client import Object
-from inkube.controllers.informer import Key
-from inkube.controllers.manager import Controller, Watch
+from inkube.client import GVR, Object
 from inkube.controllers.workloads import templates, writes
 from inkube.controllers.workloads.cluster import Cluster
-from inkube.schemas.meta import GVR, format_time
+from inkube.formats import format_time
+from inkube.kinds import Controller, Key, Watch
 
 NAME = "certificatesigningrequest-signing-controller"
 REQUESTS = str(GVR("certificates.k8s.io", "v1", "certificatesigningrequests"))

@@ -6,12 +6,11 @@ Follows pkg/controller/serviceaccount/tokens_controller.go.
 import base64
 from collections.abc import Iterator
 
-from inkube.controllers.client import Object
+from inkube.client import Object
 from inkube.controllers.core import ACCOUNTS
-from inkube.controllers.informer import Change, Key
-from inkube.controllers.manager import Controller, Watch
 from inkube.controllers.workloads import pods, templates, writes
 from inkube.controllers.workloads.cluster import Cluster
+from inkube.kinds import Change, Controller, Key, Watch
 
 NAME = "serviceaccount-token-controller"
 SECRETS = "v1/secrets"

@@ -7,9 +7,7 @@ pod. In this order, every pod is counted exactly once. Follows pkg/controller/jo
 import asyncio
 from collections.abc import Iterator
 
-from inkube.controllers.client import Object
-from inkube.controllers.informer import Change, Key
-from inkube.controllers.manager import Controller, Result, Watch
+from inkube.client import Object
 from inkube.controllers.workloads import pods, templates, writes
 from inkube.controllers.workloads.claims import (
     Claims,
@@ -21,8 +19,8 @@ from inkube.controllers.workloads.claims import (
 from inkube.controllers.workloads.cluster import PODS, Cluster
 from inkube.controllers.workloads.jobs import indexes, policies, state
 from inkube.controllers.workloads.jobs.state import FINAL, FINALIZER, EndCondition, State
-from inkube.schemas.meta import format_time
-from inkube.schemas.status import StatusError
+from inkube.formats import format_time
+from inkube.kinds import Change, Controller, Key, Result, StatusError, Watch
 
 NAME = "job-controller"
 JOBS = "batch/v1/jobs"

@@ -5,12 +5,11 @@ Follows pkg/controller/ttlafterfinished.
 
 from datetime import timedelta
 
-from inkube.controllers.informer import Key
-from inkube.controllers.manager import Controller, Result, Watch
 from inkube.controllers.workloads import pods, writes
 from inkube.controllers.workloads.cluster import Cluster
 from inkube.controllers.workloads.jobs import state
 from inkube.controllers.workloads.jobs.controller import JOBS
+from inkube.kinds import Controller, Key, Result, Watch
 
 NAME = "ttl-after-finished-controller"
 

@@ -5,7 +5,7 @@ Follows pkg/controller/job/indexed_job_utils.go.
 
 from collections.abc import Iterable
 
-from inkube.controllers.client import Object
+from inkube.client import Object
 
 INDEX = "batch.kubernetes.io/job-completion-index"
 FAILURES = "batch.kubernetes.io/job-index-failure-count"

@@ -5,7 +5,7 @@ Follows pkg/controller/job/pod_failure_policy.go and success_policy.go.
 
 from typing import NamedTuple
 
-from inkube.controllers.client import Object
+from inkube.client import Object
 from inkube.controllers.workloads import pods
 from inkube.controllers.workloads.jobs import indexes
 

@@ -5,10 +5,10 @@ Follows syncJob of pkg/controller/job/job_controller.go.
 
 from datetime import datetime, timedelta
 
-from inkube.controllers.client import Object
+from inkube.client import Object
 from inkube.controllers.workloads import pods
 from inkube.controllers.workloads.jobs import indexes, policies
-from inkube.controllers.workqueue import Backoff
+from inkube.kinds import Backoff
 
 FINALIZER = "batch.kubernetes.io/job-tracking"
 RETRY = Backoff(first=10.0, longest=600.0)

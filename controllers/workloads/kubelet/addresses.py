@@ -4,8 +4,8 @@ from collections import deque
 from collections.abc import Iterable
 from ipaddress import IPv4Network
 
-from inkube.controllers.client import Object
-from inkube.controllers.informer import Change
+from inkube.client import Object
+from inkube.kinds import Change
 
 PODS = IPv4Network("10.244.0.0/16")
 NODES = IPv4Network("172.18.0.0/16")

@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-from inkube.controllers.client import Object
+from inkube.client import Object
 from inkube.controllers.workloads.cluster import Cluster
 from inkube.controllers.workloads.kubelet.files import Files, Process
 from inkube.controllers.workloads.kubelet.logbook import Line
-from inkube.schemas.golang import gotime, regexp
+from inkube.formats import gotime, regexp
 
 GROUP = "kwok.x-k8s.io/v1alpha1"
 SCRIPTS = "workloads.inkube.dev/v1/scripts"

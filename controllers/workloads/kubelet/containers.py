@@ -12,8 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from inkube.controllers.client import Object
-from inkube.controllers.informer import Change, Key
+from inkube.client import Object
 from inkube.controllers.workloads import pods
 from inkube.controllers.workloads.cluster import PODS, Cluster
 from inkube.controllers.workloads.kubelet import answers, files, local
@@ -21,7 +20,7 @@ from inkube.controllers.workloads.kubelet.answers import Answers
 from inkube.controllers.workloads.kubelet.files import Files
 from inkube.controllers.workloads.kubelet.functions import ContainerRun, Functions
 from inkube.controllers.workloads.kubelet.logbook import LogBook
-from inkube.schemas import status
+from inkube.kinds import Change, Key, status
 
 NOT_FOUND = 127
 """The exit code of a shell for an unknown command."""

@@ -21,9 +21,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from inkube.controllers.client import Client, Object
-from inkube.controllers.informer import Change, Key
-from inkube.controllers.manager import Controller, Result, Watch
+from inkube.client import Client, Object
 from inkube.controllers.workloads import pods
 from inkube.controllers.workloads.cluster import PODS, Cluster
 from inkube.controllers.workloads.kubelet import files as simple_files
@@ -32,9 +30,8 @@ from inkube.controllers.workloads.kubelet.files import Files
 from inkube.controllers.workloads.kubelet.logbook import LogBook
 from inkube.controllers.workloads.stages.engine import delete_now
 from inkube.controllers.workloads.stages.native import Native
-from inkube.schemas import meta
-from inkube.schemas.clock import Clock
-from inkube.schemas.status import StatusError
+from inkube.formats import format_time
+from inkube.kinds import Change, Clock, Controller, Key, Result, StatusError, Watch
 
 EXIT_SIGKILL, EXIT_SIGTERM = 137, 143
 INPUT_QUEUE_SIZE = 64
@@ -247,7 +244,7 @@ class ContainerRun:
         return {
             "exitCode": self.exit_code,
             "reason": reason,
-            "finishedAt": meta.format_time(self.ended),
+            "finishedAt": format_time(self.ended),
         }
 
 
@@ -389,9 +386,7 @@ class Functions:
         """Write the ends of containers to the status, and restart the containers that are due."""
         runs = self._pods.get(pod["metadata"]["uid"])
         if runs is None:  # an earlier server ran it
-            await self._set_status(
-                pod, _lost_status(pod, meta.format_time(self._cluster.clock.now()))
-            )
+            await self._set_status(pod, _lost_status(pod, format_time(self._cluster.clock.now())))
             return None
         told = self._status_patch(pod, runs)
         if told is not None:
@@ -432,7 +427,7 @@ class Functions:
             statuses.append(one)
         if not changed:
             return None
-        now = meta.format_time(self._cluster.clock.now())
+        now = format_time(self._cluster.clock.now())
         why = {"status": "False", "reason": "ContainersNotReady", "lastTransitionTime": now}
         conditions = [{"type": kind, **why} for kind in ("Ready", "ContainersReady")]
         return {"containerStatuses": statuses, "conditions": conditions}
@@ -455,7 +450,7 @@ class Functions:
         told = self._status_patch(pod, runs) if pods.phase(pod) == "Running" else None
         if told is not None:
             finished = restarts.finished(
-                pod, told["containerStatuses"], meta.format_time(self._cluster.clock.now())
+                pod, told["containerStatuses"], format_time(self._cluster.clock.now())
             )
             await self._set_status(pod, finished)
         await delete_now(self._client, PODS, pod)

@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from inkube.controllers.client import Object
-from inkube.controllers.informer import Change, Key
-from inkube.controllers.manager import Controller, Watch
+from inkube.client import GVR, Object
 from inkube.controllers.workloads import pods
 from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
 from inkube.controllers.workloads.kubelet import readiness, restarts
@@ -21,9 +19,8 @@ from inkube.controllers.workloads.kubelet.reports import Reports
 from inkube.controllers.workloads.kubelet.usage import Usages
 from inkube.controllers.workloads.stages import engine, functions, sets
 from inkube.controllers.workloads.stages.native import Natives
-from inkube.schemas import meta
-from inkube.schemas.meta import GVR
-from inkube.schemas.status import Reason, StatusError
+from inkube.formats import format_time
+from inkube.kinds import Change, Controller, Key, Reason, StatusError, Watch
 
 ANNOTATION = "kwok.x-k8s.io/node"
 NAME = "kubelet"
@@ -125,7 +122,7 @@ class Kubelets:
 
     def now(self) -> str:
         """Return the time of the server's clock, formatted for objects."""
-        return meta.format_time(self._cluster.clock.now())
+        return format_time(self._cluster.clock.now())
 
 
 class _Nodes(engine.EveryObject):

@@ -7,12 +7,10 @@ not show that a simulated node is lost: use `Cluster.is_looked_after`.
 
 from collections.abc import Callable, Iterable
 
-from inkube.controllers.client import Object
-from inkube.controllers.informer import Change, Key
-from inkube.controllers.manager import Controller, Result, Watch
+from inkube.client import Object
 from inkube.controllers.workloads.cluster import NODES, Cluster
-from inkube.schemas import meta
-from inkube.schemas.status import StatusError
+from inkube.formats import format_micro_time
+from inkube.kinds import Change, Controller, Key, Result, StatusError, Watch
 
 LEASES = "coordination.k8s.io/v1/leases"
 NAMESPACE = "kube-node-lease"
@@ -48,7 +46,7 @@ class Leases:
         spec = {
             "holderIdentity": own["name"],
             "leaseDurationSeconds": DURATION,
-            "renewTime": meta.format_micro_time(self._cluster.clock.now()),
+            "renewTime": format_micro_time(self._cluster.clock.now()),
         }
         owner = {"apiVersion": "v1", "kind": "Node", "name": own["name"], "uid": own["uid"]}
         patch = {"metadata": {"ownerReferences": [owner]}, "spec": spec}

@@ -5,9 +5,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from inkube.controllers.client import Object
+from inkube.client import Object
 from inkube.controllers.workloads.kubelet.logbook import LARGEST
-from inkube.schemas import status
+from inkube.kinds import status
 
 PIECE = 32 * 1024
 

@@ -6,9 +6,8 @@ from collections.abc import AsyncGenerator
 from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol
 
-from inkube.schemas import meta
-from inkube.schemas.clock import Clock
-from inkube.schemas.golang import rfc3339
+from inkube.formats import format_micro_time, rfc3339
+from inkube.kinds import Clock
 
 LARGEST = 1024 * 1024
 """Bytes that a log keeps. The oldest lines are dropped first, like in files of a kubelet."""
@@ -169,5 +168,5 @@ def _since(query: Query, now: datetime) -> datetime | None:
 def _shown(line: Line, *, timestamps: bool) -> bytes:
     if not timestamps:
         return line.data
-    text = meta.format_micro_time(line.moment).removesuffix("Z") + "000Z"
+    text = format_micro_time(line.moment).removesuffix("Z") + "000Z"
     return text.encode() + b" " + line.data

@@ -5,7 +5,7 @@ Follows pkg/kubelet/status/generate.go (GeneratePodReadyCondition).
 
 from typing import Any
 
-from inkube.controllers.client import Object
+from inkube.client import Object
 
 
 def gates(pod: Object) -> list[str]:

@@ -8,11 +8,10 @@ Off by default, because each container causes four events. `Workloads(kubelet_ev
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from inkube.controllers.client import Object
-from inkube.controllers.informer import Change, Key
-from inkube.controllers.manager import Controller, Watch
+from inkube.client import Object
 from inkube.controllers.workloads import pods
 from inkube.controllers.workloads.cluster import PODS, Cluster
+from inkube.kinds import Change, Controller, Key, Watch
 
 NAME = "kubelet"
 _MEMBERS = ("initContainerStatuses", "containerStatuses")

@@ -7,9 +7,9 @@ pkg/kubelet/kuberuntime and getPhase of pkg/kubelet/kubelet_pods.go.
 
 from datetime import datetime, timedelta
 
-from inkube.controllers.client import Object
+from inkube.client import Object
 from inkube.controllers.workloads import pods
-from inkube.schemas import meta
+from inkube.formats import format_time
 
 FIRST, LONGEST = 10.0, 300.0
 _BACK_OFF = "CrashLoopBackOff"
@@ -26,7 +26,7 @@ def due(pod: Object, now: datetime) -> tuple[Object | None, float]:
         return None, 0.0
     policy = pod["spec"].get("restartPolicy", "Always")
     if all(_ended(one) and not _may_run_again(one, policy) for one in containers):
-        return finished(pod, containers, meta.format_time(now)), 0.0
+        return finished(pod, containers, format_time(now)), 0.0
     changed, waits = [], []
     for one in containers:
         again, wait = _again(one, policy, now)
@@ -37,7 +37,7 @@ def due(pod: Object, now: datetime) -> tuple[Object | None, float]:
         return None, left
     patch: Object = {"containerStatuses": changed}
     if all(one.get("ready") for one in changed):
-        stamp = meta.format_time(now)
+        stamp = format_time(now)
         told = {"status": "True", "reason": None, "message": None, "lastTransitionTime": stamp}
         patch["conditions"] = [{"type": kind, **told} for kind in ("Ready", "ContainersReady")]
     return patch, left
@@ -85,7 +85,7 @@ def _again(one: Object, policy: str, now: datetime) -> tuple[Object, float]:
     finish = pods.moment(ended.get("finishedAt"))
     left = (finish + timedelta(seconds=backoff(restarts)) - now).total_seconds()
     if left <= 0:
-        running = {"running": {"startedAt": meta.format_time(now)}}
+        running = {"running": {"startedAt": format_time(now)}}
         return {
             **one,
             "state": running,

@@ -7,12 +7,12 @@ pkg/kwok/server/metrics_resource_usage.go.
 import random
 from collections.abc import Callable
 
-from inkube.controllers.client import Object
-from inkube.controllers.informer import Change, Key
+from inkube.client import Object
 from inkube.controllers.workloads import pods
 from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
 from inkube.controllers.workloads.stages import expressions
-from inkube.schemas import quantity
+from inkube.formats import quantity
+from inkube.kinds import Change, Key
 
 GROUP = "kwok.x-k8s.io/v1alpha1"
 OWN = f"{GROUP}/resourceusages"

@@ -4,8 +4,8 @@ import base64
 from collections.abc import Mapping
 from typing import Any
 
-from inkube.controllers.client import Client, Object
-from inkube.schemas.status import StatusError
+from inkube.client import Client, Object
+from inkube.kinds import StatusError
 
 _OF_POD = {
     "metadata.name": ("metadata", "name"),

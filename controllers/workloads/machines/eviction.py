@@ -5,12 +5,11 @@ Follows pkg/controller/tainteviction.
 
 from collections.abc import Iterator
 
-from inkube.controllers.client import Object
-from inkube.controllers.informer import Change, Key
-from inkube.controllers.manager import Controller, Result, Watch
+from inkube.client import Object
 from inkube.controllers.workloads import matching, pods, writes
 from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
-from inkube.schemas.meta import format_time
+from inkube.formats import format_time
+from inkube.kinds import Change, Controller, Key, Result, Watch
 
 NAME = "taint-eviction-controller"
 _MESSAGE = "Taint manager: deleting due to NoExecute taint"

@@ -5,13 +5,12 @@ Follows pkg/controller/podgc, which checks every 20 s. Here, changes cause the c
 
 from collections.abc import Iterator
 
-from inkube.controllers.client import Object
-from inkube.controllers.informer import Change, Key
-from inkube.controllers.manager import Controller, Result, Watch
+from inkube.client import Object
 from inkube.controllers.workloads import pods, writes
 from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
 from inkube.controllers.workloads.machines.eviction import disrupted
-from inkube.schemas.meta import format_time
+from inkube.formats import format_time
+from inkube.kinds import Change, Controller, Key, Result, Watch
 
 NAME = "pod-garbage-collector-controller"
 _QUARANTINE = 40.0

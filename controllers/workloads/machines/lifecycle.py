@@ -6,12 +6,11 @@ Follows pkg/controller/nodelifecycle/node_lifecycle_controller.go.
 
 from collections.abc import Iterator
 
-from inkube.controllers.client import Object
-from inkube.controllers.informer import Change, Key
-from inkube.controllers.manager import Controller, Result, Watch
+from inkube.client import Object
 from inkube.controllers.workloads import pods, templates, writes
 from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
-from inkube.schemas.meta import format_time
+from inkube.formats import format_time
+from inkube.kinds import Change, Controller, Key, Result, Watch
 
 NAME = "node-lifecycle-controller"
 _COMPONENT = "node-controller"

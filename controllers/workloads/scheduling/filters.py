@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from inkube.controllers.client import Object
+from inkube.client import Object
 from inkube.controllers.workloads import matching
 from inkube.controllers.workloads.scheduling.nodes import CPU, PODS, Node, Nodes, PodOnNode
-from inkube.schemas import selectors
+from inkube.formats import selectors
 
 _EXCLUDING_EFFECTS = ("NoSchedule", "NoExecute")
 _UNSCHEDULABLE = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}

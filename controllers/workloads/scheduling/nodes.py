@@ -6,9 +6,9 @@ Follows pkg/scheduler/framework/types.go (NodeInfo) and pkg/api/v1/resource.
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from inkube.controllers.client import Object
+from inkube.client import Object
 from inkube.controllers.workloads.claims import controller_of
-from inkube.schemas import caches, quantity
+from inkube.formats import caches, quantity
 
 PODS = "pods"
 CPU = "cpu"

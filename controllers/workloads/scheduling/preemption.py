@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
-from inkube.controllers.client import Object
+from inkube.client import Object
 from inkube.controllers.workloads.scheduling.filters import FittingNodes, PendingPod, Refusal
 from inkube.controllers.workloads.scheduling.nodes import Node, Nodes, PodOnNode
 

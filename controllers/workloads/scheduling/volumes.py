@@ -7,13 +7,13 @@ pkg/scheduler/framework/plugins/volumebinding.
 
 from collections.abc import Callable, Iterator
 
-from inkube.controllers.client import Client, Object
+from inkube.client import Client, Object
 from inkube.controllers.core import claims_of
-from inkube.controllers.informer import Key
 from inkube.controllers.workloads import templates, writes
 from inkube.controllers.workloads.cluster import Cluster
 from inkube.controllers.workloads.volumes import CLAIMS, CLASSES, VOLUMES, matches
 from inkube.controllers.workloads.volumes.matches import SELECTED_NODE, annotations
+from inkube.kinds import Key
 
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
 _NONE_FITS = "node(s) didn't find available persistent volumes to bind"

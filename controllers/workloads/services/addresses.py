@@ -6,9 +6,9 @@ Follows endpointslice/utils.go and pkg/controller/util/endpoint.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from inkube.controllers.client import Object
-from inkube.controllers.informer import Change, Informer, Key
+from inkube.client import Object
 from inkube.controllers.workloads import pods
+from inkube.kinds import Change, Informer, Key
 
 SERVICES = "v1/services"
 HEADLESS = "service.kubernetes.io/headless"

@@ -3,13 +3,12 @@
 Follows pkg/controller/endpoint.
 """
 
-from inkube.controllers.client import Object
-from inkube.controllers.informer import Key
-from inkube.controllers.manager import Controller, Watch
+from inkube.client import Object
 from inkube.controllers.workloads import pods, writes
 from inkube.controllers.workloads.cluster import PODS, Cluster
 from inkube.controllers.workloads.services import addresses
 from inkube.controllers.workloads.services.addresses import HEADLESS, SERVICES, Port
+from inkube.kinds import Controller, Key, Watch
 
 NAME = "endpoints-controller"
 ENDPOINTS = "v1/endpoints"

@@ -3,15 +3,14 @@
 Follows pkg/controller/endpointslicemirroring.
 """
 
-from inkube.controllers.client import Object
-from inkube.controllers.informer import Key
-from inkube.controllers.manager import Controller, Watch
+from inkube.client import Object
 from inkube.controllers.workloads import pods, writes
 from inkube.controllers.workloads.cluster import Cluster
 from inkube.controllers.workloads.services import addresses, slices
 from inkube.controllers.workloads.services.addresses import SERVICES, Port
 from inkube.controllers.workloads.services.endpoints import ENDPOINTS
 from inkube.controllers.workloads.services.slices import MANAGED_BY, SERVICE_NAME, SLICES
+from inkube.kinds import Controller, Key, Watch
 
 NAME = "endpointslice-mirroring-controller"
 _US = "endpointslicemirroring-controller.k8s.io"

@@ -6,14 +6,13 @@ Follows endpointslice/reconciler.go.
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
 
-from inkube.controllers.client import Client, Object
-from inkube.controllers.informer import Change, Index, Informer, Key
-from inkube.controllers.manager import Controller, Watch
+from inkube.client import Client, Object
 from inkube.controllers.workloads import pods, writes
 from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
 from inkube.controllers.workloads.services import addresses
 from inkube.controllers.workloads.services.addresses import HEADLESS, SERVICES, ZONE, Port
-from inkube.schemas.meta import controller_reference
+from inkube.formats import controller_reference
+from inkube.kinds import Change, Controller, Index, Informer, Key, Watch
 
 NAME = "endpointslice-controller"
 SLICES = "discovery.k8s.io/v1/endpointslices"

@@ -11,19 +11,24 @@ import random
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
-from inkube.controllers.client import Client, Object
+from inkube.client import GVR, Client, Object
 from inkube.controllers.core import Kind
-from inkube.controllers.events import Recorder
-from inkube.controllers.informer import Change, Key
-from inkube.controllers.manager import Controller, Manager, Result, Watch
 from inkube.controllers.workloads.stages import stage as stages
 from inkube.controllers.workloads.stages.gotemplates import Function, RunError
 from inkube.controllers.workloads.stages.native import Natives
 from inkube.controllers.workloads.stages.stage import Stage
-from inkube.schemas.clock import Clock
+from inkube.kinds import (
+    Change,
+    Clock,
+    Controller,
+    Key,
+    Manager,
+    Recorder,
+    Result,
+    StatusError,
+    Watch,
+)
 from inkube.schemas.lazy import Lazy
-from inkube.schemas.meta import GVR
-from inkube.schemas.status import StatusError
 
 logger = logging.getLogger(__name__)
 

@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from inkube.client import Object
 from inkube.controllers.workloads.stages import jq
-from inkube.schemas import caches, cel
-from inkube.schemas.objects import Object
+from inkube.formats import caches, cel
 
 Outputs = Callable[[Object], list[Any]]
 CEL_COST = 100_000

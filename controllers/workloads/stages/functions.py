@@ -19,9 +19,8 @@ from inkube.controllers.workloads.stages.gotemplates import (
     format_value,
     is_true,
 )
-from inkube.schemas import meta
-from inkube.schemas.clock import Clock
-from inkube.schemas.golang import gotext
+from inkube.formats import format_time, gotext
+from inkube.kinds import Clock
 
 VERSION = "v1.36.2"
 """The version of a simulated kubelet."""
@@ -43,20 +42,20 @@ class Addresses(Protocol):
 
 def helpers(clock: Clock, addresses: Addresses) -> Mapping[str, Function]:
     """Return all functions by name."""
-    started = meta.format_time(clock.now())
+    started = format_time(clock.now())
 
     def pod_address(node: Any, host_network: Any = False, uid: Any = "", *names: Any) -> str:
         return addresses.pod(_text(node), host_network=is_true(host_network), uid=_text(uid))
 
     return {
         **_SPRIG,
-        "Now": lambda: meta.format_time(clock.now()),
-        "now": lambda: meta.format_time(clock.now()),
+        "Now": lambda: format_time(clock.now()),
+        "now": lambda: format_time(clock.now()),
         "StartTime": lambda: started,
         "Version": lambda: VERSION,
         "Quote": lambda value: json.dumps(format_value(value) if value is not None else ""),
         "YAML": _yaml,
-        "NodeConditions": lambda: node_conditions(meta.format_time(clock.now())),
+        "NodeConditions": lambda: node_conditions(format_time(clock.now())),
         "NodeIPWith": lambda node: addresses.node(_text(node)),
         "NodeIPsWith": lambda node: [addresses.node(_text(node))],
         "PodIPWith": pod_address,

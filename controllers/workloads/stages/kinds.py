@@ -6,13 +6,10 @@ is refused.
 
 from collections.abc import Callable, Iterable
 
-from inkube.controllers.modules import SchemaKind
+from inkube.client import Object
 from inkube.controllers.workloads.stages import expressions, functions, stage
-from inkube.schemas import fielderrors, quantity
-from inkube.schemas.definitions import Column, Definition, Names, Origin, Version
-from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.golang import gotime, regexp
-from inkube.schemas.objects import Object
+from inkube.formats import fielderrors, gotime, quantity, regexp
+from inkube.kinds import Column, Definition, FieldError, Names, Origin, SchemaKind, Version
 
 Check = Callable[[Object], list[FieldError]]
 KWOK = "kwok.x-k8s.io"

@@ -8,11 +8,11 @@ that both have the same results.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from inkube.client import Object
 from inkube.controllers.workloads.stages import functions
 from inkube.controllers.workloads.stages.functions import Addresses
-from inkube.schemas import meta
-from inkube.schemas.clock import Clock
-from inkube.schemas.objects import Object
+from inkube.formats import format_time
+from inkube.kinds import Clock
 
 UNREADY = "pod-unready.stage.kwok.x-k8s.io"
 NOT_READY = "node-not-ready.stage.kwok.x-k8s.io"
@@ -52,7 +52,7 @@ class Natives:
         }
 
     def _now(self) -> str:
-        return meta.format_time(self._clock.now())
+        return format_time(self._clock.now())
 
     def _running_status(self, pod: Object) -> Object:
         spec, own, now = pod["spec"], pod["metadata"], self._now()

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from inkube.schemas import bodies, caches, documents
-from inkube.schemas.golang import DecodeError
-from inkube.schemas.objects import Object
+from inkube.client import Object
+from inkube.formats import DecodeError, bodies, caches, documents
 
 FOLDER = Path(__file__).with_name("builtin")
 NAMES = ("fast", "slow", "chaotic")

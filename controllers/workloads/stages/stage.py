@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, Protocol
 
+from inkube.client import Object
 from inkube.controllers.workloads.stages import expressions, gotemplates
 from inkube.controllers.workloads.stages.expressions import ExpressionError, Outputs
 from inkube.controllers.workloads.stages.gotemplates import (
@@ -18,10 +19,8 @@ from inkube.controllers.workloads.stages.gotemplates import (
     Template,
     TemplateError,
 )
-from inkube.schemas import bodies, fielderrors
-from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.golang import DecodeError, gotime, rfc3339
-from inkube.schemas.objects import Object
+from inkube.formats import DecodeError, bodies, fielderrors, gotime, rfc3339
+from inkube.kinds import FieldError
 
 Renderer = Callable[[Object], Any]
 """A function from an object to the content of a patch. Raises gotemplates.RunError."""

@@ -7,9 +7,7 @@ Follows pkg/controller/volume/persistentvolume/pv_controller.go.
 
 from collections.abc import Iterable, Iterator
 
-from inkube.controllers.client import Object
-from inkube.controllers.informer import Change, Key
-from inkube.controllers.manager import Controller, Result, Watch
+from inkube.client import Object
 from inkube.controllers.workloads import pods, templates, writes
 from inkube.controllers.workloads.cluster import Cluster
 from inkube.controllers.workloads.volumes import CLAIMS, CLASSES, VOLUMES, matches
@@ -19,7 +17,8 @@ from inkube.controllers.workloads.volumes.matches import (
     SELECTED_NODE,
     annotations,
 )
-from inkube.schemas.meta import format_time
+from inkube.formats import format_time
+from inkube.kinds import Change, Controller, Key, Result, Watch
 
 NAME = "persistentvolume-binder-controller"
 _COMPONENT = "persistentvolume-controller"

@@ -5,15 +5,13 @@ Follows pkg/controller/volume/ephemeral.
 
 from collections.abc import Iterator
 
-from inkube.controllers.client import Object
-from inkube.controllers.informer import Change, Key
-from inkube.controllers.manager import Controller, Watch
+from inkube.client import Object
 from inkube.controllers.workloads import pods, templates, writes
 from inkube.controllers.workloads.claims import is_controlled_by
 from inkube.controllers.workloads.cluster import PODS, Cluster
 from inkube.controllers.workloads.volumes import CLAIMS
-from inkube.schemas.meta import controller_reference
-from inkube.schemas.status import Reason, StatusError
+from inkube.formats import controller_reference
+from inkube.kinds import Change, Controller, Key, Reason, StatusError, Watch
 
 NAME = "ephemeral-volume-controller"
 _COMPONENT = "ephemeral_volume"

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable
 
-from inkube.controllers.client import Object
+from inkube.client import Object
 from inkube.controllers.workloads import matching
-from inkube.schemas import quantity, selectors
-from inkube.schemas.quantity import Quantity
+from inkube.formats import quantity, selectors
 
 BOUND_BY_US = "pv.kubernetes.io/bound-by-controller"
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
@@ -48,12 +47,12 @@ def is_for(volume: Object, claim: Object) -> bool:
     return same_name and reference.get("uid", meta["uid"]) == meta["uid"]
 
 
-def capacity(volume: Object) -> Quantity:
+def capacity(volume: Object) -> quantity.Quantity:
     """Return the storage capacity of a volume."""
     return quantity.parse((volume["spec"].get("capacity") or {}).get("storage", "0"))
 
 
-def requested_storage(claim: Object) -> Quantity:
+def requested_storage(claim: Object) -> quantity.Quantity:
     """Return the requested storage of a claim."""
     requests = (claim["spec"].get("resources") or {}).get("requests") or {}
     return quantity.parse(requests.get("storage", "0"))
@@ -105,7 +104,7 @@ def best_volume(
     return found
 
 
-def _order(volume: Object) -> tuple[Quantity, str]:
+def _order(volume: Object) -> tuple[quantity.Quantity, str]:
     return capacity(volume), volume["metadata"]["name"]
 
 

@@ -13,11 +13,11 @@ configuration and the documents of a package, which the function changes in plac
 
 import re
 
+from inkube.client import Object
 from inkube.controllers.porch.files.functions import labels, replacements, resources, setters
 from inkube.controllers.porch.files.functions.base import Function as Function
 from inkube.controllers.porch.files.functions.base import Package as Package
 from inkube.controllers.porch.files.functions.base import Result
-from inkube.schemas.objects import Object
 
 _TAG = re.compile(r"(@sha256:[0-9a-f]+|:[^/:@]+)\Z")
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from inkube.client import Object
 from inkube.controllers.porch.files.documents import Document
-from inkube.schemas.objects import Object
 
 
 class Failed(Exception):

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from inkube.client import Object
 from inkube.controllers.porch.files import documents
 from inkube.controllers.porch.files.documents import Document
 from inkube.controllers.porch.files.functions.base import Failed, Package, Result
-from inkube.schemas.objects import Object
 
 
 def apply_replacements(config: Object, package: Package) -> list[Result]:

@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from inkube.client import Object
 from inkube.controllers.porch.files import documents
 from inkube.controllers.porch.files.documents import Document
 from inkube.controllers.porch.files.functions.base import Failed, Package, Result, parameters
-from inkube.schemas.objects import Object
 
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import re2
 
+from inkube.client import Object
 from inkube.controllers.porch.files import documents
 from inkube.controllers.porch.files.documents import Document, Unreadable
 from inkube.controllers.porch.files.functions.base import Failed, Package, Result, parameters
-from inkube.schemas.objects import Object
 
 _SETTER = re.compile(r"\$\{([A-Za-z0-9_.-]+)\}")
 _LINE = re.compile(

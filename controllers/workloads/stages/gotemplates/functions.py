@@ -11,7 +11,7 @@ from inkube.controllers.workloads.stages.gotemplates.values import (
     is_int,
     is_true,
 )
-from inkube.schemas.golang import gotext
+from inkube.formats import gotext
 
 Function = Callable[..., Any]
 

@@ -31,7 +31,7 @@ from inkube.controllers.workloads.stages.gotemplates.values import (
     TemplateError,
     is_true,
 )
-from inkube.schemas.golang import gotext
+from inkube.formats import gotext
 
 _UNSUPPORTED = frozenset({"define", "template", "block"})
 _CONSTANTS = {"true": True, "false": False, "nil": None}

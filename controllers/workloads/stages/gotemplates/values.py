@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from inkube.schemas.golang import gotext
+from inkube.formats import gotext
 
 STEPS = 100_000
 """Steps of one run, at most: nodes, calls, and the sizes of their results."""

@@ -27,7 +27,7 @@ from inkube.controllers.workloads.stages.jq.values import (
     text_of,
     type_of,
 )
-from inkube.schemas.golang import regexp
+from inkube.formats import regexp
 
 
 def _mapping(function: Callable[[Any], Any]) -> Callable[[], Filter]:

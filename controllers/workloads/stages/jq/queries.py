@@ -33,7 +33,7 @@ from inkube.controllers.workloads.stages.jq.values import (
     COMPARISONS,
     RunError,
 )
-from inkube.schemas import caches
+from inkube.formats import caches
 
 LONGEST = 4096
 """Characters of a query, at most."""

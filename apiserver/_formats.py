@@ -1,0 +1,26 @@
+"""Formats of Kubernetes and Go for modules and controllers: parsers, rules and forms of values.
+
+    from inkube.formats import quantity, selectors
+
+    selectors.selects({"matchLabels": {"app": "boats"}}, {"app": "boats"})  # True
+    quantity.parse("1500m").as_float()  # 1.5
+
+They read and write values as kube-apiserver does. Most names are modules with functions:
+
+    quantity, selectors      amounts such as `1500m`; label selectors and field selectors
+    names, resources         rules of names and labels; resources by the names that clients use
+    bodies, documents        bodies of requests, and files of YAML, as values
+    fielderrors              one `FieldError` for each reason of field.Error
+    cel                      expressions, with a limit of their cost
+    gotext, gotime           texts and numbers as Go prints them; durations and times of Go
+    goyaml, regexp, rfc3339  YAML, regular expressions and times as Go reads them
+    caches                   caches with a bound
+
+A text that is not valid raises ValueError or one of its subclasses. Names are loaded when they are
+first used.
+"""
+
+from inkube.schemas import lazy
+
+__getattr__ = lazy.described(lazy.exports(__name__))
+__dir__ = lazy.listing(__name__)
